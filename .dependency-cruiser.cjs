@@ -193,7 +193,7 @@ module.exports = {
           '^console/',
           '^generated/api-types\\.ts$',
           '^lambdas/kernel/currency\\.ts$',
-          ...packages('preact', 'vite', 'oauth4webapi'),
+          ...packages('preact', 'vite', 'oauth4webapi', '@tanstack/query-core'),
         ],
       },
     },

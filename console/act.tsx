@@ -1,14 +1,15 @@
 import type { ComponentChildren } from 'preact';
-import { useRef, useState } from 'preact/hooks';
-import { parseAmount } from '../lambdas/kernel/currency.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { may, Refused, type Role, type Schemas } from './api.ts';
-import { Table, Trouble, useApi, useApiOf } from './parts.tsx';
-import { amountWanted, money } from './show.ts';
+import { Trouble } from './parts.tsx';
+import { useApi, useApiOf, useRefresh } from './reading.ts';
+import { amountWanted, enteredAmount, money, words } from './show.ts';
+import { Table } from './table.tsx';
 
 /** A value to send, optionally with its label. */
 type Choice = string | readonly [value: string, shown: string];
 
-interface Field {
+export interface Field {
   readonly name: string;
   readonly label: string;
   readonly choices?: readonly Choice[];
@@ -24,6 +25,15 @@ interface Field {
   readonly isDate?: true;
   /** Set for a list of words, entered with spaces between them. */
   readonly isList?: true;
+  /** Set for a field whose value `ask` chooses. */
+  readonly isHidden?: true;
+}
+
+export type Values = Readonly<Record<string, string>>;
+
+export interface Form {
+  readonly values: Values;
+  readonly change: (values: Values) => void;
 }
 
 interface ActProps {
@@ -38,34 +48,47 @@ interface ActProps {
   /** The tenant and mode, for a route that tenants call. */
   readonly tenant?: string;
   readonly fields: readonly Field[];
-  /** Whether the API can preview the effect (`dry_run`). */
+  /** Values of the fields when the dialog opens. */
+  readonly initial?: Values;
+  /** Whether the API previews the effect (`dry_run`). The preview is shown before the action can be confirmed. */
   readonly preview?: true;
-  /** Content to compare while deciding. */
-  readonly details?: ComponentChildren;
+  /** Content above the fields, for example to compare while deciding. */
+  readonly ask?: (form: Form) => ComponentChildren;
+  /** Describes the effect of the entered values, below the fields. */
+  readonly effect?: (values: Values) => ComponentChildren;
   readonly fixed?: Readonly<Record<string, unknown>>;
   /** Renders fields of the response before the dialog closes. */
   readonly shows?: (answer: unknown) => ComponentChildren;
-  /** Called with the response after the action. */
-  readonly done: (answer: unknown) => void;
-  /** Called when the dialog closes after a refusal, because the screen may be outdated. */
-  readonly refused?: () => void;
+  /** Called with the response after the action. The screen is then read again in any case. */
+  readonly done?: (answer: unknown) => void;
 }
-
-type Values = Readonly<Record<string, string>>;
 
 /** Thrown when a field has an invalid value, so nothing was sent. */
 class Unsent extends Error {}
 
+/** One request, with all of its repetitions. */
+interface Attempt {
+  readonly key: string;
+  readonly values: Values;
+  /** Set if an earlier request with this key may have taken effect. */
+  readonly isRepeated?: true;
+}
+
 /**
  * Offers an action to an operator, with a description of its effect and one confirmation. The idempotency key is
- * generated when the dialog opens, so a double click, or a retry after a lost response, causes only one action.
+ * generated when the dialog opens, so a double click, or a retry after a lost response, causes only one action. While
+ * it is not known whether a request took effect, the dialog opens again with the same key.
  */
 export function Act(props: ActProps) {
-  const { name, role, because } = props;
+  const { name, role, because, initial = {} } = props;
   const { self } = useApi();
-  const [key, setKey] = useState<string>();
-  // The browser may report the closing of a dialog only after the next dialog was opened.
-  const closed = (own: string) => () => setKey((now) => (now === own ? undefined : now));
+  const [opened, setOpened] = useState<Attempt>();
+  const unknown = useRef<Attempt>(undefined);
+  const close = (own: string, left: Attempt | undefined) => {
+    unknown.current = left;
+    // The browser may report the closing of a dialog only after the next dialog was opened.
+    setOpened((now) => (now?.key === own ? undefined : now));
+  };
   const why = may(self, role) ? because : `Your role is ${self.role}; this action needs ${role}.`;
   const id = `why-${name.replaceAll(/\W+/g, '-')}`;
   return (
@@ -74,7 +97,7 @@ export function Act(props: ActProps) {
         type="button"
         disabled={why !== undefined}
         aria-describedby={why === undefined ? undefined : id}
-        onClick={() => setKey(crypto.randomUUID())}
+        onClick={() => setOpened(unknown.current ?? { key: crypto.randomUUID(), values: initial })}
       >
         {name}
       </button>
@@ -83,27 +106,34 @@ export function Act(props: ActProps) {
           {why}
         </small>
       )}
-      {key !== undefined && <Dialog key={key} idempotencyKey={key} close={closed(key)} {...props} />}
+      {opened !== undefined && (
+        <Dialog key={opened.key} attempt={opened} close={(left) => close(opened.key, left)} {...props} />
+      )}
     </>
   );
 }
 
 interface DialogProps extends ActProps {
-  readonly idempotencyKey: string;
-  readonly close: () => void;
+  readonly attempt: Attempt;
+  /** @param left the request, if it is not known whether it took effect */
+  readonly close: (left?: Attempt) => void;
 }
 
 /** Returns functions that send an action, one request at a time. */
-function useSending({ idempotencyKey, close, ...act }: DialogProps) {
+function useSending({ attempt, close, ...act }: DialogProps) {
   const { method = 'POST', path, tenant, fields, fixed = {}, shows, done } = act;
   const api = useApiOf(tenant);
+  const refresh = useRefresh();
   const [preview, setPreview] = useState<DryRun>();
   const [ended, setEnded] = useState<readonly [answer: unknown, shown: ComponentChildren]>();
-  const [failed, setFailed] = useState<Failed>();
+  const [failed, setFailed] = useState<Failed | undefined>(
+    attempt.isRepeated === true ? { error: undefined, isUnknown: true } : undefined,
+  );
+  const wasUnknown = useRef(attempt.isRepeated === true);
   const [waits, setWaits] = useState(false);
   // The second click of a double click still sees the state rendered before the first click.
   const isBusy = useRef(false);
-  const send = async (values: Values, isDry = false): Promise<void> => {
+  const send = async (values: Values, isDry: boolean): Promise<void> => {
     if (isBusy.current) return;
     isBusy.current = true;
     setWaits(true);
@@ -111,17 +141,20 @@ function useSending({ idempotencyKey, close, ...act }: DialogProps) {
     try {
       refuseWrongAmounts(fields, values);
       const body = { ...fixed, ...bodyOf(fields, values), ...(isDry ? { dry_run: true } : {}) };
-      const answer = await api.send(method, path, body, idempotencyKey);
+      const answer = await api.send(method, path, body, attempt.key);
       if (isDry) {
         setPreview(answer as DryRun);
       } else if (shows !== undefined) {
         setEnded([answer, shows(answer)]);
+        refresh();
       } else {
         close();
-        done(answer);
+        refresh();
+        done?.(answer);
       }
     } catch (error) {
-      setFailed({ error, isDry });
+      wasUnknown.current = isOutcomeUnknown(error, isDry, wasUnknown.current);
+      setFailed({ error, isUnknown: wasUnknown.current });
     } finally {
       isBusy.current = false;
       setWaits(false);
@@ -131,9 +164,10 @@ function useSending({ idempotencyKey, close, ...act }: DialogProps) {
 }
 
 function Dialog(props: DialogProps) {
-  const { name, does, fields, preview, details, done, refused, close } = props;
+  const { name, does, fields, preview, ask, effect, done, close, attempt } = props;
   const dialog = useRef<HTMLDialogElement>(null);
-  const [values, setValues] = useState<Values>({});
+  const refresh = useRefresh();
+  const [values, setValues] = useState<Values>(attempt.values);
   const sending = useSending(props);
   const open = (element: HTMLDialogElement | null) => {
     if (element !== null && dialog.current === null) element.showModal();
@@ -141,62 +175,77 @@ function Dialog(props: DialogProps) {
   };
   if (sending.ended !== undefined) {
     const [answer, text] = sending.ended;
-    return <Ended name={name} open={open} shown={text} close={() => (close(), done(answer))} />;
+    return <Ended name={name} open={open} shown={text} close={() => (close(), done?.(answer))} />;
   }
+  const { failed } = sending;
+  const isUnknown = failed?.isUnknown === true;
   const leave = () => {
-    close();
-    if (sending.failed?.error instanceof Refused) refused?.();
+    close(isUnknown ? { ...attempt, values, isRepeated: true } : undefined);
+    // After a refusal, the screen may be outdated.
+    if (failed !== undefined) refresh();
   };
   // A sent request cannot be canceled, so the dialog stays open until the response arrives.
   const stay = (event: Event) => sending.isBusy.current && event.preventDefault();
+  const change = (more: Values) => {
+    setValues((before) => ({ ...before, ...more }));
+    sending.forget();
+  };
+  const isPreviewed = preview !== true || sending.preview !== undefined || isUnknown;
   return (
     <dialog ref={open} aria-label={name} onClose={leave} onCancel={stay}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void sending.send(values);
+          void sending.send(values, !isPreviewed);
         }}
       >
         <h2>{name}</h2>
         <p>{does}</p>
-        {details}
-        {fields.map((field) => (
-          <Asked
-            key={field.name}
-            field={field}
-            value={values[field.name] ?? ''}
-            change={(value) => {
-              setValues({ ...values, [field.name]: value });
-              sending.forget();
-            }}
-          />
-        ))}
+        {/* A repetition is the same request, so nothing can be changed. */}
+        <fieldset class="plain" disabled={isUnknown}>
+          {ask?.({ values, change })}
+          {fields.map((field) =>
+            field.isHidden === true ? undefined : (
+              <Asked
+                key={field.name}
+                field={field}
+                value={values[field.name] ?? ''}
+                change={(value) => change({ [field.name]: value })}
+              />
+            ),
+          )}
+        </fieldset>
+        {effect?.(values)}
         {sending.preview !== undefined && <Previewed run={sending.preview} />}
-        {sending.failed !== undefined && <WhatFailed name={name} of={sending.failed} />}
+        {failed !== undefined && <WhatFailed name={name} of={failed} />}
         <p role="status">{sending.waits && 'Waiting for the answer …'}</p>
-        <Choices
-          name={name}
-          preview={preview === true ? () => void sending.send(values, true) : undefined}
-          close={leave}
-          waits={sending.waits}
-        />
+        <Choices name={isPreviewed ? name : 'Preview'} close={leave} waits={sending.waits} />
       </form>
     </dialog>
   );
 }
 
 interface Failed {
+  /** Undefined when an earlier dialog showed the error. */
   readonly error: unknown;
-  /** True while the dialog shows a preview, which has no effect. */
-  readonly isDry: boolean;
+  /** Whether the action may have taken effect. */
+  readonly isUnknown: boolean;
 }
 
-function WhatFailed({ name, of: { error, isDry } }: { readonly name: string; readonly of: Failed }) {
-  const isRefused = error instanceof Unsent || (error instanceof Refused && error.status < 500);
+/** @param before whether an earlier request with the same key may have taken effect */
+function isOutcomeUnknown(error: unknown, isDry: boolean, before: boolean): boolean {
+  if (isDry || error instanceof Unsent) return before;
+  if (!(error instanceof Refused) || error.status >= 500) return true;
+  if (error.code === 'idempotency_key_in_progress') return true;
+  // A request above the limit is refused before its key is read.
+  return error.status === 429 && before;
+}
+
+function WhatFailed({ name, of: { error, isUnknown } }: { readonly name: string; readonly of: Failed }) {
   return (
     <>
-      <Trouble error={error} />
-      {!isRefused && !isDry && (
+      {error !== undefined && <Trouble error={error} />}
+      {isUnknown && (
         <p>The act may have taken effect. Press {name} again: it is the same request, and takes effect once.</p>
       )}
     </>
@@ -205,23 +254,22 @@ function WhatFailed({ name, of: { error, isDry } }: { readonly name: string; rea
 
 function Choices({
   name,
-  preview,
   close,
   waits,
 }: {
   readonly name: string;
-  readonly preview: (() => void) | undefined;
   readonly close: () => void;
   readonly waits: boolean;
 }) {
   return (
     <p class="choices">
-      {preview !== undefined && (
-        <button type="button" disabled={waits} onClick={preview}>
-          Preview
-        </button>
-      )}
-      <button type="submit" class="main" aria-disabled={waits}>
+      <button
+        type="submit"
+        class="main"
+        aria-disabled={waits}
+        // The second click of a double click on Preview does not confirm what the first one shows.
+        onClick={(event) => event.detail > 1 && event.preventDefault()}
+      >
         {name}
       </button>
       <button type="button" disabled={waits} onClick={close}>
@@ -239,10 +287,13 @@ function Previewed({
 }: {
   readonly run: DryRun;
 }) {
+  const shown = useRef<HTMLElement>(null);
+  // The focus leaves the button, so that a second Enter does not confirm before the preview is read.
+  useEffect(() => shown.current?.focus(), []);
   return (
-    <section aria-label="Preview">
+    <section ref={shown} aria-label="Preview" class="preview" tabIndex={-1}>
       <p>
-        Nothing was written. The status would be <b>{status}</b>
+        Nothing was written. The status would be <b>{words(status)}</b>
         {waits ? ', after a second person has approved it.' : '.'}
       </p>
       <Table
@@ -310,7 +361,7 @@ function Ended({
 function refuseWrongAmounts(fields: readonly Field[], values: Values): void {
   for (const { name, label, currency } of fields) {
     const given = (values[name] ?? '').trim();
-    if (currency === undefined || given === '' || parseAmount(given, currency) !== undefined) continue;
+    if (currency === undefined || given === '' || enteredAmount(given, currency) !== undefined) continue;
     throw new Unsent(amountWanted(label, currency));
   }
 }
@@ -324,14 +375,14 @@ function bodyOf(fields: readonly Field[], values: Values): Readonly<Record<strin
       if (isList === true) return [[name, given.split(/\s+/)]];
       if (isDay === true) return [[name, Date.parse(given) / 1000]];
       if (isFlag === true) return [[name, true]];
-      if (currency !== undefined) return [[name, parseAmount(given, currency)]];
+      if (currency !== undefined) return [[name, enteredAmount(given, currency)]];
       // Invalid values are sent as text; the API then reports the error.
       return [[name, isWhole === true && /^\d+$/.test(given) ? Number(given) : given]];
     }),
   );
 }
 
-function Asked({
+export function Asked({
   field: { name, label, choices, isOptional, isWhole, isDay, isDate, currency },
   value,
   change,

@@ -11,11 +11,20 @@ export class Refused extends Error {
   readonly param: string | undefined;
 
   constructor(status: number, { code, title, detail, param }: Partial<Record<string, string>>) {
-    super(detail ?? title ?? `The answer was ${status}.`);
+    super(detail ?? title ?? withoutProblem(status));
     this.status = status;
     this.code = code ?? 'unknown';
     this.param = param;
   }
+}
+
+/** Describes a response that is not from the API, but from a gateway or a proxy in front of it. */
+function withoutProblem(status: number): string {
+  const from = `A gateway in front of the API answered with ${status}.`;
+  if (status === 504) return `${from} The API did not answer in time; a change may have taken effect.`;
+  return status >= 500
+    ? `${from} The API could not be reached. Try again in a minute.`
+    : `${from} It refused the request.`;
 }
 
 /** Thrown when no response was received. The API may have received the request. */

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import { decimalAmount, isCurrency, parseAmount } from '../lambdas/kernel/currency.ts';
-import type { Schemas } from './api.ts';
-import { Trouble, useRead } from './parts.tsx';
-import { amountWanted, dayOf } from './show.ts';
+import { isCurrency } from '../lambdas/kernel/currency.ts';
+import { Trouble } from './parts.tsx';
+import { usePlace } from './place.ts';
+import { amountToEnter, amountWanted, dayOf, enteredAmount } from './show.ts';
 
 export interface Filter {
   readonly name: string;
@@ -26,23 +26,47 @@ export function Filters({
   act,
   filters,
   fields,
+  isOpen = fields.some(({ name }) => filters.has(name)),
 }: {
   readonly screen: string;
+  /** Name of the button that applies the filters. */
   readonly act: string;
   readonly filters: URLSearchParams;
   readonly fields: readonly Filter[];
+  /** @default open if a filter is set */
+  readonly isOpen?: boolean;
+}) {
+  const { to } = usePlace();
+  return (
+    <details class="filters" open={isOpen}>
+      <summary>Filter</summary>
+      <FilterForm act={act} fields={fields} filters={filters} apply={(given) => (location.hash = to(screen, given))} />
+    </details>
+  );
+}
+
+function FilterForm({
+  act,
+  filters,
+  fields,
+  apply,
+}: {
+  readonly act: string;
+  readonly filters: URLSearchParams;
+  readonly fields: readonly Filter[];
+  readonly apply: (given: Values) => void;
 }) {
   const [given, setGiven] = useState(() => written(fields, Object.fromEntries(filters)));
   const [error, setError] = useState<unknown>();
   return (
     <form
-      class="filters"
+      class="fields"
       onSubmit={(event) => {
         event.preventDefault();
         try {
           const filled = Object.entries(sent(fields, given)).filter(([, value]) => value !== '');
           setError(undefined);
-          location.hash = `#/${screen}?${new URLSearchParams(filled).toString()}`;
+          apply(Object.fromEntries(filled));
         } catch (wrong) {
           setError(wrong);
         }
@@ -57,7 +81,6 @@ export function Filters({
             {choices === undefined ? (
               <input
                 {...(isDay || isDate ? { type: 'date' as const } : { type: 'text' as const })}
-                {...(name === 'tenant' ? { list: 'tenants' } : {})}
                 required={required === true}
                 value={isDay && value !== '' ? dayOf(Number(value)) : value}
                 onInput={({ currentTarget: { value: next } }) =>
@@ -78,7 +101,6 @@ export function Filters({
           </label>
         );
       })}
-      {fields.some(({ name }) => name === 'tenant') && <TenantNames />}
       {error !== undefined && <Trouble error={error} />}
       <button type="submit" class="main">
         {act}
@@ -94,7 +116,7 @@ function written(fields: readonly Filter[], { currency = '', ...filters }: Value
   const amounts = fields.flatMap<[string, string]>(({ name, isMoney }) => {
     const minor = filters[name] ?? '';
     return isMoney && isCurrency(currency) && /^\d+$/.test(minor)
-      ? [[name, decimalAmount(Number(minor), currency)]]
+      ? [[name, amountToEnter(Number(minor), currency)]]
       : [];
   });
   return { ...filters, ...(currency === '' ? {} : { currency }), ...Object.fromEntries(amounts) };
@@ -110,21 +132,9 @@ function sent(fields: readonly Filter[], given: Values): Values {
     const text = given[name] ?? '';
     if (!isMoney || text === '') return [];
     if (!isCurrency(currency)) throw new Error(`${label} needs a currency code, for example EUR.`);
-    const minor = parseAmount(text, currency);
+    const minor = enteredAmount(text, currency);
     if (minor === undefined) throw new Error(amountWanted(label, currency));
     return [[name, String(minor)]];
   });
   return { ...given, ...Object.fromEntries(amounts) };
-}
-
-/** Suggests tenant names for an input field. Any other id can be typed. */
-function TenantNames() {
-  const { answer } = useRead<Schemas['TenantList']>('/v1/admin/tenants?limit=100');
-  return (
-    <datalist id="tenants">
-      {answer?.data.map(({ id, name }) => (
-        <option key={id} value={id} label={name} />
-      ))}
-    </datalist>
-  );
 }

@@ -1,37 +1,83 @@
 import { type ComponentChildren, render, type VNode } from 'preact';
-import { useCallback, useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useErrorBoundary, useMemo, useRef, useState } from 'preact/hooks';
 import type { Api } from './api.ts';
-import { Session } from './parts.tsx';
+import { Header } from './header.tsx';
+import { Icon, type IconName } from './icons.tsx';
+import { Empty, Loading } from './parts.tsx';
+import {
+  addressOf,
+  hashOf,
+  type Place,
+  PlaceProvider,
+  useDeterminedPlace,
+  useFragment,
+  useKeptScope,
+} from './place.ts';
+import { createClient, SessionProvider } from './reading.ts';
 import { Audit } from './screens/audit.tsx';
 import { Books } from './screens/books.tsx';
 import { Exports } from './screens/exports.tsx';
 import { Inspector, Operation } from './screens/inspector.tsx';
-import { Keys } from './screens/keys.tsx';
+import { Keys, Operators } from './screens/keys.tsx';
 import { Activity, Approvals, Differences, Jobs, Runs, Tenants } from './screens/lists.tsx';
 import { Overview } from './screens/overview.tsx';
 import { Payment } from './screens/payment.tsx';
 import { Payments } from './screens/payments.tsx';
 import { Queue, Waiting } from './screens/waiting.tsx';
 import { Webhooks } from './screens/webhooks.tsx';
+import { forgetSession } from './session.ts';
 import { SignIn } from './sign-in.tsx';
 import './style.css';
 
-const SCREENS = [
-  ['overview', 'Overview', Overview],
-  ['waiting', 'Waiting for work', Waiting],
-  ['payments', 'Payments', Payments],
-  ['books', 'Books', Books],
-  ['exports', 'Exports', Exports],
-  ['differences', 'Differences', Differences],
-  ['approvals', 'Approvals', Approvals],
-  ['webhooks', 'Webhooks', Webhooks],
-  ['jobs', 'Jobs', Jobs],
-  ['inspector', 'Key inspector', Inspector],
-  ['keys', 'Keys', Keys],
-  ['tenants', 'Tenants', Tenants],
-  ['activity', 'Activity', Activity],
-  ['audit', 'Audit', Audit],
-] as const;
+type ScreenOf = (props: { readonly filters: URLSearchParams }) => VNode;
+
+interface Entry {
+  readonly name: IconName;
+  readonly title: string;
+  readonly screen: ScreenOf;
+  /** True if the screen shows data of one tenant, in one mode. */
+  readonly isOfTenant?: true;
+}
+
+/** The navigation: groups of screens. */
+const GROUPS: readonly { readonly title: string; readonly entries: readonly Entry[] }[] = [
+  { title: 'Deployment', entries: [{ name: 'overview', title: 'Overview', screen: Overview }] },
+  {
+    title: 'Money',
+    entries: [
+      { name: 'payments', title: 'Payments', screen: Payments, isOfTenant: true },
+      { name: 'books', title: 'Books', screen: Books, isOfTenant: true },
+      { name: 'exports', title: 'Exports', screen: Exports, isOfTenant: true },
+    ],
+  },
+  {
+    title: 'Work',
+    entries: [
+      { name: 'waiting', title: 'Waiting for work', screen: Waiting },
+      { name: 'differences', title: 'Differences', screen: Differences },
+      { name: 'approvals', title: 'Approvals', screen: Approvals },
+      { name: 'jobs', title: 'Jobs', screen: Jobs },
+    ],
+  },
+  {
+    title: 'Integration',
+    entries: [
+      { name: 'webhooks', title: 'Webhooks', screen: Webhooks, isOfTenant: true },
+      { name: 'keys', title: 'Keys', screen: Keys, isOfTenant: true },
+      { name: 'inspector', title: 'Key inspector', screen: Inspector },
+    ],
+  },
+  {
+    title: 'Administration',
+    entries: [
+      { name: 'tenants', title: 'Tenants', screen: Tenants },
+      { name: 'operators', title: 'Operators', screen: Operators },
+      { name: 'activity', title: 'Activity', screen: Activity },
+      { name: 'audit', title: 'Audit', screen: Audit },
+    ],
+  },
+];
+const ENTRIES = GROUPS.flatMap(({ entries }) => entries);
 
 /** Screens that show a single object. */
 const ITEM_SCREENS: Readonly<Record<string, (props: { readonly id: string }) => VNode>> = {
@@ -50,74 +96,129 @@ function decoded(text: string): string {
   }
 }
 
-function screenOf(hash: string) {
-  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
+function screenOf(hash: string, place: Place) {
+  const { path, filters } = addressOf(hash);
   const [name = '', encoded] = path.split('/');
-  const filters = new URLSearchParams(query);
   const One = ITEM_SCREENS[name];
   if (One !== undefined && encoded !== undefined) return { name, shown: <One id={decoded(encoded)} /> };
-  const [found, , All] = SCREENS.find(([each]) => each === name) ?? SCREENS[0];
-  return { name: found, shown: <All filters={filters} /> };
+  const entry = ENTRIES.find((each) => each.name === name) ?? ENTRIES[0];
+  if (entry === undefined) throw new Error('there is no screen');
+  const { screen: All, isOfTenant, title } = entry;
+  if (isOfTenant === true && (place.tenant === undefined || place.isUnknown))
+    return { name: entry.name, shown: <WithoutTenant title={title} place={place} /> };
+  return { name: entry.name, shown: <All filters={filters} /> };
+}
+
+function WithoutTenant({ title, place: { tenant } }: { readonly title: string; readonly place: Place }) {
+  return (
+    <>
+      <h1>{title}</h1>
+      {tenant === undefined ? (
+        <Empty title="No tenant is chosen." hint="Choose a tenant and a mode at the top of the page." />
+      ) : (
+        <>
+          <p role="alert" class="trouble">
+            This deployment has no tenant {tenant}.
+          </p>
+          <Empty title="Nothing can be shown." hint="Choose another tenant at the top of the page." />
+        </>
+      )}
+    </>
+  );
 }
 
 function Console() {
   const [api, setApi] = useState<Api>();
   const [hasEnded, setEnded] = useState(false);
-  const [hash, setHash] = useState(location.hash);
-  const [first] = useState(hash);
-  useEffect(() => {
-    const follow = () => setHash(location.hash);
-    addEventListener('hashchange', follow);
-    return () => removeEventListener('hashchange', follow);
+  const leave = useCallback((isEnded: boolean) => {
+    forgetSession();
+    setEnded(isEnded);
+    setApi(undefined);
   }, []);
   const entered = useCallback((next: Api) => {
     setEnded(false);
     setApi(next);
   }, []);
-  const ended = useCallback(() => {
-    setEnded(true);
-    setApi(undefined);
-  }, []);
-  if (api === undefined) return <SignIn hasEnded={hasEnded} entered={entered} ended={ended} />;
-  const { name, shown } = screenOf(hash);
+  const ended = useCallback(() => leave(true), [leave]);
+  const session = useMemo(() => (api === undefined ? undefined : { api, client: createClient() }), [api]);
+  if (session === undefined) return <SignIn hasEnded={hasEnded} entered={entered} ended={ended} />;
   return (
-    <Session.Provider value={api}>
-      <header>
-        <strong>Payonce</strong>
-        <nav aria-label="Screens">
-          {SCREENS.map(([each, title]) => (
-            <a key={each} href={`#/${each}`} aria-current={each === name ? 'page' : undefined}>
-              {title}
-            </a>
-          ))}
-        </nav>
-        <span>
-          {api.self.operator} ({api.self.role}){' '}
-          <button type="button" onClick={() => setApi(undefined)}>
-            Sign out
-          </button>
-        </span>
-      </header>
-      <Screen key={hash} takesFocus={hash !== first}>
-        {shown}
-      </Screen>
-    </Session.Provider>
+    <SessionProvider value={session}>
+      <Shell signOut={() => leave(false)} />
+    </SessionProvider>
   );
 }
 
-/**
- * Shows the screen for the page's address. Updates the page title and the focus, so that a screen reader announces the
- * change.
- */
-function Screen({ takesFocus, children }: { readonly takesFocus: boolean; readonly children: ComponentChildren }) {
+/** The page around the screens: header, navigation and the screen of the address. */
+function Shell({ signOut }: { readonly signOut: () => void }) {
+  const fragment = useFragment();
+  const place = useDeterminedPlace(fragment.hash);
+  const hash = useKeptScope(fragment, place);
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [fragment]);
+  if (place === undefined) return <Loading />;
+  const { name, shown } = screenOf(hash, place);
+  const { path, filters } = addressOf(hash);
+  return (
+    <PlaceProvider value={place}>
+      <Header signOut={signOut} isOpen={isOpen} toggle={() => setOpen(!isOpen)} />
+      <div class="body">
+        <nav id="screens" aria-label="Screens" class={isOpen ? 'open' : ''}>
+          {GROUPS.map(({ title, entries }) => (
+            <Group key={title} title={title} entries={entries} current={name} place={place} />
+          ))}
+        </nav>
+        {/* Another tenant or mode does not move the focus away from the switch. */}
+        <Screen key={`${path}?${filters.toString()}`}>{shown}</Screen>
+      </div>
+    </PlaceProvider>
+  );
+}
+
+function Group({
+  title,
+  entries,
+  current,
+  place,
+}: {
+  readonly title: string;
+  readonly entries: readonly Entry[];
+  readonly current: string;
+  readonly place: Place;
+}) {
+  const id = `group-${title}`;
+  return (
+    <div>
+      {entries.length > 1 && (
+        <p id={id} class="group">
+          {title}
+        </p>
+      )}
+      <ul {...(entries.length > 1 ? { 'aria-labelledby': id } : {})}>
+        {entries.map((entry) => (
+          <li key={entry.name}>
+            <a href={hashOf(entry.name, place)} aria-current={entry.name === current ? 'page' : undefined}>
+              <Icon name={entry.name} />
+              {entry.title}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+let isFirst = true;
+
+/** Shows a screen. Updates the page title and the focus, so that a screen reader announces the change. */
+function Screen({ children }: { readonly children: ComponentChildren }) {
   const boundary = useErrorBoundary();
   const main = useRef<HTMLElement>(null);
   useEffect(() => {
     document.title = `${main.current?.querySelector('h1')?.textContent ?? 'Error'} – Payonce console`;
-    if (takesFocus) main.current?.focus();
-    // On a phone, the list of screens is a scrolling row. Keep the current screen in view.
-    document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  }, [takesFocus]);
+    if (!isFirst) main.current?.focus();
+    isFirst = false;
+  }, []);
   return (
     <main ref={main} tabIndex={-1}>
       {boundary[0] === undefined ? (
@@ -131,5 +232,5 @@ function Screen({ takesFocus, children }: { readonly takesFocus: boolean; readon
   );
 }
 
-const place = document.getElementById('console');
-if (place !== null) render(<Console />, place);
+const shownAt = document.getElementById('console');
+if (shownAt !== null) render(<Console />, shownAt);

@@ -1,4 +1,6 @@
-import { Table } from './parts.tsx';
+import { daysShown, scaleOf } from './scale.ts';
+import { shortDay } from './show.ts';
+import { Table } from './table.tsx';
 
 export interface Series {
   readonly name: string;
@@ -11,20 +13,16 @@ export interface Series {
 const HIGH = 100;
 const WIDE = 10;
 
-/** Shows stacked bars, one for each day, and the same numbers as a table. */
-export function Plot({
-  title,
-  days,
-  series,
-  shown,
-}: {
+interface Plotted {
   readonly title: string;
   readonly days: readonly string[];
   readonly series: readonly Series[];
   readonly shown: (value: number) => string;
-}) {
+}
+
+/** Shows stacked bars, one for each day, with axes, and the same numbers as a table. */
+export function Plot({ title, days, series, shown }: Plotted) {
   const sums = days.map((_day, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
-  const largest = Math.max(1, ...sums);
   const totals = series.map(({ name, values }) => `${name} ${shown(values.reduce((sum, each) => sum + each, 0))}`);
   return (
     <figure>
@@ -41,33 +39,66 @@ export function Plot({
           ))}
         </span>
       </figcaption>
-      <svg
-        class="plot"
-        viewBox={`0 0 ${days.length * WIDE} ${HIGH}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`${title} from ${days[0]} to ${days.at(-1)}: ${totals.join(', ')}. Largest day: ${shown(largest)}.`}
-      >
-        {days.map((day, index) => (
-          <Bar key={day} day={day} index={index} series={series} scale={HIGH / largest} shown={shown} />
-        ))}
-      </svg>
+      <Bars title={title} days={days} series={series} shown={shown} sums={sums} totals={totals} />
       <details>
         <summary>As a table</summary>
         <Table
           label={title}
           rows={days.map((day, index) => ({ day, index })).filter(({ index }) => sums[index] !== 0)}
           columns={[
-            { title: 'Day (UTC)', of: ({ day }) => day },
+            { title: 'Day (UTC)', of: ({ day }) => day, by: ({ day }) => day },
             ...series.map(({ name, values }) => ({
               title: name,
               isNumber: true as const,
               of: ({ index }: { readonly index: number }) => shown(values[index] ?? 0),
+              by: ({ index }: { readonly index: number }) => values[index],
             })),
           ]}
         />
       </details>
     </figure>
+  );
+}
+
+function Bars({
+  title,
+  days,
+  series,
+  shown,
+  sums,
+  totals,
+}: Plotted & { readonly sums: readonly number[]; readonly totals: readonly string[] }) {
+  const largest = Math.max(0, ...sums);
+  const lines = scaleOf(largest);
+  const top = lines.at(-1) ?? 1;
+  const wide = days.length * WIDE;
+  return (
+    <div class="plot">
+      <ol class="values" aria-hidden="true">
+        {lines.toReversed().map((value) => (
+          <li key={value}>{shown(value)}</li>
+        ))}
+      </ol>
+      <svg
+        viewBox={`0 0 ${wide} ${HIGH}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${title} from ${days[0]} to ${days.at(-1)}: ${totals.join(', ')}. Largest day: ${shown(largest)}.`}
+      >
+        {lines.map((value) => {
+          const y = HIGH - (value * HIGH) / top;
+          return <line key={value} class="line" x1="0" x2={wide} y1={y} y2={y} />;
+        })}
+        {days.map((day, index) => (
+          <Bar key={day} day={day} index={index} series={series} scale={HIGH / top} shown={shown} />
+        ))}
+      </svg>
+      <ol class="days" aria-hidden="true">
+        {daysShown(days).map((day) => (
+          <li key={day}>{shortDay(day)}</li>
+        ))}
+      </ol>
+    </div>
   );
 }
 
@@ -87,6 +118,8 @@ function Bar({
   let from = HIGH;
   return (
     <g>
+      {/* The whole height shows the values when a pointer is over it. */}
+      <rect class="column" x={index * WIDE} y="0" width={WIDE} height={HIGH} />
       <title>{[day, ...series.map(({ name, values }) => `${name} ${shown(values[index] ?? 0)}`)].join('\n')}</title>
       {series.map(({ name, kind, values }) => {
         const height = (values[index] ?? 0) * scale;

@@ -1,27 +1,98 @@
-import { exampleAmount, shownAmount } from '../lambdas/kernel/currency.ts';
+import { decimalAmount, exampleAmount, parseAmount } from '../lambdas/kernel/currency.ts';
 
 /**
- * Formats an amount.
+ * Returns the first language of the browser that is a valid tag: some browsers without a display report `en-US@posix`.
+ */
+function preferredLocale(): string {
+  const isValid = (tag: string) => /^[a-z]{2,8}(?:-[a-z0-9]{1,8})*$/i.test(tag);
+  return (globalThis.navigator?.languages ?? []).find(isValid) ?? 'en';
+}
+
+/** Language and region of the browser. They determine separators, and the order of day and month. */
+const LOCALE = preferredLocale();
+
+/**
+ * Formats an amount with the decimals of its currency, which are not always those of the browser's locale data.
  * @param minor the amount in minor units
  */
-export function money(minor: number | null | undefined, currency: string): string {
-  return minor === null || minor === undefined ? '–' : shownAmount(minor, currency);
+export function money(minor: number | null | undefined, currency: string, locale = LOCALE): string {
+  if (minor === null || minor === undefined) return '–';
+  const text = decimalAmount(minor, currency);
+  const decimals = text.split('.')[1]?.length ?? 0;
+  const format = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  // The text is formatted as it is: a number could not represent every amount.
+  return `${new Intl.NumberFormat(locale, format).format(text as Intl.StringNumericLiteral)} ${currency}`;
+}
+
+/** Formats a number of things. */
+export function count(value: number, locale = LOCALE): string {
+  return new Intl.NumberFormat(locale).format(value);
+}
+
+/** Returns the decimal separator of a locale. */
+function separatorOf(locale: string): string {
+  const parts = new Intl.NumberFormat(locale).formatToParts(1.5);
+  return parts.find(({ type }) => type === 'decimal')?.value ?? '.';
+}
+
+/**
+ * Reads an amount that a person entered, with a point or the decimal separator of the locale. Separators of thousands
+ * are refused, because `1.500` and `1,500` mean different amounts in different countries.
+ *
+ * @returns minor units; undefined when the text is not an amount in this currency
+ */
+export function enteredAmount(text: string, currency: string, locale = LOCALE): number | undefined {
+  return parseAmount(text.trim().replace(separatorOf(locale), '.'), currency);
+}
+
+/** Returns an amount as a person enters it: with the decimal separator of the locale. */
+export function amountToEnter(minor: number, currency: string, locale = LOCALE): string {
+  return decimalAmount(minor, currency).replace('.', separatorOf(locale));
 }
 
 /**
  * Returns the error message for an invalid amount.
  * @param label label of the field
  */
-export function amountWanted(label: string, currency: string): string {
-  return `${label} must be an amount in ${currency} without separators, for example ${exampleAmount(currency)}.`;
+export function amountWanted(label: string, currency: string, locale = LOCALE): string {
+  const example = exampleAmount(currency).replace('.', separatorOf(locale));
+  return `${label} must be an amount in ${currency} without separators of thousands, for example ${example}.`;
 }
 
 /**
- * Formats a time.
+ * Formats a time in the browser's time zone.
  * @param seconds Unix seconds
  */
-export function time(seconds: number | null | undefined): string {
-  return seconds === null || seconds === undefined ? '–' : new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
+export function localTime(seconds: number, { locale = LOCALE, timeZone }: Local = {}): string {
+  const zone = timeZone === undefined ? {} : { timeZone };
+  return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', ...zone }).format(seconds * 1000);
+}
+
+interface Local {
+  readonly locale?: string;
+  /** @default the time zone of the browser */
+  readonly timeZone?: string;
+}
+
+/** Formats a time in UTC, as `2026-03-01 12:00:05 UTC`. */
+export function utcTime(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('T', ' ').replace('.000Z', 'Z').replace('Z', ' UTC');
+}
+
+const STEPS = [
+  [60, 1, 'second'],
+  [3_600, 60, 'minute'],
+  [86_400, 3_600, 'hour'],
+  [30 * 86_400, 86_400, 'day'],
+  [365 * 86_400, 30 * 86_400, 'month'],
+  [Infinity, 365 * 86_400, 'year'],
+] as const;
+
+/** Formats the distance of a time from now, as `3 hours ago` or `in 2 days`. */
+export function relativeTime(seconds: number, nowMs = Date.now(), locale = LOCALE): string {
+  const distance = seconds - nowMs / 1000;
+  const [, length, unit] = STEPS.find(([below]) => Math.abs(distance) < below) ?? STEPS[5];
+  return new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(Math.trunc(distance / length), unit);
 }
 
 /**
@@ -30,6 +101,12 @@ export function time(seconds: number | null | undefined): string {
  */
 export function dayOf(seconds: number): string {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
+}
+
+/** Formats a day in UTC for people, as `Mar 1`. @param day for example `2026-03-01` */
+export function shortDay(day: string, locale = LOCALE): string {
+  const format = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+  return format.format(Date.parse(day));
 }
 
 /**
@@ -41,6 +118,11 @@ export function age(seconds: number | null | undefined): string {
   if (seconds < 120) return `${seconds} s`;
   if (seconds < 7_200) return `${Math.floor(seconds / 60)} min`;
   return seconds < 172_800 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} d`;
+}
+
+/** Writes a name of the API as words, as `needs review`. */
+export function words(name: string): string {
+  return name.replaceAll(/[_.]/g, ' ');
 }
 
 /** Describes the cause of a transition or an action. */

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
-import { type Api, signIn } from './api.ts';
-import { Trouble } from './parts.tsx';
+import { type Api, Refused, signIn } from './api.ts';
+import { Loading, Trouble } from './parts.tsx';
+import { forgetSession, keepSession, keptCredential } from './session.ts';
 import { type Provider, readProvider, redirectUri, takePendingSignIn } from './sign-in-state.ts';
 
 /** Loaded only if a provider is configured. */
@@ -23,7 +24,27 @@ async function finishSignIn(provider: Provider, ended: () => void): Promise<Api 
   answer = undefined;
   if (given === undefined) return undefined;
   if (asked === undefined) throw new Error('No sign-in was started in this tab. Sign in again.');
-  return signIn(await (await protocol()).tokenOf(provider, given, asked), ended);
+  return enter(await (await protocol()).tokenOf(provider, given, asked), ended);
+}
+
+/** Signs in, and keeps the credential for a reload. */
+async function enter(credential: string, ended: () => void): Promise<Api> {
+  const api = await signIn(credential, ended);
+  keepSession(credential);
+  return api;
+}
+
+/** Continues the session of this tab. @returns undefined if there is none, or if the API no longer accepts it */
+async function continueSession(ended: () => void): Promise<Api | undefined> {
+  const kept = answer === undefined ? keptCredential() : undefined;
+  if (kept === undefined) return undefined;
+  try {
+    return await signIn(kept, ended);
+  } catch (error) {
+    if (!(error instanceof Refused) || error.status !== 401) throw error;
+    forgetSession();
+    return undefined;
+  }
 }
 
 interface Entered {
@@ -40,6 +61,8 @@ export function SignIn({ hasEnded, ...whenIn }: Entered & { readonly hasEnded: b
   const [error, setError] = useState<unknown>();
   useEffect(() => {
     const begin = async () => {
+      const continued = await continueSession(ended);
+      if (continued !== undefined) return entered(continued);
       const found = await readProvider();
       setProvider(found);
       setKnown(true);
@@ -49,7 +72,7 @@ export function SignIn({ hasEnded, ...whenIn }: Entered & { readonly hasEnded: b
     begin().catch(setError);
   }, [entered, ended]);
   return (
-    <main class="narrow">
+    <main class="narrow sign-in">
       <h1>Payonce console</h1>
       {hasEnded && (
         <p role="alert">
@@ -58,6 +81,7 @@ export function SignIn({ hasEnded, ...whenIn }: Entered & { readonly hasEnded: b
         </p>
       )}
       {error !== undefined && <Trouble error={error} />}
+      {!isKnown && error === undefined && <Loading />}
       {isKnown && provider === undefined && <WithKey {...whenIn} />}
       {provider !== undefined && (
         <>
@@ -86,7 +110,7 @@ function WithKey({ entered, ended }: Entered) {
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        signIn(key.trim(), ended).then(entered, setError);
+        enter(key.trim(), ended).then(entered, setError);
       }}
     >
       <label>
@@ -99,7 +123,7 @@ function WithKey({ entered, ended }: Entered) {
           onInput={({ currentTarget }) => setKey(currentTarget.value)}
         />
       </label>
-      <p>The key stays in the memory of this page. It is forgotten when the page is closed or reloaded.</p>
+      <p class="soft-text">This tab keeps the key until you sign out or close the tab, for at most eight hours.</p>
       {error !== undefined && <Trouble error={error} />}
       <button type="submit" class="main">
         Sign in

@@ -1,7 +1,8 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Refused } from '../api.ts';
-import { Fact, Table, Trouble } from '../parts.tsx';
+import { Fact, Trouble } from '../parts.tsx';
+import { Table } from '../table.tsx';
 import type { Authority, LabRun, LabSide, LabState, LabTrouble } from './answers.ts';
 import '../style.css';
 

@@ -1,6 +1,7 @@
 import type { Schemas } from '../api.ts';
-import { Fact, Loaded, Table, useRead } from '../parts.tsx';
-import { time } from '../show.ts';
+import { Fact, Id, Loaded, Time } from '../parts.tsx';
+import { useRead } from '../reading.ts';
+import { Table } from '../table.tsx';
 
 type Verified = Schemas['Verified'];
 type Verification = Schemas['Verification'];
@@ -60,16 +61,16 @@ function Archive({
         rows={manifests}
         none="No manifest was written yet."
         columns={[
-          { title: 'Number', isNumber: true, of: ({ number }) => number },
+          { title: 'Number', isNumber: true, of: ({ number }) => number, by: ({ number }) => number },
           {
             title: 'Created',
-            of: ({ created, failure }) => (failure === null ? time(created) : <Bad text={failure} />),
+            of: ({ created, failure }) => (failure === null ? <Time at={created} /> : <Bad text={failure} />),
           },
           { title: 'Objects', isNumber: true, of: ({ objects }) => objects ?? '–' },
           { title: 'Lines', isNumber: true, of: ({ lines }) => lines ?? '–' },
           { title: 'Signed', of: ({ signed }) => (signed === null ? '–' : signed ? 'yes' : 'no') },
-          { title: 'Hash', of: ({ hash }) => <code>{hash ?? '–'}</code> },
-          { title: 'Previous', of: ({ previous }) => <code>{previous ?? '–'}</code> },
+          { title: 'Hash', of: ({ hash }) => <Id of={hash} /> },
+          { title: 'Previous', of: ({ previous }) => <Id of={previous} /> },
         ]}
       />
     </>
@@ -78,7 +79,12 @@ function Archive({
 
 /** Shows the result of the latest verification, or that a verification is overdue. */
 function LastOne({ of: { verifications, overdue, due } }: { readonly of: Verified }) {
-  if (overdue) return <Bad text={`overdue since ${time(due)}`} />;
+  if (overdue)
+    return (
+      <span class="trouble">
+        overdue since <Time at={due} />
+      </span>
+    );
   const [last] = verifications;
   return last === undefined ? <>none yet</> : <Verdict of={last} />;
 }
@@ -96,17 +102,21 @@ function OfKind({ of: { kind, due, overdue, unreadable, verifications } }: { rea
   return (
     <>
       <h2>{title}</h2>
-      {overdue && <p class="trouble">A verification was due at {time(due)}, and none has ended since.</p>}
+      {overdue && (
+        <p class="trouble">
+          A verification was due at <Time at={due} />, and none has ended since.
+        </p>
+      )}
       {unreadable > 0 && <p class="trouble">{unreadable} records were not written by the auditor.</p>}
       <Table<Verification>
         label={title}
         rows={verifications}
         none={none}
         columns={[
-          { title: 'From', of: ({ from }) => time(from) },
-          { title: 'To', of: ({ to }) => time(to) },
+          { title: 'From', of: ({ from }) => <Time at={from} />, by: ({ from }) => from },
+          { title: 'To', of: ({ to }) => <Time at={to} /> },
           { title: 'Verdict', of: (row) => <Verdict of={row} /> },
-          { title: 'Ended', of: ({ ended }) => time(ended) },
+          { title: 'Ended', of: ({ ended }) => <Time at={ended} />, by: ({ ended }) => ended },
           { title: 'Rows', isNumber: true, of: ({ rows }) => rows ?? '–' },
           { title: 'Lines', isNumber: true, of: ({ lines }) => lines ?? '–' },
           { title: 'Objects', isNumber: true, of: ({ objects }) => objects ?? '–' },

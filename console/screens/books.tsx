@@ -1,9 +1,11 @@
 import type { Schemas } from '../api.ts';
 import { type Filter, Filters } from '../filters.tsx';
-import { List, Loaded, Table, useRead } from '../parts.tsx';
-import { money, time } from '../show.ts';
+import { About, Loaded, Time } from '../parts.tsx';
+import { useOwner } from '../place.ts';
+import { useRead } from '../reading.ts';
+import { dayOf, money } from '../show.ts';
+import { List, Table } from '../table.tsx';
 import { ExportShown } from './exports.tsx';
-import { About } from './waiting.tsx';
 
 type Balance = Schemas['Balance'];
 type Entry = Schemas['LedgerEntry'];
@@ -19,8 +21,6 @@ const ACCOUNTS: readonly Entry['account'][] = [
 ];
 
 const FIELDS: readonly Filter[] = [
-  { name: 'tenant', label: 'Tenant', required: true },
-  { name: 'mode', label: 'Mode', required: true, choices: ['test', 'live'] },
   { name: 'at', label: 'Balances before the day (UTC); empty for now', isDay: true },
   { name: 'account', label: 'Entries on the account', choices: ACCOUNTS },
   { name: 'currency', label: 'Entries in the currency' },
@@ -37,18 +37,13 @@ const ENTRY_FILTERS = ['account', 'currency', 'from', 'to', 'payment'];
  * entries whose sums are the balances.
  */
 export function Books({ filters }: { readonly filters: URLSearchParams }) {
-  const tenant = filters.get('tenant');
-  const mode = filters.get('mode') ?? 'test';
+  const { owner } = useOwner();
   return (
     <>
       <h1>Books</h1>
       <Filters screen="books" act="Show" filters={filters} fields={FIELDS} />
-      {tenant !== null && (
-        <>
-          <Balances tenant={`${tenant}/${mode}`} at={filters.get('at')} />
-          <Entries tenant={`${tenant}/${mode}`} filters={filters} />
-        </>
-      )}
+      <Balances tenant={owner} at={filters.get('at')} />
+      <Entries tenant={owner} filters={filters} />
     </>
   );
 }
@@ -57,7 +52,7 @@ function Balances({ tenant, at }: { readonly tenant: string; readonly at: string
   const read = useRead<Schemas['BalanceList']>(`/v1/balances${at === null ? '' : `?at=${at}`}`, tenant);
   return (
     <>
-      <h2>Balances {at === null ? 'now' : `before ${time(Number(at))}`}</h2>
+      <h2>Balances {at === null ? 'now' : `before ${dayOf(Number(at))} (UTC)`}</h2>
       <Loaded of={read}>
         {({ data }) => (
           <>
@@ -65,11 +60,17 @@ function Balances({ tenant, at }: { readonly tenant: string; readonly at: string
               label="Balances"
               rows={data}
               none="Nothing was posted."
+              hint="Captures, refunds and disputes post to the books. See also the other mode, at the top of the page."
               columns={[
-                { title: 'Account', of: ({ account }) => account },
+                { title: 'Account', of: ({ account }) => account, by: ({ account }) => account },
                 { title: 'Debit', isNumber: true, of: ({ debit, currency }) => money(debit, currency) },
                 { title: 'Credit', isNumber: true, of: ({ credit, currency }) => money(credit, currency) },
-                { title: 'Balance', isNumber: true, of: ({ balance, currency }) => money(balance, currency) },
+                {
+                  title: 'Balance',
+                  isNumber: true,
+                  of: ({ balance, currency }) => money(balance, currency),
+                  by: ({ balance }) => balance,
+                },
                 { title: 'Grows by', of: ({ normal_balance: side }) => side },
               ]}
             />
@@ -114,10 +115,10 @@ function Entries({ tenant, filters }: { readonly tenant: string; readonly filter
         tenant={tenant}
         none="No entry matches."
         columns={[
-          { title: 'Posted', of: ({ created }) => time(created) },
+          { title: 'Posted', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
           { title: 'Payment', of: ({ payment }) => <About id={payment} /> },
           { title: 'Transition', of: ({ sequence, type }) => `${sequence}. ${type}` },
-          { title: 'Account', of: ({ account }) => account },
+          { title: 'Account', of: ({ account }) => account, by: ({ account }) => account },
           { title: 'Debit', isNumber: true, of: (row) => amountOn('debit', row) },
           { title: 'Credit', isNumber: true, of: (row) => amountOn('credit', row) },
         ]}

@@ -1,18 +1,31 @@
-import { Act } from '../act.tsx';
+import { Act, Asked, type Field, type Form, type Values } from '../act.tsx';
 import { may, type Schemas } from '../api.ts';
-import { Loaded, Table, useApi, useRead } from '../parts.tsx';
-import { money, time } from '../show.ts';
+import { Id, Loaded, Time } from '../parts.tsx';
+import { useApi, useRead } from '../reading.ts';
+import { amountToEnter, money, words } from '../show.ts';
+import { Table } from '../table.tsx';
 
 type Charge = Schemas['Charge'];
 
-/** Shows the charges in their current state at the processor, which may be newer than the Ledger's. */
-export function Charges({ id, tenant }: { readonly id: string; readonly tenant: string }) {
+/** A payment, and the tenant and mode to which it belongs, for example `ten_desk/live`. */
+interface OfPayment {
+  readonly id: string;
+  readonly tenant: string;
+}
+
+/** Reads the charges in their current state at the processor, which may be newer than the Ledger's. */
+function useCharges({ id, tenant }: OfPayment) {
+  return useRead<Schemas['ChargeList']>(`/v1/payments/${encodeURIComponent(id)}/charges`, tenant);
+}
+
+/** Shows the charges at the processor. */
+export function Charges(payment: OfPayment) {
   const { self } = useApi();
   return (
     <section aria-label="At the processor now">
       <h3>At the processor now</h3>
       {may(self, 'operator') ? (
-        <Asked id={id} tenant={tenant} />
+        <ChargeTable {...payment} />
       ) : (
         <p class="why">Your role is {self.role}; to ask the processor needs operator.</p>
       )}
@@ -20,28 +33,24 @@ export function Charges({ id, tenant }: { readonly id: string; readonly tenant: 
   );
 }
 
-function Asked({ id, tenant }: { readonly id: string; readonly tenant: string }) {
-  const read = useRead<Schemas['ChargeList']>(`/v1/payments/${encodeURIComponent(id)}/charges`, tenant);
+function ChargeTable(payment: OfPayment) {
   return (
-    <Loaded of={read}>
+    <Loaded of={useCharges(payment)}>
       {({ data }) => (
         <Table<Charge>
           label="Charges at the processor"
           rows={data}
           none="The processor has no charge of this payment."
           columns={[
-            { title: 'Charge', of: ({ id: charge }) => <code>{charge}</code> },
+            { title: 'Charge', of: ({ id: charge }) => <Id of={charge} /> },
             { title: 'Processor', of: ({ processor }) => processor },
             { title: 'Made by', of: ({ own }) => (own ? 'this payment' : 'another system') },
-            {
-              title: 'Status',
-              of: ({ status, failure }) => (failure === null ? status : `${status}: ${failure.message}`),
-            },
-            { title: 'Asked for', isNumber: true, of: ({ amount, currency }) => money(amount, currency) },
+            { title: 'Status', of: statusOf },
+            { title: 'Requested', isNumber: true, of: ({ amount, currency }) => money(amount, currency) },
             { title: 'Captured', isNumber: true, of: (charge) => money(charge.amount_captured, charge.currency) },
             { title: 'Refunds', of: ({ refunds, currency }) => parts(refunds, currency) },
             { title: 'Disputes', of: ({ disputes, currency }) => parts(disputes, currency) },
-            { title: 'Created', of: ({ created }) => time(created) },
+            { title: 'Created', of: ({ created }) => <Time at={created} /> },
           ]}
         />
       )}
@@ -49,67 +58,198 @@ function Asked({ id, tenant }: { readonly id: string; readonly tenant: string })
   );
 }
 
+function statusOf({ status, failure }: Charge): string {
+  return failure === null ? words(status) : `${words(status)}: ${failure.message}`;
+}
+
 function parts(all: Charge['refunds'], currency: string): string {
-  return all.length === 0 ? '–' : all.map(({ status, amount }) => `${status} ${money(amount, currency)}`).join(', ');
+  return all.length === 0
+    ? '–'
+    : all.map(({ status, amount }) => `${words(status)} ${money(amount, currency)}`).join(', ');
 }
 
-interface DecideProps {
+/** One possible decision, with the values that it sends. */
+interface Option {
   readonly id: string;
-  readonly tenant: string;
-  readonly status: string;
+  readonly title: string;
+  readonly details: string;
+  readonly values: Values;
+}
+
+const NONE: Values = { outcome: '', charge_id: '', amount: '', override: '' };
+
+/** Offers what the processor shows, so that an operator types neither a charge nor an amount. */
+function Options({
+  question,
+  options,
+  form: { values, change },
+}: {
+  readonly question: string;
+  readonly options: readonly Option[];
+  readonly form: Form;
+}) {
+  return (
+    <fieldset class="options">
+      <legend>{question}</legend>
+      {options.map(({ id, title, details, values: sent }) => (
+        <label key={id}>
+          <input
+            type="radio"
+            name="option"
+            required
+            checked={values['option'] === id}
+            onChange={() => change({ ...NONE, ...sent, option: id })}
+          />
+          <span>
+            <b>{title}</b>
+            <small>{details}</small>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+interface DecideProps extends OfPayment {
+  readonly currency: string;
+  /** The refund, capture or cancellation to decide about, instead of the payment. */
+  readonly change?: string;
+  readonly name?: string;
+  readonly because?: string | undefined;
   readonly done: (answer: unknown) => void;
-  readonly refused: () => void;
 }
 
-/** Offers a decision about a payment, next to the current books of the processor. */
-export function Decide(props: DecideProps) {
-  const { self } = useApi();
-  const { status } = props;
-  if (status !== 'needs_review')
-    return <DecideAct {...props} because={`The status is ${status}; only needs_review can be decided.`} />;
-  return may(self, 'operator') ? <DecideInCurrency {...props} /> : <DecideAct {...props} />;
-}
+const WITHOUT_BOOKS = 'without-books';
 
-/** Offers the decision, with the amount in the currency of the payment. */
-function DecideInCurrency(props: DecideProps) {
-  const { id, tenant } = props;
-  const { answer, error } = useRead<Schemas['Payment']>(`/v1/payments/${encodeURIComponent(id)}`, tenant);
-  if (answer !== undefined) return <DecideAct {...props} currency={answer.currency} />;
-  return <DecideAct {...props} because={error === undefined ? 'Loading …' : 'The payment cannot be read now.'} />;
-}
-
-function DecideAct({
-  id,
-  tenant,
-  because,
-  currency = '',
-  done,
-  refused,
-}: DecideProps & { readonly because?: string; readonly currency?: string }) {
+/** Offers a decision about a payment in review, or about a change whose outcome could not be determined. */
+export function Decide({ id, tenant, currency, change, name = 'Decide', because, done }: DecideProps) {
+  const hidden = { isHidden: true, isOptional: true } as const;
+  const fields: readonly Field[] = [
+    { name: 'outcome', label: 'Outcome', ...hidden },
+    ...(change === undefined
+      ? [
+          { name: 'charge_id', label: 'Charge at the processor', ...hidden },
+          { name: 'amount', label: `Captured amount in ${currency}`, currency, ...hidden },
+        ]
+      : []),
+    { name: 'override', label: 'Without the processor’s books', isFlag: true, ...hidden },
+    { name: 'reason', label: 'Reason' },
+  ];
   return (
     <Act
-      name="Decide"
-      does="Records what an operator found out at the processor: the payment ends, its postings are made, and its tenant receives the event. The processor's books must contain the charge with this amount; money of a failed payment is returned."
+      name={name}
+      does={
+        change === undefined
+          ? 'Records the outcome that the processor shows. The payment ends, its postings are made, and its tenant receives the event.'
+          : 'Records whether the processor has made this change. It ends, its postings are made, and its tenant receives the event.'
+      }
       role="operator"
       because={because}
       path={`/v1/admin/payments/${encodeURIComponent(id)}/resolve`}
+      fixed={change === undefined ? {} : { change }}
       preview
-      details={<Charges id={id} tenant={tenant} />}
-      fields={[
-        { name: 'outcome', label: 'Outcome', choices: ['succeeded', 'failed'] },
-        { name: 'charge_id', label: 'Charge at the processor', isOptional: true },
-        { name: 'amount', label: `Captured amount in ${currency}`, isOptional: true, currency },
-        {
-          name: 'override',
-          label: 'Decide although the processor’s books cannot be read',
-          choices: [['true', 'yes']],
-          isOptional: true,
-          isFlag: true,
-        },
-        { name: 'reason', label: 'Reason' },
-      ]}
+      ask={(form) => <Choice id={id} tenant={tenant} currency={currency} isChange={change !== undefined} form={form} />}
+      fields={fields}
       done={done}
-      refused={refused}
     />
+  );
+}
+
+interface ChoiceProps extends OfPayment {
+  readonly currency: string;
+  readonly isChange: boolean;
+  readonly form: Form;
+}
+
+function Choice({ id, tenant, currency, isChange, form }: ChoiceProps) {
+  const read = useCharges({ id, tenant });
+  const { answer, error } = read;
+  const options = isChange ? changeOptions(answer?.data ?? []) : paymentOptions(answer?.data ?? []);
+  const isUnread = error !== undefined;
+  return (
+    <>
+      <Loaded of={read}>
+        {({ data }) => (data.length === 0 ? <p>The processor has no charge of this payment.</p> : undefined)}
+      </Loaded>
+      {(answer !== undefined || isUnread) && (
+        <Options
+          question={isChange ? 'Has the processor made the change?' : 'Which charge did the payer pay?'}
+          options={[...options, ...(isUnread ? [WITHOUT] : [])]}
+          form={form}
+        />
+      )}
+      {form.values['option'] === WITHOUT_BOOKS && <Entered currency={currency} isChange={isChange} form={form} />}
+    </>
+  );
+}
+
+const WITHOUT: Option = {
+  id: WITHOUT_BOOKS,
+  title: 'The processor’s books cannot be read',
+  details: 'Decide without them. The decision records this.',
+  values: { override: 'true' },
+};
+
+function paymentOptions(charges: readonly Charge[]): readonly Option[] {
+  const paid = charges
+    .filter(({ amount_captured: captured }) => captured > 0)
+    .map((charge) => ({
+      id: charge.id,
+      title: `${money(charge.amount_captured, charge.currency)} captured by ${charge.id}`,
+      details: `${charge.own ? 'Made by this payment' : 'Made by another system'}; ${statusOf(charge)} at ${charge.processor}. The payment succeeds with this amount.`,
+      values: {
+        outcome: 'succeeded',
+        charge_id: charge.id,
+        amount: amountToEnter(charge.amount_captured, charge.currency),
+      },
+    }));
+  const details =
+    paid.length === 0
+      ? 'The payer was not charged. The payment fails.'
+      : 'The payment fails, and the captured money is returned to the payer.';
+  return [...paid, { id: 'none', title: 'None: the payment failed', details, values: { outcome: 'failed' } }];
+}
+
+function changeOptions(charges: readonly Charge[]): readonly Option[] {
+  const shown = charges.map(
+    (charge) =>
+      `${charge.id}: ${statusOf(charge)}, ${money(charge.amount_captured, charge.currency)} captured, refunds: ${parts(charge.refunds, charge.currency)}.`,
+  );
+  const details = shown.length === 0 ? 'The processor shows no charge.' : `The processor shows ${shown.join(' ')}`;
+  return [
+    { id: 'made', title: 'Yes, it was made', details, values: { outcome: 'succeeded' } },
+    {
+      id: 'none',
+      title: 'No, it was not made',
+      details: 'The change fails, and its amount is available again.',
+      values: { outcome: 'failed' },
+    },
+  ];
+}
+
+/** Asks for what the books would show. */
+function Entered({ currency, isChange, form: { values, change } }: Omit<ChoiceProps, keyof OfPayment>) {
+  const fields: readonly Field[] = [
+    { name: 'outcome', label: 'Outcome', choices: ['succeeded', 'failed'] },
+    ...(isChange || values['outcome'] === 'failed'
+      ? []
+      : [
+          { name: 'charge_id', label: 'Charge at the processor', isOptional: true } as const,
+          { name: 'amount', label: `Captured amount in ${currency}`, isOptional: true, currency } as const,
+        ]),
+  ];
+  return (
+    <>
+      {fields.map((field) => (
+        <Asked
+          key={field.name}
+          field={field}
+          value={values[field.name] ?? ''}
+          change={(value) =>
+            change({ [field.name]: value, ...(value === 'failed' ? { charge_id: '', amount: '' } : {}) })
+          }
+        />
+      ))}
+    </>
   );
 }

@@ -1,3 +1,5 @@
+import { words } from '../show.ts';
+
 /** The position of each status in the diagram, from the first status on the left to the last on the right. */
 const PLACES: Readonly<Record<string, readonly [column: number, row: number]>> = {
   processing: [0, 0],
@@ -22,7 +24,7 @@ export function StateDiagram({ statuses }: { readonly statuses: readonly string[
       class="states"
       viewBox={`0 0 ${2 * ACROSS + WIDE + 2} ${3 * DOWN + HIGH + 2}`}
       role="img"
-      aria-label={`Statuses: ${visited.join(', then ')}`}
+      aria-label={`Statuses: ${visited.map(words).join(', then ')}`}
     >
       <defs>
         <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
@@ -39,7 +41,7 @@ export function StateDiagram({ statuses }: { readonly statuses: readonly string[
           <g key={status} class={kind}>
             <rect x={x} y={y} width={WIDE} height={HIGH} rx="6" />
             <text x={x + WIDE / 2} y={y + HIGH / 2}>
-              {status}
+              {words(status)}
             </text>
           </g>
         );

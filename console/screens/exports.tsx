@@ -1,44 +1,39 @@
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
-import { type Filter, Filters } from '../filters.tsx';
-import { Fact, List, Loaded, Status, useRead, useTurns } from '../parts.tsx';
-import { time } from '../show.ts';
+import { Fact, Id, Loaded, Status, Time } from '../parts.tsx';
+import { type Place, useOwner, usePlace } from '../place.ts';
+import { useRead } from '../reading.ts';
+import { count } from '../show.ts';
+import { List } from '../table.tsx';
 
 type Export = Schemas['Export'];
 
 const EXPORTS = '/v1/exports';
-const FIELDS: readonly Filter[] = [
-  { name: 'tenant', label: 'Tenant', required: true },
-  { name: 'mode', label: 'Mode', required: true, choices: ['test', 'live'] },
-];
 const KINDS: readonly Export['kind'][] = ['entries', 'payments', 'refunds', 'disputes', 'events'];
 const DESCRIPTION = 'Writes a CSV file of these rows. The file is kept for seven days.';
 
 export function Exports({ filters }: { readonly filters: URLSearchParams }) {
-  const tenant = filters.get('tenant');
-  const mode = filters.get('mode') ?? 'live';
+  const { owner } = useOwner();
+  const { to } = usePlace();
   const id = filters.get('export');
   return (
     <>
-      <h1>Exports</h1>
-      <Filters
-        screen="exports"
-        act="Show"
-        filters={new URLSearchParams({ tenant: tenant ?? '', mode })}
-        fields={FIELDS}
-      />
-      {tenant !== null &&
-        (id === null ? <OfTenant tenant={tenant} mode={mode} /> : <One id={id} tenant={`${tenant}/${mode}`} />)}
+      {id !== null && (
+        <p>
+          <a href={to('exports')}>All exports</a>
+        </p>
+      )}
+      <h1>{id === null ? 'Exports' : 'Export'}</h1>
+      {id === null ? <OfTenant owner={owner} /> : <One id={id} tenant={owner} />}
     </>
   );
 }
 
-function OfTenant({ tenant, mode }: { readonly tenant: string; readonly mode: string }) {
-  const [turn, again] = useTurns();
-  const owner = `${tenant}/${mode}`;
+function OfTenant({ owner }: { readonly owner: string }) {
+  const { to } = usePlace();
   return (
-    <>
-      <p class="acts">
+    <List<Export>
+      acts={
         <Act
           name="Export"
           does={DESCRIPTION}
@@ -51,29 +46,23 @@ function OfTenant({ tenant, mode }: { readonly tenant: string; readonly mode: st
             { name: 'to', label: 'Last day (UTC)', isDate: true },
             { name: 'currency', label: 'Currency', isOptional: true },
           ]}
-          done={again}
         />
-        <button type="button" onClick={again}>
-          Read again
-        </button>
-      </p>
-      <List<Export>
-        key={turn}
-        label="Exports"
-        path={`${EXPORTS}?limit=100`}
-        tenant={owner}
-        none="Nothing was exported."
-        columns={[
-          { title: 'Export', of: (row) => <a href={addressOf(owner, row.id)}>{row.id}</a> },
-          { title: 'Rows of', of: ({ kind }) => kind },
-          { title: 'From', of: ({ from }) => from },
-          { title: 'To', of: ({ to }) => to },
-          { title: 'Status', of: ({ status }) => <Status of={status} /> },
-          { title: 'Rows', isNumber: true, of: ({ rows }) => rows },
-          { title: 'Created', of: ({ created }) => time(created) },
-        ]}
-      />
-    </>
+      }
+      label="Exports"
+      path={`${EXPORTS}?limit=100`}
+      tenant={owner}
+      none="Nothing was exported."
+      hint="Export writes a CSV file of payments, entries or refunds. The screens Payments and Books export what they show."
+      columns={[
+        { title: 'Export', of: ({ id }) => <Id of={id} to={addressOf(to, id)} /> },
+        { title: 'Rows of', of: ({ kind }) => kind, by: ({ kind }) => kind },
+        { title: 'From', of: ({ from }) => from, by: ({ from }) => from },
+        { title: 'To', of: ({ to: last }) => last, by: ({ to: last }) => last },
+        { title: 'Status', of: ({ status }) => <Status of={status} />, by: ({ status }) => status },
+        { title: 'Rows', isNumber: true, of: ({ rows }) => count(rows), by: ({ rows }) => rows },
+        { title: 'Created', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
+      ]}
+    />
   );
 }
 
@@ -83,11 +72,11 @@ function One({ id, tenant }: { readonly id: string; readonly tenant: string }) {
     <Loaded of={read}>
       {({ kind, from, to, status, rows, failure, url, url_expires: expires }) => (
         <>
-          <h2>{id}</h2>
+          <Id of={id} />
           <dl class="facts">
             <Fact name="Rows of" value={`${kind}, ${from} to ${to}`} />
             <Fact name="Status" value={failure === null ? status : `${status}: ${failure}`} />
-            <Fact name="Rows" value={rows} />
+            <Fact name="Rows" value={count(rows)} />
           </dl>
           {url === null ? (
             <button type="button" onClick={read.again}>
@@ -98,7 +87,7 @@ function One({ id, tenant }: { readonly id: string; readonly tenant: string }) {
               <a href={url} download>
                 Download the file
               </a>{' '}
-              until {time(expires)}
+              until <Time at={expires} />
             </p>
           )}
         </>
@@ -125,30 +114,27 @@ export function ExportShown({
   /** The reason why these rows cannot be exported. */
   readonly because?: string | undefined;
 }) {
-  const days = from === undefined || to === undefined ? 'Choose the days first.' : undefined;
+  const { to: addressIn } = usePlace();
+  const days = from === undefined || to === undefined ? 'Choose the days in the filter first.' : undefined;
   return (
-    <p class="acts">
-      <Act
-        name="Export as CSV"
-        does={`${DESCRIPTION} All rows that match, from ${from} to ${to}.`}
-        role="operator"
-        because={because ?? days}
-        tenant={tenant}
-        path={EXPORTS}
-        fixed={{ kind, from, to, ...filters }}
-        fields={[]}
-        shows={(answer) => (
-          <p>
-            The file is being written: <a href={addressOf(tenant, (answer as Export).id)}>{(answer as Export).id}</a>
-          </p>
-        )}
-        done={() => undefined}
-      />
-    </p>
+    <Act
+      name="Export as CSV"
+      does={`${DESCRIPTION} All rows that match, from ${from} to ${to}.`}
+      role="operator"
+      because={because ?? days}
+      tenant={tenant}
+      path={EXPORTS}
+      fixed={{ kind, from, to, ...filters }}
+      fields={[]}
+      shows={(answer) => (
+        <p>
+          The file is being written: <a href={addressOf(addressIn, (answer as Export).id)}>{(answer as Export).id}</a>
+        </p>
+      )}
+    />
   );
 }
 
-function addressOf(owner: string, id: string): string {
-  const [tenant = '', mode = ''] = owner.split('/');
-  return `#/exports?${new URLSearchParams({ tenant, mode, export: id }).toString()}`;
+function addressOf(to: Place['to'], id: string): string {
+  return to('exports', { export: id });
 }

@@ -1,25 +1,35 @@
 import type { Schemas } from '../api.ts';
 import { type Filter, Filters } from '../filters.tsx';
-import { Fact, Loaded, Table, useRead } from '../parts.tsx';
-import { About } from './waiting.tsx';
+import { About, Empty, Fact, Id, Loaded, Time } from '../parts.tsx';
+import { usePlace } from '../place.ts';
+import { useRead } from '../reading.ts';
+import { Table } from '../table.tsx';
 
 type KeyRecord = Schemas['IdempotencyRecord'];
 
 const FIELDS: readonly Filter[] = [
   { name: 'key', label: 'Idempotency key', required: true },
   { name: 'path', label: 'Path of the request', required: true },
-  { name: 'tenant', label: 'Tenant, for a path that tenants call' },
-  { name: 'mode', label: 'Mode', choices: ['test', 'live'] },
-  { name: 'operator', label: 'Operator, for a path that operators call' },
+  { name: 'operator', label: 'Operator, instead of the tenant, for a path that operators call' },
 ];
 
 /** Shows the record of an idempotency key: its owner, the received responses, and the stored response. */
 export function Inspector({ filters }: { readonly filters: URLSearchParams }) {
+  const { tenant, mode } = usePlace();
+  const ofTenant = tenant === undefined || filters.has('operator') ? {} : { tenant, mode };
+  const query = new URLSearchParams({ ...Object.fromEntries(filters), ...ofTenant }).toString();
   return (
     <>
       <h1>Key inspector</h1>
-      <Filters screen="inspector" act="Inspect" filters={filters} fields={FIELDS} />
-      {filters.has('key') && <Found path={`/v1/admin/idempotency_keys?${filters.toString()}`} />}
+      <Filters screen="inspector" act="Inspect" filters={filters} fields={FIELDS} isOpen />
+      {filters.has('key') ? (
+        <Found path={`/v1/admin/idempotency_keys?${query}`} />
+      ) : (
+        <Empty
+          title="No key is chosen."
+          hint="Enter the Idempotency-Key that a client sent, and the path of its request, for example /v1/payments."
+        />
+      )}
     </>
   );
 }
@@ -41,11 +51,11 @@ function Found({ path }: { readonly path: string }) {
         <>
           <dl class="facts">
             <Fact name="State" value={record.state.replaceAll('_', ' ')} />
-            <Fact name="Operation" value={<code>{record.operation}</code>} />
+            <Fact name="Operation" value={<Id of={record.operation} />} />
             <Fact name="Payment" value={<About id={record.payment} />} />
-            <Fact name="Owner" value={record.owner ?? '–'} />
-            <Fact name="Lease until" value={record.lease_until ?? '–'} />
-            <Fact name="Claimed" value={record.claimed ?? '–'} />
+            <Fact name="Owner" value={<Id of={record.owner} />} />
+            <Fact name="Lease until" value={<Time at={record.lease_until} />} />
+            <Fact name="Claimed" value={<Time at={record.claimed} />} />
             <Fact name="Answer" value={record.answer?.status ?? 'none yet'} />
           </dl>
           <h2>Earlier owners</h2>
@@ -55,7 +65,7 @@ function Found({ path }: { readonly path: string }) {
             none="There was none."
             columns={[
               { title: 'Owner', of: ({ owner }) => owner },
-              { title: 'Until', of: ({ until }) => until },
+              { title: 'Until', of: ({ until }) => <Time at={until} /> },
               { title: 'Why', of: ({ was_released: released }) => (released ? 'released' : 'the lease ended') },
             ]}
           />
@@ -65,7 +75,7 @@ function Found({ path }: { readonly path: string }) {
             rows={record.calls}
             none="None is recorded."
             columns={[
-              { title: 'At', of: ({ at }) => at },
+              { title: 'At', of: ({ at }) => <Time at={at} /> },
               { title: 'Call', of: ({ call }) => (call === 'send' ? 'request sent' : 'looked up') },
               { title: 'Result', of: ({ result }) => result },
               { title: 'Took', isNumber: true, of: (row) => `${row.duration_ms} ms` },

@@ -1,7 +1,9 @@
+import type { ComponentChildren } from 'preact';
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
-import { List, useTurns } from '../parts.tsx';
-import { time } from '../show.ts';
+import { Copy, Id, Time } from '../parts.tsx';
+import { useOwner, usePlace } from '../place.ts';
+import { List } from '../table.tsx';
 import { Limits } from './limits.tsx';
 
 type Key = Schemas['KeyList']['data'][number];
@@ -17,21 +19,27 @@ function secretOf(answer: unknown) {
     <>
       <p>Copy the secret now. It is not shown again.</p>
       <pre>{secret}</pre>
+      <Copy text={secret} />
     </>
   );
 }
 
-/** Shows the keys of operators, or of a tenant. */
-export function Keys({ filters }: { readonly filters: URLSearchParams }) {
-  const [turn, again] = useTurns();
-  const tenant = filters.get('tenant');
+/** Shows the API keys and the request limits of the tenant, in both modes. */
+export function Keys() {
+  const { tenant } = useOwner();
+  const { to } = usePlace();
   return (
     <>
-      <h1>{tenant === null ? 'Keys' : `Keys of ${tenant}`}</h1>
-      {tenant === null ? (
-        <p>The keys of operators. For the keys and limits of a tenant, see the screen Tenants.</p>
-      ) : (
-        <p class="acts">
+      <h1>Keys</h1>
+      <p class="soft-text">
+        The API keys of {tenant}, in both modes. <a href={to('activity', { of: 'tenant' })}>Activity</a> shows who
+        created, rolled or revoked one.
+      </p>
+      <KeyList
+        path={`/v1/admin/keys?tenant=${encodeURIComponent(tenant)}`}
+        none="The tenant has no key."
+        hint="Create a key, and give it to the tenant."
+        acts={
           <Act
             name="Create key"
             does={`Creates an API key of ${tenant}. Its secret is shown only once.`}
@@ -45,30 +53,59 @@ export function Keys({ filters }: { readonly filters: URLSearchParams }) {
               { name: 'expires_in_days', label: 'Days until it expires', isOptional: true, isWhole: true },
             ]}
             shows={secretOf}
-            done={again}
           />
-        </p>
-      )}
-      <List<Key>
-        key={turn}
-        label="Keys"
-        path={`/v1/admin/keys${tenant === null ? '' : `?tenant=${encodeURIComponent(tenant)}`}`}
-        columns={[
-          { title: 'Key', of: ({ id }) => <code>{id}</code> },
-          { title: 'Name', of: ({ name }) => name },
-          { title: 'May', of: ({ mode, role, scopes }) => role ?? `${mode ?? ''}: ${scopes.join(' ')}` },
-          { title: 'Created', of: ({ created }) => time(created) },
-          { title: 'Last used', of: (row) => row.last_used ?? '–' },
-          { title: 'Revoked', of: ({ revoked }) => (revoked === null ? 'no' : time(revoked)) },
-          { title: 'Acts', of: (row) => <Acts row={row} again={again} /> },
-        ]}
+        }
       />
-      {tenant !== null && <Limits tenant={tenant} />}
+      <Limits tenant={tenant} />
     </>
   );
 }
 
-function Acts({ row, again }: { readonly row: Key; readonly again: () => void }) {
+/** Shows the operators who sign in with keys. */
+export function Operators() {
+  return (
+    <>
+      <h1>Operators</h1>
+      <p class="soft-text">
+        The keys of operators. The command <code>payonce operators create</code> creates one.
+      </p>
+      <KeyList
+        path="/v1/admin/keys"
+        none="No operator has a key."
+        hint="Operators sign in with an identity provider."
+      />
+    </>
+  );
+}
+
+function KeyList(list: {
+  readonly path: string;
+  readonly none: string;
+  readonly hint: string;
+  readonly acts?: ComponentChildren;
+}) {
+  return (
+    <List<Key>
+      {...list}
+      label="Keys"
+      columns={[
+        { title: 'Key', of: ({ id }) => <Id of={id} /> },
+        { title: 'Name', of: ({ name }) => name, by: ({ name }) => name },
+        { title: 'May', of: ({ mode, role, scopes }) => role ?? `${mode ?? ''}: ${scopes.join(' ')}` },
+        { title: 'Created', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
+        { title: 'Last used', of: (row) => row.last_used ?? 'never', by: (row) => row.last_used },
+        {
+          title: 'Revoked',
+          of: ({ revoked }) => (revoked === null ? 'no' : <Time at={revoked} />),
+          by: ({ revoked }) => revoked,
+        },
+        { title: 'Acts', of: (row) => <Acts row={row} /> },
+      ]}
+    />
+  );
+}
+
+function Acts({ row }: { readonly row: Key }) {
   const ended = row.revoked === null ? undefined : 'It is revoked.';
   const path = `/v1/admin/keys/${row.id}`;
   return (
@@ -89,7 +126,6 @@ function Acts({ row, again }: { readonly row: Key; readonly again: () => void })
             },
           ]}
           shows={secretOf}
-          done={again}
         />
       )}
       <Act
@@ -101,7 +137,6 @@ function Acts({ row, again }: { readonly row: Key; readonly again: () => void })
         path={path}
         fixed={{ revoked: true }}
         fields={[]}
-        done={again}
       />
     </span>
   );

@@ -1,6 +1,8 @@
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
-import { Loaded, Table, useRead } from '../parts.tsx';
+import { Loaded } from '../parts.tsx';
+import { useRead } from '../reading.ts';
+import { Table } from '../table.tsx';
 
 type Limit = Schemas['Limit'];
 
@@ -15,7 +17,7 @@ const OF = [
 
 export function Limits({ tenant }: { readonly tenant: string }) {
   const read = useRead<Schemas['LimitList']>(`/v1/admin/limits?tenant=${encodeURIComponent(tenant)}`);
-  const common = { role: 'owner', path: '/v1/admin/limits', done: read.again } as const;
+  const common = { role: 'owner', path: '/v1/admin/limits' } as const;
   return (
     <>
       <h2>Request limits</h2>
@@ -45,8 +47,8 @@ export function Limits({ tenant }: { readonly tenant: string }) {
             label="Request limits"
             rows={data}
             columns={[
-              { title: 'Mode', of: ({ mode }) => mode },
-              { title: 'Kind of request', of: ({ kind }) => kind },
+              { title: 'Mode', of: ({ mode }) => mode, by: ({ mode }) => mode },
+              { title: 'Kind of request', of: ({ kind }) => kind, by: ({ kind }) => kind },
               { title: 'Per second', isNumber: true, of: ({ rate }) => rate },
               { title: 'At once', isNumber: true, of: ({ burst }) => burst },
               { title: 'Whose limit', of: (row) => (row.is_own ? 'its own' : 'of the deployment') },

@@ -1,8 +1,9 @@
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
-import { List, Status, useTurns } from '../parts.tsx';
-import { cause, money, time } from '../show.ts';
-import { About } from './waiting.tsx';
+import { About, Empty, Id, Status, Time } from '../parts.tsx';
+import { usePlace } from '../place.ts';
+import { cause, count, money, words } from '../show.ts';
+import { List } from '../table.tsx';
 
 interface Filtered {
   readonly filters: URLSearchParams;
@@ -18,14 +19,20 @@ export function Differences() {
         label="Differences"
         path="/v1/admin/mismatches"
         none="The books agree."
+        hint="The job reconcile-recent compares each payment with the processor’s books."
         columns={[
           { title: 'Payment', of: ({ payment }) => <About id={payment} /> },
-          { title: 'Kind', of: ({ kind }) => kind },
+          { title: 'Kind', of: ({ kind }) => words(kind), by: ({ kind }) => kind },
           { title: 'Processor', isNumber: true, of: (row) => money(row.processor_amount, row.currency) },
           { title: 'Ledger', isNumber: true, of: (row) => money(row.ledger_amount, row.currency) },
-          { title: 'Difference', isNumber: true, of: (row) => money(row.difference, row.currency) },
-          { title: 'Status', of: ({ status }) => <Status of={status} /> },
-          { title: 'First seen', of: (row) => time(row.first_seen) },
+          {
+            title: 'Difference',
+            isNumber: true,
+            of: (row) => money(row.difference, row.currency),
+            by: (row) => row.difference,
+          },
+          { title: 'Status', of: ({ status }) => <Status of={status} />, by: ({ status }) => status },
+          { title: 'First seen', of: (row) => <Time at={row.first_seen} />, by: (row) => row.first_seen },
         ]}
       />
     </>
@@ -34,16 +41,15 @@ export function Differences() {
 
 export function Approvals() {
   type Row = Schemas['ApprovalList']['data'][number];
-  const [turn, again] = useTurns();
   return (
     <>
       <h1>Approvals</h1>
       <p>Corrections and decisions above the limit of the deployment need a second person.</p>
       <List<Row>
-        key={turn}
         label="Approvals"
         path="/v1/admin/approvals"
         none="No request has needed a second person yet."
+        hint="Decisions and corrections above the limit of the deployment appear here."
         columns={[
           { title: 'Payment', of: ({ payment }) => <About id={payment} /> },
           {
@@ -51,9 +57,14 @@ export function Approvals() {
             of: ({ request }) =>
               request.type === 'decision' && request.override ? 'decision without the processor’s books' : request.type,
           },
-          { title: 'Amount', isNumber: true, of: ({ amount, currency }) => money(amount, currency) },
+          {
+            title: 'Amount',
+            isNumber: true,
+            of: ({ amount, currency }) => money(amount, currency),
+            by: ({ amount }) => amount,
+          },
           { title: 'Asked by', of: (row) => row.requested_by.operator },
-          { title: 'Status', of: ({ status }) => <Status of={status} /> },
+          { title: 'Status', of: ({ status }) => <Status of={status} />, by: ({ status }) => status },
           {
             title: 'Verdict',
             of: ({ id, status }) => {
@@ -68,8 +79,6 @@ export function Approvals() {
                     because={because}
                     path={`${path}/approve`}
                     fields={[]}
-                    done={again}
-                    refused={again}
                   />
                   <Act
                     name="Reject"
@@ -78,8 +87,6 @@ export function Approvals() {
                     because={because}
                     path={`${path}/reject`}
                     fields={[]}
-                    done={again}
-                    refused={again}
                   />
                 </span>
               );
@@ -100,10 +107,10 @@ export function Jobs() {
         label="Jobs"
         path="/v1/admin/jobs"
         columns={[
-          { title: 'Job', of: ({ id }) => <a href={`#/jobs/${id}`}>{id}</a> },
+          { title: 'Job', of: ({ id }) => <a href={`#/jobs/${id}`}>{id}</a>, by: ({ id }) => id },
           { title: 'Why', of: ({ why }) => why },
           { title: 'Schedule', of: (row) => `${row.schedule} ${row.time_zone ?? ''}` },
-          { title: 'Next run', of: (row) => time(row.next_run) },
+          { title: 'Next run', of: (row) => <Time at={row.next_run} />, by: (row) => row.next_run },
         ]}
       />
     </>
@@ -112,7 +119,6 @@ export function Jobs() {
 
 export function Runs({ id }: { readonly id: string }) {
   type Row = Schemas['JobRunList']['data'][number];
-  const [turn, again] = useTurns();
   const path = `/v1/admin/jobs/${encodeURIComponent(id)}/runs`;
   return (
     <>
@@ -124,20 +130,19 @@ export function Runs({ id }: { readonly id: string }) {
           role="operator"
           path={path}
           fields={[]}
-          done={again}
         />
       </p>
       <List<Row>
-        key={turn}
         label={`Runs of ${id}`}
         path={path}
         none="The job has not run yet."
+        hint="Run now starts a run, also between its scheduled times."
         columns={[
-          { title: 'For', of: (row) => time(row.scheduled_for) },
-          { title: 'Status', of: ({ status }) => <Status of={status} /> },
-          { title: 'Done', isNumber: true, of: ({ done }) => done },
-          { title: 'Left', isNumber: true, of: ({ left }) => left },
-          { title: 'Failed', isNumber: true, of: ({ failed }) => failed },
+          { title: 'For', of: (row) => <Time at={row.scheduled_for} />, by: (row) => row.scheduled_for },
+          { title: 'Status', of: ({ status }) => <Status of={status} />, by: ({ status }) => status },
+          { title: 'Done', isNumber: true, of: ({ done }) => count(done), by: ({ done }) => done },
+          { title: 'Left', isNumber: true, of: ({ left }) => count(left), by: ({ left }) => left },
+          { title: 'Failed', isNumber: true, of: ({ failed }) => count(failed), by: ({ failed }) => failed },
           {
             title: 'Failed items',
             of: ({ skipped_items: skipped, failed_items: failed }) => [...skipped, ...failed].join(', ') || '–',
@@ -151,23 +156,37 @@ export function Runs({ id }: { readonly id: string }) {
 
 export function Tenants() {
   type Row = Schemas['TenantList']['data'][number];
+  const { to } = usePlace();
   return (
     <>
       <h1>Tenants</h1>
       <List<Row>
         label="Tenants"
         path="/v1/admin/tenants"
+        none="There is no tenant."
+        hint={
+          <>
+            The command <code>payonce tenants create</code> creates one.
+          </>
+        }
         columns={[
-          { title: 'Tenant', of: ({ id }) => <code>{id}</code> },
-          { title: 'Name', of: ({ name }) => name },
-          { title: 'Created', of: ({ created }) => time(created) },
-          { title: 'Keys and limits', of: ({ id }) => <a href={`#/keys?tenant=${id}`}>keys and limits</a> },
+          {
+            title: 'Tenant',
+            of: ({ id }) => <Id of={id} to={to('payments', {}, { tenant: id })} />,
+            by: ({ id }) => id,
+          },
+          { title: 'Name', of: ({ name }) => name, by: ({ name }) => name },
+          { title: 'Created', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
+          {
+            title: 'Keys and limits',
+            of: ({ id }) => <a href={to('keys', {}, { tenant: id })}>keys and limits</a>,
+          },
           {
             title: 'Activity',
             of: ({ id }) => (
               <>
-                <a href={`#/activity?tenant=${id}&mode=live`}>live</a>{' '}
-                <a href={`#/activity?tenant=${id}&mode=test`}>test</a>
+                <a href={to('activity', { of: 'tenant' }, { tenant: id, mode: 'live' })}>live</a>{' '}
+                <a href={to('activity', { of: 'tenant' }, { tenant: id, mode: 'test' })}>test</a>
               </>
             ),
           },
@@ -179,32 +198,47 @@ export function Tenants() {
 
 export function Activity({ filters }: Filtered) {
   type Row = Schemas['ActivityList']['data'][number];
-  const query = filters.toString();
+  const { tenant, mode, to, isUnknown } = usePlace();
+  const isOfTenant = filters.get('of') === 'tenant';
+  const query = isOfTenant && tenant !== undefined ? `?${new URLSearchParams({ tenant, mode }).toString()}` : '';
+  const views = [
+    ['Of the deployment', to('activity'), !isOfTenant],
+    [tenant === undefined ? 'Of a tenant' : `Of ${tenant}, ${mode}`, to('activity', { of: 'tenant' }), isOfTenant],
+  ] as const;
   return (
     <>
       <h1>Activity</h1>
-      <p>
-        {filters.get('tenant') === null ? 'Of the deployment' : `Of ${filters.get('tenant')}, ${filters.get('mode')}`},
-        newest first.
+      <p class="tabs">
+        {views.map(([name, address, isShown]) => (
+          <a key={name} href={address} aria-current={isShown ? 'true' : undefined}>
+            {name}
+          </a>
+        ))}
       </p>
-      <List<Row>
-        label="Activity"
-        path={`/v1/admin/activity${query === '' ? '' : `?${query}`}`}
-        columns={[
-          { title: 'Time', of: ({ created }) => time(created) },
-          { title: 'Act', of: ({ action }) => action },
-          { title: 'By', of: (row) => cause(row.caused_by) },
-          {
-            title: 'About',
-            of: ({ about }) =>
-              about.map((id) => (
-                <div key={id}>
-                  <About id={id} />
-                </div>
-              )),
-          },
-        ]}
-      />
+      {isOfTenant && (tenant === undefined || isUnknown) ? (
+        <Empty title="No tenant is chosen." hint="Choose a tenant and a mode at the top of the page." />
+      ) : (
+        <List<Row>
+          label="Activity"
+          path={`/v1/admin/activity${query}`}
+          none="No operator has done anything here."
+          hint="What operators do for a tenant is in the other list."
+          columns={[
+            { title: 'Time', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
+            { title: 'Act', of: ({ action }) => words(action), by: ({ action }) => action },
+            { title: 'By', of: (row) => cause(row.caused_by), by: (row) => cause(row.caused_by) },
+            {
+              title: 'About',
+              of: ({ about }) =>
+                about.map((id) => (
+                  <div key={id}>
+                    <About id={id} />
+                  </div>
+                )),
+            },
+          ]}
+        />
+      )}
     </>
   );
 }

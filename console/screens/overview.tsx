@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks';
 import { may, type Schemas } from '../api.ts';
-import { Loaded, useApi, useRead } from '../parts.tsx';
+import { Empty, Loaded } from '../parts.tsx';
+import { usePlace } from '../place.ts';
 import { Plot, type Series } from '../plot.tsx';
-import { age, dayOf, money, queueTitle } from '../show.ts';
+import { useApi, useRead } from '../reading.ts';
+import { age, count, dayOf, money, queueTitle } from '../show.ts';
 
 type Volume = Schemas['Volume'];
-type Tenant = Schemas['TenantList']['data'][number];
 type Queue = Schemas['QueueList']['data'][number];
 
 const RANGES = [7, 31, 92] as const;
@@ -28,27 +29,25 @@ const MONEY: typeof OUTCOMES = [
 ];
 
 /** Shows work that waits for an operator, and the outcomes of a tenant's payments by day. */
-export function Overview({ filters }: { readonly filters: URLSearchParams }) {
-  const tenants = useRead<Schemas['TenantList']>('/v1/admin/tenants?limit=100');
+export function Overview() {
+  const { tenant, mode, tenants, isUnknown } = usePlace();
   return (
     <>
       <h1>Overview</h1>
-      <Loaded of={tenants}>
-        {({ data }) => {
-          const chosen = filters.get('tenant') ?? data[0]?.id;
-          return (
-            <>
-              <ForPersons asked={askedOf(chosen, data)} isAll={data.length <= MAX_TENANTS} />
-              {chosen === undefined ? <p>There is no tenant.</p> : <OfTenant chosen={chosen} data={data} />}
-            </>
-          );
-        }}
-      </Loaded>
+      <ForPersons asked={askedOf(tenant, tenants)} isAll={tenants.length <= MAX_TENANTS} />
+      {tenant === undefined || isUnknown ? (
+        <Empty
+          title={tenant === undefined ? 'No tenant is chosen.' : `This deployment has no tenant ${tenant}.`}
+          hint="Choose a tenant and a mode at the top of the page to see its payments by day."
+        />
+      ) : (
+        <Volumes tenant={tenant} mode={mode} />
+      )}
     </>
   );
 }
 
-function askedOf(chosen: string | undefined, data: readonly Tenant[]): readonly string[] {
+function askedOf(chosen: string | undefined, data: readonly { readonly id: string }[]): readonly string[] {
   const ids = data.slice(0, MAX_TENANTS).map(({ id }) => id);
   return chosen === undefined ? ids : [...new Set([chosen, ...ids])];
 }
@@ -171,7 +170,7 @@ function QueueCard({
 function Card({
   to,
   title,
-  count,
+  count: found,
   more,
   details,
   isCalm,
@@ -185,9 +184,9 @@ function Card({
   readonly isCalm?: boolean;
 }) {
   return (
-    <a class={count === 0 || isCalm === true ? 'card' : 'card waits'} href={`#/${to}`}>
+    <a class={found === 0 || isCalm === true ? 'card' : 'card waits'} href={`#/${to}`}>
       <b>
-        {count}
+        {count(found)}
         {more && '+'}
       </b>{' '}
       {title}
@@ -196,42 +195,9 @@ function Card({
   );
 }
 
-function OfTenant({ chosen, data }: { readonly chosen: string; readonly data: readonly Tenant[] }) {
+/** Shows the outcomes and the money of the tenant's payments by day. */
+function Volumes({ tenant, mode }: { readonly tenant: string; readonly mode: string }) {
   const [range, setRange] = useState<number>(RANGES[1]);
-  return (
-    <section aria-labelledby="volumes">
-      <h2 id="volumes">Payments by day</h2>
-      <div class="acts">
-        <label>
-          Tenant
-          <select
-            value={chosen}
-            onChange={({ currentTarget }) => (location.hash = `#/overview?tenant=${currentTarget.value}`)}
-          >
-            {(data.some(({ id }) => id === chosen) ? data : [{ id: chosen, name: '' }, ...data]).map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name === '' ? id : `${name} (${id})`}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          Days
-          <select value={range} onChange={({ currentTarget }) => setRange(Number(currentTarget.value))}>
-            {RANGES.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
-      </div>
-      {MODES.map((mode) => (
-        <Volumes key={`${chosen} ${mode}`} tenant={chosen} mode={mode} range={range} />
-      ))}
-    </section>
-  );
-}
-
-function Volumes({ tenant, mode, range }: { readonly tenant: string; readonly mode: string; readonly range: number }) {
   const [today] = useState(Date.now() / 1000);
   const days = Array.from({ length: range }, (_day, index) => dayOf(today - (range - 1 - index) * DAY_SECONDS));
   const read = useRead<Schemas['VolumeList']>(
@@ -239,35 +205,55 @@ function Volumes({ tenant, mode, range }: { readonly tenant: string; readonly mo
     `${tenant}/${mode}`,
   );
   return (
-    <section aria-label={`In ${mode} mode`}>
-      <h3>In {mode} mode</h3>
-      <Loaded of={read}>
-        {({ data }) => {
-          const currencies = [...new Set(data.map(({ currency }) => currency))];
-          if (currencies.length === 0) return <p>Nothing ended in these days.</p>;
-          const count = (value: number) => String(value);
-          return (
-            <>
-              <Plot title="Outcomes" days={days} series={seriesOf(OUTCOMES, data, days, 'count')} shown={count} />
-              {currencies.map((currency) => (
-                <Plot
-                  key={currency}
-                  title={`Money in ${currency}`}
-                  days={days}
-                  series={seriesOf(
-                    MONEY,
-                    data.filter((each) => each.currency === currency),
-                    days,
-                    'amount',
-                  )}
-                  shown={(value) => money(value, currency)}
-                />
-              ))}
-            </>
-          );
-        }}
-      </Loaded>
+    <section aria-labelledby="volumes">
+      <h2 id="volumes">
+        Payments by day, {tenant} in {mode} mode
+      </h2>
+      <label class="inline">
+        Days
+        <select value={range} onChange={({ currentTarget }) => setRange(Number(currentTarget.value))}>
+          {RANGES.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      </label>
+      <Loaded of={read}>{({ data }) => <Plots data={data} days={days} />}</Loaded>
     </section>
+  );
+}
+
+function Plots({ data, days }: { readonly data: readonly Volume[]; readonly days: readonly string[] }) {
+  const currencies = [...new Set(data.map(({ currency }) => currency))];
+  if (currencies.length === 0)
+    return (
+      <Empty
+        title="Nothing ended in these days."
+        hint="Choose more days, or the other mode at the top of the page. New payments appear within seconds."
+      />
+    );
+  return (
+    <>
+      <Plot
+        title="Outcomes"
+        days={days}
+        series={seriesOf(OUTCOMES, data, days, 'count')}
+        shown={(value) => count(value)}
+      />
+      {currencies.map((currency) => (
+        <Plot
+          key={currency}
+          title={`Money in ${currency}`}
+          days={days}
+          series={seriesOf(
+            MONEY,
+            data.filter((each) => each.currency === currency),
+            days,
+            'amount',
+          )}
+          shown={(value) => money(value, currency)}
+        />
+      ))}
+    </>
   );
 }
 

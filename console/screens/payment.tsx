@@ -1,82 +1,49 @@
 import { useState } from 'preact/hooks';
 import { Act } from '../act.tsx';
 import { may, type Schemas } from '../api.ts';
-import { Fact, Loaded, Status, Table, useApi, useRead, useTurns, useWhole } from '../parts.tsx';
-import { cause, money, time } from '../show.ts';
+import { Fact, Id, Loaded, Status, Time } from '../parts.tsx';
+import { type Mode, useFollow, usePlace } from '../place.ts';
+import { useApi, useRead, useWhole } from '../reading.ts';
+import { money, words } from '../show.ts';
+import { Table } from '../table.tsx';
+import { Changes } from './changes.tsx';
 import { Charges, Decide } from './charges.tsx';
 import { StateDiagram } from './diagram.tsx';
-
-/** Shows a form to look up a payment by its id. */
-export function Lookup() {
-  const [id, setId] = useState('');
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        location.hash = `#/payments/${encodeURIComponent(id.trim())}`;
-      }}
-    >
-      <label>
-        Payment id
-        <input required placeholder="pay_…" value={id} onInput={({ currentTarget }) => setId(currentTarget.value)} />
-      </label>
-      <button type="submit" class="main">
-        Show
-      </button>
-    </form>
-  );
-}
+import { Story, type Transition } from './timeline.tsx';
 
 type Timeline = Schemas['Timeline'];
 type Whole = Schemas['Payment'];
-type Entry = Timeline['data'][number];
-type Transition = Extract<Entry, { kind: 'transition' }>;
 
-/** Shows the timeline of a payment, its postings, and the actions of operators. */
+/** Shows a payment: its amounts, its changes, what happened to it, its postings, and the actions of operators. */
 export function Payment({ id }: { readonly id: string }) {
   const read = useWhole<Timeline>(`/v1/admin/payments/${encodeURIComponent(id)}/timeline`);
-  const [turn, again] = useTurns();
   const [notice, setNotice] = useState('');
-  const refresh = () => {
-    again();
-    read.again();
-  };
+  const { to } = usePlace();
+  const { tenant, livemode = true } = read.answer ?? {};
+  useFollow(tenant, livemode ? 'live' : 'test');
   const done = (what: string) => (answer: unknown) => {
     const waits = (answer as { readonly object?: string }).object === 'approval';
     setNotice(waits ? 'The request waits for a second person, on the screen Approvals.' : what);
-    refresh();
   };
   return (
     <>
+      <p>
+        <a href={to('payments')}>All payments</a>
+      </p>
       <h1>{id}</h1>
       <p role="status">{notice}</p>
       <Loaded of={read}>
-        {({ data, tenant, livemode, has_more: more }) => {
+        {({ data, has_more: more, ...of }) => {
           const transitions = data.filter((entry): entry is Transition => entry.kind === 'transition');
-          const status = transitions.at(-1)?.status ?? 'processing';
-          const owner = `${tenant}/${livemode ? 'live' : 'test'}`;
+          const mode: Mode = of.livemode ? 'live' : 'test';
           return (
             <>
-              <dl class="facts">
-                <Fact name="Status" value={<Status of={status} />} />
-                <Fact name="Tenant" value={tenant} />
-                <Fact name="Mode" value={livemode ? 'live' : 'test'} />
-              </dl>
               {more && <p role="alert">This payment has more transitions than this page shows.</p>}
-              <Acts id={id} tenant={owner} status={status} transitions={transitions} done={done} refused={refresh} />
-              <Details key={turn} id={id} tenant={owner} />
+              <Shown id={id} tenant={of.tenant} mode={mode} transitions={transitions} done={done} />
               <StateDiagram statuses={['processing', ...transitions.map((each) => each.status)]} />
-              <h2>What happened</h2>
-              <ol class="story">
-                {data.map((entry) => (
-                  <li key={`${entry.at} ${entry.kind} ${entry.sequence}`} class={entry.kind}>
-                    <time dateTime={entry.at}>{entry.at}</time>
-                    <EntryText entry={entry} />
-                  </li>
-                ))}
-              </ol>
+              <Story entries={data} />
               <Postings transitions={transitions} />
-              <AtProcessor id={id} tenant={owner} />
+              <AtProcessor id={id} tenant={`${of.tenant}/${mode}`} />
               <details>
                 <summary>What happened, as the API answers it</summary>
                 <pre>{JSON.stringify(data, undefined, 2)}</pre>
@@ -89,50 +56,83 @@ export function Payment({ id }: { readonly id: string }) {
   );
 }
 
-/** Shows the request and the amounts that were moved. Hides the texts of the merchant from viewers. */
-function Details({ id, tenant }: { readonly id: string; readonly tenant: string }) {
+interface ShownProps {
+  readonly id: string;
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly transitions: readonly Transition[];
+  readonly done: (what: string) => (answer: unknown) => void;
+}
+
+/** Shows the amounts and the actions. Viewers see neither amounts nor the texts of the merchant. */
+function Shown(props: ShownProps) {
   const { self } = useApi();
-  return may(self, 'operator') ? (
-    <DetailsOf id={id} tenant={tenant} />
-  ) : (
-    <p class="why">Your role is {self.role}; amounts, description and metadata need operator.</p>
+  const { tenant, mode, transitions } = props;
+  const status = transitions.at(-1)?.status ?? 'processing';
+  if (may(self, 'operator')) return <WithDetails {...props} status={status} />;
+  return (
+    <>
+      <dl class="facts">
+        <Fact name="Status" value={<Status of={status} />} />
+        <Fact name="Tenant" value={tenant} />
+        <Fact name="Mode" value={mode} />
+      </dl>
+      <p class="why">Your role is {self.role}; amounts, description and metadata need operator.</p>
+      <Acts {...props} status={status} payment={undefined} />
+    </>
   );
 }
 
-function DetailsOf({ id, tenant }: { readonly id: string; readonly tenant: string }) {
-  const read = useRead<Whole>(`/v1/payments/${encodeURIComponent(id)}`, tenant);
+interface WithStatus extends ShownProps {
+  readonly status: Whole['status'];
+}
+
+function WithDetails(props: WithStatus) {
+  const { id, tenant, mode, done } = props;
+  const owner = `${tenant}/${mode}`;
+  const read = useRead<Whole>(`/v1/payments/${encodeURIComponent(id)}`, owner);
   return (
     <Loaded of={read}>
       {(payment) => (
         <>
-          <dl class="facts">
-            <Fact name="Amount" value={money(payment.amount, payment.currency)} />
-            <Fact name="Captured" value={money(payment.amount_captured, payment.currency)} />
-            <Fact name="Refunded" value={money(payment.amount_refunded, payment.currency)} />
-            {payment.amount_disputed > 0 && (
-              <Fact name="Disputed" value={money(payment.amount_disputed, payment.currency)} />
-            )}
-            <Fact name="Created" value={time(payment.created)} />
-            <Fact name="Processor" value={payment.processor.name} />
-            <Fact name="Charge" value={<code>{payment.processor.charge_id ?? '–'}</code>} />
-            <Fact name="Source" value={<code>{payment.source}</code>} />
-            {payment.failure !== null && (
-              <Fact name="Failure" value={`${payment.failure.code}: ${payment.failure.message}`} />
-            )}
-            {payment.reference !== null && <Fact name="Reference" value={payment.reference} />}
-            {payment.description !== null && <Fact name="Description" value={payment.description} />}
-            {payment.details_erased === true && <Fact name="Personal data" value="erased" />}
-            {Object.entries(payment.metadata).map(([name, value]) => (
-              <Fact key={name} name={`metadata ${name}`} value={value} />
-            ))}
-          </dl>
-          <details>
-            <summary>The payment as the API answers it</summary>
-            <pre>{JSON.stringify(payment, undefined, 2)}</pre>
-          </details>
+          <p class="headline">
+            <b>{money(payment.amount, payment.currency)}</b> <Status of={payment.status} /> <Id of={id} />
+          </p>
+          <Acts {...props} payment={payment} />
+          <Details payment={payment} tenant={tenant} mode={mode} />
+          <Changes payment={payment} tenant={owner} done={done} />
         </>
       )}
     </Loaded>
+  );
+}
+
+function Details({ payment, tenant, mode }: { readonly payment: Whole; readonly tenant: string; readonly mode: Mode }) {
+  const { currency, processor, failure, reference, description, metadata } = payment;
+  return (
+    <>
+      <dl class="facts">
+        <Fact name="Captured" value={money(payment.amount_captured, currency)} />
+        <Fact name="Refunded" value={money(payment.amount_refunded, currency)} />
+        {payment.amount_disputed > 0 && <Fact name="Disputed" value={money(payment.amount_disputed, currency)} />}
+        <Fact name="Created" value={<Time at={payment.created} />} />
+        <Fact name="Tenant" value={`${tenant}, ${mode}`} />
+        <Fact name="Processor" value={processor.name} />
+        <Fact name="Charge" value={<Id of={processor.charge_id} />} />
+        <Fact name="Source" value={<Id of={payment.source} />} />
+        {failure !== null && <Fact name="Failure" value={`${words(failure.code)}: ${failure.message}`} />}
+        {reference !== null && <Fact name="Reference" value={<Id of={reference} />} />}
+        {description !== null && <Fact name="Description" value={description} />}
+        {payment.details_erased === true && <Fact name="Personal data" value="erased" />}
+        {Object.entries(metadata).map(([name, value]) => (
+          <Fact key={name} name={`metadata ${name}`} value={value} />
+        ))}
+      </dl>
+      <details>
+        <summary>The payment as the API answers it</summary>
+        <pre>{JSON.stringify(payment, undefined, 2)}</pre>
+      </details>
+    </>
   );
 }
 
@@ -153,29 +153,32 @@ function AtProcessor({ id, tenant }: { readonly id: string; readonly tenant: str
 function Acts({
   id,
   tenant,
+  mode,
   status,
   transitions,
+  payment,
   done,
-  refused,
-}: {
-  readonly id: string;
-  readonly tenant: string;
-  readonly status: string;
-  readonly transitions: readonly Transition[];
-  readonly done: (what: string) => (answer: unknown) => void;
-  readonly refused: () => void;
-}) {
+}: WithStatus & { readonly payment: Whole | undefined }) {
+  const owner = `${tenant}/${mode}`;
   const posted = transitions.filter(({ postings }) => postings.length > 0);
   const path = `/v1/admin/payments/${encodeURIComponent(id)}`;
   return (
     <div class="acts">
-      <Decide id={id} tenant={tenant} status={status} done={done('The decision was recorded.')} refused={refused} />
+      <Decide
+        id={id}
+        tenant={owner}
+        currency={payment?.currency ?? ''}
+        because={
+          status === 'needs_review' ? undefined : `The status is ${words(status)}; only needs review can be decided.`
+        }
+        done={done('The decision was recorded.')}
+      />
       <Act
         name="Correct"
         does="Reverses one set of postings. The original stays in the Ledger."
         role="operator"
         because={posted.length === 0 ? 'Nothing was posted.' : undefined}
-        details={<Charges id={id} tenant={tenant} />}
+        ask={() => <Charges id={id} tenant={owner} />}
         path="/v1/admin/corrections"
         fixed={{ payment: id }}
         preview
@@ -184,7 +187,6 @@ function Acts({
           { name: 'reason', label: 'Reason' },
         ]}
         done={done('The correction was recorded.')}
-        refused={refused}
       />
       <Act
         name="Annotate"
@@ -193,7 +195,6 @@ function Acts({
         path={`${path}/annotations`}
         fields={[{ name: 'reason', label: 'Explanation' }]}
         done={done('The annotation was added.')}
-        refused={refused}
       />
     </div>
   );
@@ -205,60 +206,6 @@ function choiceOf({ sequence, type, postings }: Transition): readonly [value: st
     String(sequence),
     `${sequence}. ${type}, ${debits.map((each) => money(each.amount, each.currency)).join(' + ')}`,
   ];
-}
-
-function EntryText({ entry }: { readonly entry: Entry }) {
-  switch (entry.kind) {
-    case 'transition':
-      return (
-        <>
-          {entry.sequence}. {entry.type} <small>by {cause(entry.caused_by)}</small>
-          {entry['override'] === true && <b> without the processor’s books</b>}
-          {entry.subject?.reason !== null && entry.subject !== null && <q>{entry.subject.reason}</q>}
-        </>
-      );
-    case 'claim':
-      return (
-        <>
-          claimed by a request (<a href={`#/inspector/${entry.operation}`}>{entry.operation}</a>)
-        </>
-      );
-    case 'takeover':
-      return <>taken over: {entry.was_released ? 'the owner had sent nothing' : 'the lease of the owner had ended'}</>;
-    case 'call':
-      return (
-        <>
-          processor: {entry.call === 'send' ? 'request sent' : 'looked up'}, result <b>{entry.result}</b> after{' '}
-          {entry.duration_ms} ms
-        </>
-      );
-    case 'answer':
-      return <>answer {entry.http_status} stored for the request</>;
-    case 'open':
-      return entry.was_released ? (
-        <>claim released, nothing sent</>
-      ) : (
-        <>not completed; lease until {entry.lease_until}</>
-      );
-    case 'callback':
-      return <>callback {entry.event_id} of the processor accepted</>;
-    case 'event':
-      return <>event {entry.type} published</>;
-    case 'delivery':
-      return (
-        <>
-          webhook to {entry.endpoint}: {entry.http_status ?? entry.error}
-        </>
-      );
-    case 'alarm':
-      return <>alarm {entry.alarm}</>;
-    case 'act':
-      return (
-        <>
-          {entry.action} by {cause(entry.caused_by)}
-        </>
-      );
-  }
 }
 
 /** Shows the postings. Each set balances: its debits equal its credits. */
@@ -277,8 +224,8 @@ function Postings({ transitions }: { readonly transitions: readonly Transition[]
         rows={rows}
         none="Nothing was posted."
         columns={[
-          { title: 'Transition', of: ({ sequence, type }) => `${sequence}. ${type}` },
-          { title: 'Account', of: ({ account }) => account },
+          { title: 'Transition', of: ({ sequence, type }) => `${sequence}. ${type}`, by: ({ sequence }) => sequence },
+          { title: 'Account', of: ({ account }) => account, by: ({ account }) => account },
           {
             title: 'Debit',
             isNumber: true,

@@ -1,8 +1,10 @@
 import { useState } from 'preact/hooks';
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
-import { List, Loaded, Table, useRead } from '../parts.tsx';
-import { age, queueTitle } from '../show.ts';
+import { About, Id, Loaded } from '../parts.tsx';
+import { useRead } from '../reading.ts';
+import { age, count, queueTitle } from '../show.ts';
+import { List, Table } from '../table.tsx';
 
 type Queues = Schemas['QueueList'];
 type QueueRow = Queues['data'][number];
@@ -22,14 +24,24 @@ export function Waiting() {
             label="Queues"
             rows={data}
             columns={[
-              { title: 'Queue', of: ({ id }) => <a href={`#/waiting/${id}`}>{queueTitle(id)}</a> },
+              {
+                title: 'Queue',
+                of: ({ id }) => <a href={`#/waiting/${id}`}>{queueTitle(id)}</a>,
+                by: ({ id }) => queueTitle(id),
+              },
               { title: 'What waits', of: ({ description }) => description },
               {
                 title: 'Waiting',
                 isNumber: true,
-                of: ({ waiting, more_waiting: more }) => `${waiting}${more ? '+' : ''}`,
+                of: ({ waiting, more_waiting: more }) => `${count(waiting)}${more ? '+' : ''}`,
+                by: ({ waiting }) => waiting,
               },
-              { title: 'Oldest', isNumber: true, of: ({ oldest_age: oldest }) => age(oldest) },
+              {
+                title: 'Oldest',
+                isNumber: true,
+                of: ({ oldest_age: oldest }) => age(oldest),
+                by: ({ oldest_age: oldest }) => oldest,
+              },
               { title: 'Emptied by', of: ({ job }) => (job === null ? '–' : <a href={`#/jobs/${job}`}>{job}</a>) },
             ]}
           />
@@ -42,27 +54,31 @@ export function Waiting() {
 type Entry = Schemas['QueueEntryList']['data'][number];
 
 export function Queue({ id }: { readonly id: string }) {
-  const [redriven, setRedriven] = useState(0);
+  const [isRedriven, setRedriven] = useState(false);
   return (
     <>
       <h1>Queue: {queueTitle(id)}</h1>
-      <Redrive key={`act-${redriven}`} id={id} done={() => setRedriven(redriven + 1)} />
-      {redriven > 0 && (
+      <Redrive id={id} done={() => setRedriven(true)} />
+      {isRedriven && (
         <p role="status">
           The messages were moved and are processed again. Messages that are here now have failed again, or arrived
           later.
         </p>
       )}
       <List<Entry>
-        key={`list-${redriven}`}
         label={`Entries of ${id}`}
         path={`/v1/admin/queues/${encodeURIComponent(id)}`}
         none="Nothing waits here."
+        hint={<a href="#/waiting">See all queues</a>}
         columns={[
           { title: 'About', of: ({ about }) => <About id={about} /> },
-          { title: 'Part', of: ({ part }) => <code>{part ?? '–'}</code> },
-          { title: 'Age', isNumber: true, of: ({ age: seconds }) => age(seconds) },
-          { title: 'Needs a person', of: ({ needs_operator: needs }) => (needs ? 'yes' : 'no') },
+          { title: 'Part', of: ({ part }) => <Id of={part} /> },
+          { title: 'Age', isNumber: true, of: ({ age: seconds }) => age(seconds), by: ({ age: seconds }) => seconds },
+          {
+            title: 'Needs a person',
+            of: ({ needs_operator: needs }) => (needs ? 'yes' : 'no'),
+            by: ({ needs_operator: needs }) => Number(needs),
+          },
           { title: 'Reason', of: ({ reason }) => reason ?? '–' },
         ]}
       />
@@ -98,9 +114,4 @@ function Redrive({ id, done }: { readonly id: string; readonly done: () => void 
       }}
     </Loaded>
   );
-}
-
-export function About({ id }: { readonly id: string | null }) {
-  if (id === null) return <>–</>;
-  return id.startsWith('pay_') ? <a href={`#/payments/${id}`}>{id}</a> : <code>{id}</code>;
 }

@@ -1,77 +1,72 @@
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
-import { type Filter, Filters } from '../filters.tsx';
-import { Fact, List, Loaded, Status, Table, useRead, useTurns } from '../parts.tsx';
-import { time } from '../show.ts';
+import { About, Copy, Fact, Id, Loaded, Status, Time } from '../parts.tsx';
+import { useOwner, usePlace } from '../place.ts';
+import { useRead } from '../reading.ts';
+import { List, Table } from '../table.tsx';
 
 type Endpoint = Schemas['WebhookEndpoint'];
 type Delivery = Schemas['WebhookDelivery'];
 
 const ENDPOINTS = '/v1/webhook_endpoints';
-const FIELDS: readonly Filter[] = [
-  { name: 'tenant', label: 'Tenant', required: true },
-  { name: 'mode', label: 'Mode', required: true, choices: ['test', 'live'] },
-];
 
 /** Shows the endpoints of a tenant, and the deliveries to one of them. */
 export function Webhooks({ filters }: { readonly filters: URLSearchParams }) {
-  const tenant = filters.get('tenant');
-  const mode = filters.get('mode') ?? 'live';
+  const { owner } = useOwner();
+  const { to } = usePlace();
   const endpoint = filters.get('endpoint');
+  if (endpoint === null) return <Endpoints owner={owner} />;
   return (
     <>
-      <h1>Webhooks</h1>
-      <Filters
-        screen="webhooks"
-        act="Show"
-        filters={new URLSearchParams({ tenant: tenant ?? '', mode })}
-        fields={FIELDS}
-      />
-      {tenant !== null &&
-        (endpoint === null ? (
-          <Endpoints tenant={tenant} mode={mode} />
-        ) : (
-          <OfEndpoint tenant={`${tenant}/${mode}`} path={`${ENDPOINTS}/${encodeURIComponent(endpoint)}`} />
-        ))}
+      <p>
+        <a href={to('webhooks')}>All endpoints</a>
+      </p>
+      <h1>Endpoint</h1>
+      <Id of={endpoint} />
+      <OfEndpoint tenant={owner} path={`${ENDPOINTS}/${encodeURIComponent(endpoint)}`} />
     </>
   );
 }
 
-function Endpoints({ tenant, mode }: { readonly tenant: string; readonly mode: string }) {
-  const read = useRead<Schemas['WebhookEndpointList']>(ENDPOINTS, `${tenant}/${mode}`);
-  const to = (endpoint: string) => `#/webhooks?${new URLSearchParams({ tenant, mode, endpoint }).toString()}`;
+function Endpoints({ owner }: { readonly owner: string }) {
+  const read = useRead<Schemas['WebhookEndpointList']>(ENDPOINTS, owner);
+  const { to } = usePlace();
   return (
-    <Loaded of={read}>
-      {({ data }) => (
-        <Table<Endpoint>
-          label="Endpoints"
-          rows={data}
-          none="The tenant has no endpoint."
-          columns={[
-            { title: 'Endpoint', of: ({ id }) => <a href={to(id)}>{id}</a> },
-            { title: 'Address', of: ({ url }) => url },
-            { title: 'Description', of: ({ description }) => description ?? '–' },
-            { title: 'Events', of: ({ events }) => events.join(', ') },
-            { title: 'State', of: stateOf },
-          ]}
-        />
-      )}
-    </Loaded>
+    <>
+      <h1>Webhooks</h1>
+      <Loaded of={read}>
+        {({ data }) => (
+          <Table<Endpoint>
+            label="Endpoints"
+            rows={data}
+            none="The tenant has no endpoint."
+            hint="The tenant creates one with POST /v1/webhook_endpoints."
+            columns={[
+              { title: 'Endpoint', of: ({ id }) => <Id of={id} to={to('webhooks', { endpoint: id })} /> },
+              { title: 'Address', of: ({ url }) => url, by: ({ url }) => url },
+              { title: 'Description', of: ({ description }) => description ?? '–' },
+              { title: 'Events', of: ({ events }) => events.join(', ') },
+              { title: 'State', of: stateOf, by: ({ enabled }) => Number(enabled) },
+            ]}
+          />
+        )}
+      </Loaded>
+    </>
   );
 }
 
-function stateOf({ enabled, disabled }: Endpoint): string {
+function stateOf({ enabled, disabled }: Endpoint) {
   if (enabled) return 'enabled';
-  return disabled === null ? 'disabled' : `disabled (${disabled.reason}) since ${time(disabled.at)}`;
+  if (disabled === null) return 'disabled';
+  return (
+    <>
+      disabled ({disabled.reason}) since <Time at={disabled.at} />
+    </>
+  );
 }
 
 function OfEndpoint({ tenant, path }: { readonly tenant: string; readonly path: string }) {
   const read = useRead<Endpoint>(path, tenant);
-  const [turn, again] = useTurns();
-  const refresh = () => {
-    again();
-    read.again();
-  };
   return (
     <>
       <Loaded of={read}>
@@ -81,27 +76,27 @@ function OfEndpoint({ tenant, path }: { readonly tenant: string; readonly path: 
               <Fact name="Address" value={endpoint.url} />
               <Fact name="Events" value={endpoint.events.join(', ')} />
               <Fact name="State" value={stateOf(endpoint)} />
-              <Fact name="Previous secret valid until" value={time(endpoint.previous_secret_expires)} />
+              <Fact name="Previous secret valid until" value={<Time at={endpoint.previous_secret_expires} />} />
             </dl>
-            <EndpointActs tenant={tenant} path={path} endpoint={endpoint} done={refresh} />
+            <EndpointActs tenant={tenant} path={path} endpoint={endpoint} />
           </>
         )}
       </Loaded>
       <h2>Deliveries</h2>
       <List<Delivery>
-        key={turn}
         label="Deliveries"
         path={`${path}/deliveries?limit=100`}
         tenant={tenant}
         none="Nothing was sent to this endpoint."
+        hint="Send a test event, or replay the events of some days."
         columns={[
-          { title: 'Created', of: ({ created }) => time(created) },
-          { title: 'Event', of: ({ type }) => type },
+          { title: 'Created', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
+          { title: 'Event', of: ({ type }) => type, by: ({ type }) => type },
           { title: 'Payment', of: ({ event }) => <Subject event={event} /> },
-          { title: 'Status', of: ({ status }) => <Status of={status} /> },
+          { title: 'Status', of: ({ status }) => <Status of={status} />, by: ({ status }) => status },
           { title: 'Attempts', isNumber: true, of: ({ attempts }) => attempts.length },
           { title: 'Last answer', of: lastAnswer },
-          { title: 'Next attempt', of: (row) => time(row.next_attempt) },
+          { title: 'Next attempt', of: (row) => <Time at={row.next_attempt} /> },
           {
             title: 'Act',
             of: ({ id }) => (
@@ -112,7 +107,6 @@ function OfEndpoint({ tenant, path }: { readonly tenant: string; readonly path: 
                 tenant={tenant}
                 path={`${path}/deliveries/${encodeURIComponent(id)}/resend`}
                 fields={[]}
-                done={refresh}
               />
             ),
           },
@@ -126,12 +120,10 @@ function EndpointActs({
   tenant,
   path,
   endpoint: { enabled },
-  done,
 }: {
   readonly tenant: string;
   readonly path: string;
   readonly endpoint: Endpoint;
-  readonly done: () => void;
 }) {
   return (
     <div class="acts">
@@ -143,7 +135,6 @@ function EndpointActs({
         tenant={tenant}
         path={`${path}/test`}
         fields={[]}
-        done={done}
       />
       <Act
         name="Replay"
@@ -156,7 +147,6 @@ function EndpointActs({
           { name: 'created_from', label: 'From the day (UTC)', isDay: true },
           { name: 'created_to', label: 'Before the day (UTC), at most 31 days later', isDay: true },
         ]}
-        done={done}
       />
       <Act
         name="Rotate secret"
@@ -173,7 +163,6 @@ function EndpointActs({
           },
         ]}
         shows={(answer) => <NewSecret secret={(answer as Schemas['WebhookEndpointWithSecret']).secret} />}
-        done={done}
       />
     </div>
   );
@@ -182,7 +171,7 @@ function EndpointActs({
 function NewSecret({ secret }: { readonly secret: string }) {
   return (
     <p>
-      The new secret, which is shown only once: <code>{secret}</code>
+      The new secret, which is shown only once: <code>{secret}</code> <Copy text={secret} />
     </p>
   );
 }
@@ -196,5 +185,5 @@ function lastAnswer({ attempts, last_answer: text }: Delivery): string {
 /** Links to the payment of an event. The event id contains the payment id. */
 function Subject({ event }: { readonly event: string }) {
   const letters = /^evt_([a-z2-7]{32})\d{6}/.exec(event)?.[1];
-  return letters === undefined ? <code>{event}</code> : <a href={`#/payments/pay_${letters}`}>{`pay_${letters}`}</a>;
+  return letters === undefined ? <Id of={event} /> : <About id={`pay_${letters}`} />;
 }

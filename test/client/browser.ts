@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { startUnderKeeper } from '../../local/kept-process.ts';
 import { runningProcesses, signalProcess } from '../../local/processes.ts';
 import { until } from '../support/until.ts';
@@ -47,9 +47,9 @@ export class RealBrowser {
   }
 
   /** Returns a browser context with its own stored data. This is faster than starting a second browser. */
-  async newContext(): Promise<BrowserContext> {
+  async newContext(settings: BrowserContextOptions = {}): Promise<BrowserContext> {
     this.#control ??= await this.#start();
-    const context = await this.#control.newContext({ viewport: null });
+    const context = await this.#control.newContext({ viewport: null, ...settings });
     context.setDefaultTimeout(PATIENCE_MS);
     return context;
   }

@@ -6,7 +6,7 @@ import { accessible, describeConsole } from './console-in-browser.ts';
 const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
 const SCRIPT = '<img src=x onerror=alert(1)>';
 const NIGHT = 'Nightly: the previous day';
-const OVERDUE = 'overdue since 2026-03-02T02:00:00Z';
+const OVERDUE = 'time[title="2026-03-02 02:00:00 UTC"]';
 
 describeConsole('verifications of the archive in a browser', (shown) => {
   async function opened(archive?: AuditedArchive, laterMs = 0) {
@@ -44,7 +44,7 @@ describeConsole('verifications of the archive in a browser', (shown) => {
 
   test('are shown as overdue, or as not yet due in a new archive', async () => {
     const overdue = await opened(await auditedArchive({ kind: 'row_missing' }), 24 * 3_600_000);
-    await overdue.getByText(OVERDUE).waitFor();
+    await overdue.getByText('overdue since').locator(OVERDUE).waitFor();
     await overdue.getByText('No manifest was written for three hours.').waitFor();
     await accessible(overdue);
     const empty = await opened(new AuditedArchive());

@@ -13,7 +13,7 @@ describeConsole('volumes and books in a browser', (shown) => {
     await page.getByText('Approvals to give').waitFor();
     // The page uses its own clock to count days.
     await page.clock.setFixedTime(api.clock.nowMs());
-    await page.goto(`${shown.url}/#/overview?tenant=ten_desk`);
+    await page.reload();
     const outcomes = page.getByRole('img', { name: /^Outcomes from / });
     await outcomes.waitFor();
     expect(await outcomes.getAttribute('aria-label')).toContain('completed 2, failed 1, canceled 0');
@@ -32,14 +32,12 @@ describeConsole('volumes and books in a browser', (shown) => {
     await api.paid('k1', { amount: 1500 });
     const page = await shown.signedIn();
     await page.getByRole('link', { name: 'Books', exact: true }).click();
-    await page.getByLabel('Tenant').fill('ten_desk');
-    await page.getByLabel('Mode').selectOption('test');
-    await page.getByRole('button', { name: 'Show' }).click();
     await page.getByText('All debits 15.00 EUR less all credits 15.00 EUR: 0.00 EUR').waitFor();
     await page.getByRole('region', { name: 'Entries' }).getByText('merchant_payable').waitFor();
     await accessible(page);
     await picture(page, 'books', 620);
-    await page.getByText('Choose the days first.').waitFor();
+    await page.getByText('Choose the days in the filter first.').waitFor();
+    await page.getByText('Filter', { exact: true }).click();
     await page.getByLabel('Entries on the account').selectOption('processor_clearing');
     await page.getByLabel('Balances before').fill('2020-01-01');
     await page.getByRole('button', { name: 'Show' }).click();

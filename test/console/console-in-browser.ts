@@ -5,11 +5,13 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
 import axe from 'axe-core';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { listenerOf } from '../../examples/listener.ts';
 import { documentsApi } from '../../lambdas/api-docs/documents-api.ts';
 import type { ConsoleSignIn } from '../../lambdas/kernel/contract/environment.ts';
-import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
+import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { buildConsole } from '../../lib/lambda-code.ts';
 import { operations } from '../api-docs/described-api.ts';
 import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
@@ -18,6 +20,7 @@ import { sliceOf } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
+import { TABLES } from '../world/tables.ts';
 
 /** The stage, with which all paths at API Gateway begin. */
 const PREFIX = '/live';
@@ -121,7 +124,10 @@ export class ConsoleInBrowser {
   #started: Started | undefined;
   #documents: ReturnType<typeof documentsApi> | undefined;
   #context: BrowserContext | undefined;
+  readonly #tenantsOf = new WeakSet<object>();
   api = new Api();
+  /** Settings of the browser, for example its language. */
+  settings: BrowserContextOptions = {};
   /** Write requests of the page: method and path. */
   written: string[] = [];
   /** Violations of the content security policy, and script errors. */
@@ -143,6 +149,7 @@ export class ConsoleInBrowser {
   begin(): void {
     this.written = [];
     this.violations = [];
+    this.settings = {};
     this.signsIn();
   }
 
@@ -192,16 +199,30 @@ export class ConsoleInBrowser {
     return new Response(reply.text, { status: reply.status, headers: reply.headers });
   }
 
-  /** @default the console */
+  /** @default the console, in a window of a desktop */
   async opened(url = this.url): Promise<Page> {
-    this.#context ??= await this.#running.browser.newContext();
+    await this.#storeTenant();
+    this.#context ??= await this.#running.browser.newContext(this.settings);
     const page = await this.#context.newPage();
+    await page.setViewportSize({ width: 1280, height: 800 });
     page.on('console', (message) => {
       if (/Content Security Policy/.test(message.text())) this.violations.push(message.text());
     });
     page.on('pageerror', (error) => this.violations.push(String(error)));
     await page.goto(url);
     return page;
+  }
+
+  /** Stores the tenant of the API key, so that the console can list it. */
+  async #storeTenant(): Promise<void> {
+    if (this.#tenantsOf.has(this.api.world)) return;
+    this.#tenantsOf.add(this.api.world);
+    const { store, clock } = this.api;
+    const administration = new TenantAdministration(store.database.client, TABLES, 'ada', {
+      clock,
+      entropy: systemEntropy,
+    });
+    await administration.createTenant('Desk', tenantId('ten_desk'));
   }
 
   async signedIn(key = OPERATOR_KEY): Promise<Page> {
@@ -227,7 +248,7 @@ export async function accessible(page: Page): Promise<void> {
 export async function picture(page: Page, name: string, height = 480): Promise<void> {
   const { PAYONCE_PICTURES: directory } = process.env;
   if (directory === undefined) return;
-  await page.setViewportSize({ width: 1000, height });
+  await page.setViewportSize({ width: 1280, height });
   await page.evaluate('scrollTo(0, 0)');
   const bytes = await page.screenshot({ path: join(directory, `console-${name}.png`) });
   expect(bytes.length).toBeLessThan(100_000);
@@ -245,13 +266,19 @@ export async function identifyAs(page: Page, name: string): Promise<void> {
 
 /** Clicks the button of an action, then confirms the action with a double click. */
 export async function decideOn(page: Page, verdict: string): Promise<void> {
-  await page.getByRole('button', { name: verdict }).click();
-  await page.getByRole('dialog', { name: verdict }).getByRole('button', { name: verdict }).dblclick();
+  const button = { name: verdict, exact: true } as const;
+  await page.getByRole('button', button).click();
+  await page.getByRole('dialog', button).getByRole('button', button).dblclick();
 }
 
 /** Waits until the screen has loaded all of its data. */
 async function loaded(page: Page): Promise<void> {
   await until(async () => ((await page.getByText('Loading …').count()) === 0 ? true : undefined));
+}
+
+/** Chooses the mode in the header. */
+export async function showMode(page: Page, mode: 'Live' | 'Test'): Promise<void> {
+  await page.getByRole('radio', { name: mode }).check();
 }
 
 /** Starts to count clicks. The count ends when the page is reloaded. Returns a function that reads the count. */
@@ -265,11 +292,13 @@ export async function eachScreen(
   page: Page,
   check: (name: string) => Promise<void> = async () => undefined,
 ): Promise<void> {
-  const links = page.getByRole('navigation').getByRole('link');
-  const names = await links.allTextContents();
+  const screens = page.getByRole('navigation', { name: 'Screens' });
+  const menu = page.getByRole('button', { name: 'Menu' });
+  const names = await page.locator('nav a').allTextContents();
   expect(names.length).toBeGreaterThan(10);
   for (const name of names) {
-    await page.getByRole('link', { name, exact: true }).click();
+    if (await menu.isVisible()) await menu.click();
+    await screens.getByRole('link', { name, exact: true }).click();
     await page.getByRole('heading', { name, level: 1 }).waitFor();
     await loaded(page);
     expect([name, await page.getByRole('alert').count()]).toEqual([name, 0]);

@@ -18,6 +18,7 @@ import {
   eachScreen,
   identifyAs,
   picture,
+  showMode,
 } from './console-in-browser.ts';
 import { CLIENT, IdProvider } from './id-provider.ts';
 
@@ -80,11 +81,10 @@ describe('the console files', () => {
 });
 
 describeConsole('an operator in a browser', (shown) => {
-  /** Opens a payment through links, because payment ids are too long to type. */
+  /** Opens a payment with the search field of the header. */
   async function openPayment(page: Page, id: string): Promise<void> {
-    await page.getByRole('link', { name: 'Payments', exact: true }).click();
-    await page.getByLabel('Payment id').fill(id);
-    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByLabel('Search payments').fill(id);
+    await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'What happened' }).waitFor();
   }
 
@@ -103,9 +103,6 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByText('not completed; lease until').waitFor();
     await api.world.pay(request);
     await page.reload();
-    // The reload cleared the key, which the page keeps only in memory.
-    await page.getByLabel('Operator’s key').fill(OPERATOR_KEY);
-    await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('taken over: the lease of the owner had ended').waitFor();
     await page.getByText('looked up, result succeeded').waitFor();
     await page.getByText('Debits less credits: 0.00 EUR').waitFor();
@@ -136,17 +133,14 @@ describeConsole('an operator in a browser', (shown) => {
     const clicks = await countClicks(page);
     await page.getByRole('link', { name: /^1 Payments to decide/ }).click();
     await page.getByRole('link', { name: id }).click();
-    await page.getByRole('img', { name: 'Statuses: processing, then needs_review' }).waitFor();
+    await page.getByRole('img', { name: 'Statuses: processing, then needs review' }).waitFor();
     await page.getByRole('button', { name: 'Decide' }).click();
     const dialog = page.getByRole('dialog', { name: 'Decide' });
-    const charge = dialog.getByRole('region', { name: 'Charges at the processor' }).getByRole('row').nth(1);
-    await charge.getByText('this payment').waitFor();
-    await charge.getByText('6.00 EUR').waitFor();
+    await dialog.getByRole('radio', { name: '6.00 EUR captured by ch_1 Made by this payment' }).check();
     await accessible(page);
-    await dialog.getByLabel('Outcome').selectOption('succeeded');
     await dialog.getByLabel('Reason').fill('<img src=x onerror=alert(1)> Seen on the statement');
-    await dialog.getByLabel('Captured amount in EUR').fill('6');
-    await dialog.getByRole('button', { name: 'Preview' }).click();
+    // The second click of a double click on Preview does not decide.
+    await dialog.getByRole('button', { name: 'Preview' }).dblclick();
     await dialog.getByText('Nothing was written. The status would be succeeded.').waitFor();
     await picture(page, 'decide');
     await dialog.getByRole('button', { name: 'Decide' }).dblclick();
@@ -162,28 +156,24 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('an amount that the currency does not allow is not sent, and one that differs from the amount at the processor is refused', async () => {
+  test('a decision without the processor’s books takes a valid amount, and is refused while they can be read', async () => {
     const id = await inReview();
     const page = await shown.signedIn();
+    await page.route('**/charges', (route) => route.abort());
     await openPayment(page, id);
     await page.getByRole('button', { name: 'Decide' }).click();
     const dialog = page.getByRole('dialog', { name: 'Decide' });
+    await dialog.getByRole('radio', { name: 'The processor’s books cannot be read' }).check();
     await dialog.getByLabel('Outcome').selectOption('succeeded');
     await dialog.getByLabel('Reason').fill('Seen on the statement');
     const amount = dialog.getByLabel('Captured amount in EUR');
     for (const wrong of ['1e3', '0x10', '6,00', '6.000', '-6']) {
       await amount.fill(wrong);
-      await dialog.getByRole('button', { name: 'Decide' }).click();
-      await dialog.getByText('must be an amount in EUR without separators, for example 600.00.').waitFor();
-      await amount.fill('');
       await dialog.getByRole('button', { name: 'Preview' }).click();
-      await dialog.getByText('amount is missing').waitFor();
+      await dialog.getByText('must be an amount in EUR without separators of thousands, for example 600.00.').waitFor();
+      expect(shown.written).toEqual([]);
     }
-    await amount.fill('0.06');
-    await dialog.getByRole('button', { name: 'Preview' }).click();
-    await dialog.getByText('The processor shows 6.00 EUR captured, not 0.06 EUR.').waitFor();
     await amount.fill('6');
-    await dialog.getByLabel('Decide although').selectOption('yes');
     await dialog.getByRole('button', { name: 'Preview' }).click();
     await dialog.getByText('Decide without it.').waitFor();
     expect(dataOf(await shown.api.get(`/v1/decisions?payment=${id}`))).toEqual([]);
@@ -212,6 +202,8 @@ describeConsole('an operator in a browser', (shown) => {
     const dialog = first.getByRole('dialog', { name: 'Correct' });
     await dialog.getByLabel('Postings to reverse').selectOption('2');
     await dialog.getByLabel('Reason').fill('Booked twice');
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    await dialog.getByText('after a second person has approved it').waitFor();
     await dialog.getByRole('button', { name: 'Correct' }).dblclick();
     await first.getByText('The request waits for a second person').waitFor();
     await first.getByRole('link', { name: 'Approvals', exact: true }).click();
@@ -234,9 +226,11 @@ describeConsole('an operator in a browser', (shown) => {
     shown.api = api;
     const id = await api.paid('k', { reference: 'Order <i>7</i>' });
     const page = await shown.signedIn();
+    // The only tenant is chosen, in the only mode in which it has payments.
     await page.getByRole('link', { name: 'Payments', exact: true }).click();
-    await page.getByLabel('Tenant').fill('ten_desk');
-    await page.getByLabel('Mode').selectOption('test');
+    await page.getByRole('link', { name: id }).waitFor();
+    expect(page.url()).toBe(`${shown.url}/#/payments?tenant=ten_desk&mode=test`);
+    await page.getByText('Filter', { exact: true }).click();
     await page.getByLabel('Reference').fill('Order <i>7</i>');
     await page.getByLabel('From the day').fill('2020-01-01');
     await page.getByRole('button', { name: 'Search' }).click();
@@ -248,7 +242,7 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByText('needs a currency code, for example EUR').waitFor();
     await page.getByLabel('Currency, for up to 31 days').fill('EUR');
     await page.getByRole('button', { name: 'Search' }).click();
-    await page.getByText('must be an amount in EUR without separators').waitFor();
+    await page.getByText('must be an amount in EUR without separators of thousands').waitFor();
     await page.getByLabel('Smallest amount').fill('10');
     await page.getByLabel('Reference').fill('');
     await page.getByLabel('From the day').fill('2026-02-20');
@@ -269,14 +263,12 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByRole('link', { name: 'Key inspector', exact: true }).click();
     await page.getByLabel('Idempotency key').fill('order-1234');
     await page.getByLabel('Path of the request').fill('/v1/payments');
-    await page.getByLabel('Tenant').fill('ten_desk');
-    await page.getByLabel('Mode').selectOption('test');
     await page.getByRole('button', { name: 'Inspect' }).click();
     await page.getByText('completed', { exact: true }).waitFor();
     await accessible(page);
     await page.getByRole('link', { name: id }).click();
     await page.getByRole('heading', { name: 'What happened' }).waitFor();
-    await page.getByText('claimed by a request').getByRole('link').click();
+    await page.getByText('claimed by a request').getByRole('link').first().click();
     await page.getByRole('heading', { name: `Operation ${id}` }).waitFor();
     await page.getByText('completed', { exact: true }).waitFor();
   });
@@ -288,8 +280,8 @@ describeConsole('an operator in a browser', (shown) => {
     const tenant = await new TenantAdministration(client, TABLES, 'ada').createTenant('Shop <b>of Ada</b>');
     const page = await shown.signedIn();
     await page.getByRole('link', { name: 'Tenants', exact: true }).click();
-    await page.getByText('Shop <b>of Ada</b>').waitFor();
-    await page.getByRole('link', { name: 'keys and limits' }).click();
+    await page.getByRole('cell', { name: 'Shop <b>of Ada</b>' }).waitFor();
+    await page.getByRole('row', { name: tenant }).getByRole('link', { name: 'keys and limits' }).click();
     await page.getByRole('button', { name: 'Create key' }).click();
     const dialog = page.getByRole('dialog', { name: 'Create key' });
     await dialog.getByLabel('Purpose of the key').fill('Web shop');
@@ -306,6 +298,111 @@ describeConsole('an operator in a browser', (shown) => {
     expect(keys).toMatchObject([{ name: 'Web shop', revoked: expect.any(Number) }]);
     expect(shown.written.filter((each) => each === 'POST /v1/admin/keys')).toHaveLength(1);
     expect(shown.violations).toEqual([]);
+  });
+
+  test('keeps tenant and mode over the screens, a reload and a new window, and reports an unknown tenant', async () => {
+    const api = new Api();
+    shown.api = api;
+    const shop = await new TenantAdministration(api.store.database.client, TABLES, 'ada').createTenant('Shop');
+    await api.paid('k', { reference: 'Order 7' });
+    const page = await shown.signedIn();
+    const tenant = page.getByLabel('Tenant');
+    // Of several tenants, none is chosen.
+    expect(await tenant.inputValue()).toBe('');
+    await page.getByRole('link', { name: 'Books', exact: true }).click();
+    await page.getByText('No tenant is chosen.').waitFor();
+    await tenant.selectOption('ten_desk');
+    // The desk has payments in test mode only.
+    await page.getByRole('region', { name: 'Balances' }).waitFor();
+    expect(page.url()).toBe(`${shown.url}/#/books?tenant=ten_desk&mode=test`);
+    for (const name of ['Jobs', 'Webhooks', 'Payments']) await page.getByRole('link', { name, exact: true }).click();
+    await page.getByText('Order 7').waitFor();
+    await page.reload();
+    await page.getByText('Order 7').waitFor();
+    await showMode(page, 'Live');
+    await page.getByText('There is no payment of ten_desk in live mode.').waitFor();
+    expect(await page.evaluate('document.activeElement.parentElement.textContent')).toBe('Live');
+    await tenant.selectOption(shop);
+    await page.getByText(`There is no payment of ${shop} in live mode.`).waitFor();
+
+    const other = await shown.signedIn();
+    await other.goto(`${shown.url}/#/payments?tenant=ten_desk&mode=test`);
+    await other.getByText('Order 7').waitFor();
+    await other.goto(`${shown.url}/#/payments?tenant=ten_gone&mode=test`);
+    await other.getByRole('alert').getByText('This deployment has no tenant ten_gone.').waitFor();
+    await accessible(other);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('a session ends with the sign-out, and after eight hours', async () => {
+    const api = new Api();
+    shown.api = api;
+    const page = await shown.signedIn();
+    await page.clock.setFixedTime(Date.now() + 8 * 3_600_000 - 60_000);
+    await page.reload();
+    await page.getByText('Ada Example (owner)').waitFor();
+    await page.clock.setFixedTime(Date.now() + 8 * 3_600_000 + 60_000);
+    await page.reload();
+    await page.getByLabel('Operator’s key').waitFor();
+    expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain(OPERATOR_KEY);
+  });
+
+  test('rows are sorted by a column, amounts and times follow the browser, and UTC is shown in addition', async () => {
+    const api = new Api();
+    shown.api = api;
+    for (const [key, amount] of [
+      ['a', 1_234_567],
+      ['b', 500],
+      ['c', 99_900],
+    ] as const)
+      await api.paid(key, { amount });
+    shown.settings = { locale: 'de-DE', timezoneId: 'Asia/Tokyo' };
+    const page = await shown.signedIn();
+    await page.getByRole('link', { name: 'Payments', exact: true }).click();
+    const region = page.getByRole('region', { name: 'Payments found' });
+    const amounts = () => region.locator('tbody tr td:first-child').allTextContents();
+    await region.getByText('12.345,67 EUR').waitFor();
+    const heading = region.getByRole('columnheader', { name: 'Amount' });
+    const orders = [];
+    for (let press = 0; press < 3; press += 1) {
+      await heading.getByRole('button').press('Enter');
+      orders.push([await heading.getAttribute('aria-sort'), ...(await amounts())]);
+    }
+    expect(orders).toEqual([
+      ['ascending', '5,00 EUR', '999,00 EUR', '12.345,67 EUR'],
+      ['descending', '12.345,67 EUR', '999,00 EUR', '5,00 EUR'],
+      [null, '999,00 EUR', '5,00 EUR', '12.345,67 EUR'],
+    ]);
+    const newest = region.locator('tbody time').first();
+    expect(await newest.getAttribute('title')).toBe('2026-03-01 12:00:02 UTC');
+    expect(await newest.textContent()).toContain('01.03.2026, 21:00:02');
+  });
+
+  test('a shortened id is copied as a whole', async () => {
+    const api = new Api();
+    shown.api = api;
+    const id = await api.paid('k');
+    shown.settings = { permissions: ['clipboard-read', 'clipboard-write'] };
+    const page = await shown.signedIn();
+    await page.getByRole('link', { name: 'Payments', exact: true }).click();
+    await page.getByRole('button', { name: `Copy ${id}` }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(id);
+  });
+
+  test('the timeline shows the kinds of entries that an operator chooses', async () => {
+    const api = new Api();
+    shown.api = api;
+    const id = await api.paid('k');
+    const page = await shown.signedIn();
+    await openPayment(page, id);
+    const entries = page.locator('.story li');
+    const all = await entries.count();
+    await page.getByLabel('Requests').uncheck();
+    await page.getByText('claimed by a request').waitFor({ state: 'detached' });
+    expect(await entries.count()).toBeLessThan(all);
+    await page.getByLabel('Requests').check();
+    await page.getByText('claimed by a request').waitFor();
   });
 
   test('every screen is accessible and fits the window, even in dark mode and on a phone', async () => {
@@ -350,16 +447,20 @@ describeConsole('an operator in a browser', (shown) => {
     });
     afterEach(() => provider.stop());
 
-    test('uses a code, returns to the screen, and leaves no trace in the address or the storage', async () => {
+    test('uses a code, returns to the screen, continues after a reload, and leaves no trace after the sign-out', async () => {
       const page = await shown.opened();
       await page.goto(`${shown.url}/#/jobs`);
       await accessible(page);
       await identifyAs(page, 'viewer');
       await page.getByText('viewer (viewer)').waitFor();
       await page.getByRole('heading', { name: 'Jobs' }).waitFor();
-      expect(page.url()).toBe(`${shown.url}/#/jobs`);
-      expect(await page.evaluate<number>('sessionStorage.length + localStorage.length')).toBe(0);
+      expect(page.url()).toBe(`${shown.url}/#/jobs?tenant=ten_desk&mode=live`);
+      await page.reload();
+      await page.getByText('viewer (viewer)').waitFor();
       await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByText('says who you are').waitFor();
+      expect(await page.evaluate<number>('sessionStorage.length + localStorage.length')).toBe(0);
+      await page.reload();
       await page.getByText('says who you are').waitFor();
       expect(await page.getByRole('alert').count()).toBe(0);
       expect(shown.violations).toEqual([]);

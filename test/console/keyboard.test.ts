@@ -31,10 +31,7 @@ describeConsole('keyboard use and long lists in a browser', (shown) => {
     await page.keyboard.type(OPERATOR_KEY);
     await page.keyboard.press('Enter');
     await page.getByRole('navigation').waitFor();
-    await tabTo(page, 'Payments');
-    await page.keyboard.press('Enter');
-    await page.getByLabel('Payment id').waitFor();
-    await tabTo(page, 'Payment id');
+    await tabTo(page, 'Search payments');
     await page.keyboard.type(id);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'What happened' }).waitFor();

@@ -1,14 +1,86 @@
-import { expect, test } from '@jest/globals';
-import { money } from '../../console/show.ts';
+import { describe, expect, test } from '@jest/globals';
+import { inSequence } from '../../console/in-sequence.ts';
+import { daysShown, scaleOf } from '../../console/scale.ts';
+import { amountToEnter, count, enteredAmount, localTime, money, relativeTime, utcTime } from '../../console/show.ts';
 
 test.each([
-  [600, 'EUR', '6.00 EUR'],
-  [-5, 'EUR', '-0.05 EUR'],
-  [600, 'JPY', '600 JPY'],
+  [600, 'EUR', 'en-US', '6.00 EUR'],
+  [-5, 'EUR', 'en-US', '-0.05 EUR'],
+  [123_456_789, 'EUR', 'en-US', '1,234,567.89 EUR'],
+  [123_456_789, 'EUR', 'de-DE', '1.234.567,89 EUR'],
+  [123_456_789, 'INR', 'en-IN', '12,34,567.89 INR'],
+  [600, 'JPY', 'en-US', '600 JPY'],
   // For these currencies, the browser's locale data contains no decimals.
-  [600, 'HUF', '6.00 HUF'],
-  [600, 'IQD', '0.600 IQD'],
-  [null, 'EUR', '–'],
-] as const)('%p minor units of %s are shown as %s', (minor, currency, shown) => {
-  expect(money(minor, currency)).toBe(shown);
+  [600, 'HUF', 'en-US', '6.00 HUF'],
+  [600, 'IQD', 'en-US', '0.600 IQD'],
+  // A number could not represent this amount of major units.
+  [Number.MAX_SAFE_INTEGER, 'EUR', 'en-US', '90,071,992,547,409.91 EUR'],
+  [null, 'EUR', 'en-US', '–'],
+] as const)('%p minor units of %s are shown in %s as %s', (minor, currency, locale, shown) => {
+  expect(money(minor, currency, locale)).toBe(shown);
+});
+
+test.each([
+  ['12.5', 'EUR', 'en-US', 1250],
+  ['12,50', 'EUR', 'de-DE', 1250],
+  ['12.50', 'EUR', 'de-DE', 1250],
+  ['1,250', 'JPY', 'en-US', undefined],
+  ['1.250', 'EUR', 'de-DE', undefined],
+  ['12,50', 'EUR', 'en-US', undefined],
+] as const)('%p is read as an amount of %s in %s: %p', (text, currency, locale, minor) => {
+  expect(enteredAmount(text, currency, locale)).toBe(minor);
+  if (minor !== undefined) expect(enteredAmount(amountToEnter(minor, currency, locale), currency, locale)).toBe(minor);
+});
+
+test('numbers are grouped', () => {
+  expect([count(1_234_567, 'en-US'), count(1_234_567, 'de-DE')]).toEqual(['1,234,567', '1.234.567']);
+});
+
+describe('a time', () => {
+  const at = Date.UTC(2026, 2, 1, 23, 30, 5) / 1000;
+  test('is shown in the time zone of the browser, with UTC in addition', () => {
+    expect(localTime(at, { locale: 'en-GB', timeZone: 'Asia/Tokyo' })).toBe('2 Mar 2026, 08:30:05');
+    expect(utcTime(at)).toBe('2026-03-01 23:30:05 UTC');
+    expect(utcTime(at + 0.25)).toBe('2026-03-01 23:30:05.250 UTC');
+  });
+  test.each([
+    [0, 'now'],
+    [59, '59 seconds ago'],
+    [3 * 3_600, '3 hours ago'],
+    [-3_600, 'in 1 hour'],
+    [26 * 3_600, 'yesterday'],
+    [400 * 86_400, 'last year'],
+  ])('%p seconds ago is shown as %p', (seconds, shown) => {
+    expect(relativeTime(at, (at + seconds) * 1000, 'en')).toBe(shown);
+  });
+});
+
+test('the timeline follows the transitions, also if the clocks of two processes differ', () => {
+  const entries = [
+    { at: '1', sequence: 1 },
+    { at: '2', sequence: 3 },
+    { at: '3', sequence: 2 },
+    { at: '4', sequence: 3 },
+    { at: '5', sequence: null },
+    { at: '6', sequence: 4 },
+    { at: '7', sequence: 1 },
+  ];
+  expect(inSequence(entries).map(({ at }) => at)).toEqual(['1', '7', '3', '2', '4', '5', '6']);
+});
+
+test.each([
+  [0, [0, 1, 2, 3, 4]],
+  [3, [0, 1, 2, 3, 4]],
+  [7, [0, 2, 4, 6, 8]],
+  [1999, [0, 500, 1000, 1500, 2000]],
+  [2001, [0, 500, 1000, 1500, 2000, 2500]],
+  [98_000, [0, 20_000, 40_000, 60_000, 80_000, 100_000]],
+])('the axis of values up to %p has the lines %p', (largest, lines) => {
+  expect(scaleOf(largest)).toEqual(lines);
+});
+
+test('the axis of days shows at most seven dates, and the newest one', () => {
+  const days = Array.from({ length: 31 }, (_day, index) => `2026-03-${String(index + 1).padStart(2, '0')}`);
+  expect(daysShown(days)).toEqual(['01', '06', '11', '16', '21', '26', '31'].map((day) => `2026-03-${day}`));
+  expect(daysShown(days.slice(0, 7))).toHaveLength(7);
 });

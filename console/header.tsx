@@ -1,0 +1,115 @@
+import { useState } from 'preact/hooks';
+import { Icon } from './icons.tsx';
+import { addressOf, hashOf, MODES, usePlace } from './place.ts';
+import { useApi } from './reading.ts';
+
+/** Shows the tenant and mode of all screens, and who has signed in. */
+export function Header({
+  signOut,
+  isOpen,
+  toggle,
+}: {
+  readonly signOut: () => void;
+  /** Whether the list of screens is shown, which is always shown where there is room. */
+  readonly isOpen: boolean;
+  readonly toggle: () => void;
+}) {
+  const { self } = useApi();
+  const { mode } = usePlace();
+  return (
+    <header class={mode === 'test' ? 'top is-test' : 'top'}>
+      <button type="button" class="menu" aria-expanded={isOpen} aria-controls="screens" onClick={toggle}>
+        <Icon name="menu" /> Menu
+      </button>
+      <strong>Payonce</strong>
+      <Switch />
+      <Search />
+      <span class="who">
+        {self.operator} ({self.role}){' '}
+        <button type="button" class="quiet" onClick={signOut}>
+          Sign out
+        </button>
+      </span>
+    </header>
+  );
+}
+
+/** Opens a payment by its id, or lists the payments with a reference. */
+function Search() {
+  const { to } = usePlace();
+  const [text, setText] = useState('');
+  return (
+    <search class="search">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const given = text.trim();
+          location.hash = given.startsWith('pay_')
+            ? to(`payments/${encodeURIComponent(given)}`)
+            : to('payments', { reference: given });
+        }}
+      >
+        <Icon name="search" />
+        <label>
+          <span class="hidden">Search payments</span>
+          <input
+            type="search"
+            required
+            placeholder="Payment id or reference"
+            value={text}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        </label>
+      </form>
+    </search>
+  );
+}
+
+function Switch() {
+  const { tenant, mode, tenants, isUnknown } = usePlace();
+  const show = (scope: Parameters<typeof hashOf>[1]) => {
+    const { path, filters } = addressOf(location.hash);
+    // An object belongs to one tenant, so another tenant shows the list.
+    const [list = ''] = path.split('/');
+    location.hash = hashOf(path.startsWith('payments/') ? list : path, scope, filters);
+  };
+  const isListed = tenants.some(({ id }) => id === tenant);
+  return (
+    <div class="switch">
+      <label>
+        <span class="hidden">Tenant</span>
+        <select
+          value={tenant ?? ''}
+          onChange={({ currentTarget: { value } }) =>
+            show({ tenant: value, ...(tenant === undefined ? {} : { mode }) })
+          }
+        >
+          {tenant === undefined && <option value="">Choose a tenant</option>}
+          {tenant !== undefined && !isListed && (
+            <option value={tenant}>{isUnknown ? `${tenant} (unknown)` : tenant}</option>
+          )}
+          {tenants.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name === '' || name === id ? id : `${name} (${id})`}
+            </option>
+          ))}
+        </select>
+      </label>
+      <fieldset class="modes">
+        <legend class="hidden">Mode</legend>
+        {MODES.map((each) => (
+          <label key={each}>
+            <input
+              type="radio"
+              name="mode"
+              checked={each === mode}
+              disabled={tenant === undefined}
+              onChange={() => show({ tenant, mode: each })}
+            />
+            <span>{each === 'live' ? 'Live' : 'Test'}</span>
+          </label>
+        ))}
+      </fieldset>
+    </div>
+  );
+}

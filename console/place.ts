@@ -1,0 +1,198 @@
+import { createContext } from 'preact';
+import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import type { Api, Schemas } from './api.ts';
+import { useApi, useAsked } from './reading.ts';
+
+type Tenant = Schemas['TenantList']['data'][number];
+export const MODES = ['live', 'test'] as const;
+export type Mode = (typeof MODES)[number];
+
+/** The tenant and mode that the screens show. */
+interface Scope {
+  /** Undefined until an operator chooses one of several tenants. */
+  readonly tenant: string | undefined;
+  readonly mode: Mode;
+}
+
+interface Address extends Partial<Scope> {
+  /** The path, for example `payments/pay_…`. */
+  readonly path: string;
+  /** The other parameters. */
+  readonly filters: URLSearchParams;
+}
+
+/** Reads the fragment of the page's address. */
+export function addressOf(hash: string): Address {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
+  const filters = new URLSearchParams(query);
+  const tenant = filters.get('tenant') ?? undefined;
+  const mode = MODES.find((each) => each === filters.get('mode'));
+  filters.delete('tenant');
+  filters.delete('mode');
+  return { path, filters, tenant, ...(mode === undefined ? {} : { mode }) };
+}
+
+/**
+ * Returns the fragment for a screen. It contains the scope, so that a link shows the same data to another person.
+ * Without a mode, the console chooses one.
+ */
+export function hashOf(
+  path: string,
+  { tenant, mode }: { readonly tenant: string | undefined; readonly mode?: Mode },
+  filters: Iterable<readonly [string, string]> = [],
+): string {
+  const query = new URLSearchParams();
+  if (tenant !== undefined) query.set('tenant', tenant);
+  if (tenant !== undefined && mode !== undefined) query.set('mode', mode);
+  for (const [name, value] of filters) query.set(name, value);
+  return `#/${path === '' ? 'overview' : path}${query.size === 0 ? '' : `?${query.toString()}`}`;
+}
+
+const REMEMBERED = 'payonce scope';
+
+function remembered(): Partial<Scope> {
+  const { tenant, mode } = addressOf(`#/?${sessionStorage.getItem(REMEMBERED) ?? ''}`);
+  return { ...(tenant === undefined ? {} : { tenant }), ...(mode === undefined ? {} : { mode }) };
+}
+
+export function forgetScope(): void {
+  sessionStorage.removeItem(REMEMBERED);
+}
+
+interface Tenants {
+  readonly data: readonly Tenant[];
+  /** False if there are more tenants than the console reads. */
+  readonly isWhole: boolean;
+}
+
+const MAX_TENANT_PAGES = 10;
+
+async function readTenants(api: Api): Promise<Tenants> {
+  const data: Tenant[] = [];
+  for (let pages = 0; pages < MAX_TENANT_PAGES; pages += 1) {
+    const after = data.at(-1)?.id;
+    const page = await api.get<Schemas['TenantList']>(
+      `/v1/admin/tenants?limit=100${after === undefined ? '' : `&starting_after=${after}`}`,
+    );
+    data.push(...page.data);
+    if (!page.has_more) return { data, isWhole: true };
+  }
+  return { data, isWhole: false };
+}
+
+/** Returns the mode in which the tenant has payments: `live`, unless it has payments only in test mode. */
+async function usedMode(api: Api, tenant: string): Promise<Mode> {
+  for (const mode of MODES) {
+    const query = new URLSearchParams({ tenant, mode, limit: '1' }).toString();
+    const { data } = await api.get<Schemas['PaymentList']>(`/v1/admin/payments?${query}`);
+    if (data.length > 0) return mode;
+  }
+  return 'live';
+}
+
+export interface Place extends Scope {
+  readonly tenants: readonly Tenant[];
+  /** True if the deployment certainly has no tenant with this id. */
+  readonly isUnknown: boolean;
+  /** Returns the address of a screen, with this scope. */
+  readonly to: (path: string, filters?: Readonly<Record<string, string>>, scope?: Partial<Scope>) => string;
+}
+
+const Placed = createContext<Place | undefined>(undefined);
+export const PlaceProvider = Placed.Provider;
+
+export function usePlace(): Place {
+  const place = useContext(Placed);
+  if (place === undefined) throw new Error('the scope is used outside of the screens');
+  return place;
+}
+
+/** Returns a scope that has a tenant. Only for screens that are shown for a tenant. */
+export function useOwner(): { readonly tenant: string; readonly mode: Mode; readonly owner: string } {
+  const { tenant = '', mode } = usePlace();
+  return { tenant, mode, owner: `${tenant}/${mode}` };
+}
+
+/** Shows the tenant and mode of the object on the screen, which was found without them. */
+export function useFollow(tenant: string | undefined, mode: Mode): void {
+  const place = usePlace();
+  const isOther = tenant !== undefined && (place.tenant !== tenant || place.mode !== mode);
+  useEffect(() => {
+    if (!isOther) return;
+    const { path, filters } = addressOf(location.hash);
+    location.replace(hashOf(path, { tenant, mode }, filters));
+  }, [isOther, tenant, mode]);
+}
+
+/**
+ * Determines the scope: the one in the address, else the one that this tab used last, else the only tenant, in the mode
+ * in which it has payments.
+ *
+ * @returns undefined while the scope is being determined
+ */
+export function useDeterminedPlace(hash: string): Place | undefined {
+  const api = useApi();
+  const address = useMemo(() => addressOf(hash), [hash]);
+  const read = useAsked<Tenants>('tenants', {}, readTenants);
+  // The last scope of this tab is stored after each rendering.
+  const kept = useMemo(remembered, [hash]);
+  const known = read.answer?.data;
+  const isRead = known !== undefined || read.error !== undefined;
+  const only = known?.length === 1 ? known[0]?.id : undefined;
+  const tenant = address.tenant ?? kept.tenant ?? only;
+  const given = address.mode ?? kept.mode;
+  const isModeNeeded = isRead && given === undefined && tenant !== undefined;
+  const found = useUsedMode(api, isModeNeeded ? tenant : undefined);
+  const mode = given ?? (isModeNeeded ? found : 'live');
+  return useMemo(() => {
+    if (!isRead || mode === undefined) return undefined;
+    const scope = { tenant, mode };
+    const isUnknown = read.answer?.isWhole === true && !(known ?? []).some(({ id }) => id === tenant);
+    return {
+      ...scope,
+      tenants: known ?? [],
+      isUnknown: tenant !== undefined && isUnknown,
+      to: (path, filters = {}, other = {}) => hashOf(path, { ...scope, ...other }, Object.entries(filters)),
+    };
+  }, [isRead, read.answer, known, tenant, mode]);
+}
+
+function useUsedMode(api: Api, tenant: string | undefined): Mode | undefined {
+  const [found, setFound] = useState<{ readonly tenant: string; readonly mode: Mode }>();
+  useEffect(() => {
+    if (tenant === undefined) return;
+    usedMode(api, tenant).then(
+      (mode) => setFound({ tenant, mode }),
+      () => setFound({ tenant, mode: 'live' }),
+    );
+  }, [api, tenant]);
+  return found?.tenant === tenant ? found?.mode : undefined;
+}
+
+/** Keeps the scope in the address and in this tab. */
+export function useKeptScope({ hash, turn }: Fragment, place: Place | undefined): string {
+  const { path, filters } = useMemo(() => addressOf(hash), [hash]);
+  const shown = place === undefined ? hash : hashOf(path, place, filters);
+  useEffect(() => {
+    if (place?.tenant === undefined) return;
+    sessionStorage.setItem(REMEMBERED, new URLSearchParams({ tenant: place.tenant, mode: place.mode }).toString());
+    if (location.hash !== shown) history.replaceState(undefined, '', shown);
+  }, [place, shown, turn]);
+  return shown;
+}
+
+interface Fragment {
+  readonly hash: string;
+  /** Grows with each change of the address, also to an equal one. */
+  readonly turn: number;
+}
+
+export function useFragment(): Fragment {
+  const [fragment, setFragment] = useState<Fragment>({ hash: location.hash, turn: 0 });
+  useEffect(() => {
+    const follow = () => setFragment(({ turn }) => ({ hash: location.hash, turn: turn + 1 }));
+    addEventListener('hashchange', follow);
+    return () => removeEventListener('hashchange', follow);
+  }, []);
+  return fragment;
+}

@@ -1,0 +1,203 @@
+import {
+  type InfiniteData,
+  InfiniteQueryObserver,
+  type InfiniteQueryObserverResult,
+  QueryClient,
+  QueryObserver,
+  type QueryObserverResult,
+} from '@tanstack/query-core';
+import { createContext } from 'preact';
+import { useContext, useEffect, useMemo, useReducer } from 'preact/hooks';
+import { type Api, Refused } from './api.ts';
+
+interface SessionTools {
+  readonly api: Api;
+  readonly client: QueryClient;
+}
+
+const Session = createContext<SessionTools | undefined>(undefined);
+export const SessionProvider = Session.Provider;
+
+const FRESH_MS = 10_000;
+const MAX_RETRIES = 2;
+const FIRST_DELAY_MS = 500;
+
+/** Whether a repetition can have another result: without an answer, after a fault, and above a request limit. */
+function isTransient(error: unknown): boolean {
+  return !(error instanceof Refused) || error.status >= 500 || error.status === 429;
+}
+
+/** Creates the memory of a session: answers that were read, until the operator signs out. */
+export function createClient(): QueryClient {
+  const client = new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: FRESH_MS,
+        refetchOnWindowFocus: false,
+        retry: (failures, error) => failures < MAX_RETRIES && isTransient(error),
+        retryDelay: (failures) => FIRST_DELAY_MS * 2 ** failures,
+        // An address of the local network answers without the internet, too.
+        networkMode: 'always',
+      },
+    },
+  });
+  client.mount();
+  return client;
+}
+
+function useSession(): SessionTools {
+  const session = useContext(Session);
+  if (session === undefined) throw new Error('the API is used before the operator has signed in');
+  return session;
+}
+
+export function useApi(): Api {
+  return useSession().api;
+}
+
+/** Returns the operator's API, or the API for one tenant and mode if `tenant` is given, for example `ten_desk/live`. */
+export function useApiOf(tenant: string | undefined): Api {
+  const api = useApi();
+  return useMemo(() => (tenant === undefined ? api : api.of(tenant)), [api, tenant]);
+}
+
+/** Returns a function that reads everything on the screen again, and forgets everything else. */
+export function useRefresh(): () => void {
+  const { client } = useSession();
+  return () => void client.invalidateQueries();
+}
+
+export interface Read<Answer> {
+  readonly answer?: Answer;
+  readonly error?: unknown;
+  readonly again: () => void;
+}
+
+interface HowToRead {
+  /** The tenant and mode, for a route that tenants call. */
+  readonly tenant?: string | undefined;
+  /** Set if the answer is read again from time to time. */
+  readonly everyMs?: number;
+}
+
+/** Reads a path. */
+export function useRead<Answer>(path: string, tenant?: string, everyMs?: number): Read<Answer> {
+  return useAsked(path, { tenant, ...(everyMs === undefined ? {} : { everyMs }) }, ask<Answer>);
+}
+
+function ask<Answer>(api: Api, path: string): Promise<Answer> {
+  return api.get<Answer>(path);
+}
+
+/** Maximum number of pages that are combined into one answer. */
+const MAX_PAGES = 40;
+
+interface NumberedPage {
+  readonly data: readonly unknown[];
+  readonly has_more: boolean;
+  readonly next_sequence: number | null;
+}
+
+/**
+ * Reads all pages of a path and combines them into one answer. `has_more` of the result is true if there were more than
+ * MAX_PAGES pages.
+ */
+export function useWhole<Answer extends NumberedPage>(path: string): Read<Answer> {
+  return useAsked(path, {}, askWhole<Answer>);
+}
+
+async function askWhole<Answer extends NumberedPage>(api: Api, path: string): Promise<Answer> {
+  let last = await api.get<Answer>(path);
+  const data = [...last.data];
+  for (let pages = 1; last.has_more && pages < MAX_PAGES; pages += 1) {
+    last = await api.get<Answer>(`${path}?starting_after=${last.next_sequence}`);
+    data.push(...last.data);
+  }
+  return { ...last, data };
+}
+
+interface Observer<Result> {
+  subscribe(listener: () => void): () => void;
+  getCurrentResult(): Result;
+}
+
+/** Renders the component again at each change of the result. */
+function useObserver<Result>(observer: Observer<Result>): Result {
+  const [, redraw] = useReducer<number, void>((turn) => turn + 1, 0);
+  useEffect(() => observer.subscribe(() => redraw()), [observer]);
+  return observer.getCurrentResult();
+}
+
+/** Runs a read and returns its state. `how` must be the same function for the same path. */
+export function useAsked<Answer>(
+  path: string,
+  { tenant, everyMs }: HowToRead,
+  how: (api: Api, path: string) => Promise<Answer>,
+): Read<Answer> {
+  const { client } = useSession();
+  const api = useApiOf(tenant);
+  const observer = useMemo(
+    () =>
+      new QueryObserver<Answer>(client, {
+        queryKey: [path, tenant],
+        queryFn: () => how(api, path),
+        refetchInterval: everyMs ?? false,
+        refetchOnWindowFocus: everyMs !== undefined,
+      }),
+    [client, api, path, tenant, how, everyMs],
+  );
+  const { data, error, refetch } = useObserver<QueryObserverResult<Answer>>(observer);
+  return { ...(data === undefined ? {} : { answer: data }), ...failure(error), again: () => void refetch() };
+}
+
+function failure(error: unknown): { readonly error?: unknown } {
+  return error === null || error === undefined ? {} : { error };
+}
+
+interface Page<Row> {
+  readonly data: readonly Row[];
+  readonly has_more: boolean;
+  readonly next_cursor?: string;
+}
+
+interface Pages<Row> {
+  readonly rows?: readonly Row[];
+  readonly error?: unknown;
+  readonly hasMore: boolean;
+  readonly isReading: boolean;
+  readonly more: () => void;
+  readonly again: () => void;
+}
+
+/** Reads a list of the API, page by page. */
+export function usePages<Row extends { readonly id?: string }>(path: string, tenant?: string): Pages<Row> {
+  const { client } = useSession();
+  const api = useApiOf(tenant);
+  const observer = useMemo(
+    () =>
+      new InfiniteQueryObserver<Page<Row>, Error, InfiniteData<Page<Row>>, readonly unknown[], string | undefined>(
+        client,
+        {
+          queryKey: [path, tenant, 'pages'],
+          queryFn: ({ pageParam }) => api.get<Page<Row>>(pageParam === undefined ? path : after(path, pageParam)),
+          initialPageParam: undefined,
+          getNextPageParam: ({ has_more: more, next_cursor: next, data }) =>
+            more ? (next ?? data.at(-1)?.id) : undefined,
+        },
+      ),
+    [client, api, path, tenant],
+  );
+  const result = useObserver<InfiniteQueryObserverResult<InfiniteData<Page<Row>>>>(observer);
+  return {
+    ...(result.data === undefined ? {} : { rows: result.data.pages.flatMap(({ data }) => data) }),
+    ...failure(result.error),
+    hasMore: result.hasNextPage,
+    isReading: result.isFetching,
+    more: () => void result.fetchNextPage(),
+    again: () => void result.refetch(),
+  };
+}
+
+function after(path: string, cursor: string): string {
+  return `${path}${path.includes('?') ? '&' : '?'}starting_after=${encodeURIComponent(cursor)}`;
+}

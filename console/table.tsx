@@ -1,0 +1,161 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { Icon } from './icons.tsx';
+import { Empty, Failed, Loading } from './parts.tsx';
+import { usePages } from './reading.ts';
+import { count } from './show.ts';
+
+type Sortable = string | number | null | undefined;
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly of: (row: Row) => ComponentChildren;
+  readonly isNumber?: true;
+  /**
+   * The value by which rows are sorted.
+   * @default the column cannot be sorted
+   */
+  readonly by?: (row: Row) => Sortable;
+}
+
+interface TableProps<Row> {
+  readonly columns: readonly Column<Row>[];
+  readonly label: string;
+  /** Shown instead of an empty table. */
+  readonly none?: string;
+  /** Shown with `none`: an action that leads to rows. */
+  readonly hint?: ComponentChildren;
+}
+
+interface Order {
+  readonly title: string;
+  readonly direction: 'ascending' | 'descending';
+}
+
+const COLLATOR = new Intl.Collator(undefined, { numeric: true });
+
+function compare(left: Sortable, right: Sortable): number {
+  return typeof left === 'number' && typeof right === 'number'
+    ? left - right
+    : COLLATOR.compare(String(left), String(right));
+}
+
+/** Returns the rows in this order. Rows without a value are last in both directions. */
+function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], order: Order | undefined): readonly Row[] {
+  const by = columns.find(({ title }) => title === order?.title)?.by;
+  if (by === undefined) return rows;
+  const sign = order?.direction === 'descending' ? -1 : 1;
+  const isMissing = (value: Sortable) => value === null || value === undefined;
+  return rows.toSorted((left, right) => {
+    const [a, b] = [by(left), by(right)];
+    if (isMissing(a) || isMissing(b)) return Number(isMissing(a)) - Number(isMissing(b));
+    return sign * compare(a, b);
+  });
+}
+
+/** Shows a table. On a narrow screen, each row is a card. The roles keep the table's meaning there. */
+export function Table<Row>({
+  rows,
+  columns,
+  label,
+  none = 'Nothing is here.',
+  hint,
+}: TableProps<Row> & { readonly rows: readonly Row[] }) {
+  const [order, setOrder] = useState<Order>();
+  if (rows.length === 0) return none === '' ? <></> : <Empty title={none} hint={hint} />;
+  return (
+    <section class="scrolls" tabIndex={0} aria-label={label}>
+      <table role="table">
+        <thead role="rowgroup">
+          <tr role="row">
+            {columns.map((column) => (
+              <Heading key={column.title} column={column} order={order} sort={setOrder} />
+            ))}
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          {sorted(rows, columns, order).map((row, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no common id and are replaced as a whole
+            <tr key={index} role="row">
+              {columns.map(({ title, of, isNumber }) => (
+                <td key={title} role="cell" class={isNumber ? 'number' : ''} data-title={title}>
+                  {of(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Heading<Row>({
+  column: { title, isNumber, by },
+  order,
+  sort,
+}: {
+  readonly column: Column<Row>;
+  readonly order: Order | undefined;
+  readonly sort: (order: Order | undefined) => void;
+}) {
+  const own = order?.title === title ? order.direction : undefined;
+  const next = own === undefined ? 'ascending' : own === 'ascending' ? 'descending' : undefined;
+  return (
+    <th role="columnheader" scope="col" class={isNumber ? 'number' : ''} {...(own ? { 'aria-sort': own } : {})}>
+      {by === undefined ? (
+        title
+      ) : (
+        <button
+          type="button"
+          class="sort"
+          title={next === undefined ? 'Show in the original order' : `Sort, ${next}`}
+          onClick={() => sort(next === undefined ? undefined : { title, direction: next })}
+        >
+          {title}
+          <span aria-hidden="true">{own === undefined ? '↕' : own === 'ascending' ? '↑' : '↓'}</span>
+        </button>
+      )}
+    </th>
+  );
+}
+
+/** Shows a list of the API, page by page. */
+export function List<Row extends { readonly id?: string }>({
+  path,
+  tenant,
+  acts,
+  ...table
+}: TableProps<Row> & {
+  readonly path: string;
+  /** The tenant and mode of the list, for a route that tenants call. */
+  readonly tenant?: string;
+  /** Actions that concern the whole list. */
+  readonly acts?: ComponentChildren;
+}) {
+  const { rows, error, hasMore, isReading, more, again } = usePages<Row>(path, tenant);
+  return (
+    <>
+      <div class="bar">
+        {acts}
+        <span class="soft-text">{rows !== undefined && rows.length > 0 && shownOf(rows.length, hasMore)}</span>
+        <button type="button" class="quiet" onClick={again} title={`Read ${table.label} again`}>
+          <Icon name="refresh" /> Refresh
+        </button>
+      </div>
+      {error !== undefined && <Failed error={error} again={rows === undefined ? again : undefined} />}
+      {rows === undefined && error === undefined && <Loading />}
+      {rows !== undefined && <Table rows={rows} {...table} />}
+      {hasMore && (
+        <button type="button" disabled={isReading} onClick={more}>
+          {isReading ? 'Loading …' : 'More'}
+        </button>
+      )}
+    </>
+  );
+}
+
+function shownOf(rows: number, hasMore: boolean): string {
+  const shown = `${count(rows)} ${rows === 1 ? 'row' : 'rows'}`;
+  return hasMore ? `${shown}; there are more. Sorting orders these rows only.` : shown;
+}
