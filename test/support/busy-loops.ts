@@ -1,0 +1,24 @@
+import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+
+/** Runs at normal priority, so that it competes for half of a core. Ends with this process. */
+const BUSY_LOOP = `
+process.once('disconnect', () => process.exit());
+(function work() {
+  const untilMs = Date.now() + 100;
+  while (Date.now() < untilMs);
+  setImmediate(work);
+})();`;
+
+/** Starts a busy loop on each core. */
+export function startBusyLoops(): { readonly count: number; stop(): void } {
+  const loops = Array.from({ length: availableParallelism() }, () =>
+    spawn(process.execPath, ['--eval', BUSY_LOOP], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+  );
+  return {
+    count: loops.length,
+    stop: () => {
+      for (const loop of loops) loop.kill();
+    },
+  };
+}
