@@ -118,7 +118,7 @@ async function advanceHeads(
  *
  * @param before the head that is replaced
  */
-export function reviewChange(
+function reviewChange(
   { review: { row: to, ...key } }: Pick<EventViews, 'review'>,
   before: ViewRow | undefined,
 ): readonly RowChange[] {
