@@ -273,7 +273,7 @@ function Choices({
         {name}
       </button>
       <button type="button" disabled={waits} onClick={close}>
-        Cancel
+        Close
       </button>
     </p>
   );

@@ -34,7 +34,7 @@ export function Header({
   );
 }
 
-/** Opens a payment by its id, or lists the payments with a reference. */
+/** Opens a payment by its id, or lists the payments that match a text. */
 function Search() {
   const { to } = usePlace();
   const [text, setText] = useState('');
@@ -46,7 +46,7 @@ function Search() {
           const given = text.trim();
           location.hash = given.startsWith('pay_')
             ? to(`payments/${encodeURIComponent(given)}`)
-            : to('payments', { reference: given });
+            : to('payments', { q: given });
         }}
       >
         <Icon name="search" />
@@ -55,7 +55,7 @@ function Search() {
           <input
             type="search"
             required
-            placeholder="Payment id or reference"
+            placeholder="Payment, refund, order, charge, reference, e-mail or key"
             value={text}
             onInput={({ currentTarget }) => setText(currentTarget.value)}
           />

@@ -104,7 +104,8 @@ function screenOf(hash: string, place: Place) {
   const entry = ENTRIES.find((each) => each.name === name) ?? ENTRIES[0];
   if (entry === undefined) throw new Error('there is no screen');
   const { screen: All, isOfTenant, title } = entry;
-  if (isOfTenant === true && (place.tenant === undefined || place.isUnknown))
+  const isOfAll = filters.has('q') || filters.get('status') === 'needs_review';
+  if (isOfTenant === true && !isOfAll && (place.tenant === undefined || place.isUnknown))
     return { name: entry.name, shown: <WithoutTenant title={title} place={place} /> };
   return { name: entry.name, shown: <All filters={filters} /> };
 }

@@ -160,7 +160,9 @@ interface Page<Row> {
   readonly next_cursor?: string;
 }
 
-interface Pages<Row> {
+interface Pages<Row, First> {
+  /** The first page, whose other fields concern the whole list. */
+  readonly first?: First;
   readonly rows?: readonly Row[];
   readonly error?: unknown;
   readonly hasMore: boolean;
@@ -170,25 +172,29 @@ interface Pages<Row> {
 }
 
 /** Reads a list of the API, page by page. */
-export function usePages<Row extends { readonly id?: string }>(path: string, tenant?: string): Pages<Row> {
+export function usePages<Row extends { readonly id?: string }, First extends Page<Row> = Page<Row>>(
+  path: string,
+  tenant?: string,
+  everyMs?: number,
+): Pages<Row, First> {
   const { client } = useSession();
   const api = useApiOf(tenant);
   const observer = useMemo(
     () =>
-      new InfiniteQueryObserver<Page<Row>, Error, InfiniteData<Page<Row>>, readonly unknown[], string | undefined>(
-        client,
-        {
-          queryKey: [path, tenant, 'pages'],
-          queryFn: ({ pageParam }) => api.get<Page<Row>>(pageParam === undefined ? path : after(path, pageParam)),
-          initialPageParam: undefined,
-          getNextPageParam: ({ has_more: more, next_cursor: next, data }) =>
-            more ? (next ?? data.at(-1)?.id) : undefined,
-        },
-      ),
-    [client, api, path, tenant],
+      new InfiniteQueryObserver<First, Error, InfiniteData<First>, readonly unknown[], string | undefined>(client, {
+        queryKey: [path, tenant, 'pages'],
+        queryFn: ({ pageParam }) => api.get<First>(pageParam === undefined ? path : after(path, pageParam)),
+        initialPageParam: undefined,
+        getNextPageParam: ({ has_more: more, next_cursor: next, data }) =>
+          more ? (next ?? data.at(-1)?.id) : undefined,
+        ...(everyMs === undefined ? {} : { refetchInterval: everyMs, refetchOnWindowFocus: true }),
+      }),
+    [client, api, path, tenant, everyMs],
   );
-  const result = useObserver<InfiniteQueryObserverResult<InfiniteData<Page<Row>>>>(observer);
+  const result = useObserver<InfiniteQueryObserverResult<InfiniteData<First>>>(observer);
+  const [first] = result.data?.pages ?? [];
   return {
+    ...(first === undefined ? {} : { first }),
     ...(result.data === undefined ? {} : { rows: result.data.pages.flatMap(({ data }) => data) }),
     ...failure(result.error),
     hasMore: result.hasNextPage,

@@ -44,12 +44,12 @@ export function Approvals() {
   return (
     <>
       <h1>Approvals</h1>
-      <p>Corrections and decisions above the limit of the deployment need a second person.</p>
+      <p>Refunds, corrections and other changes above the limit of the deployment need a second person.</p>
       <List<Row>
         label="Approvals"
         path="/v1/admin/approvals"
         none="No request has needed a second person yet."
-        hint="Decisions and corrections above the limit of the deployment appear here."
+        hint="Changes above the limit of the deployment appear here."
         columns={[
           { title: 'Payment', of: ({ payment }) => <About id={payment} /> },
           {
@@ -63,7 +63,9 @@ export function Approvals() {
             of: ({ amount, currency }) => money(amount, currency),
             by: ({ amount }) => amount,
           },
-          { title: 'Asked by', of: (row) => row.requested_by.operator },
+          { title: 'Reason', of: ({ reason }) => reason ?? '–' },
+          { title: 'Asked by', of: (row) => row.requested_by.operator, by: (row) => row.requested_by.operator },
+          { title: 'Asked', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
           { title: 'Status', of: ({ status }) => <Status of={status} />, by: ({ status }) => status },
           {
             title: 'Verdict',

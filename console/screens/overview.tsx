@@ -1,18 +1,17 @@
 import { useState } from 'preact/hooks';
-import { may, type Schemas } from '../api.ts';
+import type { Schemas } from '../api.ts';
 import { Empty, Loaded } from '../parts.tsx';
 import { usePlace } from '../place.ts';
 import { Plot, type Series } from '../plot.tsx';
-import { useApi, useRead } from '../reading.ts';
+import { useRead } from '../reading.ts';
 import { age, count, dayOf, money, queueTitle } from '../show.ts';
+import { NeedsPerson } from './attention.tsx';
 
 type Volume = Schemas['Volume'];
 type Queue = Schemas['QueueList']['data'][number];
 
 const RANGES = [7, 31, 92] as const;
-const MODES = ['live', 'test'] as const;
-/** Maximum number of tenants that are shown; each costs two requests. */
-const MAX_TENANTS = 10;
+const EVERY_MS = 30_000;
 const DAY_SECONDS = 86_400;
 
 /** The event types that each bar counts. */
@@ -30,11 +29,12 @@ const MONEY: typeof OUTCOMES = [
 
 /** Shows work that waits for an operator, and the outcomes of a tenant's payments by day. */
 export function Overview() {
-  const { tenant, mode, tenants, isUnknown } = usePlace();
+  const { tenant, mode, isUnknown } = usePlace();
   return (
     <>
       <h1>Overview</h1>
-      <ForPersons asked={askedOf(tenant, tenants)} isAll={tenants.length <= MAX_TENANTS} />
+      <NeedsPerson />
+      <ForJobs />
       {tenant === undefined || isUnknown ? (
         <Empty
           title={tenant === undefined ? 'No tenant is chosen.' : `This deployment has no tenant ${tenant}.`}
@@ -47,90 +47,10 @@ export function Overview() {
   );
 }
 
-function askedOf(chosen: string | undefined, data: readonly { readonly id: string }[]): readonly string[] {
-  const ids = data.slice(0, MAX_TENANTS).map(({ id }) => id);
-  return chosen === undefined ? ids : [...new Set([chosen, ...ids])];
-}
-
-/**
- * Shows the work that waits for a person: payments to decide, approvals, differences and queue entries that no job can
- * finish.
- */
-function ForPersons({ asked, isAll }: { readonly asked: readonly string[]; readonly isAll: boolean }) {
-  const queues = useRead<Schemas['QueueList']>('/v1/admin/queues');
-  const approvals = useRead<Schemas['ApprovalList']>('/v1/admin/approvals?limit=100');
-  const differences = useRead<Schemas['MismatchList']>('/v1/admin/mismatches?limit=100');
-  return (
-    <section aria-labelledby="for-persons">
-      <h2 id="for-persons">Waits for a person</h2>
-      {!isAll && <p>Payments to decide are shown for {asked.length} tenants. Choose another tenant below.</p>}
-      <div class="cards">
-        {asked.flatMap((tenant) =>
-          MODES.map((mode) => <ToDecide key={`${tenant} ${mode}`} tenant={tenant} mode={mode} />),
-        )}
-        <Loaded of={approvals}>
-          {({ data, has_more: more }) => (
-            <Card
-              to="approvals"
-              title="Approvals to give"
-              count={data.filter(({ status }) => status === 'pending_approval').length}
-              more={more}
-            />
-          )}
-        </Loaded>
-        <Loaded of={differences}>
-          {({ data, has_more: more }) => (
-            <Card
-              to="differences"
-              title="Confirmed differences"
-              count={data.filter(({ status }) => status === 'confirmed').length}
-              more={more}
-            />
-          )}
-        </Loaded>
-        <Loaded of={queues}>
-          {({ data }) =>
-            data.filter(({ job }) => job === null).map((queue) => <QueueCard key={queue.id} queue={queue} />)
-          }
-        </Loaded>
-      </div>
-      <Loaded of={queues}>
-        {({ data }) => <ForJobs waiting={data.filter((each) => each.job !== null && each.waiting > 0)} />}
-      </Loaded>
-    </section>
-  );
-}
-
-/**
- * Shows the payments that no job can finish, because the processor's answers do not determine their outcome. Operators
- * read the tenant's list, which has an index by status. Viewers may not read this list, and read the list of all
- * tenants with a filter instead.
- */
-function ToDecide({ tenant, mode }: { readonly tenant: string; readonly mode: string }) {
-  const { self } = useApi();
-  const filters = new URLSearchParams({ tenant, mode, status: 'needs_review' }).toString();
-  const [path, owner] = may(self, 'operator')
-    ? ['/v1/payments?status=needs_review&limit=100', `${tenant}/${mode}`]
-    : [`/v1/admin/payments?${filters}&limit=100`];
-  const read = useRead<Schemas['PaymentList']>(path, owner);
-  return (
-    <Loaded of={read}>
-      {({ data, has_more: more }) =>
-        (data.length > 0 || more) && (
-          <Card
-            to={`payments?${filters}`}
-            title="Payments to decide"
-            count={data.length}
-            more={more}
-            details={`Payments of ${tenant} in ${mode} mode. Only an operator can determine their outcome.`}
-          />
-        )
-      }
-    </Loaded>
-  );
-}
-
-function ForJobs({ waiting }: { readonly waiting: readonly Queue[] }) {
+/** Shows the queues that jobs empty. An operator is only needed if their entries are old. */
+function ForJobs() {
+  const { answer } = useRead<Schemas['QueueList']>('/v1/admin/queues', undefined, EVERY_MS);
+  const waiting = (answer?.data ?? []).filter((each) => each.job !== null && each.waiting > 0);
   if (waiting.length === 0) return <></>;
   return (
     <>
@@ -149,48 +69,17 @@ function QueueCard({
 }: {
   readonly queue: Queue;
 }) {
-  const parts = [
-    description,
-    waiting > 0 && oldest !== null && `The oldest: ${age(oldest)}.`,
-    job !== null && `The job ${job} empties this queue.`,
-  ];
-  const text = parts.filter(Boolean).join(' ');
+  const oldestText = oldest === null ? '' : `The oldest: ${age(oldest)}. `;
   return (
-    <Card
-      to={`waiting/${id}`}
-      title={queueTitle(id)}
-      count={waiting}
-      more={more}
-      details={text}
-      isCalm={job !== null}
-    />
-  );
-}
-
-function Card({
-  to,
-  title,
-  count: found,
-  more,
-  details,
-  isCalm,
-}: {
-  readonly to: string;
-  readonly title: string;
-  readonly count: number;
-  readonly more: boolean;
-  readonly details?: string;
-  /** True if entries of this queue need no operator. */
-  readonly isCalm?: boolean;
-}) {
-  return (
-    <a class={found === 0 || isCalm === true ? 'card' : 'card waits'} href={`#/${to}`}>
+    <a class="card" href={`#/waiting/${id}`}>
       <b>
-        {count(found)}
+        {count(waiting)}
         {more && '+'}
       </b>{' '}
-      {title}
-      {details !== undefined && <small>{details}</small>}
+      {queueTitle(id)}
+      <small>
+        {description} {oldestText}The job {job} empties this queue.
+      </small>
     </a>
   );
 }

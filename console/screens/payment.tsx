@@ -9,6 +9,7 @@ import { Table } from '../table.tsx';
 import { Changes } from './changes.tsx';
 import { Charges, Decide } from './charges.tsx';
 import { StateDiagram } from './diagram.tsx';
+import { HoldActs, Refund } from './money-acts.tsx';
 import { Story, type Transition } from './timeline.tsx';
 
 type Timeline = Schemas['Timeline'];
@@ -23,7 +24,9 @@ export function Payment({ id }: { readonly id: string }) {
   useFollow(tenant, livemode ? 'live' : 'test');
   const done = (what: string) => (answer: unknown) => {
     const waits = (answer as { readonly object?: string }).object === 'approval';
-    setNotice(waits ? 'The request waits for a second person, on the screen Approvals.' : what);
+    const isOpen = ['pending', 'processing'].includes(String((answer as { readonly status?: unknown }).status));
+    if (waits) setNotice('The request waits for a second person, on the screen Approvals.');
+    else setNotice(isOpen ? 'The processor was asked. Its answer is not known yet, and is recorded when it is.' : what);
   };
   return (
     <>
@@ -99,6 +102,7 @@ function WithDetails(props: WithStatus) {
             <b>{money(payment.amount, payment.currency)}</b> <Status of={payment.status} /> <Id of={id} />
           </p>
           <Acts {...props} payment={payment} />
+          {payment.status === 'needs_review' && <Review payment={payment} tenant={owner} />}
           <Details payment={payment} tenant={tenant} mode={mode} />
           <Changes payment={payment} tenant={owner} done={done} />
         </>
@@ -136,6 +140,17 @@ function Details({ payment, tenant, mode }: { readonly payment: Whole; readonly 
   );
 }
 
+/** Shows why a payment is in review, and what its processor holds. */
+function Review({ payment: { id, failure }, tenant }: { readonly payment: Whole; readonly tenant: string }) {
+  return (
+    <section class="review" aria-labelledby="review">
+      <h2 id="review">Needs a decision</h2>
+      <p>{failure === null ? 'The answers of the processor do not determine the outcome.' : failure.message}</p>
+      <Charges id={id} tenant={tenant} />
+    </section>
+  );
+}
+
 /**
  * Shows the state at the processor. The state is read only when this part is opened, because the processor limits the
  * rate of reads.
@@ -164,6 +179,12 @@ function Acts({
   const path = `/v1/admin/payments/${encodeURIComponent(id)}`;
   return (
     <div class="acts">
+      {payment !== undefined && (
+        <>
+          <Refund payment={payment} done={done('The refund was made.')} />
+          <HoldActs payment={payment} done={done('The payment was changed.')} />
+        </>
+      )}
       <Decide
         id={id}
         tenant={owner}

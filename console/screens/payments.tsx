@@ -1,12 +1,12 @@
 import type { Schemas } from '../api.ts';
 import { type Filter, Filters } from '../filters.tsx';
 import { About, Status, Time } from '../parts.tsx';
-import { useOwner, usePlace } from '../place.ts';
+import { type Place, useOwner, usePlace } from '../place.ts';
 import { dayOf, money, words } from '../show.ts';
 import { type Column, List } from '../table.tsx';
 import { ExportShown } from './exports.tsx';
 
-type Row = Schemas['Payment'];
+type Row = Schemas['FoundPayment'];
 
 const STATUSES: readonly Row['status'][] = [
   'succeeded',
@@ -20,7 +20,6 @@ const STATUSES: readonly Row['status'][] = [
 
 const FIELDS: readonly Filter[] = [
   { name: 'reference', label: 'Reference' },
-  { name: 'charge_id', label: 'Charge at the processor, without other filters' },
   { name: 'created_from', label: 'From the day (UTC)', isDay: true },
   { name: 'created_to', label: 'Before the day (UTC)', isDay: true },
   { name: 'currency', label: 'Currency, for up to 31 days' },
@@ -41,38 +40,66 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: 'Created', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
 ];
 
-/**
- * Returns the path of the search, and the tenant for a search by charge, which reads the processor's books through the
- * tenant's list.
- */
-function searched(filters: URLSearchParams, { tenant, mode, owner }: ReturnType<typeof useOwner>) {
-  const charge = filters.get('charge_id');
-  if (charge !== null) return { path: `/v1/payments?charge_id=${encodeURIComponent(charge)}`, tenant: owner };
-  const query = new URLSearchParams([['tenant', tenant], ['mode', mode], ...filters, ['limit', '100']]);
-  return { path: `/v1/admin/payments?${query.toString()}` };
+/** An id with a prefix, which the API finds without a tenant. */
+const ID = /^[a-z]{2,5}_[A-Za-z0-9_.-]+$/;
+
+/** Shown in a list of all tenants. */
+const OWNER: Column<Row> = {
+  title: 'Tenant',
+  of: ({ tenant, livemode }) => `${tenant}, ${livemode ? 'live' : 'test'}`,
+  by: ({ tenant }) => tenant,
+};
+
+function pathOf(filters: URLSearchParams, { tenant, mode }: Place): string {
+  const query = new URLSearchParams([...filters, ['limit', '100']]);
+  // An id belongs to one tenant, which need not be the chosen one.
+  if (tenant !== undefined && !ID.test(filters.get('q') ?? '')) {
+    query.set('tenant', tenant);
+    query.set('mode', mode);
+  }
+  return `/v1/admin/payments?${query.toString()}`;
 }
 
-/** Shows the payments of a tenant, newest first. */
+/** Returns what to do if no payment is shown. */
+function nothing(filters: URLSearchParams, { tenant, mode }: Place) {
+  const other = mode === 'live' ? 'test' : 'live';
+  if (filters.has('q')) {
+    const where = tenant === undefined ? 'in the deployment' : `of ${tenant} in ${mode} mode`;
+    const none = `No payment ${where} matches “${filters.get('q') ?? ''}”.`;
+    return { none, hint: `Search in ${other} mode, or for another tenant: choose it at the top of the page.` };
+  }
+  if (filters.size > 0)
+    return { none: 'No payment matches.', hint: `Remove a filter, or choose ${other} mode at the top of the page.` };
+  return {
+    none: `There is no payment of ${tenant} in ${mode} mode.`,
+    hint: `Choose ${other} mode at the top of the page, or send a payment with the tenant’s key.`,
+  };
+}
+
+/** Shows the payments of a tenant, newest first, or the payments that were searched. */
 export function Payments({ filters }: { readonly filters: URLSearchParams }) {
-  const owner = useOwner();
+  const place = usePlace();
+  const searchedFor = filters.get('q');
   return (
     <>
       <h1>Payments</h1>
-      <Statuses filters={filters} />
-      <Filters screen="payments" act="Search" filters={filters} fields={FIELDS} />
+      {searchedFor !== null && (
+        <p>
+          Payments that match “{searchedFor}”. <a href={place.to('payments')}>Show all</a>
+        </p>
+      )}
+      {searchedFor === null && (
+        <>
+          <Statuses filters={filters} />
+          <Filters screen="payments" act="Search" filters={filters} fields={FIELDS} />
+        </>
+      )}
       <List<Row>
         label="Payments found"
-        {...searched(filters, owner)}
-        none={
-          filters.size === 0 ? `There is no payment of ${owner.tenant} in ${owner.mode} mode.` : 'No payment matches.'
-        }
-        hint={
-          filters.size === 0
-            ? 'Choose the other mode at the top of the page, or send a payment with the tenant’s key.'
-            : 'Remove a filter, or choose the other mode at the top of the page.'
-        }
-        acts={<Csv filters={filters} />}
-        columns={COLUMNS}
+        path={pathOf(filters, place)}
+        {...nothing(filters, place)}
+        acts={place.tenant !== undefined && searchedFor === null && <Csv filters={filters} />}
+        columns={place.tenant === undefined || searchedFor !== null ? [...COLUMNS, OWNER] : COLUMNS}
       />
     </>
   );
@@ -108,7 +135,6 @@ function Csv({ filters }: { readonly filters: URLSearchParams }) {
     const value = filters.get(name);
     return value === null ? undefined : dayOf(Number(value) - secondsBefore);
   };
-  const others = ['reference', 'charge_id', 'email'].filter((name) => filters.has(name));
   return (
     <ExportShown
       tenant={owner}
@@ -117,7 +143,7 @@ function Csv({ filters }: { readonly filters: URLSearchParams }) {
       // The end of the search is exclusive, but an export includes its last day.
       to={dayAt('created_to', 1)}
       filters={Object.fromEntries(taken)}
-      because={others.length === 0 ? undefined : `An export cannot be filtered by ${others.join(', ')}.`}
+      because={filters.has('reference') ? 'An export cannot be filtered by reference.' : undefined}
     />
   );
 }

@@ -75,6 +75,7 @@ const IN_TURN = [
   'webhooks in a browser',
   'verifications of the archive in a browser',
   'the API reference in a browser',
+  'money acts of operators in a browser',
 ];
 
 /**
@@ -274,6 +275,22 @@ export async function decideOn(page: Page, verdict: string): Promise<void> {
 /** Waits until the screen has loaded all of its data. */
 async function loaded(page: Page): Promise<void> {
   await until(async () => ((await page.getByText('Loading …').count()) === 0 ? true : undefined));
+}
+
+const MAX_TABS = 60;
+
+/** Presses Tab until the focus is on the element with this text or label. */
+export async function tabTo(page: Page, name: string): Promise<void> {
+  for (let tabs = 0; tabs < MAX_TABS; tabs += 1) {
+    await page.keyboard.press('Tab');
+    if ((await focused(page)).startsWith(name)) return;
+  }
+  throw new Error(`the focus did not reach ${name}`);
+}
+
+/** Returns the text or label of the element that has the focus. */
+export function focused(page: Page): Promise<string> {
+  return page.evaluate<string>(`(({ activeElement: at }) => (at.labels?.[0] ?? at).textContent.trim())(document)`);
 }
 
 /** Chooses the mode in the header. */

@@ -1,26 +1,11 @@
 import { expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
 import { whole } from '../support/slice.ts';
 import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
-import { accessible, describeConsole } from './console-in-browser.ts';
+import { accessible, describeConsole, focused, tabTo } from './console-in-browser.ts';
 
 const MANY = whole(1_000, { slice: 150 });
-const MAX_TABS = 60;
 
 describeConsole('keyboard use and long lists in a browser', (shown) => {
-  /** Presses Tab until the focus is on the element with this text or label. */
-  async function tabTo(page: Page, name: string): Promise<void> {
-    for (let tabs = 0; tabs < MAX_TABS; tabs += 1) {
-      await page.keyboard.press('Tab');
-      if ((await focused(page)).startsWith(name)) return;
-    }
-    throw new Error(`the focus did not reach ${name}`);
-  }
-
-  function focused(page: Page): Promise<string> {
-    return page.evaluate<string>(`(({ activeElement: at }) => (at.labels?.[0] ?? at).textContent.trim())(document)`);
-  }
-
   test('an operator signs in, finds a payment and annotates it with the keyboard alone', async () => {
     const api = new Api();
     shown.api = api;

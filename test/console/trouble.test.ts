@@ -56,7 +56,7 @@ describeConsole('the console under failures', (shown) => {
     await dialog.getByText('Waiting for the answer').waitFor();
     await page.keyboard.press('Escape');
     await dialog.getByRole('button', { name: 'Annotate' }).dispatchEvent('click');
-    expect(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true);
+    expect(await dialog.getByRole('button', { name: 'Close' }).isDisabled()).toBe(true);
     expect(held).toHaveLength(1);
     await held[0]?.continue();
     await page.getByText('The annotation was added.').waitFor();
@@ -184,7 +184,7 @@ describeConsole('the console under failures', (shown) => {
     await first.getByText('The decision was recorded.').waitFor();
     const dialog = await decide(second);
     await dialog.getByRole('alert').getByText('payment_not_in_review').waitFor();
-    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.getByRole('button', { name: 'Close' }).click();
     await second.getByText('The status is failed; only needs review can be decided.').waitFor();
     expect(dataOf(await api.get(`/v1/decisions?payment=${id}`))).toHaveLength(1);
   });

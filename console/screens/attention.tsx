@@ -1,0 +1,158 @@
+import { useState } from 'preact/hooks';
+import type { Schemas } from '../api.ts';
+import { Failed, Id, Loading } from '../parts.tsx';
+import { type Place, usePlace } from '../place.ts';
+import { usePages } from '../reading.ts';
+import { age, count, money, queueTitle } from '../show.ts';
+import { Table } from '../table.tsx';
+
+type Attention = Schemas['AttentionList'];
+type Entry = Schemas['AttentionEntry'];
+type Kind = Entry['kind'];
+
+const EVERY_MS = 30_000;
+
+const TITLES: Readonly<Record<Kind, string>> = {
+  payment_in_review: 'Payments to decide',
+  change_in_review: 'Changes to decide',
+  order_in_review: 'Orders to check',
+  charge_to_return: 'Charges to return',
+  hold_to_void: 'Holds to void',
+  stuck_request: 'Stuck requests',
+  mismatch: 'Differences',
+  approval: 'Approvals',
+  unmatched_callback: 'Unmatched callbacks',
+  dead_letters: 'Dead letters',
+  parked_records: 'Parked records',
+};
+
+/** Shows what needs a person, over all tenants. Each entry leads to the action that ends it. */
+export function NeedsPerson() {
+  const [kind, setKind] = useState<Kind>();
+  const filter = kind === undefined ? '' : `&kind=${kind}`;
+  const { first, rows, error, hasMore, isReading, more, again } = usePages<Entry, Attention>(
+    `/v1/admin/attention?limit=50${filter}`,
+    undefined,
+    EVERY_MS,
+  );
+  const waiting = (first?.counts ?? []).filter((each) => each.count > 0);
+  return (
+    <section aria-labelledby="needs-person">
+      <h2 id="needs-person">Needs a person</h2>
+      {error !== undefined && <Failed error={error} again={rows === undefined ? again : undefined} />}
+      {rows === undefined && error === undefined && <Loading />}
+      {waiting.length > 0 && <Kinds counts={waiting} chosen={kind} choose={setKind} />}
+      {rows !== undefined && <Entries rows={rows} />}
+      {hasMore && (
+        <button type="button" disabled={isReading} onClick={more}>
+          More
+        </button>
+      )}
+    </section>
+  );
+}
+
+function Kinds({
+  counts,
+  chosen,
+  choose,
+}: {
+  readonly counts: Attention['counts'];
+  readonly chosen: Kind | undefined;
+  readonly choose: (kind: Kind | undefined) => void;
+}) {
+  const all = counts.reduce((sum, each) => sum + each.count, 0);
+  const hasMore = counts.some(({ more }) => more);
+  const choices = [
+    { kind: undefined, title: 'All', text: `${count(all)}${hasMore ? '+' : ''}`, oldest: undefined },
+    ...counts.map(({ kind, count: found, more, oldest_age: oldest }) => ({
+      kind,
+      title: TITLES[kind],
+      text: `${count(found)}${more ? '+' : ''}`,
+      oldest: oldest ?? undefined,
+    })),
+  ];
+  return (
+    <p class="tabs">
+      {choices.map(({ kind, title, text, oldest }) => (
+        <button
+          key={title}
+          type="button"
+          aria-pressed={kind === chosen}
+          title={oldest === undefined ? undefined : `The oldest: ${age(oldest)}`}
+          onClick={() => choose(kind)}
+        >
+          <b>{text}</b> {title}
+        </button>
+      ))}
+    </p>
+  );
+}
+
+function Entries({ rows }: { readonly rows: readonly Entry[] }) {
+  const { to } = usePlace();
+  return (
+    <Table<Entry>
+      label="Entries"
+      rows={rows}
+      none="Nothing needs a person."
+      hint="Payments in review, differences, approvals and dead letters of all tenants appear here."
+      columns={[
+        { title: 'What', of: (row) => <What entry={row} />, by: ({ kind }) => TITLES[kind] },
+        {
+          title: 'Amount',
+          isNumber: true,
+          of: ({ amount, currency }) => money(amount, currency ?? ''),
+          by: ({ amount }) => amount,
+        },
+        {
+          title: 'Tenant',
+          of: ({ tenant, mode }) => (tenant === null ? '–' : `${tenant}, ${mode}`),
+          by: ({ tenant }) => tenant,
+        },
+        { title: 'Waiting', isNumber: true, of: ({ age: seconds }) => age(seconds), by: ({ age: seconds }) => seconds },
+        { title: 'Reason', of: ({ reason }) => reason },
+        {
+          title: 'Act',
+          of: (row) => {
+            const { name, address } = actOf(row, to);
+            return <a href={address}>{name}</a>;
+          },
+        },
+      ]}
+    />
+  );
+}
+
+function What({ entry: { kind, about, part, queue, count: messages } }: { readonly entry: Entry }) {
+  return (
+    <>
+      <b>{TITLES[kind]}</b>
+      {messages > 1 && ` (${count(messages)})`}
+      <br />
+      {about === null ? queue === null ? '' : queueTitle(queue) : <Id of={part ?? about} />}
+    </>
+  );
+}
+
+/** Returns the name of the action that ends an entry, and the address of the screen that offers it. */
+function actOf({ act, about, queue, tenant, mode }: Entry, to: Place['to']) {
+  const scope = tenant === null || mode === null ? {} : { tenant, mode };
+  const payment = about?.startsWith('pay_') === true ? to(`payments/${about}`, {}, scope) : undefined;
+  const entries = to(queue === null ? 'waiting' : `waiting/${queue}`);
+  switch (act) {
+    case 'decide_payment':
+    case 'decide_change':
+      return { name: 'Decide', address: payment ?? entries };
+    case 'cancel':
+      return { name: 'Cancel', address: payment ?? entries };
+    case 'compare':
+      return { name: 'Compare', address: payment ?? to('differences') };
+    case 'approve':
+      return { name: 'Approve or reject', address: to('approvals') };
+    case 'redrive':
+      return { name: 'Redrive', address: entries };
+    case 'look':
+      return { name: 'Look', address: payment ?? entries };
+  }
+}

@@ -1,0 +1,226 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import type { PaymentId } from '../../lambdas/kernel/ids.ts';
+import { MemoryMessages } from '../operators/memory-messages.ts';
+import { Api, dataOf } from '../world/api.ts';
+import { accessible, decideOn, describeConsole, focused, picture, tabTo } from './console-in-browser.ts';
+
+const BEN_KEY = 'ok_benbenbenbenbenbenbenben00';
+const EMAIL = 'ann@example.com';
+
+describeConsole('money acts of operators in a browser', (shown) => {
+  let api: Api;
+  beforeEach(() => {
+    api = new Api({ approvals: { aboveMinor: { EUR: 5000 }, lifetimeMs: 3_600_000 } });
+    shown.api = api;
+    api.registerOperator(BEN_KEY, { operator: 'Ben Example', role: 'approver' });
+  });
+
+  async function found(page: Page, text: string, id: string): Promise<void> {
+    await page.getByLabel('Search payments').fill(text);
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: id }).click();
+    await page.getByRole('heading', { name: 'What happened' }).waitFor();
+  }
+
+  const refunds = async (id: string) => dataOf(await api.get(`/v1/payments/${id}/refunds`));
+  const acts = async () =>
+    dataOf(await api.get('/v1/admin/activity?tenant=ten_desk&mode=test')).map(({ action }) => action);
+
+  describe.each([
+    ['a desktop', { width: 1280, height: 800 }],
+    ['a phone', { width: 390, height: 800 }],
+  ])('on %s', (_device, size) => {
+    test('a part of a payment, found by e-mail, is refunded once by a double click', async () => {
+      const id = await api.paid('k', { amount: 2000, metadata: { receipt_email: EMAIL } });
+      const page = await shown.signedIn();
+      await page.setViewportSize(size);
+      await found(page, EMAIL, id);
+      await page.getByRole('button', { name: 'Refund' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Refund' });
+      const amount = dialog.getByLabel('Amount in EUR');
+      // The dialog offers everything that is left.
+      expect(await amount.inputValue()).toBe('20.00');
+      await amount.fill('20.01');
+      await dialog.getByText('20.01 EUR is more than the 20.00 EUR that are left.').waitFor();
+      await amount.fill('12.50');
+      await dialog.getByText('The payer gets 12.50 EUR back. 7.50 EUR of 20.00 EUR stays.').waitFor();
+      await dialog.getByLabel('Reason').fill('Asked by phone');
+      await accessible(page);
+      await dialog.getByRole('button', { name: 'Refund' }).dblclick();
+      await page.getByText('The refund was made.').waitFor();
+      const changes = page.getByRole('region', { name: 'Changes' });
+      await changes.getByRole('cell', { name: '12.50 EUR' }).waitFor();
+      await changes.getByText('Asked by phone').waitFor();
+      expect(await refunds(id)).toMatchObject([{ amount: 1250, status: 'succeeded', reason: 'Asked by phone' }]);
+      expect(await acts()).toEqual(['refund.requested']);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      expect(shown.written).toEqual([`POST /v1/admin/payments/${id}/refunds`]);
+      expect(shown.violations).toEqual([]);
+    });
+
+    test.each([
+      ['Capture', 'requires_capture', 'succeeded', 'capture.requested'],
+      ['Cancel payment', 'requires_capture', 'canceled', 'cancellation.requested'],
+    ])('a double click takes effect once: %s', async (name, before, after, action) => {
+      const id = await api.paid('k', { amount: 2000, capture: 'manual' });
+      expect((await api.get(`/v1/payments/${id}`)).body['status']).toBe(before);
+      const page = await shown.signedIn();
+      await page.setViewportSize(size);
+      await page.goto(`${shown.url}/#/payments/${id}`);
+      await page.getByRole('button', { name, exact: true }).click();
+      const dialog = page.getByRole('dialog', { name });
+      await dialog.getByLabel('Reason').fill('Asked by phone');
+      await accessible(page);
+      await dialog.getByRole('button', { name, exact: true }).dblclick();
+      await page.getByText('The payment was changed.').waitFor();
+      await page.getByRole('region', { name: 'Changes' }).getByText('succeeded').waitFor();
+      expect((await api.get(`/v1/payments/${id}`)).body['status']).toBe(after);
+      expect(await acts()).toEqual([action]);
+      expect(shown.written).toHaveLength(1);
+      expect(shown.violations).toEqual([]);
+    });
+  });
+
+  test('a refund is made with the keyboard alone; a lost response is repeated as the same request', async () => {
+    const id = await api.paid('k', { amount: 2000 });
+    const page = await shown.signedIn();
+    await tabTo(page, 'Search payments');
+    await page.keyboard.type(id);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'What happened' }).waitFor();
+    await tabTo(page, 'Refund');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Refund' }).waitFor();
+    await tabTo(page, 'Reason');
+    await page.keyboard.type('Asked by phone');
+    let isLost = false;
+    await page.route('**/refunds', async (route) => {
+      if (route.request().method() === 'GET' || isLost) return route.continue();
+      isLost = true;
+      await route.fetch();
+      await route.abort();
+    });
+    await page.keyboard.press('Enter');
+    await page.getByText('The act may have taken effect.').waitFor();
+    // A new dialog for the same action would otherwise be a second refund.
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await focused(page)).toBe('Refund');
+    await page.keyboard.press('Enter');
+    await page.getByText('The act may have taken effect.').waitFor();
+    expect(await page.getByRole('dialog').getByLabel('Amount in EUR').isDisabled()).toBe(true);
+    expect(await focused(page)).toBe('Refund');
+    await page.keyboard.press('Enter');
+    await page.getByText('The refund was made.').waitFor();
+    expect(await refunds(id)).toHaveLength(1);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('a refund above the limit waits for a second person, who approves it once', async () => {
+    const id = await api.paid('k', { amount: 9900 });
+    const page = await shown.signedIn();
+    await page.goto(`${shown.url}/#/payments/${id}`);
+    await page.getByRole('button', { name: 'Refund' }).click();
+    await page.getByRole('dialog').getByLabel('Reason').fill('Asked by phone');
+    await page.getByRole('dialog').getByRole('button', { name: 'Refund' }).dblclick();
+    await page.getByText('The request waits for a second person, on the screen Approvals.').waitFor();
+    expect(await refunds(id)).toEqual([]);
+    const second = await shown.signedIn(BEN_KEY);
+    await second.getByRole('link', { name: 'Approve or reject' }).click();
+    await second.getByRole('cell', { name: 'refund' }).waitFor();
+    await decideOn(second, 'Approve');
+    await second.getByText('It is approved.').first().waitFor();
+    expect(await refunds(id)).toMatchObject([{ amount: 9900 }]);
+    expect(shown.written.filter((each) => each.endsWith('/approve'))).toHaveLength(1);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('a stuck refund is decided once, by what the processor shows', async () => {
+    const id = await api.paid('k', { amount: 2000 });
+    const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
+    const desk = api.with({ processor: { ...api.processor, change: silent, findChange: silent } });
+    expect((await desk.change(`${id}/refunds`, 'r', { amount: 500 })).body).toMatchObject({ status: 'pending' });
+    api.clock.advance(2 * 3_600_000);
+    const page = await shown.signedIn();
+    await page.goto(`${shown.url}/#/payments/${id}`);
+    await page.getByRole('button', { name: 'Decide refund' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Decide refund' });
+    await dialog.getByRole('radio', { name: 'No, it was not made' }).check();
+    await dialog.getByLabel('Reason').fill('The processor shows no refund');
+    await accessible(page);
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    await dialog.getByText('Nothing was written.').waitFor();
+    await dialog.getByRole('button', { name: 'Decide refund' }).dblclick();
+    await page.getByText('The decision was recorded.').waitFor();
+    await page.getByRole('region', { name: 'Changes' }).getByText('failed').waitFor();
+    expect(await refunds(id)).toMatchObject([{ status: 'failed' }]);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('the search finds a payment by its refund, charge, reference, a part of it, and its idempotency key', async () => {
+    const id = await api.paid('order-1234', { reference: 'Order 4711' });
+    await api.paid('other', { reference: 'Order 9' });
+    const refund = await api.change(`${id}/refunds`, 'r', { amount: 100 });
+    const [charge] = api.processor.charges(id);
+    const page = await shown.signedIn();
+    for (const text of [refund.body['id'], charge?.chargeId, 'Order 4711', '4711', 'order-1234'].map(String)) {
+      await page.getByLabel('Search payments').fill(text);
+      await page.keyboard.press('Enter');
+      await page.getByText(`Payments that match “${text}”.`).waitFor();
+      await page.getByRole('link', { name: id }).waitFor();
+      expect([text, await page.getByRole('row').count()]).toEqual([text, 2]);
+    }
+    await accessible(page);
+    await page.getByLabel('Search payments').fill('nothing');
+    await page.keyboard.press('Enter');
+    await page.getByText('No payment of ten_desk in test mode matches “nothing”.').waitFor();
+    expect(shown.violations).toEqual([]);
+  });
+});
+
+describeConsole('the list of what needs a person in a browser', (shown) => {
+  async function inReview(api: Api): Promise<PaymentId> {
+    const id = await api.paid('k', { source: 'tok_async' });
+    const { inside } = api.processor;
+    await inside.correct(inside.all.at(-1)?.chargeId ?? '', { status: 'succeeded', amount_captured: 600 });
+    await api.world.learn(id);
+    return id;
+  }
+
+  test('shows all tenants, with counts, and each entry leads to the action that ends it', async () => {
+    const world = new Api();
+    const messages = new MemoryMessages(world.clock);
+    const api = world.with({ messages });
+    shown.api = api;
+    for (const id of ['a', 'b']) messages.arrive('Webhooks-Tasks-DeadLetters', { id });
+    const review = await inReview(api);
+    const page = await shown.signedIn();
+    const list = page.getByRole('region', { name: 'Needs a person' });
+    await list.getByRole('row').nth(2).waitFor();
+    await page.getByRole('button', { name: '3 All' }).waitFor();
+    await accessible(page);
+    await picture(page, 'overview', 860);
+    await page.getByRole('button', { name: '2 Dead letters' }).click();
+    await list.getByRole('row').nth(2).waitFor({ state: 'detached' });
+    await list.getByRole('link', { name: 'Redrive' }).click();
+    await decideOn(page, 'Redrive');
+    await page.getByText('The messages were moved').waitFor();
+    await page.getByRole('link', { name: 'Overview', exact: true }).click();
+    await list.getByRole('row', { name: review }).getByRole('link', { name: 'Decide' }).click();
+    await page.getByRole('heading', { name: 'Needs a decision' }).waitFor();
+    await page.getByRole('region', { name: 'Charges at the processor' }).getByText('6.00 EUR').waitFor();
+    await page.getByRole('button', { name: 'Decide' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Decide' });
+    await dialog.getByRole('radio', { name: '6.00 EUR captured' }).check();
+    await dialog.getByLabel('Reason').fill('Seen on the statement');
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    await dialog.getByText('Nothing was written.').waitFor();
+    await dialog.getByRole('button', { name: 'Decide' }).dblclick();
+    await page.getByText('The decision was recorded.').waitFor();
+    await page.getByRole('link', { name: 'Overview', exact: true }).click();
+    await page.getByText('Nothing needs a person.').waitFor();
+    expect(shown.violations).toEqual([]);
+  });
+});
