@@ -28,7 +28,7 @@ export interface ImportTools extends PostgresTools, Pick<AuthorityStateTools, 'c
   readonly log: Pick<AuthorityLog, 'newest' | 'append'>;
 }
 
-export interface ImportExtent {
+interface ImportExtent {
   /** Number of segments of each table that are read concurrently. */
   readonly segments: number;
   /** Called after every page. */
@@ -41,7 +41,7 @@ export interface DifferentRow {
   readonly key: Readonly<Record<string, unknown>>;
 }
 
-export interface ImportedRows {
+interface ImportedRows {
   /** Number of rows by table. */
   readonly rows: Readonly<Record<ImportedTable, number>>;
   readonly differentRows: readonly DifferentRow[];

@@ -26,7 +26,7 @@ import { valuesOf } from '../postgres/values.ts';
 import type { LedgerWalk } from '../views/use/ledger-walk.ts';
 import { walkAll } from '../views/use/walk-all.ts';
 
-export interface ImportChainsTools extends PostgresTools {
+interface ImportChainsTools extends PostgresTools {
   readonly walk: LedgerWalk;
   readonly ledger: Pick<LedgerRows, 'chain'>;
   readonly details: DetailsTools;

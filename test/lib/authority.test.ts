@@ -42,6 +42,7 @@ const ADDED = [
   '+ service AWS::IAM::ManagedPolicy.Properties.PolicyDocument.Statement[AttachToVpc]',
   '+ service AWS::IAM::ManagedPolicy.Properties.PolicyDocument.Statement[CheckPredecessors]',
   '+ service AWS::IAM::ManagedPolicy.Properties.PolicyDocument.Statement[CopyDetails]',
+  '+ service AWS::IAM::ManagedPolicy.Properties.PolicyDocument.Statement[DecryptDatabaseSecret]',
   '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[AttachToVpc]',
   '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[CacheReplays]',
   '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[CarriedUntil]',
