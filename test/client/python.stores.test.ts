@@ -60,10 +60,11 @@ describe('a Python process that crashes and starts again', () => {
     ['tok_ok', 'tok_declined', 'tok_timeout_charged', 'tok_rate_limited'].map((source) => ({ store, source })),
   );
 
-  test.each(sliceOf(plans, 3))(
+  test.each(sliceOf(plans, 5))(
     'between any two steps charges $source once and gets one answer, with its keys in $store',
     async (plan) => {
-      const { findings, histories } = await survey({ ...plan, points: 'steps', crashes: CRASHES });
+      // The clock of the handlers stands still, so there is no need to wait as long as their answers say.
+      const { findings, histories } = await survey({ ...plan, points: 'steps', crashes: CRASHES, pace: 0.01 });
       expect(findings).toEqual([]);
       // Before and after each of the actions that store the key, send the request and store the answer.
       expect(histories).toBeGreaterThanOrEqual(6);
@@ -152,7 +153,7 @@ test('over TLS, only a server with a trusted certificate and the right name gets
   expect(requests).toBe(1);
 });
 
-inTurn(test, { place: 0, of: 2, otherwise: test.skip })(
+inTurn(test, { place: 2, of: 8, otherwise: test.skip })(
   'the wheel installs in an empty environment without an index, and pays',
   async () => {
     const wheels = join(folder, 'wheels');
