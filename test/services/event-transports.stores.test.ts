@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { AckPolicy, type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/transport-node';
+import { type NatsConnection, nanos } from '@nats-io/transport-node';
 import type { EventBridgeEvent, MSKEvent, SQSEvent } from 'aws-lambda';
 import type { Pool } from 'pg';
 import type { EventHandler, ParkedMessage } from '../../lambdas/services/once.ts';
@@ -70,12 +70,17 @@ const kafkaEvent = (...values: readonly (object | string)[]) => {
   return { eventSource: 'aws:kafka', records: { 'payments-0': values.map(record) } } as unknown as MSKEvent;
 };
 
+/** Time after which a consumer requests a refused message again, in milliseconds. The tests shorten it. */
+const RETRY_MS = 5_000;
+
 /** Creates a consumer of JetStream for a subject. @returns a function that handles the next message */
 async function natsConsumer(name: string, handle: EventHandler) {
   const manager = await jetstreamManager(connection);
   await manager.consumers.add(STREAM, {
     durable_name: name,
     ack_policy: AckPolicy.Explicit,
+    // Longer than a test waits: only a message that was refused is delivered again.
+    ack_wait: nanos(600_000),
     filter_subject: `payments.${name}`,
   });
   const consumer = await stream.consumers.get(STREAM, name);
@@ -83,6 +88,8 @@ async function natsConsumer(name: string, handle: EventHandler) {
     next: async () => {
       const message = await consumer.next({ expires: 30_000 });
       if (message === null) throw new Error('JetStream delivered no message');
+      const nak = message.nak.bind(message);
+      message.nak = (afterMs) => nak(afterMs === RETRY_MS ? 1 : afterMs);
       await handle(message);
       await connection.flush();
       return message.info.deliveryCount;
@@ -125,7 +132,6 @@ describe('a consumer of events', () => {
     await expect(handle(kafkaEvent(event))).rejects.toThrow('1 of 1 records failed');
     expect(await next()).toBe(1);
     expect(await database.pointsOf(member)).toBeUndefined();
-    // JetStream delivers the message again because it was refused, not because its ack wait of 30 seconds has ended.
     expect(await next()).toBe(2);
     expect(await pending()).toEqual([0, 0]);
     await handle(kafkaEvent(event));
