@@ -86,7 +86,7 @@ describe('a route of a service', () => {
       const items = command instanceof TransactWriteCommand ? (command.input.TransactItems ?? []) : [];
       if (items.length !== 1 || items[0]?.Update === undefined || renewals++ > 0)
         return send(command).finally(() => (runs > 0 ? released.resolve() : undefined));
-      await Promise.race([released.promise, sleep(1_500)]);
+      await Promise.race([released.promise, sleep(500)]);
       return send(command).finally(renewed.resolve);
     };
     Object.assign(client, { send: late });
