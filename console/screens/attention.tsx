@@ -12,18 +12,19 @@ type Kind = Entry['kind'];
 
 const EVERY_MS = 30_000;
 
-const TITLES: Readonly<Record<Kind, string>> = {
-  payment_in_review: 'Payments to decide',
-  change_in_review: 'Changes to decide',
-  order_in_review: 'Orders to check',
-  charge_to_return: 'Charges to return',
-  hold_to_void: 'Holds to void',
-  stuck_request: 'Stuck requests',
-  mismatch: 'Differences',
-  approval: 'Approvals',
-  unmatched_callback: 'Unmatched callbacks',
-  dead_letters: 'Dead letters',
-  parked_records: 'Parked records',
+/** The title of each kind, for several entries and for one. */
+const TITLES: Readonly<Record<Kind, readonly [several: string, one: string]>> = {
+  payment_in_review: ['Payments to decide', 'Payment to decide'],
+  change_in_review: ['Changes to decide', 'Change to decide'],
+  order_in_review: ['Orders to check', 'Order to check'],
+  charge_to_return: ['Charges to return', 'Charge to return'],
+  hold_to_void: ['Holds to void', 'Hold to void'],
+  stuck_request: ['Stuck requests', 'Stuck request'],
+  mismatch: ['Differences', 'Difference'],
+  approval: ['Approvals', 'Approval'],
+  unmatched_callback: ['Unmatched callbacks', 'Unmatched callback'],
+  dead_letters: ['Dead letters', 'Dead letters'],
+  parked_records: ['Parked records', 'Parked records'],
 };
 
 /** Shows what needs a person, over all tenants. Each entry leads to the action that ends it. */
@@ -67,7 +68,7 @@ function Kinds({
     { kind: undefined, title: 'All', text: `${count(all)}${hasMore ? '+' : ''}`, oldest: undefined },
     ...counts.map(({ kind, count: found, more, oldest_age: oldest }) => ({
       kind,
-      title: TITLES[kind],
+      title: TITLES[kind][0],
       text: `${count(found)}${more ? '+' : ''}`,
       oldest: oldest ?? undefined,
     })),
@@ -98,7 +99,7 @@ function Entries({ rows }: { readonly rows: readonly Entry[] }) {
       none="Nothing needs a person."
       hint="Payments in review, differences, approvals and dead letters of all tenants appear here."
       columns={[
-        { title: 'What', of: (row) => <What entry={row} />, by: ({ kind }) => TITLES[kind] },
+        { title: 'What', of: (row) => <What entry={row} />, by: ({ kind }) => TITLES[kind][1] },
         {
           title: 'Amount',
           isNumber: true,
@@ -127,7 +128,7 @@ function Entries({ rows }: { readonly rows: readonly Entry[] }) {
 function What({ entry: { kind, about, part, queue, count: messages } }: { readonly entry: Entry }) {
   return (
     <>
-      <b>{TITLES[kind]}</b>
+      <b>{TITLES[kind][1]}</b>
       {messages > 1 && ` (${count(messages)})`}
       <br />
       {about === null ? queue === null ? '' : queueTitle(queue) : <Id of={part ?? about} />}
