@@ -249,7 +249,7 @@ export async function accessible(page: Page): Promise<void> {
 export async function picture(page: Page, name: string, height = 480): Promise<void> {
   const { PAYONCE_PICTURES: directory } = process.env;
   if (directory === undefined) return;
-  await page.setViewportSize({ width: 1100, height });
+  await page.setViewportSize({ width: 1000, height });
   await page.evaluate('scrollTo(0, 0)');
   const bytes = await page.screenshot({ path: join(directory, `console-${name}.png`) });
   expect(bytes.length).toBeLessThan(100_000);

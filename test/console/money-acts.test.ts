@@ -204,7 +204,7 @@ describeConsole('the list of what needs a person in a browser', (shown) => {
     await list.getByRole('row').nth(2).waitFor();
     await page.getByRole('button', { name: '3 All' }).waitFor();
     await accessible(page);
-    await picture(page, 'overview', 700);
+    await picture(page, 'overview', 560);
     await page.getByRole('button', { name: '2 Dead letters' }).click();
     await list.getByRole('row').nth(2).waitFor({ state: 'detached' });
     await list.getByRole('link', { name: 'Redrive' }).click();
