@@ -82,6 +82,11 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
       const { json: now } = await api.send('GET', `/v1/payments/${String(json['id'])}`);
       return now['status'] === 'needs_review' ? true : undefined;
     });
+    const operator = new ApiClient(aws, aws.operatorKey);
+    await until(async () => {
+      const { text } = await operator.send('GET', '/v1/admin/attention?limit=100');
+      return text.includes(String(json['id'])) || undefined;
+    });
     const page = await signedIn(aws.operatorKey);
     const clicks = await countClicks(page);
     // Other tests have payments in review, too.

@@ -137,6 +137,11 @@ describe('the Location of a response', () => {
     ['createRefund', '/v1/payments/{id}/refunds', { amount: 100 }],
     ['createPayment', '/v1/payments', payment],
     ['cancelPayment', '/v1/payments/{id}/cancel', {}],
+    ['createPayment', '/v1/payments', payment],
+    ['captureForTenant', '/v1/admin/payments/{id}/capture', { amount: 600, reason: 'Asked by phone' }],
+    ['refundForTenant', '/v1/admin/payments/{id}/refunds', { amount: 100, reason: 'Asked by phone' }],
+    ['createPayment', '/v1/payments', payment],
+    ['cancelForTenant', '/v1/admin/payments/{id}/cancel', { reason: 'Asked by phone' }],
     ['createOrder', '/v1/orders', { ...order, items: [{ sku: 'sku_tea', quantity: 1 }] }],
     ['createWebhookEndpoint', '/v1/webhook_endpoints', { url: 'http://127.0.0.1:9/', events: ['order.canceled'] }],
     ['startJobRun', '/v1/admin/jobs/reconcile-recent/runs', {}],
@@ -151,13 +156,15 @@ describe('the Location of a response', () => {
     );
 
     let newest = '';
+    const clientFor = (path: string) =>
+      new ApiClient(aws, path.startsWith('/v1/admin/') ? aws.operatorKey : aws.apiKey);
     for (const [operation, path, body] of located) {
-      const client = new ApiClient(aws, path.startsWith('/v1/admin/') ? aws.operatorKey : aws.apiKey);
-      const made = await client.send('POST', path.replace('{id}', newest), {
+      const made = await clientFor(path).send('POST', path.replace('{id}', newest), {
         headers: { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },
         body: JSON.stringify(body),
       });
       const { id } = made.json;
+      const client = clientFor(made.location ?? '');
       expect([operation, made.status < 300, made.json]).toEqual([operation, true, made.json]);
       const found = await client.send('GET', made.location ?? '');
       expect([operation, found.status, found.json['id']]).toEqual([operation, 200, id]);
@@ -315,7 +322,7 @@ describe('the documents', () => {
       const again = await fetch(`${aws.apiUrl}${path}`, { headers: known });
       expect([path, again.status, await again.text()]).toEqual([path, 304, '']);
     }
-    expect(sent.get('/v1/openapi.json')).toBeLessThan(66_000);
+    expect(sent.get('/v1/openapi.json')).toBeLessThan(70_000);
     expect([...sent.values()].reduce((sum, bytes) => sum + bytes)).toBeLessThan(560_000);
   });
 });
