@@ -35,7 +35,7 @@ LOOK_EVERY_SECONDS = 1
 # Each starts a process. After the clock was advanced, nearly all schedules are due.
 MOST_AT_ONCE = 2
 # AWS keeps an idle connection open for longer than its clients do. A server that closes it first loses a request that is just sent.
-IDLE_CONNECTION_SECONDS = 300
+IDLE_CONNECTION_SECONDS = 3600
 
 logger = logging.getLogger("scheduler")
 # State key of the emulator -> the newest scheduled time, in epoch seconds, that has fired. Not persisted: after a restart a
@@ -172,7 +172,8 @@ def _extend():
     _require(metric_math.USED)
     scheduler._tick_schedules = look
     scheduler._SCHEDULE_TICK_INTERVAL = LOOK_EVERY_SECONDS
-    Config.keep_alive_timeout = IDLE_CONNECTION_SECONDS
+    # A property, because the emulator sets a shorter time when it starts its server.
+    Config.keep_alive_timeout = property(lambda _config: IDLE_CONNECTION_SECONDS, lambda _config, _seconds: None)
     buckets.install()
     compression.install()
     generated_secrets.install()
