@@ -5,7 +5,7 @@ import { causedByOperator } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { defined } from '../../kernel/defined.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
-import { changeOutcomeAnswer } from '../../payments/http/change-outcome-answer.ts';
+import { CHANGE_PROBLEMS, changeOutcomeAnswer } from '../../payments/http/change-outcome-answer.ts';
 import { paymentPath } from '../../payments/http/payment-answers.ts';
 import { payment, refund } from '../../payments/http/payment-objects.ts';
 import { runCounts } from '../../payments/http/run-counts.ts';
@@ -49,13 +49,7 @@ const postRefund = keyed({
       201: { description: 'The amount was refunded.', schema: refund },
       202: waits(refund, 'OperatorRefunded'),
     },
-    problems: [
-      'refund_failed',
-      'refund_not_attempted',
-      'payment_not_refundable',
-      'too_many_refunds',
-      'amount_exceeds_left',
-    ],
+    problems: CHANGE_PROBLEMS.refund,
   },
 });
 
@@ -77,13 +71,7 @@ const postCapture = keyed({
       200: { description: 'The amount was captured.', schema: payment },
       202: waits(payment, 'OperatorCaptured'),
     },
-    problems: [
-      'capture_failed',
-      'capture_not_attempted',
-      'payment_not_capturable',
-      'change_in_progress',
-      'amount_exceeds_left',
-    ],
+    problems: CHANGE_PROBLEMS.capture,
   },
 });
 
@@ -105,7 +93,7 @@ const postCancel = keyed({
       200: { description: 'The payment was canceled.', schema: payment },
       202: waits(payment, 'OperatorCanceled'),
     },
-    problems: ['cancellation_failed', 'cancellation_not_attempted', 'payment_not_cancelable', 'change_in_progress'],
+    problems: CHANGE_PROBLEMS.cancel,
   },
 });
 

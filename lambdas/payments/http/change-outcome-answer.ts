@@ -1,5 +1,5 @@
 import { problemAnswer } from '../../http/http-answer.ts';
-import { problem } from '../../http/problems.ts';
+import { type ProblemCode, problem } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { type ChangeRefusal, MAX_REFUNDS } from '../domain/change.ts';
 import type { ChangeKind } from '../ids.ts';
@@ -8,6 +8,25 @@ import { outcomeAnswer } from './outcome-answer.ts';
 
 /** `Retry-After` while a change is in progress, in seconds. Most changes complete within this time. */
 const IN_PROGRESS_RETRY_SECONDS = 1;
+
+/** The problems of each kind of change, for the API documents. */
+export const CHANGE_PROBLEMS: Readonly<Record<ChangeKind, readonly ProblemCode[]>> = {
+  capture: [
+    'capture_failed',
+    'capture_not_attempted',
+    'payment_not_capturable',
+    'change_in_progress',
+    'amount_exceeds_left',
+  ],
+  cancel: ['cancellation_failed', 'cancellation_not_attempted', 'payment_not_cancelable', 'change_in_progress'],
+  refund: [
+    'refund_failed',
+    'refund_not_attempted',
+    'payment_not_refundable',
+    'too_many_refunds',
+    'amount_exceeds_left',
+  ],
+};
 
 /**
  * Renders the response to a capture, cancellation or refund request. First executions and replays return the stored

@@ -12,7 +12,7 @@ import type { RunNotes } from '../../once/use/execute-once.ts';
 import type { ChangeCommand } from '../domain/change.ts';
 import { type ChangeKind, deriveChangeId, parsePaymentId } from '../ids.ts';
 import { type ChangePayment, type ChangePaymentTools, changePayment } from '../use/change-payment.ts';
-import { changeOutcomeAnswer } from './change-outcome-answer.ts';
+import { CHANGE_PROBLEMS, changeOutcomeAnswer } from './change-outcome-answer.ts';
 import { paymentPath } from './payment-answers.ts';
 import { payment, refund } from './payment-objects.ts';
 import { PAYMENT_POSTS } from './payment-paths.ts';
@@ -50,13 +50,7 @@ const postCapture = keyed({
       200: { description: 'The amount was captured.', schema: payment },
       202: { description: UNKNOWN, schema: payment },
     },
-    problems: [
-      'capture_failed',
-      'capture_not_attempted',
-      'payment_not_capturable',
-      'change_in_progress',
-      'amount_exceeds_left',
-    ],
+    problems: CHANGE_PROBLEMS.capture,
   },
 });
 
@@ -80,7 +74,7 @@ const postCancel = keyed({
       200: { description: 'The payment was canceled.', schema: payment },
       202: { description: UNKNOWN, schema: payment },
     },
-    problems: ['cancellation_failed', 'cancellation_not_attempted', 'payment_not_cancelable', 'change_in_progress'],
+    problems: CHANGE_PROBLEMS.cancel,
   },
 });
 
@@ -115,13 +109,7 @@ const postRefund = keyed({
         schema: refund,
       },
     },
-    problems: [
-      'refund_failed',
-      'refund_not_attempted',
-      'payment_not_refundable',
-      'too_many_refunds',
-      'amount_exceeds_left',
-    ],
+    problems: CHANGE_PROBLEMS.refund,
   },
 });
 
