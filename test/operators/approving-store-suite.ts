@@ -75,6 +75,14 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
   const stored = ({ salt: _salt, ...approval }: Approval) => approval;
   const ask = (approval: Approval, key: string, owner = 'owner-a') =>
     effects.recordEffect({ record: recordOf(key, owner), transitions: [], approval });
+  const begunActivity = () =>
+    ({
+      chain: { tenantId: tenantId('ten_fixture'), mode: 'test' },
+      action: 'refund.requested',
+      actor: { by: 'operator', operator: 'Ben', identity: 'ok_ben', requestId: 'req' },
+      about: [paymentId],
+      occurredAtMs: T0,
+    }) as const;
   const end = (verdict: ApprovalEnd['verdict'], by = BEN): ApprovalEnd => ({ verdict, by, atMs: T0 + 7 });
 
   describe(`the ${name} store of approvals`, () => {
@@ -171,17 +179,38 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
       expect(await effects.recordEffect(reject)).toEqual({ kind: 'recorded' });
     });
 
+    test('writes no approval, and claims no change, if the other request of the key has a record', async () => {
+      const pending = pendingTransition(paymentId);
+      const claimed = {
+        record: openRecord(paymentId),
+        pending,
+        activity: begunActivity(),
+      };
+      const { operationId } = claimed.record;
+      const approval = approvalOf('a');
+      const waits = { record: recordOf('a'), transitions: [], approval, absent: operationId };
+      expect(await effects.claimChange({ ...claimed, absent: operation('a') })).toEqual({ kind: 'claimed' });
+      expect(await effects.recordEffect(waits)).toEqual({ kind: 'transition_exists' });
+      expect(await effects.readApproval(approval.id)).toBeUndefined();
+      expect(await effects.readEffect(operation('a'))).toBeUndefined();
+      expect(await effects.recordEffect({ ...waits, absent: operation('b') })).toEqual({ kind: 'recorded' });
+
+      const later = paymentIdFor(`approvals-later-${process.pid}-${made}`);
+      const rival = {
+        record: openRecord(later),
+        pending: pendingTransition(later),
+        activity: begunActivity(),
+        absent: operation('a'),
+      };
+      expect(await effects.claimChange(rival)).toEqual({ kind: 'transition_exists' });
+      expect(await subject.payments.readRecord(chargeOperation(later))).toBeUndefined();
+    });
+
     describe('claims a change', () => {
       const claimOf = (approval: Approval, owner = 'owner-a') => ({
         record: openRecord(paymentId, { owner: ownerToken(owner) }),
         pending: pendingTransition(paymentId),
-        activity: {
-          chain: { tenantId: tenantId('ten_fixture'), mode: 'test' },
-          action: 'refund.requested',
-          actor: { by: 'operator', operator: 'Ben', identity: 'ok_ben', requestId: 'req' },
-          about: [paymentId],
-          occurredAtMs: T0,
-        } as const,
+        activity: begunActivity(),
         ended: { approval, end: end('approved') },
       });
       const begun = async () => [

@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
+import { defined } from '../../lambdas/kernel/defined.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import type { ApprovalRules } from '../../lambdas/operators/domain/approval.ts';
 import { approve, reject } from '../../lambdas/operators/use/approve.ts';
 import { changeByOperator } from '../../lambdas/operators/use/change-by-operator.ts';
 import { changeIdOf } from '../../lambdas/payments/ids.ts';
@@ -14,6 +16,15 @@ import { World } from '../world/world.ts';
 const HOUR_MS = 3_600_000;
 const BEN = { name: 'Ben Example', person: 'Ben Example', identity: 'key_ben' };
 const LIMIT = { aboveMinor: { '*': 0 }, lifetimeMs: 72 * HOUR_MS };
+/** A limit above one refund of 300, and below two. */
+const ABOVE_ONE = { aboveMinor: { '*': 500 }, lifetimeMs: 72 * HOUR_MS };
+
+interface Asked {
+  readonly key?: string;
+  readonly amountMinor: number;
+  /** @default no request waits */
+  readonly approvals?: ApprovalRules;
+}
 
 class History {
   readonly world: World;
@@ -26,23 +37,30 @@ class History {
 
   /** Requests a refund of 700 as Ada. @param waits whether the amount is above the limit */
   refund(name: string, waits: boolean) {
+    return this.ask(name, { amountMinor: 700, ...(waits ? { approvals: LIMIT } : {}) }, 'request');
+  }
+
+  /** Requests a refund as Ada. @param note the name under which the answer is noted */
+  ask(name: string, { key = 'k', amountMinor, approvals }: Asked, note: string) {
     const { digest } = this.world.tools;
     const { paymentId } = this.request;
     return this.world.process(name, async (actor) => {
-      const tools = { ...this.world.toolsOf(actor), ...(waits ? { approvals: LIMIT } : {}) };
-      const outcome = await changeByOperator(tools, {
-        kind: 'refund',
-        operationId: changeIdOf(digest, 'refund', paymentId, ['k']),
-        requestId: storedOperationId('chr_k'),
-        paymentId,
-        fingerprint: fingerprintOf(digest, { body: {}, query: {} }),
-        amountMinor: 700,
-        reason: 'Asked by phone',
-        by: OPERATOR,
-        cause: BY_OPERATOR,
-        receivedAtMs: this.world.clock.nowMs(),
-      });
-      this.#note('request', outcome);
+      const outcome = await changeByOperator(
+        { ...this.world.toolsOf(actor), ...defined({ approvals }) },
+        {
+          kind: 'refund',
+          operationId: changeIdOf(digest, 'refund', paymentId, [key]),
+          requestId: storedOperationId(`chr_${key}`),
+          paymentId,
+          fingerprint: fingerprintOf(digest, { body: { amount: amountMinor }, query: {} }),
+          amountMinor,
+          reason: 'Asked by phone',
+          by: OPERATOR,
+          cause: BY_OPERATOR,
+          receivedAtMs: this.world.clock.nowMs(),
+        },
+      );
+      this.#note(note, outcome);
     });
   }
 
@@ -118,7 +136,68 @@ async function runHistory(
   return { calls, violations };
 }
 
+/** A request that a rival sends while a refund of 300 is requested. */
+const RIVALS = {
+  'the same request': { asked: { amountMinor: 300 }, ends: ['300 refunded'] },
+  'a request with the same key and an amount above the limit': {
+    asked: { amountMinor: 600 },
+    ends: ['300 refunded', '600 waits'],
+  },
+  'a request with another key': {
+    asked: { key: 'other', amountMinor: 300 },
+    ends: ['300 refunded, 600 waits'],
+  },
+} as const;
+
+/** Requests a refund of 300, with a rival before one of its calls, and both again. */
+async function runTwins(
+  faults: readonly PlannedFault[],
+  what: keyof typeof RIVALS,
+  { rivalAt }: { readonly rivalAt?: number } = {},
+): Promise<HistoryRun> {
+  const history = new History(faults);
+  const { world } = history;
+  await world.pay(history.request);
+  const { asked, ends } = RIVALS[what];
+  const rival = { ...asked, approvals: ABOVE_ONE };
+  const own = { amountMinor: 300, approvals: ABOVE_ONE };
+  // Requests with one key have one answer, whatever their amounts are.
+  const rivalNote = 'key' in rival ? 'other' : 'request';
+  world.plan.holdAt(rivalAt, () => history.ask('rival', rival, rivalNote));
+  await history.ask('first', own, 'request');
+  const calls = world.plan.calm();
+  for (let again = 0; again < 2; again += 1) {
+    world.clock.advance(60_000);
+    await history.ask('own', own, 'request');
+    await history.ask('rival', rival, rivalNote);
+  }
+  const refunded = world.processor.charges(history.request.paymentId).flatMap((charge) => charge.refunds);
+  const waiting = await world.store.listApprovals({ limit: 9 });
+  const end = [
+    ...refunded.map(({ amountMinor }) => `${amountMinor} refunded`),
+    ...waiting.map(({ amountMinor }) => `${amountMinor} waits`),
+  ].join(', ');
+  const violations = ends.some((each) => each === end) ? [] : [`I2: ${end}`];
+  for (const [note, texts] of history.answers) if (texts.size > 1) violations.push(`I3: ${note} has two answers`);
+  return { calls, violations };
+}
+
 describe('an operator’s refund', () => {
+  test.each(Object.keys(RIVALS) as readonly (keyof typeof RIVALS)[])(
+    'is judged once by the limit despite a rival before any call and any single fault: %s',
+    async (what) => {
+      const { calls } = await runTwins([], what);
+      const races = beforeEachCall(calls.length, [{}]);
+      const survey = await surveyFaults((faults, race) => runTwins(faults, what, race), {
+        faults: 1,
+        races,
+        oneOf: 17,
+      });
+      expect(survey.findings.slice(0, 2)).toEqual([]);
+      expect(survey.histories).toBeGreaterThan(whole(200, { slice: 10 }));
+    },
+  );
+
   test.each([false, true])(
     'takes effect once despite any single fault at any call; with a second person: %p',
     async (waits) => {

@@ -7,10 +7,11 @@ import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { checkDetails, detailsItem } from '../../once/store/details-rows.ts';
-import { parseRecord } from '../../once/store/record-items.ts';
+import { parseRecord, recordKey } from '../../once/store/record-items.ts';
 import { claimItem } from '../../once/store/record-writes.ts';
 import {
   itemOf,
+  RECORD_IS_NEW,
   ROW_IS_NEW,
   type StoreTables,
   type TransactItem,
@@ -104,12 +105,12 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
    *   Ben  ── read ── approve: claim ✓ T3 ✓ end ✓
    *   Carl ──── read ── approve: claim ✗ record of Ben
    */
-  async claimChange({ record, pending, activity, ended }: OperatorClaim): Promise<ClaimOutcome> {
+  async claimChange({ record, pending, activity, ...change }: OperatorClaim): Promise<ClaimOutcome> {
     const items = [
       claimItem(this.#tables, record),
       appendItem(this.#tables, pending),
       ...detailsPuts(this.#tables, pending),
-      ...this.#approvalItems({ ...defined({ ended }) }),
+      ...this.#approvalItems(change),
       ...(await this.activityItems(activity)),
     ];
     const written = await transactOnce(this.#client, this.#pacing, items);
@@ -125,9 +126,13 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
     return [...super.itemsOf(effect), ...this.#approvalItems(effect)];
   }
 
-  #approvalItems({ approval, ended }: ApprovalChange): TransactItem[] {
+  #approvalItems({ approval, ended, absent }: ApprovalChange): TransactItem[] {
     const items: TransactItem[] = [];
-    const { registry: TableName } = this.#tables;
+    const { registry: TableName, idempotency } = this.#tables;
+    if (absent !== undefined) {
+      const Key = recordKey(absent);
+      items.push({ ConditionCheck: { TableName: idempotency, Key, ConditionExpression: RECORD_IS_NEW } });
+    }
     if (approval !== undefined) {
       const { row, salt, details, part } = storedApproval(approval);
       items.push(

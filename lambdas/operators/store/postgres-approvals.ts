@@ -31,13 +31,19 @@ const APPROVAL_PARTS = `asked AS (
 )`;
 
 /**
- * The condition of an approved effect, which copies the reason of the approval in `$12` and `$13`. The lock makes an
+ * The condition that the operation in `$12`, if any, has no record. A statement does not see what was committed after its
+ * begin. The entry of the activity log, whose position was read earlier, then refuses the second of two statements.
+ */
+const IS_ABSENT = 'WHERE NOT EXISTS (SELECT 1 FROM idempotency WHERE operation_id = $12)';
+
+/**
+ * The condition of an approved effect, which copies the reason of the approval in `$13` and `$14`. The lock makes an
  * erasure wait, which then also erases the copy:
  *
  *   approval ── lock reason ── copy ── commit ✓
  *   erasure  ──────── delete reason: waits ──── ✓ ── delete copy ✓ ── nothing left
  */
-const REASON_EXISTS = 'WHERE EXISTS (SELECT 1 FROM details WHERE chain_id = $12 AND part = $13 FOR UPDATE)';
+const REASON_EXISTS = 'EXISTS (SELECT 1 FROM details WHERE chain_id = $13 AND part = $14 FOR UPDATE)';
 
 /** Each approval with its end and its reason, so that all are of one moment. */
 const APPROVALS = `SELECT approval.body::text, approval_end.body::text AS ended, details.part, details.salt, details.details
@@ -101,8 +107,9 @@ export class PostgresApprovals extends PostgresEffects implements ApprovingStore
     rows: EffectRows,
     effect: Omit<Effect, 'record'> & ApprovalChange,
   ): Statement {
-    const { approval, ended } = effect;
-    if (approval === undefined && ended === undefined) return super.statementOf(record, rows, effect);
+    const { approval, ended, absent } = effect;
+    if (approval === undefined && ended === undefined && absent === undefined)
+      return super.statementOf(record, rows, effect);
     const asked = approval === undefined ? undefined : askedRows(approval);
     const copied = ended?.end.verdict === 'approved' ? ended.approval : undefined;
     const details = asked === undefined ? rows.rows.details : [...rows.rows.details, asked.reason];
@@ -115,9 +122,10 @@ export class PostgresApprovals extends PostgresEffects implements ApprovingStore
         values: [
           JSON.stringify(asked === undefined ? [] : [asked.approval]),
           JSON.stringify(ended === undefined ? [] : [endRow({ id: ended.approval.id, end: ended.end })]),
+          absent ?? null,
           ...(copied === undefined ? [] : [copied.paymentId, copied.id]),
         ],
-        ...(copied === undefined ? {} : { condition: REASON_EXISTS }),
+        condition: copied === undefined ? IS_ABSENT : `${IS_ABSENT} AND ${REASON_EXISTS}`,
       },
     );
   }

@@ -1,4 +1,5 @@
 import type { ActivityDraft } from '../../activity/domain/activity.ts';
+import type { OperationId } from '../../kernel/ids.ts';
 import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
 import type { Effect, EffectOutcome, EffectStore } from '../../payments/use/effect-store.ts';
@@ -14,10 +15,15 @@ export interface ApprovalChange {
    * was erased.
    */
   readonly ended?: { readonly approval: Approval; readonly end: ApprovalEnd };
+  /**
+   * An operation that must have no record: a request begins its change or waits, never both. Of two concurrent writes
+   * that exclude each other, only one is applied if both have an entry in the same activity log.
+   */
+  readonly absent?: OperationId;
 }
 
 /** The claim of a change that an operator requested. */
-export interface OperatorClaim extends Pick<ApprovalChange, 'ended'> {
+export interface OperatorClaim extends Pick<ApprovalChange, 'ended' | 'absent'> {
   readonly record: OpenRecord;
   readonly pending: Transition;
   readonly activity: ActivityDraft;
@@ -28,7 +34,7 @@ export interface ApprovingStore extends EffectStore {
   recordEffect(effect: Effect & ApprovalChange): Promise<EffectOutcome>;
   /**
    * Claims a change, writes the entry of the activity log, and ends the approval, in one transaction. If a rival has
-   * taken the position in the chain or in the log, or has ended the approval, the outcome is `transition_exists`.
+   * taken the position in the chain or in the log, or has ended the approval, or if `absent` has a record, the outcome is `transition_exists`.
    */
   claimChange(claim: OperatorClaim): Promise<ClaimOutcome>;
   /**

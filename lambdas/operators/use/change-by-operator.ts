@@ -60,6 +60,12 @@ interface OperatorChange {
  *   below the limit   claim: record, pending transition, activity ── call ── commit
  *   above the limit   record, approval, activity ───────────────── approve: claim, end of the approval ── call ── commit
  *
+ * Of two concurrent requests with one key, one may be above the limit because of the other, or of its own amount. Each of
+ * the two writes requires that the record of the other is absent, so one of them is refused, and then finds that record:
+ *
+ *   A ── read ── 300 ≤ 500 ── claim ✓
+ *   B ──── read ── 300 + 300 > 500 ── approval ✗ ── replays A
+ *
  * @throws as `changePayment`
  */
 export async function changeByOperator(
@@ -76,8 +82,10 @@ export async function changeByOperator(
     const before = await effects.readEffect(asked.requestId);
     if (before !== undefined) return replayOf(effects, before, asked);
     let above: Above | undefined;
+    let waits = false;
     const admits = async (draft: TransitionDraft): Promise<boolean> => {
-      if (approvals === undefined) return true;
+      waits = (await effects.readEffect(asked.requestId)) !== undefined;
+      if (waits || approvals === undefined) return !waits;
       const chain = await readChain(effects, asked.paymentId);
       invariant(chain !== undefined, 'the chain of a payment that was read is empty');
       const change = askedChange(asked.kind, draft);
@@ -87,6 +95,7 @@ export async function changeByOperator(
     };
     const outcome = await beginChange(tools, { ...asked, ...owner }, { admits }, notes);
     if (outcome.kind !== 'not_admitted') return outcome;
+    if (waits) return 'again';
     invariant(above !== undefined, 'a change below the limit was not admitted');
     return (await waitForApproval(tools, asked, owner, above)) ?? 'again';
   });
@@ -111,7 +120,7 @@ type BegunChange = Owner &
     OperatorChange,
     'kind' | 'operationId' | 'paymentId' | 'fingerprint' | 'amountMinor' | 'reason' | 'by' | 'cause'
   > &
-  Partial<Pick<OperatorChange, 'receivedAtMs'>>;
+  Partial<Pick<OperatorChange, 'receivedAtMs' | 'requestId'>>;
 
 /** Begins a change, with its entry in the activity log. @param approved the approval that ends with it */
 export function beginChange(
@@ -126,7 +135,7 @@ export function beginChange(
   },
   notes?: RunNotes,
 ): ReturnType<typeof changePayment> {
-  const { kind, reason, by, cause, amountMinor, ...request } = change;
+  const { kind, reason, by, cause, amountMinor, requestId: absent, ...request } = change;
   return changePayment(
     tools,
     {
@@ -150,7 +159,7 @@ export function beginChange(
             details,
             occurredAtMs: pending.occurredAtMs,
           });
-          return tools.effects.claimChange({ record, pending, activity, ...defined({ ended: approved }) });
+          return tools.effects.claimChange({ record, pending, activity, ...defined({ ended: approved, absent }) });
         },
       },
     },
@@ -229,6 +238,7 @@ async function waitForApproval(
     },
     transitions: [],
     approval,
+    absent: operationId,
     activity: activityOf({ ...asked, ...owner }, 'approval.requested', [approval.id, operationId, paymentId], {
       details: { amount: `${amount.amountMinor} ${amount.currency}` },
       occurredAtMs: createdAtMs,
