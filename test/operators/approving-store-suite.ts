@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { ActivityLog } from '../../lambdas/activity/use/activity-log.ts';
 import { type OperationId, ownerToken, type PaymentId, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { sealOf } from '../../lambdas/kernel/sealed-details.ts';
@@ -10,6 +11,7 @@ import { openRecord, outcomeTransition, paymentIdFor, pendingTransition } from '
 
 export interface ApprovingStoreUnderTest {
   readonly payments: PaymentStore;
+  readonly activity: ActivityLog;
   readonly effects: ApprovingStore;
   /** Deletes the details rows of a payment. */
   erase(paymentId: PaymentId): Promise<void>;
@@ -18,6 +20,7 @@ export interface ApprovingStoreUnderTest {
 const T0 = Date.UTC(2026, 2, 1, 12);
 const ADA = { name: 'Ada', person: 'op_ada', identity: 'ok_ada' };
 const BEN = { name: 'Ben', person: 'op_ben', identity: 'ok_ben' };
+const CHAIN = { tenantId: tenantId('ten_fixture'), mode: 'test' } as const;
 const PAGE = { afterSequence: 0, limit: 9 };
 const POSTING = { account: 'refunds', direction: 'debit', amountMinor: 5, currency: 'EUR' } as const;
 const LEGS = [
@@ -77,7 +80,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
     effects.recordEffect({ record: recordOf(key, owner), transitions: [], approval });
   const begunActivity = () =>
     ({
-      chain: { tenantId: tenantId('ten_fixture'), mode: 'test' },
+      chain: CHAIN,
       action: 'refund.requested',
       actor: { by: 'operator', operator: 'Ben', identity: 'ok_ben', requestId: 'req' },
       about: [paymentId],
@@ -213,17 +216,21 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
         activity: begunActivity(),
         ended: { approval, end: end('approved') },
       });
-      const begun = async () => [
-        await subject.payments.readRecord(chargeOperation(paymentId)),
-        await effects.listTransitions(paymentId, PAGE),
-      ];
+      const begun = async () => {
+        const log = await subject.activity.listActivity(CHAIN, { order: 'newest_first', limit: 9 });
+        return [
+          await subject.payments.readRecord(chargeOperation(paymentId)),
+          await effects.listTransitions(paymentId, PAGE),
+          log.filter(({ about }) => about.includes(paymentId)).map(({ action }) => action),
+        ];
+      };
 
       test('together with the end of its approval, once', async () => {
         const approval = approvalOf('a');
         await ask(approval, 'a');
         const claim = claimOf(approval);
         expect(await effects.claimChange(claim)).toEqual({ kind: 'claimed' });
-        expect(await begun()).toEqual([claim.record, [claim.pending]]);
+        expect(await begun()).toEqual([claim.record, [claim.pending], ['refund.requested']]);
         expect((await effects.readApproval(approval.id))?.end).toEqual(end('approved'));
         expect(await effects.claimChange(claimOf(approval, 'rival'))).toEqual({
           kind: 'record_exists',
@@ -236,7 +243,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
       test('without an approval', async () => {
         const { ended: _ended, ...claim } = claimOf(approvalOf('a'));
         expect(await effects.claimChange(claim)).toEqual({ kind: 'claimed' });
-        expect(await begun()).toEqual([claim.record, [claim.pending]]);
+        expect(await begun()).toEqual([claim.record, [claim.pending], ['refund.requested']]);
       });
 
       test.each(['a rival has ended the approval', 'the reason was erased', 'the place in the chain is taken'])(
@@ -253,7 +260,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
             await effects.recordEffect({ record: recordOf('other'), transitions: [pendingTransition(paymentId)] });
           }
           expect(await effects.claimChange(claimOf(approval))).toEqual({ kind: 'transition_exists' });
-          expect((await begun())[0]).toBeUndefined();
+          expect(await begun()).toEqual([undefined, expect.anything(), []]);
           expect((await effects.readApproval(approval.id))?.end?.verdict).not.toBe('approved');
         },
       );

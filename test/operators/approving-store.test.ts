@@ -8,6 +8,7 @@ describeApprovingStore('in-memory', async () => {
   const stores = new Stores();
   return {
     payments: stores,
+    activity: stores.activity,
     effects: stores,
     erase: async (paymentId) => {
       const { pk } = detailsKey(paymentId);

@@ -1,3 +1,4 @@
+import { PostgresActivity } from '../../lambdas/activity/store/postgres-activity.ts';
 import { PostgresApprovals } from '../../lambdas/operators/store/postgres-approvals.ts';
 import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
 import { describeOnPostgres } from '../postgres/describe-on-postgres.ts';
@@ -10,6 +11,7 @@ describeOnPostgres((toolsOf, database) => {
     const payments = new PostgresStore(toolsOf());
     return {
       payments,
+      activity: new PostgresActivity(toolsOf()),
       effects: new PostgresApprovals(toolsOf(), payments),
       erase: async (paymentId) => {
         await database().run(sql('DELETE FROM details WHERE chain_id = $1', paymentId));

@@ -1,4 +1,4 @@
-import type { ActivityEntry } from '../../activity/domain/activity.ts';
+import type { Action, ActivityEntry } from '../../activity/domain/activity.ts';
 import { type ActivityLog, newestEntries } from '../../activity/use/activity-log.ts';
 import { callbackOperation } from '../../callbacks/ids.ts';
 import { sourceOf } from '../../callbacks/receive-callback.ts';
@@ -180,8 +180,8 @@ async function deliveriesOf(
 }
 
 /**
- * Reads operator actions that have no transition. Corrections, decisions and annotations are excluded, because the
- * chain itself contains them.
+ * Reads operator actions that have no transition. Corrections, decisions, annotations and changes are excluded, because
+ * the chain itself contains them.
  */
 async function actsOn({ activity }: TimelineTools, { id, tenantId, mode }: Payment): Promise<readonly TimelineEntry[]> {
   const entries = await newestEntries(activity, { tenantId, mode }, { limit: ACTIVITY_READ });
@@ -190,7 +190,14 @@ async function actsOn({ activity }: TimelineTools, { id, tenantId, mode }: Payme
     .map((entry) => ({ atMs: entry.occurredAtMs, happened: { kind: 'act', entry } }));
 }
 
-const IN_THE_CHAIN: ReadonlySet<string> = new Set(['correction.made', 'decision.made', 'annotation.made']);
+const IN_THE_CHAIN: ReadonlySet<Action> = new Set([
+  'correction.made',
+  'decision.made',
+  'annotation.made',
+  'refund.requested',
+  'capture.requested',
+  'cancellation.requested',
+]);
 
 /** Order of entries with the same timestamp: causes before effects. */
 const RANKS = [
