@@ -111,7 +111,8 @@ export async function writeConditionally<Early = never>(
       await send();
       return { kind: 'applied' };
     } catch (error) {
-      if (error instanceof NotBegunError) throw error;
+      // An earlier attempt whose response was lost may have been applied.
+      if (error instanceof NotBegunError) throw mayBeApplied ? exhausted(error, true) : error;
       lastError = error;
       const failure = classify(error);
       if (failure.kind === 'condition') return { kind: 'refused', reasons: failure.reasons };
