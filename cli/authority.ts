@@ -56,7 +56,7 @@ export async function withAuthorityOf<T>(
  * @param selected @default the authority whose stores are open
  * @throws CliFailure if the other authority has them, or an import has stopped all writes
  */
-export async function checkAuthority(
+export async function requireAuthority(
   { client, tables, pacing, postgres }: OpenedAuthority,
   selected: Authority = postgres === undefined ? 'dynamodb' : 'postgres',
 ): Promise<void> {

@@ -17,7 +17,7 @@ import { DynamoDbViews } from '../lambdas/views/store/dynamodb-views.ts';
 import { ProjectedEvents } from '../lambdas/views/use/projected-events.ts';
 import { DynamoDbWebhooks } from '../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { eraseAnswers } from '../lambdas/webhooks/use/erase-answers.ts';
-import { checkAuthority, type OpenedAuthority, withAuthority } from './authority.ts';
+import { type OpenedAuthority, requireAuthority, withAuthority } from './authority.ts';
 import { type ChosenDatabase, withServer } from './database.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import type { Session } from './session.ts';
@@ -80,7 +80,7 @@ export function addErase(program: Command, session: Session): void {
  * @throws CliFailure if the other authority has the payments
  */
 export async function erasing(session: Pick<Session, 'operator'>, opened: OpenedAuthority) {
-  await checkAuthority(opened);
+  await requireAuthority(opened);
   const { client, tables, pacing, postgres } = opened;
   const store = postgres?.store ?? new DynamoDbStore(client, tables, pacing);
   const orders = postgres?.orders() ?? new DynamoDbOrders(client, tables, pacing, store);

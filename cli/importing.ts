@@ -4,12 +4,12 @@ import type { DifferentChain } from '../lambdas/authority/import-chains.ts';
 import { AuthorityLog } from '../lambdas/authority/store/authority-log.ts';
 import { type ChosenDatabase, withDatabase, withServer } from './database.ts';
 import { openTables } from './deployment.ts';
-import { CliFailure, ExitCode } from './failure.ts';
+import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { readCountOf, type Session } from './session.ts';
 
-const MAX_SEGMENTS = 64;
+const MAX_SEGMENTS = 8;
 /** Payments and orders that are copied concurrently in a segment; each needs a connection. */
-const CONNECTIONS = 8;
+const CONNECTIONS_OF_SEGMENT = 8;
 /** Maximum number of ids that are printed. The JSON document contains all. */
 const MAX_SHOWN = 50;
 
@@ -19,6 +19,7 @@ interface Chosen extends ChosenDatabase {
   readonly cancel?: boolean;
 }
 
+const STOPPED = 'Writes are stopped: repair it and repeat the command, or use --cancel.';
 const CANCELED = 'Writes continue in DynamoDB within a minute.';
 const REPLACED = 'Another command has canceled or replaced this import.';
 const IN_POSTGRES = 'PostgreSQL has the payments of this deployment already.';
@@ -43,18 +44,24 @@ export async function importPayments(
 ): Promise<void> {
   if (finish && cancel) throw new CliFailure(ExitCode.usage, 'Use one of --finish and --cancel.');
   const log = new AuthorityLog(opened, session.operator);
-  const { cancelImport, copyChains, finishImport } = await import('../lambdas/authority/import-authority.ts');
+  const { cancelImport, copyChains, finishImport, isStopped } = await import(
+    '../lambdas/authority/import-authority.ts'
+  );
   if (cancel) {
     if (!(await cancelImport({ log }))) throw new CliFailure(ExitCode.refused, 'No import has stopped writes.');
     session.show({ outcome: 'canceled' }, [CANCELED]);
     return;
   }
-  const found = await withDatabase(session, { ...chosen, connections: CONNECTIONS }, (database) =>
+  const found = await withDatabase(session, { ...chosen, connections: segments * CONNECTIONS_OF_SEGMENT }, (database) =>
     session.during('Importing', async (progress): Promise<Imported> => {
       const tools: ImportTools = { ...opened, database, log };
       return finish ? finishImport(tools, { segments, progress }) : copyChains(tools, { segments, progress });
     }),
-  );
+  ).catch(async (error: unknown) => {
+    if (!finish || !(await isStopped({ log }))) throw error;
+    const { sentence = '', exitCode } = endingOf(error);
+    throw new CliFailure(exitCode, `${sentence} ${STOPPED}`);
+  });
   if (found.kind === 'postgres') throw new CliFailure(ExitCode.refused, IN_POSTGRES);
   if (found.kind === 'replaced') throw new CliFailure(ExitCode.incomplete, REPLACED);
   const { read, appended, different } = found;
@@ -74,8 +81,7 @@ export async function importPayments(
   ]);
   const left = different.length + differentRows.length;
   if (left === 0) return;
-  const stopped = finish ? ' Writes are stopped: repair them and repeat the command, or use --cancel.' : '';
-  throw new CliFailure(ExitCode.incomplete, `${left} rows differ.${stopped}`);
+  throw new CliFailure(ExitCode.incomplete, `${left} differences.${finish ? ` ${STOPPED}` : ''}`);
 }
 
 function lineOfChain({ chainId, because }: DifferentChain): string {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { StoppedChain } from '../lambdas/authority/recover-chains.ts';
 import { recordAction } from './activity.ts';
-import { checkAuthority } from './authority.ts';
+import { requireAuthority } from './authority.ts';
 import { type ChosenDatabase, withDatabase, withServer } from './database.ts';
 import { openTables, stackOutput } from './deployment.ts';
 import { deleteEntries } from './empty-cache.ts';
@@ -36,7 +36,7 @@ async function recover(
 ): Promise<void> {
   const target = await session.aws();
   const { client, tables, pacing } = await openTables(target);
-  await checkAuthority({ client, tables, pacing }, 'postgres');
+  await requireAuthority({ client, tables, pacing }, 'postgres');
   await recordAction(session, 'tables.recovery_started', { tables: 'postgres' });
   // Answers of lost records must not be replayed.
   const cache = await stackOutput(target, 'service', 'replayCacheTable');

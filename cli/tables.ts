@@ -3,6 +3,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PostgresStores } from '../lambdas/authority/postgres-stores.ts';
 import { recopyChains } from '../lambdas/authority/recopy-chains.ts';
+import { checkAuthority, checkedClient } from '../lambdas/authority/store/authority-state.ts';
 import { commissionOfChain } from '../lambdas/follow-ups/recover-commission.ts';
 import { DynamoDbLostCommissions } from '../lambdas/follow-ups/store/dynamodb-lost-commissions.ts';
 import { systemDigest } from '../lambdas/kernel/platform/platform.ts';
@@ -16,7 +17,7 @@ import { closeRemnants, type LostOperation } from '../lambdas/resolving/use/clos
 import { initialQueuesWalk, rebuildQueues } from '../lambdas/resolving/use/rebuild-queues.ts';
 import { DynamoDbLedgerWalk } from '../lambdas/views/store/dynamodb-ledger-walk.ts';
 import { recordAction } from './activity.ts';
-import { checkAuthority, type OpenedAuthority, withAuthority } from './authority.ts';
+import { type OpenedAuthority, requireAuthority, withAuthority } from './authority.ts';
 import { type ChosenDatabase, withServer } from './database.ts';
 import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
@@ -91,9 +92,11 @@ export function addTables(program: Command, session: Session): void {
 
 /** @throws CliFailure if the other authority has the payments */
 export async function recoverTables(session: Session, opened: OpenedAuthority, segments: number): Promise<void> {
-  await checkAuthority(opened);
-  const { postgres } = opened;
-  return postgres === undefined ? recover(session, opened, segments) : recopy(session, opened, postgres, segments);
+  await requireAuthority(opened);
+  const { client, postgres } = opened;
+  if (postgres !== undefined) return recopy(session, opened, postgres, segments);
+  // An import can begin during the scan.
+  return recover(session, { ...opened, client: checkedClient(client, checkAuthority(opened, 'dynamodb')) }, segments);
 }
 
 /** Scans the Ledger, deletes leftover rows of lost transactions, and writes missing rows. Safe to repeat. */

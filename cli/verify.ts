@@ -13,7 +13,7 @@ import { RowFiles } from '../lambdas/archive/store/row-files.ts';
 import { S3Objects } from '../lambdas/archive/store/s3-objects.ts';
 import { StoredManifests } from '../lambdas/archive/store/stored-manifests.ts';
 import { ARCHIVED_WITHIN_MS } from '../lambdas/archive/use/audit-archive.ts';
-import { boundsOfChain } from '../lambdas/archive/use/ledger-rows.ts';
+import { boundsOfChain, partitionOfChain } from '../lambdas/archive/use/ledger-rows.ts';
 import { rowsBetween } from '../lambdas/archive/use/rows-between.ts';
 import { type ManifestFinding, verifyManifests } from '../lambdas/archive/use/verify-manifests.ts';
 import { ROWS_BEGIN, type RowFinding, type RowsState, verifyRows } from '../lambdas/archive/use/verify-rows.ts';
@@ -200,7 +200,7 @@ async function settledUntil(target: AwsTarget, { archiveOnly }: Chosen): Promise
 function chainNamed(text: string): string {
   const id: ChainId | undefined = parsePaymentId(text) ?? parseOrderId(text);
   if (id === undefined) throw new CliFailure(ExitCode.usage, `${text} is not the id of a payment or an order.`);
-  return `${parsePaymentId(text) === undefined ? LedgerRow.order : LedgerRow.payment}${id}`;
+  return partitionOfChain(id);
 }
 
 /**

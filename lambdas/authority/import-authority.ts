@@ -13,8 +13,9 @@ import { IMPORT_WAITS_MS } from './contract.ts';
 import { type ImportedChains, importChains } from './import-chains.ts';
 import { type ImportedRow, rowsOfRecord, rowsOfRegistry } from './import-rows.ts';
 import type { AuthorityLog } from './store/authority-log.ts';
-import { type AuthorityStateTools, readAuthorityState, stateAfter } from './store/authority-state.ts';
+import { type AuthorityStateTools, checkedDatabase, readAuthorityState, stateAfter } from './store/authority-state.ts';
 import {
+  checkWritable,
   clearTables,
   countRows,
   IMPORTED_TABLES,
@@ -64,6 +65,8 @@ type Finished =
 
 export type Imported = Copied | Finished | Refused;
 
+/** Time after which an import asks again whether another command has replaced it, in milliseconds. */
+const ASKED_EVERY_MS = 5_000;
 /** Maximum number of rows to keep, more than an operator would read. */
 const MAX_KEPT = 10_000;
 
@@ -76,9 +79,9 @@ class Replaced extends Error {
 export async function copyChains(tools: ImportTools, extent: ImportExtent): Promise<Copied | Refused> {
   const begun = await tools.log.newest();
   if ((await readAuthorityState(tools))?.authority === 'postgres') return { kind: 'postgres' };
-  return unlessReplaced(tools, begun, async (current) => ({
+  return unlessReplaced(tools, begun, async (current, fenced) => ({
     kind: 'copied',
-    ...(await chainsOf(tools, extent, current)),
+    ...(await chainsOf(fenced, extent, current)),
   }));
 }
 
@@ -95,46 +98,61 @@ export async function finishImport(tools: ImportTools, extent: ImportExtent): Pr
   const { log, pacing } = tools;
   const before = await log.newest();
   if ((await readAuthorityState(tools))?.authority === 'postgres') return { kind: 'postgres' };
+  await checkWritable(tools);
   // Also replaces an import that was interrupted, or still runs.
   const started = await log.append(before, 'import.started');
   if (started === undefined) return { kind: 'replaced' };
-  return unlessReplaced(tools, started, async (current) => {
-    const waitsUntilMs = pacing.clock.nowMs() + IMPORT_WAITS_MS;
-    const { appended } = await chainsOf(tools, extent, current);
-    extent.progress('waiting until no process writes');
-    await pacing.clock.sleep(Math.max(0, waitsUntilMs - pacing.clock.nowMs()));
-    const last = await chainsOf(tools, extent, current);
+  return unlessReplaced(tools, started, async (current, fenced) => {
+    const [{ appended }] = await Promise.all([
+      chainsOf(fenced, extent, current).finally(() => extent.progress('waiting until no process writes')),
+      pacing.clock.sleep(IMPORT_WAITS_MS),
+    ]);
+    const last = await chainsOf(fenced, extent, current);
     const chains = { ...last, appended: appended + last.appended };
     if (chains.different.length > 0) return { kind: 'differs', ...chains };
-    const rows = await copyRows(tools, extent, current);
+    const rows = await copyRows(fenced, extent, current);
     if (rows.differentRows.length > 0) return { kind: 'differs', ...chains, ...rows };
-    const finished = await log.append(started, 'import.finished');
+    const finished = await log.append(started, 'import.finished', chains.example);
     return finished === undefined ? { kind: 'replaced' } : { kind: 'finished', ...chains, ...rows };
   });
 }
 
 /** Lets writes continue in DynamoDB. @returns false if no import has stopped them */
-export async function cancelImport({ log }: Pick<ImportTools, 'log'>): Promise<boolean> {
+export async function cancelImport(tools: Pick<ImportTools, 'log'>): Promise<boolean> {
+  const newest = await tools.log.newest();
+  if (!(await isStopped(tools))) return false;
+  return (await tools.log.append(newest, 'import.canceled')) !== undefined;
+}
+
+/** Reports whether an import has stopped all writes. */
+export async function isStopped({ log }: Pick<ImportTools, 'log'>): Promise<boolean> {
   const newest = await log.newest();
-  if (newest === undefined || !stateAfter(newest.action).isImporting) return false;
-  return (await log.append(newest, 'import.canceled')) !== undefined;
+  return newest !== undefined && stateAfter(newest).isImporting;
 }
 
 /**
  * Runs `work`, which calls `current` before each page. It ends when another command has written an entry, so that no
- * import changes the rows of one that finishes, or of PostgreSQL as the authority.
+ * import changes the rows of one that finishes, or of PostgreSQL as the authority. Each statement of `fenced` asks, too,
+ * if the last answer is older than {@link ASKED_EVERY_MS}: a computer that was suspended must not continue.
  *
  * @param begun the newest entry when this import began
  */
 async function unlessReplaced<Result>(
-  { log }: ImportTools,
+  tools: ImportTools,
   begun: ActivityEntry | undefined,
-  work: (current: () => Promise<void>) => Promise<Result>,
+  work: (current: () => Promise<void>, fenced: ImportTools) => Promise<Result>,
 ): Promise<Result | { readonly kind: 'replaced' }> {
+  const { log, database, pacing } = tools;
+  let askedAtMs = 0;
+  const current = async (): Promise<void> => {
+    const nowMs = pacing.clock.nowMs();
+    if ((await log.newest())?.sequence !== begun?.sequence) throw new Replaced();
+    askedAtMs = nowMs;
+  };
+  const isOld = () => Math.abs(pacing.clock.nowMs() - askedAtMs) > ASKED_EVERY_MS;
+  const fenced = { ...tools, database: checkedDatabase(database, async () => isOld() && current()) };
   try {
-    return await work(async () => {
-      if ((await log.newest())?.sequence !== begun?.sequence) throw new Replaced();
-    });
+    return await work(current, fenced);
   } catch (error) {
     if (error instanceof Replaced) return { kind: 'replaced' };
     throw error;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { brokenAt } from '../archive/domain/chain-row.ts';
-import { type LedgerRows, type ReadRow, wholeChain } from '../archive/use/ledger-rows.ts';
-import { LedgerRow } from '../kernel/contract/rows.ts';
+import { type LedgerRows, partitionOfChain, type ReadRow, wholeChain } from '../archive/use/ledger-rows.ts';
+import { defined } from '../kernel/defined.ts';
 import { sameBytes } from '../kernel/digest.ts';
 import { isFault } from '../kernel/faults.ts';
 import { hex, type Link } from '../kernel/hash-chain.ts';
@@ -9,7 +9,7 @@ import { systemDigest } from '../kernel/platform/platform.ts';
 import { sealOf } from '../kernel/sealed-details.ts';
 import { type DetailsRows, type DetailsTools, readDetailsRows } from '../once/store/details-rows.ts';
 import { rounds } from '../once/use/rounds.ts';
-import { type ChainId, isOrderId } from '../payments/ids.ts';
+import type { ChainId } from '../payments/ids.ts';
 import type { NewDetails } from '../payments/store/items.ts';
 import { listChainIds } from '../payments/store/postgres-chains.ts';
 import {
@@ -51,6 +51,8 @@ export interface ImportedChains {
   /** Number of transitions that were copied. */
   readonly appended: number;
   readonly different: readonly DifferentChain[];
+  /** One of the payments and orders. */
+  readonly example?: ChainId;
 }
 
 /** Maximum number of ids to keep, more than an operator would read. */
@@ -73,11 +75,13 @@ export async function importChains(
 ): Promise<ImportedChains> {
   const counts = { read: 0, appended: 0 };
   const different: DifferentChain[] = [];
+  let example: ChainId | undefined;
   const report = (chainId: ChainId, because: DifferentChain['because']): void => {
     if (different.length < MAX_KEPT) different.push({ chainId, because });
   };
   const each = async (chainId: ChainId): Promise<void> => {
     counts.read += 1;
+    example ??= chainId;
     try {
       const { appended, because } = await importChain(tools, chainId);
       counts.appended += appended;
@@ -92,26 +96,28 @@ export async function importChains(
     { step: (step) => tools.walk.chains(step), each, progress: async () => progress(counts.read) },
     Array.from({ length: segments }, () => ''),
   );
-  for (const chainId of await chainsBeyond(tools, counts.read)) report(chainId, 'differs');
-  return { ...counts, different };
+  for (const chainId of await chainsBeyond(tools, counts.read, () => progress(counts.read))) report(chainId, 'differs');
+  return { ...counts, different, ...defined({ example }) };
 }
 
 /** Finds payments and orders that only PostgreSQL has, if it has more than the Ledger. */
-async function chainsBeyond(tools: ImportChainsTools, inLedger: number): Promise<readonly ChainId[]> {
+async function chainsBeyond(
+  tools: ImportChainsTools,
+  inLedger: number,
+  progress: () => Promise<void>,
+): Promise<readonly ChainId[]> {
   const text = 'SELECT count(*) AS chains FROM transition WHERE sequence = 1';
   const [row] = await readRows(tools, { name: 'chain-count', text, values: [] });
   const found: ChainId[] = [];
   if (Number(row?.['chains']) <= inLedger) return found;
   for (let after = ''; ; ) {
+    await progress();
     const ids = await listChainIds(tools, { after, limit: CHAINS_PER_PAGE });
-    for (const id of ids) if ((await tools.ledger.chain(partitionOf(id), undefined)).rows.length === 0) found.push(id);
+    for (const id of ids)
+      if ((await tools.ledger.chain(partitionOfChain(id), undefined)).rows.length === 0) found.push(id);
     after = ids.at(-1) ?? after;
     if (ids.length < CHAINS_PER_PAGE) return found;
   }
-}
-
-function partitionOf(chainId: ChainId): string {
-  return `${isOrderId(chainId) ? LedgerRow.order : LedgerRow.payment}${chainId}`;
 }
 
 interface ImportedChain {
@@ -121,7 +127,7 @@ interface ImportedChain {
 
 /** Copies what PostgreSQL lacks of a chain, then reads and compares the whole chain. */
 async function importChain(tools: ImportChainsTools, chainId: ChainId): Promise<ImportedChain> {
-  const rows = await wholeChain(tools.ledger, partitionOf(chainId));
+  const rows = await wholeChain(tools.ledger, partitionOfChain(chainId));
   const details = await readDetailsRows(tools.details, chainId);
   if (!isValid(rows)) return { appended: 0, because: 'broken' };
   const copies = rows.map(({ item }) => tools.rowsOfCopy(chainId, item));

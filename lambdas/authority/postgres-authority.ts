@@ -9,6 +9,7 @@ import { ProcessReplayCache } from '../once/process-records.ts';
 import type { StoreTables } from '../once/store/transact-items.ts';
 import type { ReplayCache } from '../once/use/operation-runner.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
+import { hasChain } from '../payments/store/postgres-chains.ts';
 import { carryTelemetry } from '../postgres/carry-telemetry.ts';
 import { openDatabase } from '../postgres/connection.ts';
 import type { Database } from '../postgres/database.ts';
@@ -18,7 +19,7 @@ import { carryJob } from './carry-job.ts';
 import { POSTGRES_AUTHORITY, type PostgresSettings, REPLAY_CACHE_TABLE } from './contract.ts';
 import { postgresStores } from './postgres-stores.ts';
 import { replayTelemetry } from './replay-telemetry.ts';
-import { type AuthorityCheck, checkAuthority } from './store/authority-state.ts';
+import { checkAuthority, checkedDatabase } from './store/authority-state.ts';
 import { TableReplayCache } from './store/replay-cache.ts';
 
 export interface AuthorityPlatform extends Platform, Secrets {
@@ -52,11 +53,13 @@ export function openPostgresAuthority(platform: AuthorityPlatform, tables: Store
   const { documents, clock, entropy, retention, instruments, variables } = platform;
   const settings = readVariable(POSTGRES_AUTHORITY, settingsText, variables);
   const pacing = { clock, entropy, retention };
-  const check = checkAuthority({ client: documents, tables, pacing }, 'postgres');
   const database = platform.openDatabase?.(settings) ?? connect(platform, settings);
+  const check = checkAuthority({ client: documents, tables, pacing }, 'postgres', (chainId) =>
+    hasChain({ database, pacing }, chainId),
+  );
   const observer = carryTelemetry(instruments);
   const stores = postgresStores({
-    database: checkedDatabase(database, check),
+    database: checkedDatabase(database, () => check(true)),
     pacing,
     client: documents,
     tables,
@@ -68,20 +71,6 @@ export function openPostgresAuthority(platform: AuthorityPlatform, tables: Store
     carryJob: (marks: JobMarks) => carryJob({ outbox: new Outbox(tools), carrier, observer, clock, marks }),
     replays: replayCache(platform),
     copies: new DynamoDbStore(documents, tables, pacing),
-  };
-}
-
-/** Returns the database with a check before each statement. */
-function checkedDatabase(database: Database, check: AuthorityCheck): Database {
-  return {
-    run: async (statement) => {
-      await check(true);
-      return database.run(statement);
-    },
-    transaction: async (work) => {
-      await check(true);
-      return database.transaction(work);
-    },
   };
 }
 

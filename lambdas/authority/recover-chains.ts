@@ -1,6 +1,5 @@
 import { brokenAt } from '../archive/domain/chain-row.ts';
-import { type LedgerRows, type ReadRow, wholeChain } from '../archive/use/ledger-rows.ts';
-import { LedgerRow } from '../kernel/contract/rows.ts';
+import { type LedgerRows, partitionOfChain, type ReadRow, wholeChain } from '../archive/use/ledger-rows.ts';
 import { sameBytes } from '../kernel/digest.ts';
 import { isFault } from '../kernel/faults.ts';
 import type { Link } from '../kernel/hash-chain.ts';
@@ -9,7 +8,7 @@ import { systemDigest } from '../kernel/platform/platform.ts';
 import { sealOf } from '../kernel/sealed-details.ts';
 import { type DetailsRows, type DetailsTools, readDetailsRows } from '../once/store/details-rows.ts';
 import { rounds } from '../once/use/rounds.ts';
-import { type ChainId, isOrderId } from '../payments/ids.ts';
+import type { ChainId } from '../payments/ids.ts';
 import type { CopiedChain } from '../payments/store/postgres-carrier.ts';
 import { type ChainRows, newDetailsOfCopy, type RowsOfCopy, rowOfDetails } from '../payments/store/postgres-rows.ts';
 import { appendStatement } from '../payments/store/postgres-statements.ts';
@@ -112,10 +111,7 @@ function recoverChain(tools: RecoverChainsTools, chainId: ChainId): Promise<Reco
   return rounds<Recovery>('this chain', async () => {
     const own = await ownRows(tools, chainId);
     before ??= own.hashes.length;
-    const rows = await wholeChain(
-      tools.ledger,
-      `${isOrderId(chainId) ? LedgerRow.order : LedgerRow.payment}${chainId}`,
-    );
+    const rows = await wholeChain(tools.ledger, partitionOfChain(chainId));
     const { kept, stopped } = compared(rows, own.hashes);
     const missing = rows.slice(own.hashes.length, kept);
     const isCopied = own.parts.some(({ sequence }) => sequence <= kept);

@@ -14,7 +14,7 @@ import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
-import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { openRecord, paymentRequest, pendingTransition } from '../payments/payment-fixtures.ts';
 import { timedOut } from '../support/faulty-client.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
@@ -25,6 +25,10 @@ class Deployment {
   /** The names of the commands of all processes, and `sql` for each statement. */
   readonly calls: string[] = [];
   isDown = false;
+  /** Loses the response of the next write, after this function. */
+  beforeLoss: (() => Promise<unknown>) | undefined;
+  /** The payment that PostgreSQL has. */
+  inPostgres: string | undefined;
 
   async record(settings: Readonly<Record<string, string>>): Promise<void> {
     await this.world.store.activity.recordSettings(settings);
@@ -38,17 +42,22 @@ class Deployment {
       clock,
       entropy,
       digest: systemDigest,
-      documents: store.database.clientWith((command, apply) => {
-        if (this.isDown) return Promise.reject(timedOut());
+      documents: store.database.clientWith(async (command, apply) => {
+        if (this.isDown) throw timedOut();
         this.calls.push(command);
-        return apply();
+        const answer = await apply();
+        const { beforeLoss } = this;
+        if (command !== 'TransactWriteCommand' || beforeLoss === undefined) return answer;
+        this.beforeLoss = undefined;
+        await beforeLoss();
+        throw timedOut();
       }),
       instruments: systemInstruments,
       secretsManager: () => Promise.reject(new Error('no secret is read')),
       openDatabase: () => ({
-        run: async () => {
+        run: async ({ name, values }) => {
           this.calls.push('sql');
-          return [];
+          return name === 'chain-exists' && values[0] === this.inPostgres ? [{ found: 1 }] : [];
         },
         transaction: () => Promise.reject(new Error('no transaction is expected')),
       }),
@@ -173,5 +182,36 @@ describe('an import', () => {
     clock.advance(STATE_VALID_MS);
     expect(await read()).toEqual(['authority_changed', 'done']);
     expect(await verifyActivity({ log: store.activity, digest: systemDigest }, 'imports')).toEqual({ entries: 4 });
+  });
+
+  test('does not call a write undone whose response was lost before the stop', async () => {
+    const deployment = new Deployment();
+    await deployment.record({ authority: 'dynamodb' });
+    const { clock, entropy, store } = deployment.world;
+    const pacing = { clock, entropy };
+    const log = new AuthorityLog({ client: store.database.client, tables: TABLES, pacing }, 'ada');
+    const process = await deployment.start('dynamodb');
+    deployment.beforeLoss = async () => {
+      await log.append(undefined, 'import.started');
+      clock.advance(STATE_VALID_MS);
+    };
+    const { paymentId } = request;
+    const claim = process.claim({ record: openRecord(paymentId), pending: pendingTransition(paymentId) });
+    await expect(claim).rejects.toMatchObject({ name: 'AmbiguousError' });
+  });
+
+  test('is refused by a database into which it did not import, and asked about once', async () => {
+    const deployment = new Deployment();
+    const { clock, entropy, store } = deployment.world;
+    const pacing = { clock, entropy };
+    const log = new AuthorityLog({ client: store.database.client, tables: TABLES, pacing }, 'ada');
+    await log.append(await log.append(undefined, 'import.started'), 'import.finished', request.paymentId);
+    const postgres = await deployment.start('postgres');
+    await expect(postgres.readRecord(operationId)).rejects.toMatchObject({ code: 'authority_changed' });
+
+    deployment.inPostgres = request.paymentId;
+    deployment.calls.length = 0;
+    for (let read = 0; read < 2; read += 1) expect(await postgres.readRecord(operationId)).toBeUndefined();
+    expect(deployment.calls).toEqual(['sql', 'sql', 'sql']);
   });
 });

@@ -6,6 +6,7 @@ import { cancelImport, copyChains } from '../../lambdas/authority/import-authori
 import { readAuthorityState } from '../../lambdas/authority/store/authority-state.ts';
 import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { type OperationId, ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -385,7 +386,26 @@ test.each([
     },
   };
   expect(await moving.finish(moving.tools({ database: rival }))).toEqual({ kind: 'replaced' });
-  expect(await stateOf(moving)).toEqual(state);
+  expect(await stateOf(moving)).toMatchObject(state);
+});
+
+test('a computer that was suspended in a statement does not repeat it when another import has finished', async () => {
+  await moving.world.pay(paymentRequest('replaced'));
+  const { clock } = moving.world;
+  const seen: string[] = [];
+  const suspended = {
+    ...database,
+    run: async (statement: Statement) => {
+      seen.push(statement.name);
+      if (statement.name !== 'import-clear-idempotency') return database.run(statement);
+      await moving.finish();
+      clock.advance(60_000);
+      throw new RetryableError('store_unavailable', 'the connection was lost');
+    },
+  };
+  expect(await moving.finish(moving.tools({ database: suspended }))).toEqual({ kind: 'replaced' });
+  expect(seen.filter((name) => name.startsWith('import-clear'))).toEqual(['import-clear-idempotency']);
+  expect(await countIn('idempotency')).toBe(1);
 });
 
 test('a copy that still runs when another import has begun does not continue', async () => {

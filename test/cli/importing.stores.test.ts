@@ -1,6 +1,6 @@
 /** Tests `payonce db import`, on tables in memory and a real PostgreSQL server. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { checkAuthority } from '../../cli/authority.ts';
+import { requireAuthority } from '../../cli/authority.ts';
 import { ExitCode, endingOf } from '../../cli/failure.ts';
 import { importPayments } from '../../cli/importing.ts';
 import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
@@ -38,7 +38,13 @@ test('payonce db import copies, names a difference, is canceled and repeated, an
     return { lines, exitCode: error === undefined ? ExitCode.done : endingOf(error).exitCode };
   };
   /** Begins a command that changes payments. */
-  const use = () => checkAuthority(opened, 'dynamodb');
+  const use = () => requireAuthority(opened, 'dynamodb');
+
+  // Nothing is stopped for a database that cannot take the payments.
+  await database.run(sql('ALTER TABLE work RENAME TO other'));
+  expect((await run({ finish: true })).exitCode).not.toBe(ExitCode.done);
+  await use();
+  await database.run(sql('ALTER TABLE other RENAME TO work'));
 
   expect(await run({ finish: true, cancel: true })).toEqual({ lines: [], exitCode: ExitCode.usage });
   expect(await run({ cancel: true })).toEqual({ lines: [], exitCode: ExitCode.refused });

@@ -1,3 +1,5 @@
+import { LedgerRow } from '../../kernel/contract/rows.ts';
+import { type ChainId, isOrderId } from '../../payments/ids.ts';
 import type { ChainRow } from '../domain/chain-row.ts';
 import { type Bounds, timeOf } from '../domain/judge-chain.ts';
 
@@ -19,6 +21,11 @@ export interface LedgerRows {
   page(after: string | undefined): Promise<RowPage>;
   /** Reads one page of a chain, with strong consistency. */
   chain(chain: string, after: string | undefined): Promise<RowPage>;
+}
+
+/** Returns the partition of a payment or an order. */
+export function partitionOfChain(id: ChainId): string {
+  return `${isOrderId(id) ? LedgerRow.order : LedgerRow.payment}${id}`;
 }
 
 /** Reads all rows of a chain, with strong consistency. */

@@ -29,12 +29,18 @@ export class AuthorityLog {
    *   import   ── started ✓ ── copies ── compares ──────────── finished ✗
    *   operator ─────────────────────────────────── canceled ✓
    *
+   * @param imported a payment or an order that an import has copied
    * @returns undefined if another entry follows the given one
    */
-  async append(after: ActivityEntry | undefined, action: ImportAction): Promise<ActivityEntry | undefined> {
+  async append(
+    after: ActivityEntry | undefined,
+    action: ImportAction,
+    imported?: string,
+  ): Promise<ActivityEntry | undefined> {
     const { client, tables, pacing } = this.#tools;
     const actor = { by: 'command' as const, operator: this.#operator };
-    const draft: ActivityDraft = { chain: 'imports', action, actor, about: [], occurredAtMs: pacing.clock.nowMs() };
+    const about = imported === undefined ? [] : [imported];
+    const draft: ActivityDraft = { chain: 'imports', action, actor, about, occurredAtMs: pacing.clock.nowMs() };
     const entry = nextEntry(systemDigest, after, draft);
     const put = { Put: { TableName: tables.ledger, Item: activityRow(entry), ConditionExpression: ROW_IS_NEW } };
     const written = await transactOnce(client, pacing, [put]);

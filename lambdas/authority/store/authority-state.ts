@@ -1,4 +1,5 @@
 import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import type { ActivityEntry } from '../../activity/domain/activity.ts';
 import { activityKey, activityPartition } from '../../activity/store/activity-keys.ts';
 import type { Authority } from '../../jobs/contract/jobs.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
@@ -6,6 +7,7 @@ import { defined } from '../../kernel/defined.ts';
 import { AUTHORITY_CHANGED, NotBegunError, RetryableError } from '../../kernel/faults.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
+import type { Database } from '../../postgres/database.ts';
 import { STATE_VALID_MS } from '../contract.ts';
 
 export interface AuthorityStateTools {
@@ -19,6 +21,8 @@ export interface AuthorityState {
   readonly authority: Authority;
   /** Whether an import into the other database has stopped all writes. */
   readonly isImporting: boolean;
+  /** An imported payment or order. A database without it is not the one of the import. */
+  readonly imported?: string;
 }
 
 /** Code of the error of a write while an import has stopped all writes. */
@@ -43,9 +47,14 @@ export type AuthorityCheck = (isWrite: boolean) => Promise<void>;
  *
  * Before the first settings are recorded, in the first minute of a deployment, nothing is refused.
  *
+ * @param has reports whether PostgreSQL has a payment or an order
  * @returns a function that throws NotBegunError, or a fault of the read
  */
-export function checkAuthority(tools: AuthorityStateTools, own: Authority): AuthorityCheck {
+export function checkAuthority(
+  tools: AuthorityStateTools,
+  own: Authority,
+  has: (chainId: string) => Promise<boolean> = async () => true,
+): AuthorityCheck {
   const { clock } = tools.pacing;
   const read = stateReader(tools);
   let known: { readonly state: ReturnType<typeof read>; readonly atMs: number } | undefined;
@@ -59,14 +68,11 @@ export function checkAuthority(tools: AuthorityStateTools, own: Authority): Auth
     known = reading;
     return reading.state;
   };
+  let isImported = false;
   return async (isWrite) => {
-    const state = await current().catch((cause: unknown) => {
-      if (!(cause instanceof RetryableError)) throw cause;
-      const { code, retryAfterSeconds } = cause;
-      throw new NotBegunError(code, 'the authority cannot be read', { cause, ...defined({ retryAfterSeconds }) });
-    });
+    const state = await orNotBegun(current());
     if (state === undefined) return;
-    const { authority, isImporting } = state;
+    const { authority, isImporting, imported } = state;
     const options = { retryAfterSeconds: RETRY_AFTER_SECONDS };
     if (authority !== own)
       throw new NotBegunError(
@@ -74,8 +80,25 @@ export function checkAuthority(tools: AuthorityStateTools, own: Authority): Auth
         `payonce:authority is ${own}, but the payments are in ${authority}`,
         options,
       );
+    if (imported !== undefined && !isImported) {
+      isImported = await orNotBegun(has(imported));
+      if (!isImported)
+        throw new NotBegunError(
+          AUTHORITY_CHANGED,
+          `the database does not have ${imported}, which was imported`,
+          options,
+        );
+    }
     if (isImporting && isWrite) throw new NotBegunError(IMPORTING, 'an import has stopped all writes', options);
   };
+}
+
+async function orNotBegun<Result>(reading: Promise<Result>): Promise<Result> {
+  return reading.catch((cause: unknown) => {
+    if (!(cause instanceof RetryableError)) throw cause;
+    const { code, retryAfterSeconds } = cause;
+    throw new NotBegunError(code, 'the authority cannot be read', { cause, ...defined({ retryAfterSeconds }) });
+  });
 }
 
 /** Reads the state once. @returns undefined when no settings are recorded yet */
@@ -95,12 +118,12 @@ function stateReader(tools: AuthorityStateTools): () => Promise<AuthorityState |
 }
 
 /** Returns the state after an entry of the chain `imports`. */
-export function stateAfter(action: unknown): AuthorityState {
-  if (action === 'import.finished') return { authority: 'postgres', isImporting: false };
+export function stateAfter({ action, about: [imported] }: Pick<ActivityEntry, 'action' | 'about'>): AuthorityState {
+  if (action === 'import.finished') return { authority: 'postgres', isImporting: false, ...defined({ imported }) };
   return { authority: 'dynamodb', isImporting: action !== 'import.canceled' };
 }
 
-async function readNewest({ client, tables, pacing }: AuthorityStateTools): Promise<unknown> {
+async function readNewest({ client, tables, pacing }: AuthorityStateTools): Promise<ActivityEntry | undefined> {
   const input = {
     TableName: tables.ledger,
     KeyConditionExpression: '#pk = :pk',
@@ -111,7 +134,7 @@ async function readNewest({ client, tables, pacing }: AuthorityStateTools): Prom
     Limit: 1,
   };
   const { Items: [newest] = [] } = await readWithRetries(pacing, () => client.send(new QueryCommand(input)));
-  return newest?.['action'];
+  return newest as ActivityEntry | undefined;
 }
 
 /** Reads the authority with which the deployment began. */
@@ -130,6 +153,20 @@ export function checkedClient(client: DynamoDBDocumentClient, check: AuthorityCh
     return client.send(command);
   };
   return Object.create(client, { send: { value: send } }) as DynamoDBDocumentClient;
+}
+
+/** Returns the database with a check before each statement. */
+export function checkedDatabase(database: Database, check: () => Promise<unknown>): Database {
+  return {
+    run: async (statement) => {
+      await check();
+      return database.run(statement);
+    },
+    transaction: async (work) => {
+      await check();
+      return database.transaction(work);
+    },
+  };
 }
 
 /** Reports whether a command reads a row or a chain. */

@@ -1,3 +1,4 @@
+import { TerminalError } from '../../kernel/faults.ts';
 import { COLUMNS_OF_RECORD } from '../../once/store/postgres-record-rows.ts';
 import { type PostgresTools, readRows, writeRows } from '../../postgres/attempts.ts';
 import type { Row } from '../../postgres/database.ts';
@@ -70,6 +71,27 @@ export const IMPORTED_TABLES = Object.keys(TABLES) as readonly ImportedTable[];
 const CHANGING: readonly ImportedTable[] = ['idempotency', 'work', 'orphan', 'reference'];
 /** Rows in one statement: a transaction of Aurora DSQL may change 3,000 (user guide, "Cluster quotas and database limits"). */
 const DELETED_AT_ONCE = 1_000;
+
+/**
+ * Checks that the tables exist and that the role may change them.
+ * @throws a fault of the database, TerminalError for a missing privilege
+ */
+export async function checkWritable(tools: PostgresTools): Promise<void> {
+  const given = [
+    ...['transition', 'posting', 'details', ...IMPORTED_TABLES].map((table) => [table, 'INSERT'] as const),
+    ...CHANGING.map((table) => [table, 'DELETE'] as const),
+  ];
+  const rows = await readRows(tools, {
+    name: 'import-privileges',
+    text: `SELECT name, privilege FROM json_to_recordset($1::json) AS given (name text, privilege text)
+      WHERE NOT has_table_privilege(name, privilege)`,
+    values: [JSON.stringify(given.map(([name, privilege]) => ({ name, privilege })))],
+  });
+  const [missing] = rows;
+  if (missing === undefined) return;
+  const { name, privilege } = missing;
+  throw new TerminalError('store_refused', `the role lacks ${String(privilege)} on the table ${String(name)}`);
+}
 
 /** Deletes the rows that an earlier import has left. @param between called before each statement; it may throw to stop */
 export async function clearTables(tools: PostgresTools, between: () => Promise<void>): Promise<void> {

@@ -1,5 +1,5 @@
 import type { DetailsRows } from '../../once/store/details-rows.ts';
-import { type PostgresTools, readRows } from '../../postgres/attempts.ts';
+import { type PostgresTools, readRows, type StatementTools } from '../../postgres/attempts.ts';
 import type { Row, Statement } from '../../postgres/database.ts';
 import { valuesOf } from '../../postgres/values.ts';
 import type { ChainId } from '../ids.ts';
@@ -32,6 +32,16 @@ export async function readChain(tools: PostgresTools, statement: Statement): Pro
   // The order of the parts of a union is not defined.
   const inOrder = transitions.toSorted((left, right) => Number(left['sequence']) - Number(right['sequence']));
   return { transitions: inOrder, details: detailsRowsOf(details) };
+}
+
+/** Reports whether the database has a payment or an order. */
+export async function hasChain(tools: StatementTools, chainId: string): Promise<boolean> {
+  const rows = await readRows(tools, {
+    name: 'chain-exists',
+    text: 'SELECT 1 AS found FROM transition WHERE chain_id = $1 AND sequence = 1',
+    values: [chainId],
+  });
+  return rows.length > 0;
 }
 
 export function detailsRowsOf(rows: readonly Row[]): DetailsRows {

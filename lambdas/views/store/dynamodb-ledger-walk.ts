@@ -35,6 +35,8 @@ export class DynamoDbLedgerWalk implements LedgerWalk {
       ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
       ExpressionAttributeValues: { ':first': transitionSort(1) },
       Limit: PAGE,
+      // An import compares all payments and orders.
+      ConsistentRead: true,
       ...(after === undefined ? {} : { ExclusiveStartKey: JSON.parse(after) as Item }),
     };
     const { Items = [], LastEvaluatedKey } = await readWithRetries(this.#pacing, () =>
