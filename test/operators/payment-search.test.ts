@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ViewsRow } from '../../lambdas/kernel/contract/rows.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
+import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import type { TransitionReader } from '../../lambdas/payments/use/transition-reader.ts';
 import { emailTools } from '../views/email-tools.ts';
 import { ProjectedViews } from '../views/projected-views.ts';
@@ -134,6 +136,18 @@ describe('a search for', () => {
     expect(await found(id, { ...DESK_TENANT, mode: 'live' })).toEqual([]);
     expect(await found(`pay_${'a'.repeat(32)}`, {})).toEqual([]);
     expect(dataOf(await api.get(`/v1/admin/payments?q=${id}`))).toMatchObject([{ tenant: 'ten_desk' }]);
+  });
+
+  test('a charge is not called absent while a processor does not answer', async () => {
+    const id = await api.paid('a');
+    const [charge] = api.processor.charges(id);
+    const answers = api.processor;
+    const readCharge = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
+    const away: ProcessorBooks = { ...answers, name: 'away', mode: 'test', readCharge };
+    const q = String(charge?.chargeId);
+    const asked = async (text: string) => api.with({ books: [away, answers] }).get(`/v1/admin/payments?q=${text}`);
+    expect(dataOf(await asked(q)).map((each) => each['id'])).toEqual([id]);
+    expect((await asked('ch_unknown')).status).toBe(503);
   });
 
   test('an idempotency key, a reference or a part of it, or an e-mail address finds the payments of a tenant', async () => {

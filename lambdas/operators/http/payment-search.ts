@@ -111,6 +111,7 @@ export const searchPayments = reading({
     summary: 'Search payments',
     description: `Newest first. A page examines at most 1,000 payments; it can then be short, and \`next_cursor\` continues. Viewers get \`description\` and \`metadata\` empty. ${LAGS}`,
     answers: { 200: { description: 'A page of payments.', schema: foundPaymentList } },
+    problems: ['processor_unavailable'],
   },
 });
 

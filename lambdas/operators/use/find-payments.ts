@@ -50,7 +50,7 @@ export function isPrefixedId(text: string): boolean {
  * Finds payments by a text: the id of a payment, of a part of a payment, of an order or of a charge; an idempotency key;
  * a reference or a part of one; an e-mail address. The first kind with a result is listed.
  *
- * @throws RetryableError when a page cannot be read now
+ * @throws RetryableError when a page cannot be read now, or when nothing is found and a processor did not answer
  */
 export async function findPayments(tools: FindPaymentsTools, asked: SearchedPayments): Promise<ListOutcome> {
   const { text, tenantId, mode = DEFAULT_MODE, ...page } = asked;
@@ -107,26 +107,35 @@ async function byKey(tools: FindPaymentsTools, owner: Owner, asked: SearchedPaym
   return only(tools, paymentOfOrder(tools.digest, orderId), owner);
 }
 
-/** Finds the payment of a charge in the books of the processors. A processor that cannot be asked shows no charge. */
+/**
+ * Finds the payment of a charge in the books of the processors.
+ *
+ * @throws the fault of a processor that did not answer, if no other processor has the charge
+ */
 async function byCharge(
   tools: FindPaymentsTools,
   asked: Pick<SearchedPayments, 'text' | 'tenantId' | 'mode'>,
 ): Promise<FoundPayments> {
   const { text, mode } = asked;
   if (!CHARGE_ID.test(text)) return NONE;
-  for (const books of tools.books.filter((each) => mode === undefined || each.mode === mode)) {
-    const paymentId = await paymentOfCharge(books, text);
-    const found = paymentId === undefined ? NONE : await only(tools, paymentId, asked);
+  const books = tools.books.filter((each) => mode === undefined || each.mode === mode);
+  const answers = await Promise.all(books.map((each) => chargeOrFault(each, text)));
+  for (const answer of answers) {
+    const found = answer?.paymentId === undefined ? NONE : await only(tools, answer.paymentId, asked);
     if (!isEmpty(found)) return found;
   }
+  for (const answer of answers) if (answer?.fault !== undefined) throw answer.fault;
   return NONE;
 }
 
-async function paymentOfCharge(books: ProcessorBooks, chargeId: string): Promise<PaymentId | undefined> {
+async function chargeOrFault(
+  books: ProcessorBooks,
+  chargeId: string,
+): Promise<{ readonly paymentId?: PaymentId; readonly fault?: Error } | undefined> {
   try {
-    return (await books.readCharge(chargeId, { timeoutMs: BOOKS_TIMEOUT_MS }))?.paymentId;
+    return await books.readCharge(chargeId, { timeoutMs: BOOKS_TIMEOUT_MS });
   } catch (error) {
-    if (isFault(error)) return undefined;
+    if (isFault(error)) return { fault: error };
     throw error;
   }
 }
