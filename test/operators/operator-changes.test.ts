@@ -26,6 +26,10 @@ const refund = (key: string, amount?: number, asked = {}) =>
 const refundsAtProcessor = () => api.processor.charges(payment).flatMap(({ refunds }) => refunds);
 const log = async () => dataOf(await api.get('/v1/admin/activity?tenant=ten_desk&mode=test'));
 const idOf = ({ body }: Reply) => String(body['id']);
+function recordOf(key: string): Promise<Reply> {
+  const path = encodeURIComponent(`/v1/admin/payments/${payment}/refunds`);
+  return api.get(`/v1/admin/idempotency_keys?path=${path}&key=${key}&operator=Ada%20Example`);
+}
 
 describe('a change that an operator requests', () => {
   test('refunds once under the operator’s key, with an entry in the activity log', async () => {
@@ -46,9 +50,7 @@ describe('a change that an operator requests', () => {
         details: { amount: '300 EUR', sequence: '3' },
       },
     ]);
-    const path = encodeURIComponent(`/v1/admin/payments/${payment}/refunds`);
-    const record = await api.get(`/v1/admin/idempotency_keys?path=${path}&key=r&operator=Ada%20Example`);
-    expect(record.body).toMatchObject({ operation: idOf(first), state: 'completed' });
+    expect((await recordOf('r')).body).toMatchObject({ operation: idOf(first), state: 'completed' });
   });
 
   test.each([
@@ -104,6 +106,9 @@ describe('a change above the limit', () => {
     expect((await refund('r', 502)).body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });
     expect((await api.approve(idOf(asked))).body).toMatchObject({ code: 'own_approval' });
     expect(refundsAtProcessor()).toEqual([]);
+    const waiting = (await recordOf('r')).body;
+    expect(waiting).toMatchObject({ payment, state: 'completed', answer: { status: 202 } });
+    expect((await api.get(`/v1/admin/idempotency_keys/${String(waiting['operation'])}`)).body).toEqual(waiting);
 
     const approved = await api.approve(idOf(asked), BEN);
     expect([approved.status, approved.body]).toMatchObject([200, { status: 'approved' }]);

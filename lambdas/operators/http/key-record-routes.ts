@@ -14,7 +14,7 @@ import {
   type KeyOwner,
   type KeyRecord,
   type KeyRecordTools,
-  operationOfKey,
+  operationsOfKey,
   ownerKindOf,
   readKeyRecord,
 } from '../use/read-key-record.ts';
@@ -92,7 +92,7 @@ async function findRecord(call: ReadingCall<Tools, typeof keyRecordQuery, Operat
       : { kind: 'tenant', tenantId: tenantId(tenant), mode };
   const parsed = parseIdempotencyKey([key]);
   invariant(parsed.kind === 'key', 'the schema of the query admits what is a key');
-  return shown(call, operationOfKey(call.tools.timeline.digest, owner, { path, key: parsed.key }));
+  return shown(call, ...operationsOfKey(call.tools.timeline.digest, owner, { path, key: parsed.key }));
 }
 
 const getRecord = reading({
@@ -107,10 +107,10 @@ const getRecord = reading({
     path: z.object({
       id: z
         .string()
-        .regex(/^(?:pay|ord|cor|dec|ann|cb)_[a-z2-7]{32}$|^(?:cap|can|ref|rtn)_[a-z2-7]{58}$/)
+        .regex(/^(?:pay|ord|cor|dec|ann|cb|chr)_[a-z2-7]{32}$|^(?:cap|can|ref|rtn)_[a-z2-7]{58}$/)
         .meta({
           description:
-            'The id of a payment, capture, cancellation, refund, order, correction, decision, annotation or callback.',
+            'The id of a payment, capture, cancellation, refund, order, correction, decision, annotation or callback, or of a change that waits for a second person.',
           example: 'pay_3sn5pwrcn64iekkszfiknf37ovvhkpxg',
         }),
     }),
@@ -120,8 +120,10 @@ const getRecord = reading({
 
 export const KEY_RECORD_ROUTES: readonly OperatorEndpoint<Tools>[] = [getRecordOfKey, getRecord];
 
-async function shown({ tools, request, caller }: Call, id: string): Promise<Handled> {
-  const record = await readKeyRecord(tools.timeline, id, tools.clock.nowMs());
+/** Shows the first record that exists. */
+async function shown({ tools, request, caller }: Call, ...ids: readonly string[]): Promise<Handled> {
+  const records = await Promise.all(ids.map((id) => readKeyRecord(tools.timeline, id, tools.clock.nowMs())));
+  const record = records.find((each) => each !== undefined);
   if (record === undefined) {
     const detail = 'There is no such record: the key was not used at this path, or its record was deleted.';
     return refusal(problem('not_found', detail), request);

@@ -23,7 +23,13 @@ import { deriveOrderId, orderOperation } from '../../orders/ids.ts';
 import { deriveChangeId, derivePaymentId, parsePaymentId } from '../../payments/ids.ts';
 import type { EffectStore } from '../../payments/use/effect-store.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
-import { deriveAnnotationId, deriveCorrectionId, deriveDecisionId, deriveOperatorChangeId } from '../ids.ts';
+import {
+  deriveAnnotationId,
+  deriveChangeRequestId,
+  deriveCorrectionId,
+  deriveDecisionId,
+  deriveOperatorChangeId,
+} from '../ids.ts';
 
 export interface KeyRecordTools {
   readonly chains: Pick<PaymentStore, 'readPayment'>;
@@ -70,10 +76,20 @@ export function ownerKindOf(path: string): KeyOwner['kind'] {
 }
 
 /**
- * Derives the operation id of a request from its idempotency key. A look-up by key is impossible, because no row
- * contains the key.
+ * Derives the operation ids that a request with this idempotency key can have. A look-up by key is impossible, because
+ * no row contains the key. An operator's change has a second id while it waits for a second person.
  */
-export function operationOfKey(
+export function operationsOfKey(
+  digest: Digest,
+  owner: KeyOwner,
+  request: { readonly path: string; readonly key: IdempotencyKey },
+): readonly OperationId[] {
+  const operation = operationOfKey(digest, owner, request);
+  if (owner.kind === 'tenant' || !CHANGE_PATH.test(request.path)) return [operation];
+  return [operation, deriveChangeRequestId(digest, { person: owner.person, method: 'POST', ...request })];
+}
+
+function operationOfKey(
   digest: Digest,
   owner: KeyOwner,
   { path, key }: { readonly path: string; readonly key: IdempotencyKey },
@@ -99,7 +115,7 @@ export function operationOfKey(
  * Matches the ids whose records operators may read. Records of requests for API keys and webhook secrets are excluded.
  */
 const CLAIMED = /^(?:pay|ord)_[a-z2-7]{32}$|^(?:cap|can|ref|rtn)_[a-z2-7]{58}$/;
-const EFFECT = /^(?:cor|dec|ann|cb)_[a-z2-7]{32}$/;
+const EFFECT = /^(?:cor|dec|ann|cb|chr)_[a-z2-7]{32}$/;
 
 /**
  * Reads the record of an operation, with at most two strongly consistent reads.
