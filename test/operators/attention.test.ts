@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { QueueLists } from '../../lambdas/operators/use/queue-lists.ts';
 import { changeIdOf } from '../../lambdas/payments/ids.ts';
 import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
@@ -156,4 +157,12 @@ test('a payment leaves the list with its decision', async () => {
   expect(decided.status).toBe(200);
   expect(await inReview()).toEqual([]);
   expect(dataOf(await api.get('/v1/admin/payments?status=needs_review'))).toEqual([]);
+});
+
+test('a kind of which only a part was read says that there may be more, even if that part has none', async () => {
+  const { api } = await troubled();
+  const queues = { needingOperator: async () => ({ entries: [], hasMore: true }) } as unknown as QueueLists;
+  const { body } = await api.with({ queues }).get(PATH);
+  const counts = body['counts'] as readonly Readonly<Record<string, unknown>>[];
+  expect(counts.find(({ kind }) => kind === 'hold_to_void')).toMatchObject({ count: 0, more: true });
 });

@@ -104,11 +104,7 @@ export class DynamoDbQueues implements QueueLists {
 
   async needingOperator(queue: OperatorQueue) {
     const found = await Promise.all(eachShard(shardsOf(queue)).map((shard) => this.#needing(queue, shard)));
-    // A shard is read up to a limit. Those of its entries that need an operator are rarely many.
-    return {
-      entries: found.flatMap(({ entries }) => entries),
-      hasMore: found.some(({ entries, isWhole }) => !isWhole && entries.length > 0),
-    };
+    return { entries: found.flatMap(({ entries }) => entries), hasMore: found.some(({ isWhole }) => !isWhole) };
   }
 
   async #needing(

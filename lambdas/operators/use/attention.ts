@@ -109,7 +109,7 @@ const MAX_READ = 500;
 
 /**
  * Gathers all entries that wait for a person, and counts them. The number of reads is bounded: if there are more entries
- * of a kind than it reads, the others appear when the first ones have ended.
+ * of a kind than it reads, the others appear when the first ones have ended. Approvals are read newest first.
  */
 export async function gatherAttention(
   tools: AttentionTools,
@@ -131,7 +131,7 @@ function countOf(kind: AttentionKind, all: readonly AttentionEntry[], gathered: 
   return {
     kind,
     count: entries.reduce((sum, { messages = 1 }) => sum + messages, 0),
-    more: entries.length > 0 && gathered.some(({ kinds, more }) => more && kinds.includes(kind)),
+    more: gathered.some(({ kinds, more }) => more && kinds.includes(kind)),
     ...(times.length === 0 ? {} : { oldestMs: Math.min(...times) }),
   };
 }
