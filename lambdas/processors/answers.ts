@@ -18,7 +18,7 @@ export function parse<T>(schema: z.ZodType<T>, answer: HttpAnswer): T {
   } catch (cause) {
     throw new AmbiguousError(
       'processor_answer_unreadable',
-      `The body of the answer with status ${answer.status} does not match the schema.`,
+      `The body of the response with status ${answer.status} does not match the schema.`,
       { cause },
     );
   }
@@ -28,15 +28,19 @@ export function parse<T>(schema: z.ZodType<T>, answer: HttpAnswer): T {
 export function statusFault(answer: HttpAnswer, nowMs: number): Error {
   const { status } = answer;
   if (status === 401 || status === 403) {
-    return new RetryableError('processor_unauthorized', `The processor answered ${status}.`, retryAfter(answer, nowMs));
+    return new RetryableError(
+      'processor_unauthorized',
+      `The processor responded with ${status}.`,
+      retryAfter(answer, nowMs),
+    );
   }
   if (status === 429) {
-    return new RetryableError('processor_rate_limited', 'The processor answered 429.', retryAfter(answer, nowMs));
+    return new RetryableError('processor_rate_limited', 'The processor responded with 429.', retryAfter(answer, nowMs));
   }
   if (status === 409)
     return new AmbiguousError('processor_conflict', 'The processor is processing another request with this key.');
   const code = status >= 500 ? 'processor_error' : 'processor_answer_unexpected';
-  return new AmbiguousError(code, `The processor answered ${status}.`);
+  return new AmbiguousError(code, `The processor responded with ${status}.`);
 }
 
 function retryAfter(answer: HttpAnswer, nowMs: number): { retryAfterSeconds?: number } {

@@ -12,7 +12,7 @@ export const errorAnswer = z.lazy(() =>
   }),
 );
 
-/** Returns the metadata that link a charge to its payment. */
+/** Returns the metadata that links a charge to its payment. */
 export function chargeMetadata(order: ChargeOrder): Readonly<Record<string, string>> {
   return { payment: order.paymentId, operation: order.operationId };
 }
@@ -38,7 +38,7 @@ export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: 
     case 201: {
       const charge = parse(chargeAnswer, answer);
       const outcome = outcomeOf(order, charge);
-      if (outcome.kind === 'declined') throw mismatch('The processor answered 201 with a declined charge.');
+      if (outcome.kind === 'declined') throw mismatch('The processor responded with 201 and a declined charge.');
       return outcome;
     }
     case 402: {

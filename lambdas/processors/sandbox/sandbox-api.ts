@@ -42,10 +42,11 @@
  * Errors are a ProcessorError: 400 `invalid_request`, `invalid_json`, `invalid_source`, 404 `not_found`,
  * 405 `method_not_allowed` with Allow, 409 `busy` (nothing was done), 422 `idempotency_key_mismatch`.
  *
- * Callbacks: every change of a charge, a refund or a dispute is an event. The sandbox posts it as JSON to the
+ * Callbacks: every change to a charge, a refund or a dispute is an event. The sandbox posts it as JSON to the
  * configured URL until the answer is 2xx: immediately, then after growing waits. Each callback is signed over its raw
  * bytes (SIGNATURE_HEADER). An event names the changed object; its receiver reads the charge, which is authoritative.
  */
+
 export type ChargeStatus = 'pending' | 'requires_action' | 'authorized' | 'succeeded' | 'declined' | 'voided';
 
 export interface CreateCharge {

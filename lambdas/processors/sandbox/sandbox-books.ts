@@ -12,10 +12,7 @@ import { chargeAnswer, chargePage, listAnswer, processorCharge } from './sandbox
 
 /** Access to a processor that implements the sandbox's API. */
 export interface SandboxAccess {
-  /**
-   * The mode of the credentials.
-   * @default test
-   */
+  /** The processor's name. @default sandbox */
   readonly name?: string;
   /** The mode of the credentials. @default test */
   readonly mode?: Mode;
@@ -61,7 +58,7 @@ export function sandboxCalls({
   return async (call) => {
     const answer = await signed(call);
     if (MODES[mode].test(answer.text))
-      throw mismatch(`The processor answered with an object that is not in ${mode} mode.`);
+      throw mismatch(`The processor responded with an object that is not in ${mode} mode.`);
     return answer;
   };
 }

@@ -123,5 +123,5 @@ function refundFact({ operationId, chargeId, change }: ChangeOrder, refund: Refu
 
 function assertSameCharge(order: ChangeOrder, charge: Charge): void {
   if (charge.id !== order.chargeId || charge.currency !== order.currency)
-    throw mismatch('The answer describes a different charge than requested.');
+    throw mismatch('The response describes a charge that was not requested.');
 }

@@ -79,7 +79,7 @@ const listedCharge = z.lazy(() =>
 export const chargePage = z.lazy(() => z.object({ data: z.array(listedCharge), next: z.string().nullable() }));
 
 /**
- * Converts the charge to the domain type. Omits the payment id or the operation id if the metadata do not contain it.
+ * Converts the charge to the domain type. Omits the payment id or the operation id if the metadata does not contain it.
  */
 export function processorCharge(charge: Charge): ProcessorCharge {
   const paymentId = namedPayment(charge.metadata);

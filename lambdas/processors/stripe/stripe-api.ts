@@ -95,13 +95,13 @@ export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, sen
     }
     const read = schema.safeParse(answer);
     if (read.success) return { kind: 'done', value: read.data };
-    throw new AmbiguousError('processor_answer_unreadable', 'The answer does not match the schema.');
+    throw new AmbiguousError('processor_answer_unreadable', 'Stripe’s response does not match the expected schema.');
   };
 }
 
 /**
- * Allowed characters of an API key. A key that was pasted with an invisible character cannot be sent in a header. That
- * is a fault of the settings, not of the payment.
+ * Allowed characters of an API key. A key that was pasted with an invisible character cannot be sent in a header. The
+ * settings are then wrong, not the payment.
  */
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 
@@ -130,7 +130,7 @@ async function readKey(apiKey: () => Promise<string>, mode: Mode): Promise<strin
  */
 function refusalIn(error: unknown, nowMs: number): StripeRefusal {
   if (!(error instanceof Stripe.errors.StripeError)) {
-    throw new AmbiguousError('processor_answer_unreadable', 'The Stripe package cannot read the answer.');
+    throw new AmbiguousError('processor_answer_unreadable', 'The Stripe package cannot read the response.');
   }
   const { detail, statusCode: status = 0, rawType, code } = error;
   if (isFault(detail)) throw detail;

@@ -20,14 +20,14 @@ import {
   type TimeLeft,
   timeLeft,
 } from './stripe-api.ts';
-import { refundsOf, WITH_FEE, WITH_REFUNDS } from './stripe-change.ts';
+import { EXPAND_FEE, EXPAND_REFUNDS, refundsOf } from './stripe-change.ts';
 import { processorCharge } from './stripe-charge.ts';
 import { disputeList, intentList, intentObject, type StripeIntent, type StripeListedIntent } from './stripe-objects.ts';
 import { assertContinues } from './stripe-pages.ts';
 import { searchIntents } from './stripe-search.ts';
 
 /** Fields that every read of an intent expands. An intent without refunds and disputes then needs only one request. */
-const WHOLE = [...WITH_FEE, ...WITH_REFUNDS];
+const WHOLE = [...EXPAND_FEE, ...EXPAND_REFUNDS];
 const WHOLE_IN_LIST = WHOLE.map((path) => `data.${path}`);
 
 /** Maximum number of objects on a page of Stripe's lists. */
@@ -60,7 +60,7 @@ export function createStripeBooks(options: StripeOptions): ProcessorBooks {
   };
 }
 
-/** Reads the charge of an intent. @returns undefined when Stripe does not know the intent */
+/** Reads the charge of an intent. @returns undefined when Stripe has no such intent */
 export async function readCharge(
   call: CallStripe,
   chargeId: string,
@@ -110,7 +110,7 @@ const MAX_PAGES_OF_A_SECOND = 20;
  *            |-----------|                                        fits: answered, oldest first
  *   cursor               ^ start of the next interval, at most twice as long
  *
- * A charge with disputes or refunds can need an additional call. After half of the time, the answer ends before the
+ * A charge with disputes or refunds can need an additional call. After half of the time, the response ends before the
  * next charge that needs such a call; otherwise, a page with many such charges would exceed its time limit at every
  * read. The cursor then contains the second and the id of the last answered intent:
  *
@@ -248,7 +248,7 @@ function readCursor(cursor: string | undefined): ListPlace | undefined {
   const [from, length, afterId] = cursor.split('+');
   const [fromSeconds, lengthSeconds] = [Number(from), Number(length)];
   const isOurs = Number.isSafeInteger(fromSeconds) && Number.isSafeInteger(lengthSeconds) && lengthSeconds > 0;
-  invariant(isOurs, 'the cursor is not from an earlier answer of this list');
+  invariant(isOurs, 'the cursor was not returned by this list');
   return { fromSeconds, lengthSeconds, ...defined({ afterId }) };
 }
 

@@ -11,9 +11,9 @@ import { intentObject, refundList, refundObject, type StripeIntent, type StripeR
 import { assertContinues } from './stripe-pages.ts';
 
 /** Fields to expand for the fee: only the balance transaction contains it. */
-export const WITH_FEE = ['latest_charge.balance_transaction'];
+export const EXPAND_FEE = ['latest_charge.balance_transaction'];
 
-export const WITH_REFUNDS = ['latest_charge.refunds'];
+export const EXPAND_REFUNDS = ['latest_charge.refunds'];
 
 const REFUND_FEES = ['data.balance_transaction', 'data.failure_balance_transaction'];
 
@@ -28,7 +28,7 @@ type FoundChange = ChangeOutcome | { readonly kind: 'absent' };
  * client or by an earlier request whose response was lost and whose key has expired. Therefore, the intent is read
  * after a refusal, and the change is treated as refused only if the intent does not contain it.
  *
- * @throws RetryableError `processor_charge_unknown` if Stripe does not know the intent: the API key belongs to another
+ * @throws RetryableError `processor_charge_unknown` if Stripe has no such intent: the API key belongs to another
  * account or mode
  */
 export async function makeChange(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<ChangeOutcome> {
@@ -70,7 +70,8 @@ async function send(call: CallStripe, order: ChangeOrder, timeoutMs: number): Pr
     case 'capture':
       return mapDone(
         await call(
-          (stripe) => stripe.paymentIntents.capture(chargeId, { amount_to_capture: amount, expand: WITH_FEE }, options),
+          (stripe) =>
+            stripe.paymentIntents.capture(chargeId, { amount_to_capture: amount, expand: EXPAND_FEE }, options),
           intentObject,
         ),
         (intent) => {
@@ -101,11 +102,11 @@ async function send(call: CallStripe, order: ChangeOrder, timeoutMs: number): Pr
 }
 
 async function findHoldChange(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<Fact | undefined> {
-  return factOfHold(order, await readIntent(call, order.chargeId, WITH_FEE, timeLeft));
+  return factOfHold(order, await readIntent(call, order.chargeId, EXPAND_FEE, timeLeft));
 }
 
 async function findRefund(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<Fact | undefined> {
-  const intent = await readIntent(call, order.chargeId, WITH_REFUNDS, timeLeft);
+  const intent = await readIntent(call, order.chargeId, EXPAND_REFUNDS, timeLeft);
   assertSameCharge(order, intent);
   const refunds = await refundsOf(call, intent, timeLeft, { withFees: false });
   const [made, ...more] = refunds.filter(({ metadata }) => metadata?.['operation'] === order.operationId);
@@ -127,7 +128,7 @@ async function readIntent(
 }
 
 /**
- * Returns all refunds of an intent, oldest first. The intent contains up to ten refunds (`WITH_REFUNDS`). If it has
+ * Returns all refunds of an intent, oldest first. The intent contains up to ten refunds (`EXPAND_REFUNDS`). If it has
  * more, or if their fees are needed, the refunds are listed by separate requests: Stripe expands at most four levels,
  * but in a list of intents, the fee of a refund is at the fifth level.
  */
@@ -190,7 +191,7 @@ function factOfRefund({ operationId, chargeId, currency, change }: ChangeOrder, 
 
 function assertSameCharge({ chargeId, currency }: ChangeOrder, intent: StripeIntent): void {
   if (intent.id !== chargeId || currencyOf(intent) !== currency)
-    throw mismatch('The answer describes a different charge than requested.');
+    throw mismatch('The response describes a charge that was not requested.');
 }
 
 function applied(fact: Fact): ChangeOutcome {

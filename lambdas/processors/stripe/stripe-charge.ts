@@ -9,7 +9,7 @@ import { minorAmount, stripeAmount } from './stripe-amounts.ts';
 import { failureOf } from './stripe-api.ts';
 import type { StripeBalanceTransaction, StripeDispute, StripeIntent, StripeRefund } from './stripe-objects.ts';
 
-/** Returns the metadata that link an intent or a refund to its payment. */
+/** Returns the metadata that links an intent or a refund to its payment. */
 export function stripeMetadata({ paymentId, operationId }: Pick<ChargeOrder, 'paymentId' | 'operationId'>) {
   return { payment: paymentId, operation: operationId };
 }
@@ -72,7 +72,7 @@ function assertAsRequested(order: ChargeOrder, intent: StripeIntent): void {
 // -------------------------------------------------------------------------------------------- current state of the intent
 
 /**
- * Converts the intent to the domain type. Omits the payment id or the operation id if the metadata do not contain it.
+ * Converts the intent to the domain type. Omits the payment id or the operation id if the metadata does not contain it.
  */
 export function processorCharge(
   intent: StripeIntent,

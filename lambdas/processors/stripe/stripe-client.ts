@@ -18,7 +18,7 @@ import {
   timeLeft,
 } from './stripe-api.ts';
 import { readCharge } from './stripe-books.ts';
-import { findChange, makeChange, WITH_FEE } from './stripe-change.ts';
+import { EXPAND_FEE, findChange, makeChange } from './stripe-change.ts';
 import { outcomeOf, stripeMetadata } from './stripe-charge.ts';
 import { intentObject } from './stripe-objects.ts';
 import { searchIntents } from './stripe-search.ts';
@@ -121,7 +121,7 @@ function intentParams(
     automatic_payment_methods: { enabled: true, allow_redirects: returnUrl === undefined ? 'never' : 'always' },
     ...(returnUrl === undefined ? { error_on_requires_action: true } : { return_url: returnUrl }),
     metadata: stripeMetadata(order),
-    expand: WITH_FEE,
+    expand: EXPAND_FEE,
   };
 }
 
@@ -144,7 +144,7 @@ async function findCharge(
   if (more.length > 0) throw mismatch(`The key has ${more.length + 1} charges.`);
   const options = { timeout: left() };
   const answer = await call(
-    (stripe) => stripe.paymentIntents.retrieve(intentId, { expand: WITH_FEE }, options),
+    (stripe) => stripe.paymentIntents.retrieve(intentId, { expand: EXPAND_FEE }, options),
     intentObject,
   );
   return outcomeOf(order, requireSuccess(answer));

@@ -51,7 +51,7 @@ export function stripeTransport({ baseUrl, mode, clock, send = callOnce }: Strip
         getHeaders: () => Object.fromEntries(answer.headers),
         getRawResponse: () => ({}),
         toStream: () => {
-          throw new Error('a streamed answer was requested from Stripe');
+          throw new Error('a streamed response was requested from Stripe');
         },
         toJSON: async () => answerBody,
       };
@@ -81,7 +81,7 @@ function readJson(answer: HttpAnswer, nowMs: number): unknown {
   if (!WITH_BODY.has(status)) throw statusFault(answer, nowMs);
   throw new AmbiguousError(
     'processor_answer_unreadable',
-    `The body of the answer with status ${status} cannot be read.`,
+    `The body of the response with status ${status} cannot be read.`,
   );
 }
 
@@ -96,7 +96,7 @@ function refuseOtherMode(answerBody: unknown, mode: Mode): void {
     if (typeof value !== 'object' || value === null) continue;
     // Stripe's own `livemode` is a boolean; a `livemode` in metadata is a string.
     if ('livemode' in value && value.livemode === (mode === 'test')) {
-      throw mismatch(`The answer contains an object that is not in ${mode} mode.`);
+      throw mismatch(`The response contains an object that is not in ${mode} mode.`);
     }
     // No value in the response can end the loop early, because JSON has no `undefined`.
     waiting.push(...Object.values<unknown>({ ...value }));
