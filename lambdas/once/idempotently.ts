@@ -33,7 +33,7 @@ export function idempotently<Handler>(_work: UnitOfWork, build: (runner: Operati
   return watched(build(process.env[TRACING] === undefined ? idempotentRunner : lazilyTraced));
 }
 
-/** Wraps the handler with a step that runs first: it counts the messages of the event that have waited too long. */
+/** Wraps the handler. The wrapper first counts the messages of the event that have waited too long. */
 function watched<Handler>(handler: Handler): Handler {
   if (handler instanceof Promise) return handler.then(watched) as Handler;
   if (typeof handler !== 'function') return handler;

@@ -143,9 +143,9 @@ async function readRow({ client, registry, pacing }: DetailsTools, key: Item): P
 const ERASED_AT_ONCE = 99;
 
 /**
- * Deletes details rows of a payment or an order. The commitments stay in the chain.
+ * Builds the deletions of the details rows of a payment or an order. The commitments stay in the chain.
  *
- * @returns the deletions of at most 99 rows that exist, as items of a transaction; none when all are erased
+ * @returns the deletions of at most 99 existing rows, as items of a transaction; none when all are erased
  */
 export async function eraseDetailsItems(
   { client, registry, pacing }: DetailsTools,

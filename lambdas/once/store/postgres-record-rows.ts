@@ -35,7 +35,8 @@ type RecordRow = { readonly [Column in keyof typeof COLUMNS_OF_RECORD]?: string 
 
 const names = Object.keys(COLUMNS_OF_RECORD);
 export const RECORD_COLUMNS = names.join(', ');
-// A nested document is text within the JSON of the statement. PostgreSQL would decode its escapes and refuse U+0000.
+// A nested document is text within the statement's JSON. Otherwise, PostgreSQL would decode its escapes and refuse
+// U+0000.
 const ROW = `json_to_record($1::json) AS given (${Object.entries(COLUMNS_OF_RECORD)
   .map(([name, type]) => `${name} ${type === 'json' ? 'text' : type}`)
   .join(', ')})`;
@@ -45,12 +46,15 @@ const VALUES = Object.entries(COLUMNS_OF_RECORD).map(valueOf).join(', ');
 
 /**
  * Inserts the record in `$1` and returns a row, or returns no row if the operation has a record. The insert waits for a
- * transaction that is writing the record. Only a new statement can then read the record, because a statement does not see
- * what was committed after its begin.
+ * transaction that is writing the record. Only a new statement can then read the record, because a statement does not
+ * see rows that were committed after it began.
  */
 export const INSERT_RECORD = insertRecordIf('');
 
-/** Returns {@link INSERT_RECORD} with a further condition, `WHERE …`. If the condition does not hold, it returns no row. */
+/**
+ * Returns {@link INSERT_RECORD} with an additional condition, `WHERE …`. If the condition does not hold, the statement
+ * returns no row.
+ */
 export function insertRecordIf(condition: string): string {
   return `
   INSERT INTO idempotency (${RECORD_COLUMNS})
@@ -72,7 +76,7 @@ export const COMPLETE_RECORD = `
   WHERE record.operation_id = given.operation_id AND record.owner = given.owner AND record.status = 'INPROGRESS'
   RETURNING record.operation_id`;
 
-/** Builds the read of a record. */
+/** Builds the query for a record. */
 export function selectRecord(operationId: OperationId): Statement {
   return {
     name: 'record-select',
@@ -81,7 +85,7 @@ export function selectRecord(operationId: OperationId): Statement {
   };
 }
 
-/** Builds the read of open claims, longest due first. */
+/** Builds the query for open claims, longest due first. */
 export function selectDueRecords(untilMs: number, limit: number): Statement {
   return {
     name: 'record-due',

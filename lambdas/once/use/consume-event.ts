@@ -62,7 +62,8 @@ export interface Consumer<Event extends ConsumableEvent> {
 /**
  * Processes an event so that it takes effect once at one consumer.
  *
- * @throws the errors of the handler; RetryableError and AmbiguousError of the store. The event must be delivered again
+ * @throws the errors from the handler; RetryableError and AmbiguousError from the store: the event must be delivered
+ * again
  * @throws TerminalError as {@link refuseTooOld}, if the consumer has no business key
  */
 export async function consumeEvent<Event extends ConsumableEvent>(

@@ -87,7 +87,7 @@ export interface Operation<Subject, Work, Write, Refusal> {
   /** Calls the other system, or finds out the outcome of an earlier call. */
   call(held: Held<Subject>): Promise<Work>;
   /**
-   * Examines an error of the call.
+   * Examines an error from the call.
    *
    * @returns the error to throw when `error` proves that no owner has sent a request; otherwise undefined @default
    * every RetryableError is such a proof
@@ -115,7 +115,7 @@ export type Attempt<Subject, Refusal> =
   | { readonly kind: 'begun'; readonly subject: Subject }
   /** Nothing is stored: the same idempotency key may succeed later. */
   | { readonly kind: 'refused'; readonly outcome: Refusal }
-  /** A rival was faster; the claim must be tried again. */
+  /** A rival was faster; the claim must be attempted again. */
   | 'again';
 
 export interface LostRecord {
@@ -218,7 +218,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     return judged.kind === 'payload_mismatch' ? judged : undefined;
   }
 
-  /** Replays a stored response, or begins nothing, while the breaker is open. @returns undefined to continue */
+  /** While the breaker is open, replays a stored response or refuses the request. @returns undefined to continue */
   async whileBreakerIsOpen(): Promise<Executed<Refusal> | undefined> {
     const { breaker, key } = this.#operation;
     const unready = breaker === undefined ? undefined : await refusalOf(breaker.check);
@@ -368,7 +368,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
 
   /**
    * Commits the result. If a rival has appended a transition, the rival's information is newer than this run's call, so
-   * the answer follows from the state that the rival wrote.
+   * the response follows from the state that the rival wrote.
    *
    *   owner  claim ──── call ──────────────── commit: refused, T2 is there ── commit the answer that T2 implies
    *   rival            └─ callback appends T2 ─┘
@@ -539,7 +539,7 @@ export interface CompleteTools {
  * the call. The call must therefore be idempotent by the given operation id.
  *
  * @param completed builds the record of the completed call
- * @throws the errors of the call; the message must be delivered again
+ * @throws the errors from the call; the message must be delivered again
  */
 export async function completeOnce(
   tools: CompleteTools,
