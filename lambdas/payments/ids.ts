@@ -48,7 +48,7 @@ export type ChangeKind = 'capture' | 'cancel' | 'refund';
 const CHANGE_ID_LENGTH = 26;
 
 /**
- * Derives the id of a change of a payment. The id contains the payment's id, so that change and payment are found
+ * Derives the id of a change to a payment. The id contains the payment's id, so that change and payment are found
  * without an index.
  *
  * @param parts the values that the id is derived from

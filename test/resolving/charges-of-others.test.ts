@@ -11,7 +11,7 @@ import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { World } from '../world/world.ts';
 
 const MINUTE_MS = 60_000;
-const ANOTHER = ['the metadata of the charge name another payment'];
+const ANOTHER = ['the metadata of the charge names another payment'];
 
 let world: World;
 let alarms: (readonly string[])[];

@@ -12,7 +12,7 @@ import { type EmailHashes, hashOfNew } from '../../kernel/email-hashes.ts';
 import type { RequestCount } from '../../kernel/platform/telemetry.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
-import { noProcessor } from '../../payments/http/outcome-answer.ts';
+import { noProcessorProblem } from '../../payments/http/outcome-answer.ts';
 import { NO_PROCESSOR } from '../../payments/http/payment-answers.ts';
 import { loopbackProblem } from '../../payments/http/payment-objects.ts';
 import { orderObject } from '../domain/order-answer.ts';
@@ -62,7 +62,7 @@ const postOrder = keyed({
       201: { description: 'Charged and reserved. The confirmation and the credit can follow later.', schema: order },
       202: {
         description:
-          'The outcome is not known yet: the charge or the reservation is unknown, the payer must act, or a refund is in progress. ' +
+          'The outcome is not known yet: the charge or the reservation has no result, the payer must act, or a refund is in progress. ' +
           'GET shows the outcome later.',
         schema: order,
       },
@@ -145,9 +145,10 @@ function orderOutcomeAnswer(outcome: CreateOrderOutcome, requestId: string): Ans
     case 'payload_mismatch':
       return payloadMismatch(requestId);
     case 'no_processor':
-      return problemAnswer(noProcessor(outcome.why), requestId);
+      return problemAnswer(noProcessorProblem(outcome.why), requestId);
     case 'order_key_expired': {
-      const detail = 'This Idempotency-Key has created an order, and its answer is no longer stored. Read that order.';
+      const detail =
+        'This Idempotency-Key has created an order, and its response is no longer stored. Retrieve the order.';
       return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
         members: { order_id: outcome.orderId },
       });
@@ -178,7 +179,7 @@ const getOrder = reading({
     operationId: 'getOrder',
     tag: 'Orders',
     summary: 'Retrieve an order',
-    description: 'The current state. It includes everything that was returned before.',
+    description: 'Returns the current state, which includes every change that an earlier response reported.',
     path: z.object({ id: order.shape.id.meta({ description: 'The id of the order.' }) }),
     answers: { 200: { description: 'The order.', schema: order } },
   },

@@ -7,11 +7,11 @@ import { checksumOf, checksumWithout } from './payment-sums.ts';
 import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-charge.ts';
 
 /**
- * Returns whether the books contain nothing beyond the sums of the chain, so that there is no fact to record and no
- * object to queue. Refunds are compared by their sums and checksums. The sums do not show which refunds failed, so if
- * the books contain a failed refund, they are always treated as different.
+ * Returns whether the processor's books for a charge match the sums of the chain. If they match, there is no fact to
+ * record and no object to queue. Refunds are compared by their sums and checksums. The sums do not show which refunds
+ * failed, so books that contain a failed refund never match.
  *
- * @param state as `summedState` returns it, with the change in progress
+ * @param state the state from `summedState`, with the change in progress
  */
 export function isAsSummed(charge: ProcessorCharge, state: PaymentState): boolean {
   const { payment } = state;

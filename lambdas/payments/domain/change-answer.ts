@@ -26,7 +26,7 @@ export function refundObject(refund: Refund, payment: Payment): Record<string, u
   };
 }
 
-/** Returns the API's name for a change of a hold. */
+/** Returns the API's name for a capture or a void. */
 export function holdChangeNoun({ kind }: Pick<HoldChange, 'kind'>): 'capture' | 'cancellation' {
   return kind === 'capture' ? 'capture' : 'cancellation';
 }
@@ -67,7 +67,7 @@ function holdChangeStatus(change: HoldChange, state: PaymentState): (typeof HOLD
   const { status } = state.payment;
   if (change.status === 'failed') return 'failed';
   if (status === reachedBy(change)) return 'succeeded';
-  // The processor captured another amount than was requested, so the capture did take place and has not failed.
+  // The processor captured an amount that differs from the request. The capture took place, so it has not failed.
   return status === 'needs_review' || isUnderWay(change, state) ? 'pending' : 'failed';
 }
 
@@ -95,7 +95,8 @@ export function changeAnswer(
 }
 
 /**
- * Renders the response fields (`changeAnswer`) that contain personal data, as JSON text; undefined when there are none.
+ * Returns the fields of the response (`changeAnswer`) that contain personal data, as JSON text; undefined when there
+ * are none.
  */
 export function changeAnswerFields(
   operationId: OperationId,
@@ -125,7 +126,7 @@ function holdAnswer(change: HoldChange, state: PaymentState, details: FirstDetai
   const { payment } = state;
   const body = paymentObject(payment, details);
   const isReached = payment.status === reachedBy(change);
-  // The processor captured another amount than was requested, so the capture did take place and has not failed.
+  // The processor captured an amount that differs from the request. The capture took place, so it has not failed.
   const isInReview = payment.status === 'needs_review';
   if (isReached || isInReview || isUnderWay(change, state)) {
     return {

@@ -7,7 +7,7 @@ import type { Failure, HoldChange, Payment, Refund, TransitionDraft } from './pa
 import type { PaymentState } from './payment-state.ts';
 import type { Transition } from './transition.ts';
 
-/** A requested change of an existing payment, with amounts in minor units. */
+/** A requested change to an existing payment, with amounts in minor units. */
 export type ChangeCommand =
   /** `amountMinor` defaults to the authorized amount. */
   | { readonly kind: 'capture'; readonly amountMinor?: number }
@@ -143,7 +143,7 @@ export function decideChangeFailed(change: PendingChange, failure: Failure, stat
   return { kind: 'append', draft: { type, payment: state.payment, postings: [], subject } };
 }
 
-/** Returns the command that began a pending change. If its reason was erased, the command has no reason. */
+/** Returns the command that began a pending change. If the reason was erased, the command has none. */
 export function commandOf(change: HoldChange | Refund): ChangeCommand {
   const amount = change.wholeAmount ? {} : { amountMinor: change.amountMinor };
   switch (change.kind) {

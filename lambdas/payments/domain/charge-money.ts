@@ -33,7 +33,7 @@ export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | un
   const capturedMinor = isStray ? stray.amountMinor : payment.amountCapturedMinor;
   const sumOfRefunds = (status: Refund['status']) =>
     sumOf([...refunds.values()].filter((refund) => refund.chargeId === chargeId && refund.status === status));
-  // For the own charge, possibly only the chain's sums are known.
+  // For the payment's own charge, the chain may have been read only in part. Its sums are always known.
   const refundedMinor = isStray ? sumOfRefunds('succeeded') : payment.amountRefundedMinor;
   const pendingMinor = isStray ? sumOfRefunds('pending') : sums.reservedMinor;
   const disputedMinor = sumOf(
@@ -51,9 +51,9 @@ export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | un
 }
 
 /**
- * Reports whether the amounts posted in the chain equal the amounts in the processor's books. Call it after every fact
- * of the charge was decided. Returns true for a charge in review, because nothing is posted for it until an operator
- * has decided.
+ * Reports whether the amounts posted in the chain equal the amounts in the processor's books. Call this function after
+ * all facts of the charge were decided. Returns true for a charge in review, because nothing is posted for it until an
+ * operator has decided.
  */
 export function isAsPosted(charge: ProcessorCharge, state: PaymentState): boolean {
   const { chargeId, currency, capturedMinor, refunds, disputes } = charge;

@@ -68,7 +68,7 @@ function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
   // The money may already be on its way back to the payer. If a stray charge looks like the payment's own charge,
   // someone changed its metadata at the processor.
   if (isStrayOf(fact, state) && payment.status === 'processing')
-    return review('the metadata of a stray charge name the operation of the payment');
+    return review('the metadata of a stray charge names the operation of the payment');
   const cell = CHARGE_TABLE[rowOf(fact, payment)][payment.status];
   if (cell.does !== 'append') return passOn(cell);
   if (isInReview(fact, payment)) return { kind: 'nothing', because: 'an operator is reviewing this charge' };
@@ -145,14 +145,17 @@ function addsInformation(fact: ChargeFact, { payment, isProcessingRecorded }: Pa
   return !isProcessingRecorded || (fact.kind === 'pending' && payment.chargeId === undefined);
 }
 
-/** Adds the reason to the void of an expired hold. Only Payonce's pending transition has this reason. */
+/**
+ * Returns the fact, with the reason `expired` if Payonce voided a hold that was not captured in time. Only the pending
+ * transition of this void contains the reason.
+ */
 function interpreted(fact: ChargeFact, { holdChanges }: PaymentState): ChargeFact {
   if (fact.kind !== 'voided' || fact.reason !== 'requested') return fact;
   const isOurs = [...holdChanges.values()].some(({ status, reason }) => status === 'pending' && reason === 'expired');
   return isOurs ? { ...fact, reason: 'expired' } : fact;
 }
 
-/** Returns the payment after the fact. Omits the fields that apply only to its previous status. */
+/** Returns the payment after the fact, without the fields that apply only to its previous status. */
 function settled(payment: Payment, { status = payment.status }: Append, fact: ChargeFact): Payment {
   const { actionUrl: _actionUrl, cancelReason: _cancelReason, failure: _failure, ...lasting } = payment;
   const chargeId = 'chargeId' in fact && fact.chargeId !== undefined ? { chargeId: fact.chargeId } : {};
@@ -224,7 +227,7 @@ function chargedFees(fees: Fees, { currency }: Payment): Fees {
 
 function decideForeign(fact: ForeignChargeFact, state: PaymentState): Decision {
   const { chargeId } = state.payment;
-  // The charge's metadata were changed at the processor. The charge id shows that it is still the payment's own charge.
+  // The charge's metadata was changed at the processor. The charge id shows that it is still the payment's own charge.
   if (fact.chargeId === chargeId && fact.status !== 'none') return decideCharge(toOwnFact(fact), state);
   const row = fact.status === 'none' ? 'stray_nothing' : 'stray_money';
   const cell = CHARGE_TABLE[row][state.payment.status];

@@ -15,7 +15,7 @@ export type ChargeFact =
   | { readonly kind: 'voided'; readonly chargeId: string; readonly reason: CancelReason }
   /** The processor was called and did not respond in time. */
   | { readonly kind: 'unknown' }
-  /** It is proven that no request was sent, or that the processor has received none and can receive none later. */
+  /** It is proven that no request was sent, or that none reached the processor and none can reach it later. */
   | { readonly kind: 'not_attempted' }
   /** Neither the charge nor its absence can be proven: an operator decides. */
   | { readonly kind: 'undecidable' };
@@ -29,7 +29,7 @@ interface SucceededFact extends Fees {
   readonly currency?: string;
 }
 
-/** A charge whose metadata name the payment, but which the payment's own operation did not create. */
+/** A charge whose metadata names the payment, but which the payment's own operation did not create. */
 export interface ForeignChargeFact {
   readonly kind: 'foreign_charge';
   readonly chargeId: string;

@@ -42,7 +42,7 @@ function requestOf({ operationId: id, request: given }: HoldChange): ReturnType<
   return given === undefined ? [] : [{ id, given }];
 }
 
-/** Replaces each part of the subject that can have a reason. */
+/** Returns the subject with `map` applied to each part that can have a reason. */
 export function mapReasons(subject: Subject, map: <Part extends Reasoned>(given: Part) => Part): Subject {
   switch (subject.kind) {
     case 'refund':
@@ -71,7 +71,10 @@ function decided(
   return decision === undefined ? {} : { decision: map(decision) };
 }
 
-/** Adds a salt and a commitment (seal) to each new reason. @param salt fresh for each transition */
+/**
+ * Returns the draft with a salt and a commitment (a seal) for each new reason.
+ * @param salt fresh for each transition
+ */
 export function withSealedReasons<Draft extends { readonly subject?: Subject }>(
   digest: Digest,
   draft: Draft,
@@ -87,8 +90,8 @@ export function withSealedReasons<Draft extends { readonly subject?: Subject }>(
 }
 
 /**
- * Returns the subject without the salts of reasons whose details rows exist. A transition that is made from it does not
- * write these rows again, so an erasure at any moment is final.
+ * Returns the subject without the salts of reasons that already have details rows. The next transition therefore does
+ * not write these rows again, so an erasure is final, whenever it happens.
  */
 export function withoutSalts(subject: Subject): Subject {
   return mapReasons(subject, (given) => {

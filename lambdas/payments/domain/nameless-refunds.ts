@@ -1,5 +1,5 @@
 /**
- * Detects refunds by Payonce whose metadata no longer name their operation. Every user of the processor's account can
+ * Detects refunds by Payonce whose metadata no longer names their operation. Every user of the processor's account can
  * change metadata. The books then show the refund under the processor's id, so it cannot be distinguished from a refund
  * that another user made.
  */
@@ -13,8 +13,8 @@ type Shown = Pick<ProcessorCharge, 'chargeId' | 'refunds'>;
 type Known = Pick<PaymentState, 'payment' | 'refunds'>;
 
 /**
- * Lists the refunds of the charge that Payonce has made and recorded, and that the processor's books do not show under
- * their operations.
+ * Lists the refunds of the charge that Payonce made and recorded, but that the processor's books do not list under
+ * their operation ids.
  *
  * @param status the recorded status of the refunds
  */
@@ -42,7 +42,7 @@ export function unansweredRefunds(charge: Shown, state: Known): readonly Refund[
   return missingRefunds(charge, state, 'pending').filter(({ refundId, accepted }) => !accepted && !isReturn(refundId));
 }
 
-/** Returns whether two refunds can be the same refund. */
+/** Returns whether two refunds may be the same refund. */
 export function mayBeSameRefund(
   a: Pick<RefundFact, 'chargeId' | 'amountMinor'>,
   b: Pick<RefundFact, 'chargeId' | 'amountMinor'>,

@@ -8,10 +8,9 @@ import type { PaymentState } from './payment-state.ts';
 import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-charge.ts';
 
 /**
- * Reports whether the charge has an open object that the chain does not contain as open. This can be the charge itself,
- * if the payment does not wait for it; a refund or dispute that the chain contains as ended or not at all; or a refund
- * that may be one of Payonce's own whose response was lost. An object that the chain contains as open was queued with
- * its transition.
+ * Reports whether an object of the charge is open at the processor but not in the chain: the charge itself, if the
+ * payment does not wait for it; a refund or dispute that is ended or missing in the chain; or a refund that may be one
+ * of Payonce's own whose response was lost. Objects that are open in the chain were queued with their transitions.
  */
 export function isOpenUntracked(charge: ProcessorCharge, state: PaymentState): boolean {
   const { payment, refunds, disputes } = state;
@@ -51,8 +50,8 @@ export function isOpenInChain(chargeId: string, { refunds, disputes }: PaymentSt
 }
 
 /**
- * Returns whether the charge needs a separate queue entry. It needs none if the payment waits for it as its own charge,
- * or if it is authorized, because it is then in the queue of holds or of returns.
+ * Returns whether the charge needs a separate queue entry. It needs none if the payment already waits for the charge,
+ * or if the charge is authorized, because it is then in the queue of holds or in the queue of returns.
  */
 function isChargeOpen({ chargeId, status }: ProcessorCharge, { payment, strayCharges }: PaymentState): boolean {
   const isOwn = chargeId === payment.chargeId;

@@ -1,24 +1,26 @@
 /**
- * Sums over the changes of a payment. Each transition stores the sums after it, so that a decision about the next
+ * Sums over the changes to a payment. Each transition stores the sums after it, so that a decision about the next
  * change only needs the newest transition instead of the whole chain. The captured and refunded amounts and the
  * disputes are stored in the payment itself.
  */
 import type { HoldChange, Payment, Refund } from './payment.ts';
 
-/** Sums over the changes of a payment. Only numbers, so that their size does not grow with the number of refunds. */
+/**
+ * Sums over the changes to a payment. It contains only numbers, so its size does not grow with the number of refunds.
+ */
 export interface PaymentSums {
-  /** Sum of those refunds of the own charge that have no outcome yet, in minor units. This amount is reserved. */
+  /** Sum of the pending refunds of the payment's own charge, in minor units. This amount is reserved. */
   readonly reservedMinor: number;
   /** Number of refunds of all charges, including failed refunds. */
   readonly refunds: number;
   /** Number of captures and cancellations that have no outcome according to their own transitions. */
   readonly holdChanges: number;
   /**
-   * Checksum of the own charge's refunds that succeeded. Used to check whether a processor's books contain the same
-   * refunds.
+   * Checksum of the succeeded refunds of the payment's own charge. Used to check whether a processor's books contain
+   * the same refunds.
    */
   readonly settledCheck: number;
-  /** Checksum of the own charge's refunds without an outcome. */
+  /** Checksum of the pending refunds of the payment's own charge. */
   readonly pendingCheck: number;
   /** Sequence number of the newest transition with {@link BegunChanges}; 0 if there is none. */
   readonly begunAt: number;
@@ -104,7 +106,7 @@ export function recounted(sums: PaymentSums, chargeId: Payment['chargeId'], refu
 // ---------------------------------------------------------------------------------------------------------- begun changes
 
 /**
- * A hash table of the operations that have begun a change of a payment, stored in the payment's chain. It prevents an
+ * A hash table of the operations that have begun a change to a payment, stored in the payment's chain. It prevents an
  * operation from taking effect a second time after the record of its idempotency key has expired, because then only the
  * chain shows that the operation has begun. Each transition that begins a change contains the marks of its own bucket,
  * and for every bucket the number of the transition with the newest marks. Therefore, reading one further row is enough
@@ -117,7 +119,7 @@ export interface BegunChanges {
   readonly marks: readonly number[];
 }
 
-/** A bucket. Possibly only a part of it is known. */
+/** A bucket of {@link BegunChanges}, possibly without its marks. */
 export interface Bucket {
   readonly start: number;
   /** Undefined if only the start was read. */
@@ -126,7 +128,10 @@ export interface Bucket {
 
 const BUCKETS = 16;
 const MARKS = 2 ** 16;
-/** Maximum number of marks in a row, which has one kilobyte. With 500 refunds, a bucket has about 31 marks. */
+/**
+ * Maximum number of marks in a row, whose size is limited to one kilobyte. With 500 refunds, a bucket has about 31
+ * marks.
+ */
 const MAX_MARKS = 80;
 
 export const NO_BUCKETS: readonly Bucket[] = Array.from({ length: BUCKETS }, () => ({ start: 0, marks: [] }));
@@ -139,23 +144,20 @@ function markOf(operationId: string): number {
   return Math.floor(hash32(operationId) / BUCKETS) % MARKS;
 }
 
-/**
- * Returns the sequence number of the transition to read to find out whether an operation has begun; 0 if it has not
- * begun.
- */
+/** Returns the sequence number of the transition that shows whether an operation has begun; 0 if it has not begun. */
 export function startOf({ starts }: BegunChanges, operationId: string): number {
   return starts[bucketOf(operationId)] ?? 0;
 }
 
-/** Returns whether an operation may have begun: rarely, another operation has the same mark. */
+/** Returns whether an operation may have begun. False positives are rare: another operation can have the same mark. */
 export function mayHaveBegun(marks: BegunChanges['marks'], operationId: string): boolean {
   return marks.includes(markOf(operationId));
 }
 
 /**
- * Returns the buckets as two transitions show them.
- * @param starts of the newest transition that began a change
- * @param marks of the bucket of `operationId`
+ * Builds the buckets from the marks and starts of two transitions.
+ * @param starts the starts in the newest transition that began a change
+ * @param marks the marks of the bucket of `operationId`
  */
 export function bucketsFor(
   operationId: string,
@@ -175,7 +177,8 @@ export function withBegun(buckets: readonly Bucket[], operationId: string, seque
 }
 
 /**
- * Returns what a transition that begins a change stores: the starts of all buckets, and the marks of its own bucket.
+ * Returns the fields to store in a transition that begins a change: the starts of all buckets, and the marks of its own
+ * bucket.
  *
  * @param sequence the number of the transition
  * @returns undefined when the marks are unknown or too many; later decisions then read the whole chain

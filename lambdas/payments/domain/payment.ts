@@ -33,7 +33,7 @@ export interface Failure {
 /** The failure code of a payment or a change whose request the processor provably never received. */
 export const NOT_ATTEMPTED = 'not_attempted';
 
-/** The failure code of a payment or a change that an operator decided as failed. */
+/** The failure code of a payment or a change that an operator declared failed. */
 export const DECIDED_BY_OPERATOR = 'decided_by_operator';
 
 /** The failure code of a payment whose captured amount or currency differs from the request. */

@@ -31,7 +31,7 @@ export function refundName(
 /** A charge in the processor's books, converted to Payonce's terms, with amounts in minor units. */
 export interface ProcessorCharge extends Fees {
   readonly chargeId: string;
-  /** The payment that the charge's metadata name; undefined when Payonce did not create the charge. */
+  /** The payment that the charge's metadata names; undefined when Payonce did not create the charge. */
   readonly paymentId?: PaymentId;
   /** The operation id in the charge's metadata. */
   readonly operationId?: string;
@@ -49,7 +49,7 @@ export interface ProcessorCharge extends Fees {
 }
 
 /**
- * Returns the payment that a charge's metadata name, either by the payment's id or by the operation that charges the
+ * Returns the payment that a charge's metadata names, either by the payment's id or by the operation that charges the
  * payment. Checks both fields, because another user of the processor's account may have removed one. A charge that
  * names no payment is treated as another program's charge, and no event reports its money.
  */
@@ -58,7 +58,7 @@ export function namedPayment(metadata: Readonly<Record<string, string>>): Paymen
 }
 
 /**
- * Returns whether the charge's metadata name another payment, directly or by the operation that charges it. Every user
+ * Returns whether the charge's metadata names another payment, directly or by the operation that charges it. Every user
  * of the processor's account can write metadata. Such a charge is a contradiction for this payment: none of its facts
  * is posted, and no request is sent for it.
  */

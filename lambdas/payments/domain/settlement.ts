@@ -22,9 +22,9 @@ export interface ProcessorAbilities {
    */
   readonly keyRetentionMs: number;
   /**
-   * Whether a table was lost together with claims. The owner of a lost claim may have sent a request with a key that
-   * the processor no longer remembers. If true, nothing is sent before a look-up has found no charge, so the processor
-   * must have a look-up.
+   * Whether a table with claims was lost. The owner of a lost claim may have sent a request with a key that the
+   * processor no longer remembers. If true, nothing is sent before a look-up has found no charge, so the processor must
+   * have a look-up.
    * @default false
    */
   readonly claimsLost?: boolean | undefined;

@@ -1,10 +1,11 @@
-import { defined } from '../../kernel/defined.ts';
-import type { PaymentStatus, TransitionType } from './payment.ts';
-
 /**
  * Defines, as data, the effect of each fact on a payment, a refund or a dispute. `decide` uses only these tables, and
  * the tables in docs/reference/state-machine.md are generated from them.
  */
+import { defined } from '../../kernel/defined.ts';
+import type { PaymentStatus, TransitionType } from './payment.ts';
+
+/** The effect of one fact in one state. */
 export type Cell =
   | {
       readonly does: 'append';
@@ -96,7 +97,7 @@ export const CHARGE_ROW_MEANINGS: Readonly<Record<ChargeRow, string>> = {
   succeeded: 'the money was captured',
   wrong_amount: 'the captured amount or currency differs from the request',
   declined: 'the payer’s bank or the processor refused the charge',
-  revoked: 'the processor’s books show a charge as refused that they had confirmed before',
+  revoked: 'the processor’s books now show a confirmed charge as refused',
   voided: 'the authorization was voided or expired at the processor',
   unknown: 'the processor was called and did not answer in time',
   not_attempted: 'proven: no request was sent, or none arrived',
@@ -260,7 +261,7 @@ export type RefundStatus =
 const REFUND_FAILED = append('refund.failed');
 const GIVEN_UP_DONE = 'a refund that Payonce had recorded as failed succeeded';
 
-/** The effect of each status that is reported for a refund, by the known status. */
+/** The effect of each reported refund status, by the known status. */
 export const REFUND_TABLE: Readonly<Record<Exclude<RefundStatus, 'none'>, Readonly<Record<RefundStatus, Cell>>>> = {
   pending: {
     none: append('refund.pending'),
@@ -294,7 +295,7 @@ export const REFUND_TABLE: Readonly<Record<Exclude<RefundStatus, 'none'>, Readon
 
 export type DisputeStatus = 'none' | 'open' | 'won' | 'lost';
 
-/** The effect of each status that is reported for a dispute, by the known status. */
+/** The effect of each reported dispute status, by the known status. */
 export const DISPUTE_TABLE: Readonly<Record<Exclude<DisputeStatus, 'none'>, Readonly<Record<DisputeStatus, Cell>>>> = {
   open: { none: append('dispute.opened', undefined, 'dispute'), open: KNOWN, won: OLDER, lost: OLDER },
   won: {

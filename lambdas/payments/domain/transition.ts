@@ -62,7 +62,10 @@ export interface Transition {
   readonly postings: readonly Posting[];
   readonly subject?: Subject;
   readonly first?: FirstDetails;
-  /** The sums after the transition. Absent in rows of older versions, and if a stray charge is the payment's own charge. */
+  /**
+   * The sums after the transition. Absent in rows of older versions, and if the payment's own charge is also recorded
+   * as a stray charge.
+   */
   readonly sums?: PaymentSums;
   /** Present if the transition begins a change. */
   readonly begun?: BegunChanges;
@@ -149,7 +152,10 @@ export function storedDetails({ requestId, processor, orderId, causationId, comm
   return everyField<StoredDetails>({ requestId, processor, orderId, causationId, commitment });
 }
 
-/** Adds a salt and a commitment (seal) to the notes, if there are any. @param salt fresh for each payment */
+/**
+ * Returns the notes with a salt and a commitment (a seal), or without a seal if they are empty.
+ * @param salt fresh for each payment
+ */
 export function sealedNotes(digest: Digest, notes: PaymentNotes, salt: Uint8Array): PaymentNotes & Partial<Seal> {
   const { description, metadata = {}, returnUrl } = notes;
   if (description === undefined && returnUrl === undefined && Object.keys(metadata).length === 0) return {};

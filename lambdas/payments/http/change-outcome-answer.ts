@@ -9,7 +9,7 @@ import { outcomeAnswer } from './outcome-answer.ts';
 /** `Retry-After` while a change is in progress, in seconds. Most changes complete within this time. */
 const IN_PROGRESS_RETRY_SECONDS = 1;
 
-/** The problems of each kind of change, for the API documents. */
+/** The problem codes of each kind of change, for the API documents. */
 export const CHANGE_PROBLEMS: Readonly<Record<ChangeKind, readonly ProblemCode[]>> = {
   capture: [
     'capture_failed',

@@ -27,7 +27,7 @@ export const getPaymentRequest = reading({
     tag: 'Payments',
     summary: 'Retrieve an event that requested a payment',
     description:
-      'The status of a `payment.requested.v1` of this tenant and mode. An event that has not begun a payment is not found: it has not arrived, waits, or is parked.',
+      'The status of a `payment.requested.v1` event of this tenant and mode. Returns 404 while the event has not begun a payment: it has not arrived, waits in a queue, or is parked.',
     path: z.object({
       id: z.uuid().meta({
         description: 'The `event_id` that the sender of the event chose.',

@@ -22,7 +22,7 @@ export const getPayment = reading({
     operationId: 'getPayment',
     tag: 'Payments',
     summary: 'Retrieve a payment',
-    description: 'The current state. It includes everything that was returned before.',
+    description: 'Returns the current state, which includes every change that an earlier response reported.',
     path: paymentPath,
     answers: { 200: { description: 'The payment.', schema: payment } },
   },

@@ -19,8 +19,8 @@ export const getCharges = reading({
     tag: 'Payments',
     summary: 'List the charges of a payment at the processor',
     description:
-      'The current books of the payment’s processor, which may be ahead of the Ledger. It changes nothing. ' +
-      'These reads have a separate limit, a tenth of the limit of other reads.',
+      'Reads the current books of the payment’s processor, which may be ahead of the Ledger. Changes nothing. ' +
+      'This endpoint has a rate limit of its own: a tenth of the limit for other reads.',
     path: paymentPath,
     answers: { 200: { description: 'The charges.', schema: chargeList } },
     problems: ['processor_unavailable'],

@@ -43,7 +43,7 @@ export const getTransitions = reading({
     operationId: 'listTransitions',
     tag: 'Payments',
     summary: 'List the transitions of a payment',
-    description: 'With their postings, oldest first.',
+    description: 'Lists the transitions with their postings, oldest first.',
     path: paymentPath,
     answers: { 200: { description: 'A page of transitions.', schema: transitionList } },
   },

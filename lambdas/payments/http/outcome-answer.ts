@@ -20,16 +20,16 @@ export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string):
     case 'payload_mismatch':
       return payloadMismatch(requestId);
     case 'key_expired': {
-      const detail = 'This Idempotency-Key was used before, and its answer is no longer stored. Read the payment.';
+      const detail =
+        'This Idempotency-Key was used before, and its response is no longer stored. Retrieve the payment.';
       return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
         members: { payment_id: outcome.paymentId },
       });
     }
     case 'no_processor':
-      return problemAnswer(noProcessor(outcome.why), requestId);
+      return problemAnswer(noProcessorProblem(outcome.why), requestId);
     case 'reference_used': {
-      const detail =
-        'Another payment uses this reference; it is free again after that payment has failed or was canceled.';
+      const detail = 'Another payment uses this reference; it becomes free when that payment fails or is canceled.';
       return problemAnswer(problem('reference_already_used', detail, 'reference'), requestId, {
         members: { payment_id: outcome.paymentId },
       });
@@ -38,16 +38,16 @@ export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string):
 }
 
 /** Returns the problem for a new payment that no processor accepts. The key stays unused. */
-export function noProcessor(why: NoProcessor): Problem {
+export function noProcessorProblem(why: NoProcessor): Problem {
   switch (why) {
     case 'no_processor_configured':
       return problem(why, 'This deployment has no payment processor yet.');
     case 'livemode_not_available':
     case 'testmode_not_available': {
       const only = why === 'livemode_not_available' ? 'test' : 'live';
-      return problem(why, `This deployment takes this request in ${only} mode only. Use a ${only} key.`);
+      return problem(why, `This deployment accepts this request in ${only} mode only. Use a ${only} key.`);
     }
     case 'no_processor_for_payment':
-      return problem(why, 'No processor of this deployment takes a payment in this mode and currency.');
+      return problem(why, 'No processor of this deployment accepts a payment in this mode and currency.');
   }
 }

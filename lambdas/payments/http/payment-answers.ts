@@ -8,7 +8,7 @@ import { dispute, payment, refund, shownAmount, unixSeconds } from './payment-ob
 export const partList = (part: z.ZodType) =>
   z.looseObject({
     object: z.literal('list'),
-    data: z.array(part).meta({ description: 'In the order of their recording.' }),
+    data: z.array(part).meta({ description: 'In the order in which they were recorded.' }),
     has_more: z.literal(false),
   });
 
@@ -63,7 +63,7 @@ export const transitionSubject = z
   .looseObject({
     object: z.string().meta({ example: 'refund' }),
     id: z.string(),
-    reason: z.string().nullable().meta({ description: 'The reason that was given for it.' }),
+    reason: z.string().nullable().meta({ description: 'The reason given for the subject.' }),
   })
   .nullable()
   .meta({
@@ -73,7 +73,7 @@ export const transitionSubject = z
 
 const transition = z
   .looseObject({
-    sequence: z.int().min(1).meta({ description: 'From 1, without gaps.' }),
+    sequence: z.int().min(1).meta({ description: 'Position in the chain, starting at 1, without gaps.' }),
     type: z.string().meta({ example: 'payment.completed' }),
     created: unixSeconds,
     caused_by: causedBy,
@@ -86,14 +86,14 @@ export const transitionList = z
   .looseObject({
     object: z.literal('list'),
     data: z.array(transition).meta({ description: 'Oldest first.' }),
-    has_more: z.boolean().meta({ description: 'Whether there are more after the last sequence of this page.' }),
+    has_more: z.boolean().meta({ description: 'Whether more transitions follow the last one of this page.' }),
   })
   .meta({ id: 'TransitionList' });
 
 export const account = z.enum(ACCOUNTS).meta({
   description:
     '`processor_clearing`: money that the processor holds for you. `merchant_payable`: money captured for you. `refunds`, ' +
-    '`fees`, `disputes`: its parts refunded, deducted by the processor, withdrawn by banks. `late_receipts`: money ' +
+    '`fees`, `disputes`: money refunded, deducted by the processor, or withdrawn by banks. `late_receipts`: money ' +
     'of unexpected charges, owed to the payer. `corrections`: the contra account of operators’ corrections.',
 });
 
@@ -116,7 +116,9 @@ const holdChange = (what: 'capture' | 'cancellation', prefix: string) =>
         details_erased: z.literal(true).exactOptional().meta({ description: 'The reason was erased.' }),
       })
       .exactOptional()
-      .meta({ description: 'The operator who requested it, with the reason. Omitted for a request of the tenant.' }),
+      .meta({
+        description: 'The operator who requested the change, with the reason. Omitted if the tenant requested it.',
+      }),
     failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
     created: unixSeconds,
     livemode: z.boolean(),
@@ -136,7 +138,7 @@ const minor = (what: string) =>
     .min(0)
     .meta({ description: `${what}, in minor units.` });
 
-/** Refunds and disputes in the processor's form. */
+/** Refunds or disputes, with their ids and statuses at the processor. */
 const atProcessor = z.array(z.looseObject({ id: z.string(), status: z.string(), amount: minor('The amount') }));
 
 const charge = z
@@ -144,16 +146,16 @@ const charge = z
     id: z.string().meta({ description: 'The id at the processor.', example: 'ch_k3jx5aqhz4m2' }),
     object: z.literal('charge'),
     processor: z.string().meta({ description: 'The name of the processor.' }),
-    own: z.boolean().meta({ description: 'Whether the request of this payment made the charge.' }),
+    own: z.boolean().meta({ description: 'Whether the request for this payment created the charge.' }),
     status: z.enum(['pending', 'requires_action', 'authorized', 'succeeded', 'declined', 'voided']),
     amount: minor('The requested amount'),
     amount_captured: minor('The captured amount'),
     currency: z.string(),
-    fee: minor('The processor’s fees for the charge, its refunds and disputes, in its currency').nullable(),
+    fee: minor('The processor’s fees for the charge, its refunds and disputes, in the charge’s currency').nullable(),
     other_fees: z
       .array(z.looseObject({ amount: minor('The fee'), currency: z.string() }))
       .exactOptional()
-      .meta({ description: 'Its fees in other currencies. Omitted when there are none.' }),
+      .meta({ description: 'The fees in other currencies. Omitted when there are none.' }),
     failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
     refunds: atProcessor,
     disputes: atProcessor,
@@ -179,17 +181,17 @@ export const paymentRequest = z
     livemode: z.boolean(),
     status: z.enum(REQUEST_STATUSES).meta({
       description:
-        '`completed`: it has an outcome, including a decline. `failed`: nothing was sent to the processor, and the next delivery retries.',
+        '`completed`: the payment has an outcome, including a decline. `failed`: nothing was sent to the processor, and the next delivery retries.',
     }),
     changed: z.int().nullable().meta({
       description:
-        'Time of the last change of the status, in Unix seconds. Null when its record has expired, after 7 days.',
+        'Time of the last status change, in Unix seconds. Null after 7 days, when the record of the event has expired.',
     }),
     payment: payment.shape.id,
   })
   .meta({ id: 'PaymentRequest' });
 
-/** The problems of a new payment that no processor accepts. */
+/** The problem codes for a new payment that no processor accepts. */
 export const NO_PROCESSOR = ['livemode_not_available', 'no_processor_for_payment', 'no_processor_configured'] as const;
 
 /** Path parameters of the endpoints of a single payment. */

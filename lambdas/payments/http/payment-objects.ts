@@ -98,7 +98,7 @@ const returnUrl = z
   )
   .meta({
     description:
-      'The page to which the payer returns after an action (`next_action`): https, or in test mode http on the loopback. ' +
+      'The page to which the payer returns after an action (`next_action`): https, or in test mode http on a loopback host. ' +
       'Default: the page of the deployment.',
     format: 'uri',
     example: 'https://shop.example/done',
@@ -186,7 +186,7 @@ export const dispute = /* @__PURE__ */ ifUsed(() =>
   z
     .looseObject({
       id: z.string().meta({
-        description: '`dsp_…`, with the processor’s id at its end.',
+        description: '`dsp_…`, ending with the processor’s id.',
         example: 'dsp_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp_dp_1PgafmB7WZ01zgkW',
       }),
       object: z.literal('dispute'),
@@ -198,7 +198,7 @@ export const dispute = /* @__PURE__ */ ifUsed(() =>
         description:
           'The payer’s bank holds the money while the status is `open` or `lost`. `won` means that the money was returned.',
       }),
-      created: unixSeconds.meta({ description: 'Time at which Payonce recorded it. Unix time in seconds.' }),
+      created: unixSeconds.meta({ description: 'Time at which Payonce recorded the dispute, in Unix seconds.' }),
     })
     .meta({ id: 'Dispute' }),
 );
@@ -226,13 +226,14 @@ export const payment = /* @__PURE__ */ ifUsed(() =>
         name: z.string(),
         charge_id: z.string().nullable(),
         fee: shownAmount(
-          'The processor’s fees for the charge, its refunds and disputes, in the currency of the payment; omitted until it has reported one',
+          'Omitted until the processor has reported a fee. The fees for the charge, its refunds and disputes in the payment’s currency',
         ).exactOptional(),
         other_fees: z
           .array(z.looseObject({ amount: shownAmount('The fee'), currency: z.string().meta({ example: 'USD' }) }))
           .exactOptional()
           .meta({
-            description: 'Its fees in other currencies, in which the account is settled. Omitted when there are none.',
+            description:
+              'The fees in other currencies, if the account is settled in them. Omitted when there are none.',
           }),
       }),
       failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
@@ -273,8 +274,8 @@ export const refund = /* @__PURE__ */ ifUsed(() =>
     .looseObject({
       id: z.string().meta({
         description:
-          '`ref_…`; `rtn_…` when Payonce returned a charge that the payment must not have. The id of a refund that was made at ' +
-          'the processor has the processor’s id at its end.',
+          '`ref_…`; `rtn_…` if Payonce refunded an unexpected charge. The id of a refund that was made at ' +
+          'the processor ends with the processor’s id.',
         example: 'ref_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp2wq7hzd4ynrk5xcb3tmvja6ofe',
       }),
       object: z.literal('refund'),
@@ -290,7 +291,7 @@ export const refund = /* @__PURE__ */ ifUsed(() =>
       failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
       created: unixSeconds.meta({
         description:
-          'When it was requested; for a refund that was made at the processor, when Payonce recorded it. Unix time in seconds.',
+          'Time of the request, in Unix seconds. For a refund made at the processor: the time at which Payonce recorded it.',
       }),
       livemode: z.boolean(),
     })

@@ -28,8 +28,8 @@ interface PartTools {
 type Part = 'refund' | 'dispute' | 'capture' | 'cancellation';
 
 /**
- * Renders the parts of a payment. Contains one function for each kind of part; it returns the parts in the order in
- * which they became known.
+ * Functions that render the parts of a payment, one for each kind of part. Each returns the parts in the order in which
+ * they became known.
  */
 const SHOWN: Readonly<Record<Part, (chain: PaymentChain) => readonly Readonly<Record<string, unknown>>[]>> = {
   refund: ({ state }) => [...state.refunds.values()].map((each) => refundObject(each, state.payment)),
@@ -63,8 +63,8 @@ export const PART_ROUTES = [
       tag: 'Refunds',
       summary: 'List the refunds of a payment',
       description:
-        'All of them, in the order of their recording. They include refunds made at the processor, and returns of charges that the ' +
-        'payment must not have.',
+        'All refunds, in the order in which they were recorded. They include refunds made at the processor, and refunds of ' +
+        'unexpected charges.',
       path: paymentPath,
       answers: { 200: { description: 'The refunds.', schema: refundList } },
     },
@@ -77,7 +77,7 @@ export const PART_ROUTES = [
       operationId: 'getRefund',
       tag: 'Refunds',
       summary: 'Retrieve a refund',
-      description: 'The current state. The refund can have been created with this API or at the processor.',
+      description: 'Returns the current state. The refund can have been created with this API or at the processor.',
       path: z.object({ id: refund.shape.id.meta({ description: 'The id of the refund.' }) }),
       answers: { 200: { description: 'The refund.', schema: refund } },
     },
@@ -90,7 +90,7 @@ export const PART_ROUTES = [
       operationId: 'listDisputesOfPayment',
       tag: 'Disputes',
       summary: 'List the disputes of a payment',
-      description: 'All of them, in the order of their recording.',
+      description: 'All disputes, in the order in which they were recorded.',
       path: paymentPath,
       answers: { 200: { description: 'The disputes.', schema: disputesOfPayment } },
     },
@@ -103,7 +103,7 @@ export const PART_ROUTES = [
       operationId: 'getDispute',
       tag: 'Disputes',
       summary: 'Retrieve a dispute',
-      description: 'The current state.',
+      description: 'Returns the current state.',
       path: z.object({ id: dispute.shape.id.meta({ description: 'The id of the dispute.' }) }),
       answers: { 200: { description: 'The dispute.', schema: dispute } },
     },
@@ -117,7 +117,7 @@ export const PART_ROUTES = [
       operationId: 'listCaptures',
       tag: 'Payments',
       summary: 'List the captures of a payment',
-      description: 'Captures that were requested with this API, in the order of their recording.',
+      description: 'Captures that were requested with this API, in the order in which they were recorded.',
       path: paymentPath,
       answers: { 200: { description: 'The captures.', schema: capturesOfPayment } },
     },
@@ -130,7 +130,7 @@ export const PART_ROUTES = [
       operationId: 'getCapture',
       tag: 'Payments',
       summary: 'Retrieve a capture',
-      description: 'The current state.',
+      description: 'Returns the current state.',
       path: z.object({ id: captureOf.shape.id.meta({ description: 'The id of the capture.' }) }),
       answers: { 200: { description: 'The capture.', schema: captureOf } },
     },
@@ -144,7 +144,8 @@ export const PART_ROUTES = [
       operationId: 'listCancellations',
       tag: 'Payments',
       summary: 'List the cancellations of a payment',
-      description: 'Cancellations that were requested with this API or by Payonce, in the order of their recording.',
+      description:
+        'Cancellations that were requested with this API or by Payonce, in the order in which they were recorded.',
       path: paymentPath,
       answers: { 200: { description: 'The cancellations.', schema: cancellationsOfPayment } },
     },
@@ -157,14 +158,14 @@ export const PART_ROUTES = [
       operationId: 'getCancellation',
       tag: 'Payments',
       summary: 'Retrieve a cancellation',
-      description: 'The current state.',
+      description: 'Returns the current state.',
       path: z.object({ id: cancellationOf.shape.id.meta({ description: 'The id of the cancellation.' }) }),
       answers: { 200: { description: 'The cancellation.', schema: cancellationOf } },
     },
   }),
 ];
 
-/** Shows one part of a payment. Its id contains the payment's id, so no index is needed. */
+/** Shows one part of a payment. The part's id contains the payment's id, so no index is needed. */
 async function showPart({ tools, caller, request, id }: PartCall, noun: Part): Promise<Handled> {
   const chain = await readOwnChain(tools.store, caller, paymentOfPart(id));
   const part = chain === undefined ? undefined : SHOWN[noun](chain).find((each) => each['id'] === id);

@@ -2,7 +2,7 @@ import type { RoutePath } from '../../http/authenticated-api.ts';
 
 const post = (path: string) => ({ method: 'POST', path }) as const satisfies RoutePath;
 
-/** Methods and paths of the requests that change payments. One function serves them. */
+/** Methods and paths of the requests that change payments. The payments function serves them. */
 export const PAYMENT_POSTS = {
   payments: post('/v1/payments'),
   capture: post('/v1/payments/{id}/capture'),
@@ -11,7 +11,7 @@ export const PAYMENT_POSTS = {
 };
 
 /**
- * Paths of the endpoints that read payments. Another function serves them. A `POST` to one of these paths returns 405
+ * Paths of the endpoints that read payments. The reads function serves them. A `POST` to one of these paths returns 405
  * unless `PAYMENT_POSTS` contains the path. A test checks that this list equals the declared endpoints.
  */
 export const PAYMENT_READ_PATHS: readonly string[] = [

@@ -23,7 +23,7 @@ import { runCounts } from './run-counts.ts';
 type ChangeCall = KeyedCall<ChangePaymentTools, z.ZodType>;
 
 const CHANGE = { scope: Scopes.paymentsWrite, optionalBody: true } as const;
-const KEY_SCOPE = ' It can be used again for another payment, and for another kind of change of this one.';
+const KEY_SCOPE = ' The same key can be used for other payments, and for other kinds of change of this payment.';
 const UNKNOWN = 'The outcome is not known yet, because the processor did not answer in time. GET returns it later.';
 
 const postCapture = keyed({
@@ -131,7 +131,7 @@ async function change(kind: ChangeKind, call: ChangeCall, command: ChangeCommand
   const notes: RunNotes = { takenOver: false, fenced: false };
   const wait = preferredWait(request.header('prefer'), call.enterWait);
   const outcome = await awaitFirst(tools, asked.operationId, wait, () => changePayment(tools, asked, notes));
-  invariant(outcome.kind !== 'not_admitted', 'a request of a tenant was not admitted');
+  invariant(outcome.kind !== 'not_admitted', 'a tenant’s request was not admitted');
   return {
     answer: wait.applied(changeOutcomeAnswer(kind, outcome, request.requestId)),
     outcome: outcome.kind === 'refused' ? outcome.refusal.kind : outcome.kind,

@@ -99,7 +99,7 @@ async function handle(call: PostCall): Promise<Handled> {
 }
 
 /**
- * Prepares a payment request of any transport: selects the processor and hashes the e-mail address.
+ * Prepares a payment request from any transport: selects the processor and hashes the e-mail address.
  *
  * @returns a function that creates the payment, or a problem if the processor does not accept the source
  * @throws as {@link hashOfNew}

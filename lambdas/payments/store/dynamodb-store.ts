@@ -41,8 +41,8 @@ import { readEnds } from './payment-ends.ts';
 import { holdItem, inquiryItem, returnItem } from './queue-items.ts';
 
 /**
- * Number of transitions that are read together with the newest one. With at most about 4 KB in total, they cost no more
- * than the newest one alone: a read unit covers 4 KB.
+ * Number of newest transitions that are read at once. With at most about 4 KB in total, they cost no more than the
+ * newest one alone: a read unit covers 4 KB.
  */
 const NEWEST = 4;
 
@@ -225,5 +225,3 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
     return { client: this.#client, registry: this.#tables.registry, pacing: this.#pacing };
   }
 }
-
-/** The idempotency record is the first item of every transaction. */

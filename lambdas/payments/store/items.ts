@@ -248,7 +248,7 @@ export function sampledTrace(): { readonly trace?: string } {
 
 /**
  * Returns the attributes that put the row into the index of recent outcomes. The function that reads the Stream also
- * selects rows by them.
+ * selects rows by these attributes.
  */
 export function outcomeAttributes(
   id: ChainId,
@@ -267,7 +267,7 @@ export function outcomeAttributes(
 /**
  * Returns the partition key of a shard in the index of outcomes, for the UTC day of `atMs`. If the key contained the
  * minute, reading an empty day would cost 46,080 queries; if the key contained no time, a partition would grow without
- * a bound.
+ * bound.
  */
 export function outcomesPartition(shard: number, atMs: number): string {
   return `${shard}#${new Date(atMs).toISOString().slice(0, 'yyyy-mm-dd'.length)}`;
@@ -324,15 +324,15 @@ export function detailsPut(
   return detailsItem(tables, id, salt, details, { found, ...defined({ part }) });
 }
 
-/** Adds the personal data from the details rows to a transition. @throws InvariantViolation as `readDetails` */
+/** Returns the transition with the personal data from its details rows. @throws InvariantViolation as `readDetails` */
 export async function withDetails(from: DetailsTools | DetailsRows, transition: Transition): Promise<Transition> {
   return withNotes(from, await withReasons(from, transition));
 }
 
-/** Maximum number of a page's reasons that are read one by one. */
+/** Maximum number of reasons on a page that are read one by one. For more, all details rows of the payment are read. */
 const MAX_SINGLE_READS = 20;
 
-/** Adds the personal data to transitions of one payment. @throws InvariantViolation as `readDetails` */
+/** Returns transitions of one payment with their personal data. @throws InvariantViolation as `readDetails` */
 export async function withAllDetails(
   from: DetailsTools | DetailsRows,
   transitions: readonly Transition[],

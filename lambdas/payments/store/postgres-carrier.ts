@@ -17,15 +17,19 @@ import { parsePaymentId } from '../ids.ts';
 import { detailsPut, type NewDetails, parseTransition, transitionRow, transitionSort } from './items.ts';
 import { newDetailsOf, type RowsOfCopy, rowsOfCopy, storedOfRow } from './postgres-rows.ts';
 
-/** How the rows of one kind of chain are written to the DynamoDB tables. */
+/** Converts the rows of one kind of chain to the rows of the DynamoDB tables, and back. */
 export interface CopiedChain {
   /** Reports whether an id belongs to a chain of this kind. */
   readonly owns: (chainId: string) => boolean;
-  /** Returns the row in the Ledger of a stored transition, as the DynamoDB store writes it. */
+  /** Returns the Ledger row of a stored transition, as the DynamoDB store would write it. */
   readonly rowOf: (stored: Item) => Item;
-  /** Builds the put of personal data that a stored transition was written with. */
+  /** Builds the put of the personal data that was written with a stored transition. */
   readonly detailsOf: (tables: Pick<StoreTables, 'registry'>, stored: Item, details: NewDetails) => TransactItem;
-  /** Returns the rows in PostgreSQL of a transition. @param item its row in the Ledger @throws if it is unreadable */
+  /**
+   * Returns the PostgreSQL rows of a transition.
+   * @param item the transition's Ledger row
+   * @throws if the row is unreadable
+   */
   readonly rowsOfCopy: (item: Item) => RowsOfCopy;
 }
 
@@ -94,7 +98,7 @@ export class LedgerCarrier implements Carrier {
   }
 
   /**
-   * Copies transitions in ascending order, each only after its predecessor. An owner also copies the rows of a dead
+   * Copies transitions in ascending order, each only after its predecessor. An owner also copies the rows of a crashed
    * owner:
    *
    *   A ── T1 ✓ ── crash
@@ -107,8 +111,8 @@ export class LedgerCarrier implements Carrier {
    *   erasure   ─────────────────────────── delete details ✓
    *   carrier B ──────────────────────────────────────────── T1 ✓ ── delete copies ✓
    *
-   * An erasure also deletes the copies of a stopped chain, but waits until the chain is copied again. Its copies are
-   * then deleted once more. Without an erasure, the copies stay: after a restore, only they have what PostgreSQL lacks.
+   * If the chain is stopped, an erasure deletes the copies now, and a second time when the chain is copied again.
+   * Without an erasure, the copies stay: after a restore of PostgreSQL, only they contain the lost rows.
    */
   async carry(chainId: string): Promise<'carried' | 'stopped'> {
     for (;;) {
@@ -117,7 +121,7 @@ export class LedgerCarrier implements Carrier {
       const copies = rows.flatMap(({ copy }) => copy ?? []);
       const stoppedAt = await this.#copy(copies);
       if (stoppedAt !== undefined) {
-        // Before the row is marked: a crash may raise the alarm twice, but does not lose it.
+        // Raise the alarm before the row is marked: a crash may then raise it twice, but cannot lose it.
         this.#tools.observer.stopped(chainId, stoppedAt);
         await this.#outbox.stop(chainId, stoppedAt);
         return this.#stopped(chainId);
@@ -133,7 +137,7 @@ export class LedgerCarrier implements Carrier {
     return 'stopped';
   }
 
-  /** Reads the first rows of a chain that wait, with their transitions and personal data, as of one moment. */
+  /** Reads the first waiting rows of a chain, with their transitions and personal data, in one statement. */
   async #waiting(chainId: string): Promise<readonly WaitingRow[]> {
     const found = await readRows(this.#tools, {
       name: 'outbox-waiting',
@@ -161,12 +165,12 @@ export class LedgerCarrier implements Carrier {
     const chain = chains.find(({ owns }) => owns(chainId));
     invariant(chain !== undefined, `no chain has the id ${chainId}`);
     const stored = storedOfRow(row);
-    // The trace of this execution is not the trace of the execution that wrote the transition.
+    // Drop the trace of this execution: a different execution wrote the transition.
     const { trace: _trace, ...item } = chain.rowOf(stored);
     const isOutcome = LedgerTable.recentOutcomesIndex.partitionKey in item;
     return {
       link: stored as unknown as Link,
-      // A parsed transition lacks what only a later version knows.
+      // Parsing drops attributes that a later version wrote, so the stored attributes are added.
       item: { ...item, ...stored, ...(isOutcome ? defined({ trace: row['trace'] }) : {}) },
       details: parts
         .filter((part) => part['part'] !== undefined)
@@ -209,7 +213,7 @@ export class LedgerCarrier implements Carrier {
     };
   }
 
-  /** Builds the condition that the Ledger has the predecessor of a transition. */
+  /** Builds the condition check that the Ledger contains the transition's predecessor. */
   #checkBefore({ link: { sequence, prevHash }, item }: Copy): TransactItem[] {
     if (sequence === 1) return [];
     return [

@@ -9,8 +9,8 @@ import type { ChainId } from '../ids.ts';
 export const SELECT_TRANSITION = 'SELECT body::text, prev_hash, hash FROM transition';
 
 /**
- * The rows of the chain `$1`, to which a statement adds conditions, an order and {@link AND_DETAILS}. One statement reads
- * both, so that they are of one moment.
+ * The rows of the chain `$1`, to which a statement adds conditions, an order and {@link AND_DETAILS}. One statement
+ * reads both, so both belong to the same snapshot.
  */
 export const CHAIN_ROWS = `SELECT sequence, body::text, prev_hash, hash, NULL AS part, NULL::bytea AS salt, NULL::json AS details
   FROM transition WHERE chain_id = $1`;
@@ -18,7 +18,7 @@ export const AND_DETAILS =
   'UNION ALL SELECT NULL, NULL, NULL, NULL, part, salt, details FROM details WHERE chain_id = $1';
 
 interface ChainOfRows {
-  /** In the order of the chain. */
+  /** The rows of the transitions, in the order of the chain. */
   readonly transitions: readonly Row[];
   readonly details: DetailsRows;
 }
@@ -48,7 +48,7 @@ export function detailsRowsOf(rows: readonly Row[]): DetailsRows {
   return new Map(rows.map((row) => [row['part'], valuesOf(row)]));
 }
 
-/** Lists the ids of all payments and orders, in their order as text. @param after the last id of the previous page */
+/** Lists the ids of all payments and orders, sorted as text. @param after the last id of the previous page */
 export async function listChainIds(
   tools: PostgresTools,
   { after, limit }: { readonly after: string; readonly limit: number },
@@ -61,7 +61,7 @@ export async function listChainIds(
   return rows.map(({ chain_id: id }) => String(id) as ChainId);
 }
 
-/** Builds the read of a page of a chain. */
+/** Builds the query for a page of a chain. */
 export function selectChain(
   id: ChainId,
   { afterSequence, limit }: { readonly afterSequence: number; readonly limit: number },

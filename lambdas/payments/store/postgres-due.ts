@@ -9,14 +9,14 @@ export interface DueTools extends PostgresTools {
   readonly unreadable: Unreadable;
 }
 
-/** Reads the rows of a queue. */
+/** Statements and parser for the rows of a queue. */
 interface DueRead<Entry> {
   readonly select: Statement;
   readonly parse: (row: Row) => Entry;
   /**
-   * Builds the statement that gives an unreadable row another time, if it is unchanged.
+   * Builds the statement that postpones an unreadable row, if the row has not changed.
    *
-   * @param values the values of the row @param dueAt the time
+   * @param values the values of the row @param dueAt the new due time
    */
   readonly postpone: (values: Row, dueAt: string) => Statement;
 }
@@ -36,7 +36,7 @@ export async function readDue<Entry>(
   return entries;
 }
 
-/** Adds the key that names the row in the error for an unreadable row. */
+/** Returns the row with the key that identifies it in the error for an unreadable row. */
 function named(row: Row): Row {
   return {
     ...row,

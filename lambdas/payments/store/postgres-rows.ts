@@ -31,7 +31,7 @@ import { HOLDS, parseChargeToReturn, parseInquiry, parseOpenOrder, parseOrphan }
 
 type Columns = Readonly<Record<string, string | number | boolean>>;
 
-/** The rows of a transition that is read from its copy in the Ledger. */
+/** The PostgreSQL rows of a transition, derived from its copy in the Ledger. */
 export interface RowsOfCopy {
   readonly transition: Columns;
   readonly postings: readonly Columns[];
@@ -95,7 +95,7 @@ export function rowOfChain(
   };
 }
 
-/** Returns a stored transition. @param item its copy, with the attributes that only the Ledger has */
+/** Returns a transition in its stored form. @param item its Ledger copy, which has additional attributes */
 export function storedOfCopy(item: Item): Item {
   const { partitionKey, sortKey } = LedgerTable.recentOutcomesIndex;
   const ofLedger: ReadonlySet<string> = new Set([...Object.values(KeyAttribute), partitionKey, sortKey, 'trace']);
@@ -146,9 +146,9 @@ export function bodyText({ prevHash: _prevHash, hash: _hash, ...body }: Item): s
 }
 
 /**
- * Returns the attributes of a transition as `storedTransition` made them.
+ * Returns the attributes of a transition as `storedTransition` created them.
  *
- * @param row has `body` as text, because the JSON of the driver has no bytes
+ * @param row has `body` as text, because the driver's JSON has no bytes
  */
 export function storedOfRow(row: Row): Item {
   const { body, prev_hash: prevHash, hash } = valuesOf(row);
@@ -225,7 +225,7 @@ export function returnWork({ paymentId, chargeId }: ChargeToReturn): WorkKey {
 
 /**
  * Returns the queue of an inquiry. Inquiries that wait for a payer or a bank, and inquiries that wait for an operator,
- * have queues of their own, so that they do not delay other inquiries.
+ * have separate queues, so that they do not delay other inquiries.
  */
 export function inquiryQueue(inquiry: Inquiry): 'unknown_outcome' | 'routine_inquiry' | 'undecidable' {
   if (inquiry.undecidable === true) return 'undecidable';

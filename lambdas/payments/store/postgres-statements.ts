@@ -137,7 +137,7 @@ export function claimStatement(record: object, { pending, reference }: Claim, no
   };
 }
 
-/** Builds the read of the payment that holds a reference. */
+/** Builds the query for the payment that holds a reference. */
 export function selectReference({ tenantId, mode, reference }: ReferenceName): Statement {
   return {
     name: 'reference-read',
@@ -150,11 +150,11 @@ const COMPLETE = `WITH record AS (${COMPLETE_RECORD}), ${WRITES} SELECT operatio
 const INSERT = `WITH record AS (${INSERT_RECORD}), ${WRITES} SELECT operation_id FROM record`;
 
 /**
- * Builds the write of a record with transitions.
+ * Builds the statement that writes a record with transitions.
  *
  * @param record the row of the record
- * @param expects the statement returns a row only if the owner holds the claim (`open`), or if there is no record
- * (`absent`): the claim of an order, or a commit after the record was lost
+ * @param expects `open`: the owner holds the claim. `absent`: there is no record, as for the claim of an order, or a
+ * commit after the record was lost. Otherwise, the statement writes nothing and returns no row
  */
 export function recordStatement(record: object, expects: 'open' | 'absent', written: Written): Statement {
   const values = valuesOf(record, written);
@@ -165,20 +165,20 @@ export function recordStatement(record: object, expects: 'open' | 'absent', writ
 
 const APPEND = `WITH record AS (SELECT $1::json AS appended), ${WRITES} SELECT 1 AS appended FROM record`;
 
-/** Builds the write of transitions without a record. It returns a row. */
+/** Builds the statement that writes transitions without a record. It returns a row. */
 export function appendStatement(written: Written): Statement {
   return { name: 'chain-append', text: APPEND, values: valuesOf({}, written) };
 }
 
 const IMPORT = `WITH record AS (SELECT $1::json AS imported), ${TRANSITION_WRITES} SELECT 1 AS imported FROM record`;
 
-/** Builds the write of transitions that the Ledger has already, so that no copy waits. It returns a row. */
+/** Builds the statement that imports transitions from the Ledger. It queues no copy, and returns a row. */
 export function importStatement(rows: Pick<ChainRows, 'transitions' | 'postings'>): Statement {
   const values = ['{}', JSON.stringify(rows.transitions), JSON.stringify(rows.postings)];
   return { name: 'chain-import', text: IMPORT, values };
 }
 
-/** Builds the write after which a chain has exactly these rows of personal data. */
+/** Builds the statement that replaces a chain's rows of personal data with these rows. */
 export function detailsStatement(chainId: string, details: ChainRows['details']): Statement {
   return {
     name: 'details-import',
@@ -214,7 +214,7 @@ export interface EffectRows extends Written {
   readonly activity?: object;
 }
 
-/** Further parts of the write of an effect, which refer to it by {@link IF_RECORDED}. */
+/** Additional parts of an effect's statement. They use {@link IF_RECORDED} to write only if the effect is written. */
 interface EffectParts {
   /** The name of the whole statement. */
   readonly name: string;
@@ -226,7 +226,7 @@ interface EffectParts {
 }
 
 /**
- * Builds the write of an effect. It returns a row if the record is new and the condition holds.
+ * Builds the statement that writes an effect. It returns a row if the record is new and the condition holds.
  *
  * @param record the row of the record
  */
@@ -248,7 +248,10 @@ export function effectStatement(
   };
 }
 
-/** Builds the write of queue entries that leaves existing entries unchanged. It returns a row for each new entry. */
+/**
+ * Builds the statement that adds queue entries and leaves existing entries unchanged. It returns a row for each new
+ * entry.
+ */
 export function queueIfAbsentStatement(queued: Queued): Statement {
   return {
     name: 'work-queue-if-absent',

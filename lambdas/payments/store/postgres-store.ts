@@ -30,7 +30,7 @@ import {
 import { parseTransitionRow, rowsOfTransitions } from './postgres-rows.ts';
 import { claimStatement, recordStatement, selectReference } from './postgres-statements.ts';
 
-/** Number of transitions that are read together with the newest one. Most chains are not longer. */
+/** Number of newest transitions that are read at once. Most chains are not longer. */
 const NEWEST = 4;
 
 /** Stores payments with two durable writes, each one statement. */

@@ -1,4 +1,4 @@
-/** Encodes the sums of a transition for its row. The encoding is compact, because a row has at most one kilobyte. */
+/** Encodes the sums of a transition for its row. The encoding is compact, because a row is limited to one kilobyte. */
 import * as z from 'zod';
 import { invariant } from '../../kernel/invariant.ts';
 import type { BegunChanges, PaymentSums } from '../domain/payment-sums.ts';

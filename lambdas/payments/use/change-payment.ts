@@ -47,7 +47,7 @@ import type { AlarmTools } from './raise-alarms.ts';
 import { appendedTo, isWhole, readSummed, type SummedChain } from './summed-chain.ts';
 
 export interface ChangePaymentTools extends CreatePaymentTools, AlarmTools {
-  /** Records, right before a send, what the processor's books contain. */
+  /** Records the content of the processor's books right before a send. */
   readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect' | 'queueIfAbsent'>;
 }
 
@@ -239,10 +239,7 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
     return { decideOutcome, chain: await this.read() };
   }
 
-  /**
-   * Returns the draft of a decision that ends this change, otherwise undefined. All other facts are left to callbacks,
-   * which record them.
-   */
+  /** Returns the draft of a decision that ends this change; otherwise undefined. Callbacks record all other facts. */
   #ending(decision: Decision | undefined, before: PaymentState): TransitionDraft | undefined {
     if (decision?.kind !== 'append') return undefined;
     const after = evolve(before, decision.draft);
@@ -257,8 +254,8 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
   }
 
   /**
-   * Returns an inquiry if a rival has recorded the change as failed although a request may still take effect, from this
-   * owner or an earlier one.
+   * Returns an inquiry if a rival has recorded the change as failed, although a request from this owner or an earlier
+   * one may still take effect.
    */
   #endedByRival(state: PaymentState, nowMs: number): Pick<Write, 'inquiry'> {
     const { id, chargeId } = state.payment;
@@ -273,7 +270,7 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
   }
 }
 
-/** Adds an operator's request to the draft of a capture or a cancellation. */
+/** Returns the draft of a capture or a cancellation with the operator's request. */
 function requestedBy(byOperator: ByOperator | undefined, draft: TransitionDraft): TransitionDraft {
   const { subject } = draft;
   const isOfHold = subject?.kind === 'capture' || subject?.kind === 'void';

@@ -49,7 +49,7 @@ import { booksInquiry, chargesToReturn, holdEntryFor, inquiryForCharge } from '.
 export interface CreatePaymentTools extends ExecuteTools, KnownProcessors {
   readonly store: PaymentStore;
   /**
-   * Copies of the payments, from which a cached response gets its personal data. A copy may be missing or late.
+   * Copies of payments, which supply the personal data for cached responses. A copy may be missing or late.
    * @default the store
    */
   readonly copies?: Pick<PaymentStore, 'readPayment' | 'listTransitions'> | undefined;
@@ -77,7 +77,7 @@ export interface CreatePayment extends PaymentTerms, PaymentNotes {
   readonly claimedAtMs?: number;
   /** The keyed hash of the `receipt_email`. */
   readonly emailHash?: string;
-  /** The Payonce order to which the payment belongs. The payment's metadata then contain the order's id. */
+  /** The Payonce order to which the payment belongs. The payment's metadata then contains the order's id. */
   readonly orderId?: OrderId;
 }
 
@@ -111,7 +111,7 @@ export async function createPayment(
 
 /**
  * Reads personal data of a replayed response. The data of a cached response is read from the copies, so that the replay
- * asks the store only if the copy is missing.
+ * reads the store only if the copy is missing.
  *
  * @param read returns undefined if the payment or its change is not in the given store
  */
@@ -126,7 +126,7 @@ export async function fromCopies(
 }
 
 /**
- * Adds the personal data to a replayed response, because the stored response does not contain it. After an erasure, the
+ * Returns a replayed response with its personal data, which the stored response does not contain. After an erasure, the
  * response states that the data was erased.
  *
  * @param fields reads the payment and renders the fields with personal data again, as JSON text
@@ -139,7 +139,7 @@ export async function withPersonalFields<Outcome extends { readonly kind: string
   const text = await fields();
   invariant(
     text !== undefined,
-    'an answer was stored without personal data, but its chain has no commitment to the data',
+    'a response was stored without personal data, but its chain has no commitment to the data',
   );
   return { ...outcome, answer: putBack(outcome.answer, text) };
 }
@@ -357,8 +357,8 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 /**
  * Reports whether the owner's fact may be newer than the state that a rival has recorded. A refusal is older, because
  * the rival read the processor's books after the owner had received its response. A capture is never undone by an
- * outcome. A hold is newer than the request for the payer's action. If the owner's hold belongs to a different charge
- * than the one that the rival recorded, the hold must be voided, and only the owner knows about it.
+ * outcome. A hold is newer than the request for the payer's action. If the owner's hold belongs to a charge that the
+ * rival did not record, the hold must be voided, and only the owner knows about the hold.
  */
 function mayBeNewer(fact: ChargeFact, payment: Payment): boolean {
   if (isUnresolved(payment) || fact.kind === 'succeeded') return true;

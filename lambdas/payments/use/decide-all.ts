@@ -17,9 +17,9 @@ export interface DecidedFacts {
 }
 
 /**
- * Decides on all facts of a charge, in order, each on the state after the previous fact. Two kinds of contradiction are
- * not appended: all facts of a charge whose metadata name another payment, and a refund that names no operation if it
- * may be one of Payonce's recorded refunds.
+ * Decides all facts of a charge, in order, each on the state after the previous fact. Two kinds of fact are
+ * contradictions and are not appended: all facts of a charge whose metadata names another payment, and a refund without
+ * an operation id that may be one of Payonce's recorded refunds.
  */
 export function decideAll(
   digest: Digest,
@@ -29,7 +29,11 @@ export function decideAll(
 ): DecidedFacts {
   const { payment } = chain.state;
   if (isOfAnotherPayment(charge, payment.id))
-    return { transitions: [], contradictions: ['the metadata of the charge name another payment'], state: chain.state };
+    return {
+      transitions: [],
+      contradictions: ['the metadata of the charge names another payment'],
+      state: chain.state,
+    };
   const transitions: Transition[] = [];
   const contradictions: string[] = [];
   let { state, newest } = chain;
@@ -41,7 +45,7 @@ export function decideAll(
     const known = isNew ? nameless.findIndex((refund) => mayBeSameRefund(refund, fact)) : -1;
     if (known >= 0) {
       nameless.splice(known, 1);
-      contradictions.push('the metadata of a refund no longer name its operation');
+      contradictions.push('the metadata of a refund no longer names its operation');
       continue;
     }
     // The new refund may be one of Payonce's own refunds whose request got no response. If it is a different refund, an
@@ -59,7 +63,7 @@ export function decideAll(
     transitions.push(newest);
   }
   if (isWhole && contradictions.length === 0 && !isAsPosted(charge, state)) {
-    contradictions.push('the charge shows different amounts than were posted');
+    contradictions.push('the amounts of the charge differ from the posted amounts');
   }
   return { transitions, contradictions, state };
 }

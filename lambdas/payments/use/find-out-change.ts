@@ -25,9 +25,9 @@ export interface FindOutChangeTools extends RecordChargeTools {
 }
 
 /**
- * Determines the outcome of a pending change at the processor. The processor's books are recorded in the chain before
- * each send, and before the change is recorded as not attempted. They are also recorded after a refusal: the processor
- * also refuses a capture when another user of its account has already captured.
+ * Determines the outcome of a pending change at the processor. Records the processor's books in the chain before each
+ * send, and before the change is recorded as not attempted. Also records them after a refusal, because the processor
+ * refuses a capture when another user of its account has already captured.
  *
  * @returns a function that decides on the outcome, given the current state; the function returns undefined when there
  * is nothing to record
@@ -60,8 +60,7 @@ export async function findOutChange(
     lookUp: (limit) => processor.findChange(order, limit),
     isRefusal: ({ kind }) => kind === 'refused',
   });
-  // The send window has closed. Before the change is ended, what has happened to the charge since the claim is
-  // recorded.
+  // The send window has closed. Before the change ends, record what happened to the charge since the claim.
   const isProven = found.kind !== 'not_attempted' || read !== undefined || (await isRead(readCharge));
   return ({ state }) => (isProven ? decideFound(found, change, state) : undefined);
 }

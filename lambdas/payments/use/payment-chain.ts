@@ -24,7 +24,7 @@ const PAGE = 250;
  * Maximum pages per chain (40 × 250 = 10,000 transitions). A payment with 500 refunds needs at least 1,000 transitions.
  */
 const MAX_PAGES = 40;
-/** A chain of this length is not read. */
+/** Chains of this length or longer are not read. */
 export const MAX_CHAIN = MAX_PAGES * PAGE;
 
 export function chainOf(transitions: readonly Transition[]): PaymentChain {

@@ -56,7 +56,7 @@ export interface PaymentHistory {
   readonly newest: Transition;
 }
 
-/** The transitions on which a change of a payment is decided, without personal data. */
+/** The transitions on which a change to a payment is decided, without personal data. */
 export interface PaymentEnds {
   /** Transition 1. */
   readonly first: Transition;
@@ -105,9 +105,7 @@ export interface ChargeToReturn {
   readonly undecidable?: boolean;
 }
 
-/**
- * Returns the schedule of attempts to return a charge. This schedule equals the schedule of an inquiry of the same age.
- */
+/** Returns when to retry refunding or voiding a stray charge: the same schedule as for an inquiry of that age. */
 export function returnSchedule({ chargeId, foundAtMs }: ChargeToReturn): LookUpSchedule {
   return { kind: 'answer', name: chargeId, sinceMs: foundAtMs };
 }

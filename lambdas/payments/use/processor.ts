@@ -33,7 +33,7 @@ export type ChargeOutcome =
   /** The processor refused the request itself (400, 404, 422). */
   | { readonly kind: 'rejected'; readonly chargeId?: string; readonly failure: Failure };
 
-/** A change of an existing charge. */
+/** A change to an existing charge. */
 export type ChargeChange =
   /** Captures the authorized amount or a part of it, in minor units. The rest of the hold is released. */
   | { readonly kind: 'capture'; readonly amountMinor: number }
@@ -43,7 +43,7 @@ export type ChargeChange =
 export interface ChangeOrder {
   /**
    * Idempotency key at the processor. It is the same for every attempt. If the change is a refund, the refund's
-   * metadata contain it, too.
+   * metadata also contains it.
    */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;

@@ -31,9 +31,8 @@ export function queueEntriesFor(
 }
 
 /**
- * Returns the queue entries for stray charges to return: one for each stray charge that these transitions are about and
- * that has money to return after them. A stray charge has money to return after it is found, after its refund fails,
- * and after its dispute is won.
+ * Returns one queue entry for each stray charge in these transitions that has money to return. A stray charge has money
+ * to return after it is found, after its refund fails, and after its dispute is won.
  */
 export function chargesToReturn(before: Before, transitions: readonly Transition[]): readonly ChargeToReturn[] {
   const newest = transitions.at(-1);
@@ -56,7 +55,7 @@ export function chargesToReturn(before: Before, transitions: readonly Transition
  * Returns inquiries for new refunds and disputes that began at the processor. A callback usually reports their result.
  * If the callback is lost, the inquiry reads the charge instead. Two groups of refunds are excluded: Payonce's own
  * refunds, which are recorded before they are sent, and returns of stray charges, which have a separate queue. Metadata
- * alone do not prove that a refund belongs to either group.
+ * alone does not prove that a refund belongs to either group.
  */
 function undecidedAtBank(before: Before, transitions: readonly Transition[]): readonly Inquiry[] {
   const { refunds, strayCharges } = before.state;

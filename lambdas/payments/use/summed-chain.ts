@@ -21,7 +21,7 @@ export function isWhole(chain: SummedChain): chain is PaymentChain {
 }
 
 /**
- * Reads what is needed to decide on a change of the caller's payment, with strong consistency. Reads the whole chain
+ * Reads the data for a decision about a change to the caller's payment, with strong consistency. Reads the whole chain
  * only if the newest transition has no sums, or if the change may have begun before.
  *
  * @returns undefined when there is no such payment, or it belongs to another tenant or mode; a chain that contains the
@@ -41,7 +41,10 @@ export async function readSummed(
   return notes === 'with notes' ? { ...chain, first: await store.readNotes(chain.first) } : chain;
 }
 
-/** @returns undefined when the whole chain must be read, with its reasons */
+/**
+ * Returns the chain, if the transitions that were read are enough for the decision.
+ * @returns undefined when the whole chain must be read, with its reasons
+ */
 function summedChain(ends: PaymentEnds, operationId: OperationId): SummedChain | undefined {
   const { first, newest, transitions, beginning, ofBucket } = ends;
   if (transitions !== undefined) {

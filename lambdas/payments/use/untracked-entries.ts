@@ -11,8 +11,8 @@ interface Shown {
 }
 
 /**
- * Returns queue entries for objects that are open in the books but not in the chain. As long as a charge has an entry,
- * it is read, until it has a result. A stray hold is voided even if the hold had ended according to the chain.
+ * Returns queue entries for objects that are open in the books but not in the chain. While a charge has an entry,
+ * Payonce reads it until it has a result. A stray hold is voided even if the hold had ended according to the chain.
  *
  * @param nowMs time at which the books were read, in Unix milliseconds
  */
