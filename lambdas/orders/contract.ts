@@ -31,7 +31,7 @@ export const PartiesEnvironment = {
   emailSender: 'EMAIL_SENDER',
   /** Maximum number of e-mails per day to one recipient from one tenant in one mode. */
   emailsPerRecipient: 'EMAILS_PER_RECIPIENT',
-  /** The dead-letter queue of calls whose every attempt failed. */
+  /** The dead-letter queue of calls whose attempts have all failed. */
   deadLettersQueueUrl: 'DEAD_LETTERS_QUEUE_URL',
   /** The queue of calls that failed in the calling process. After half a minute, each call gets one last attempt. */
   delayedCallsQueueUrl: 'DELAYED_CALLS_QUEUE_URL',

@@ -272,8 +272,8 @@ function decideReferral(kind: `credit${string}`, order: Order): OrderDraft | und
 }
 
 /**
- * Sets an order back to `processing`. If the order had another status, it is reopened with an event, because status
- * lists and merchants must be notified of every change of status.
+ * Returns the draft that sets an order back to `processing`. If the order had another status, the draft reopens the
+ * order with an event, because status lists and merchants must be notified of every change of status.
  */
 function inProgress(type: OrderTransitionType, order: Order): OrderDraft {
   return order.status === 'processing'

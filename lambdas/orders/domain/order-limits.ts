@@ -26,7 +26,7 @@ export const STOCK_BOUND_MS = HOUR_MS;
 
 /**
  * Maximum time for which an e-mail or a credit is retried, in milliseconds. After this time, the recipient has probably
- * inquired.
+ * contacted the merchant.
  */
 export const LATE_BOUND_MS = 3 * DAY_MS;
 
@@ -42,7 +42,7 @@ export const MAX_REVERSALS = 5;
 export const REVERSAL_WAIT_MS = MINUTE_MS;
 
 /**
- * Time for which an order in review is still driven, in milliseconds, so that what operators do elsewhere takes effect.
- * Counted from the start of the review, or from the time when the order was reopened.
+ * Time for which an order in review is still driven, in milliseconds, so that corrections that operators make in other
+ * systems take effect. Counted from the start of the review, or from the time when the order was reopened.
  */
 export const REVIEW_WATCH_MS = 30 * DAY_MS;

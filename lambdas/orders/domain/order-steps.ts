@@ -152,7 +152,10 @@ function compensate(order: Order, turn: Turn): OrderStep {
   return isForPerson ? conclude('order.review_required', order, 'needs_review') : REST;
 }
 
-/** Ends announced calls that no driver will make. Such a call may have taken effect although no response arrived. */
+/**
+ * Records announced calls as `unknown` if no driver will make them. Such a call may have taken effect although no
+ * response arrived.
+ */
 function stopLate(order: Order): OrderStep | undefined {
   const { email, referral } = order;
   if (ANNOUNCED_STATUSES.has(email.status))

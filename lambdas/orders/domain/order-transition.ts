@@ -15,7 +15,7 @@ export interface OrderLine {
 export interface OrderContacts {
   readonly email: string;
   readonly referrer?: string;
-  /** The affiliate who receives a commission. The payment's metadata contain the affiliate, too. */
+  /** The affiliate who receives a commission. The payment's metadata also contains the affiliate. */
   readonly affiliate?: string;
   /** The page to which the processor redirects the payer. @default the page of the deployment */
   readonly returnUrl?: string;

@@ -185,8 +185,8 @@ export interface OrderDraft {
 
 /**
  * Referrer's credit, in percent of the order's amount. A constant, because no shop needs a different rule yet. A
- * deployment with another percentage causes no second credit: the shop stores each credit's idempotency key with its
- * amount, and refuses a retry with a different amount. The outcome of such a credit is then unknown.
+ * deployment with a different percentage causes no second credit: the shop stores each credit's idempotency key with
+ * its amount, and refuses a retry with a different amount. The outcome of such a credit is then unknown.
  */
 const REFERRAL_PERCENT = 5;
 

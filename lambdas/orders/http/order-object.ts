@@ -36,21 +36,24 @@ export const order = z
       .regex(/^pay_[a-z2-7]{32}$/)
       .meta({
         description:
-          'Its payment, at `/v1/payments/{id}`, where `next_action` contains a required action of the payer.',
+          'The order’s payment, at `/v1/payments/{id}`. Its `next_action` shows an action that the payer must take.',
       }),
-    reservation: z.string().nullable().meta({ description: 'The stock’s id of the reservation; null without one.' }),
+    reservation: z
+      .string()
+      .nullable()
+      .meta({ description: 'The stock service’s id of the reservation. Null if there is none.' }),
     notifications: z.looseObject({
       email: z.enum(SHOWN_EMAIL).meta({
         description:
-          'The confirmation. `none`: the order was canceled before it was due. `delayed`: it could not be sent yet, and is retried. `unknown`: it may have ' +
+          'State of the confirmation e-mail. `none`: not sent, because the order was canceled first. `delayed`: not sent yet; retried. `unknown`: it may have ' +
           'been sent, and is not sent again automatically. `failed`: it was refused, or all retries failed; an operator may still send it. ' +
-          '`capped`: its recipient had reached the daily limit of e-mails from you. It never reverses the order.',
+          '`capped`: not sent, because the recipient had reached your daily limit. A failed e-mail never reverses the order.',
       }),
     }),
     referral: z.enum(SHOWN_REFERRAL).meta({
       description:
-        'The credit of the referrer. `none`: there is no referrer, or the order was canceled before it was due. `failed`: it was refused, or all retries failed; an operator may still give it. ' +
-        '`no_referral_program`: the shop has none. `unknown`: its answer is missing, so it may have been given. It never reverses the order.',
+        'State of the referrer’s credit. `none`: there is no referrer, or the order was canceled first. `failed`: it was refused, or all retries failed; an operator may still give it. ' +
+        '`no_referral_program`: the shop has no program. `unknown`: no response arrived, so it may have been given. A failed credit never reverses the order.',
     }),
     failure: z
       .looseObject({ code: z.string(), message: z.string() })

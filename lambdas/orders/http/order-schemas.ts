@@ -15,7 +15,7 @@ const MAX_EMAIL_LENGTH = 254;
 const sku = z
   .string('must be a string')
   .regex(/^[A-Za-z0-9_.:-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, colons, dashes or _')
-  .meta({ description: 'The stock’s id of the ordered item.', example: 'sku_tea' });
+  .meta({ description: 'The stock service’s id of the item.', example: 'sku_tea' });
 
 const quantity = z
   .int('must be a JSON integer')
@@ -54,7 +54,8 @@ const shopOrder = z
   .min(1, 'must be at least 1')
   .max(2_147_483_647, 'must be at most 2147483647')
   .meta({
-    description: 'The number of the order in the shop. With BigCommerce, a note on that order names this one.',
+    description:
+      'The shop’s order number. With BigCommerce, Payonce adds its order id to the staff notes of that order.',
     example: 118,
   });
 

@@ -27,7 +27,7 @@ export interface BigCommerceStore {
   readonly deadLetters: DeadLetters;
   readonly clock: Pick<Clock, 'nowMs'>;
   /**
-   * Handling of a note whose every attempt has failed: `throw` during a redrive; otherwise, the note is dead-lettered.
+   * Handling of a note whose attempts have all failed: `throw` during a redrive; otherwise, the note is dead-lettered.
    */
   readonly givenUp: OnGivenUp;
 }
@@ -136,5 +136,5 @@ async function callOrder(
   if (answer.status === 200) return readJson(policy.vendor, storeOrder, answer);
   // 204 and 404 mean that the order does not exist, so a retry cannot help.
   if (answer.status >= 300) throw refusedFor(policy.vendor, answer, clock.nowMs());
-  throw new AmbiguousError(`${policy.vendor}_answer_unexpected`, `The store answered ${answer.status}.`);
+  throw new AmbiguousError(`${policy.vendor}_answer_unexpected`, `The store responded with ${answer.status}.`);
 }

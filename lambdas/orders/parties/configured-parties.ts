@@ -109,7 +109,7 @@ export interface Redrive {
 }
 
 /**
- * Creates the tools of the function that redrives dead letters. If a redriven call fails, the function throws, and the
+ * Creates the tools for the function that redrives dead letters. If a redriven call fails, the function throws, and the
  * dead letter stays in its queue.
  */
 export async function configuredRedrive(

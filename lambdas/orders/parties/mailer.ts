@@ -62,7 +62,7 @@ export function givenUpCall({ kind, reason, mayBeApplied }: DeadLettered): Given
   return kind === 'delayed' ? { kind: 'queued' } : { kind: 'given_up', reason, mayBeApplied };
 }
 
-/** Builds the e-mail. Its metadata name the order or the payment, which the redrive of a dead letter needs. */
+/** Builds the e-mail. Its metadata contains the id of the order or payment, which a redrive needs. */
 function emailOf({ operationId, orderId, paymentId, to, subject, text, tag }: OrderEmail): Email {
   const metadata = {
     ...defined({ order: orderId, payment: paymentId }),

@@ -22,8 +22,8 @@ const REFUSALS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Errors of the account or the sender, not of the e-mail. The same e-mail can be sent after an operator has fixed the
- * error.
+ * Error codes that concern the account or the sender, not the e-mail. The same e-mail can be sent after an operator has
+ * fixed the error.
  */
 const ACCOUNT_ERRORS: ReadonlySet<number> = new Set([400, 401, 405, 412, 413]);
 

@@ -32,6 +32,7 @@
  * | `sku_flaky`   | `ref_flaky`  | nothing made, 500                          | made, 201     |
  * |               | `ref_down`   | nothing made, 503                          | the same      |
  */
+
 export interface CreateReservation {
   /** Opaque id of the order that reserves the goods. */
   readonly order: string;

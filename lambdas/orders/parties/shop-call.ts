@@ -17,7 +17,10 @@ export interface ShopOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Sends one request. @default callOnce: HTTP */
   readonly send?: SendRequest;
-  /** Handling of calls whose every attempt has failed, and that are safe to repeat at any later time. @default throw */
+  /**
+   * Handling of calls whose attempts have all failed. Such calls are safe to repeat at any later time.
+   * @default throw
+   */
   readonly givenUp?: OnGivenUp;
 }
 
@@ -72,7 +75,7 @@ export async function postToShop<T>(
   return 'answer' in outcome ? outcome.answer : outcome;
 }
 
-/** Tests whether the service is available. Reads an order that does not exist. */
+/** Tests whether the service is available, by reading an order that does not exist. */
 export async function probeShop(
   vendor: string,
   { url, path, send = callOnce }: Pick<ShopOptions, 'url' | 'send'> & { readonly path: string },

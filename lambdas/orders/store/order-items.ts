@@ -129,7 +129,7 @@ export function contactsPut(
   return detailsItem(tables, id, salt, details, { found });
 }
 
-/** Adds the order's contacts to a first transition. @throws InvariantViolation as `readDetails` */
+/** Returns a first transition with the order's contacts. @throws InvariantViolation as `readDetails` */
 export async function withContacts(
   from: DetailsTools | DetailsRows,
   transition: OrderTransition,

@@ -26,7 +26,7 @@ interface CallAgain {
 /**
  * Retries a call that failed in the order's driver, and records the outcome on the order. Skips the call if the order
  * was reversed, if money of its payment is missing, or if the order records that the call took effect. Also skips an
- * e-mail after an erasure. While the deployed external services belong to the other mode than the order (test or live),
+ * e-mail after an erasure. If the mode (test or live) of the deployed external services differs from the order's mode,
  * the call stays dead-lettered. If a redrive was interrupted before it recorded the outcome, the next redrive repeats
  * the call with the same key and finds the call's record.
  *

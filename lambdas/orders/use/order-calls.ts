@@ -320,8 +320,8 @@ async function reverse(
 }
 
 /**
- * Returns whether another attempt is needed. It is if this attempt failed, or if it refunded only the remainder because
- * a refund by another actor was pending, and that refund has failed since.
+ * Returns whether another attempt is needed: this attempt failed, or it refunded only the remainder because a refund by
+ * another actor was pending, and that refund has failed since.
  */
 function isAttemptOver(operationId: OperationId, state: PaymentState): boolean {
   const change = changeOf(state, operationId);

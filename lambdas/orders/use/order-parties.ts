@@ -84,8 +84,7 @@ export interface OrderEmail {
   /** The order that records the outcome. @default none: a receipt */
   readonly orderId?: OrderId;
   /**
-   * The payment to which a receipt belongs. When a queued message tries to send the receipt, it reads the payment again
-   * first.
+   * The payment to which a receipt belongs. Before a queued message sends the receipt, the payment is read again.
    * @default none: an order's e-mail
    */
   readonly paymentId?: PaymentId;
