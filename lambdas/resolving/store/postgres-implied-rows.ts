@@ -7,7 +7,7 @@ import type { ImpliedRow, ImpliedRows } from '../use/rebuild-queues.ts';
 
 type ImpliedReference = Extract<ImpliedRow, { readonly kind: 'reference' }>['row'];
 
-/** Inserts a reference, or replaces its holder if it is `$5`. Then it returns a row. */
+/** Inserts a reference, or replaces its holder if the holder is `$5`. Returns a row if it has written. */
 const PUT_REFERENCE = `INSERT INTO reference (tenant_id, mode, reference, payment_id) VALUES ($1, $2, $3, $4)
   ON CONFLICT (tenant_id, mode, reference) DO UPDATE SET payment_id = EXCLUDED.payment_id
   WHERE reference.payment_id = $5
@@ -36,7 +36,11 @@ export class PostgresImpliedRows implements ImpliedRows {
   }
 }
 
-/** @param replaced the payment that may hold the reference @default the reference must be free */
+/**
+ * Builds the write of a reference.
+ * @param replaced the payment that may hold the reference
+ * @default the reference must be free
+ */
 function putReference({ tenantId, mode, reference, paymentId }: ImpliedReference, replaced?: PaymentId): Statement {
   const values = [tenantId, mode, reference, paymentId, replaced ?? null];
   return { name: 'reference-put', text: PUT_REFERENCE, values };

@@ -89,7 +89,7 @@ const TABLES = ['registry', 'idempotency'] as const;
 
 /**
  * Removes rows whose transaction is missing in a restored Ledger: queue entries, references, personal data, and
- * idempotency records. The tables are restored to different moments, so a restored copy can contain a part of a
+ * idempotency records. The tables are restored to different times, so a restored copy can contain a part of a
  * transaction.
  *
  *   claim    record ✓ transition 1 ✗ ── record removed: a retry is a first request, which looks up its charge first
@@ -124,7 +124,7 @@ export async function closeRemnants(
       if (operation !== undefined && lost.length < MAX_KEPT) lost.push(operation);
       if (chain !== undefined) await queueBooksInquiry(tools, chain.first.payment.id);
     } catch (error) {
-      // A fault of the store proves nothing about the chain.
+      // A fault from the store proves nothing about the chain.
       if (isFault(error)) throw error;
       if (unreadable.size < MAX_KEPT) unreadable.add(row.chainId);
     }

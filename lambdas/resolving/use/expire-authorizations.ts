@@ -58,8 +58,8 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
 }
 
 /**
- * Handles one hold. If no run can end a hold, it raises one alarm, and is counted as failed once. It stays in the queue
- * until a later run or an operator ends the hold.
+ * Handles one hold. If no run can end the hold, one alarm is raised, and the hold is counted as failed once. The hold
+ * stays in the queue until a later run or an operator ends it.
  */
 async function handleHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
   const { paymentId: about, undecidable: isMarked = false } = hold;

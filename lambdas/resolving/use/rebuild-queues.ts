@@ -110,7 +110,7 @@ export async function rebuildQueues(
       if (chain !== undefined && (await commission(chain))) found.push('commission');
       isTorn = !isWhole(chain?.transitions ?? order);
     } catch (error) {
-      // A fault of the store proves nothing about the chain.
+      // A fault from the store proves nothing about the chain.
       if (isFault(error)) throw error;
       isUnreadable = true;
     }

@@ -396,8 +396,7 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
 }
 
 /**
- * Returns the charge that was found by key, unless it is the payment's own charge. In this case, the same operation has
- * two charges.
+ * Returns the charge that was found by key if it is not the payment's own charge. The operation then has two charges.
  */
 function chargeOfAnother(fact: ChargeFact, { state: { payment } }: PaymentChain): string | undefined {
   const chargeId = 'chargeId' in fact ? fact.chargeId : undefined;
@@ -414,8 +413,9 @@ const CHARGE_UNKNOWN = {
 } as const satisfies Decision;
 
 /**
- * The processor was reached, but its books contradict the change: the charge has another currency, the change has
- * another amount, or two changes have its key. An operator decides, because every later look-up has the same result.
+ * The processor was reached, but its books contradict the change: the charge has a different currency, the change has a
+ * different amount, or two changes have the same key. An operator decides, because every later look-up has the same
+ * result.
  */
 const CONTRADICTED = {
   kind: 'review',

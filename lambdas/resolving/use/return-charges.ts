@@ -77,7 +77,7 @@ function nextStep(
     currency,
     change: amountMinor === 0 ? { kind: 'void' } : { kind: 'refund', amountMinor },
   });
-  // The charge's metadata were changed after the charge was recorded, and now name another payment. An operator must
+  // The charge's metadata was changed after the charge was recorded, and now names another payment. An operator must
   // find out who owns the money.
   if (isOfAnotherPayment(charge, paymentId)) return rest('undecidable');
   // Each entry has its own operation, because a voided hold can reappear.
