@@ -45,10 +45,10 @@ export interface InLedger {
  * Compares processor and Ledger for each currency. Each side's figure is computed from its own data only:
  *
  * - The processor's figure is the sum over the given charges. It excludes the payment's own charge if this charge's
- * metadata now name another payment.
+ *   metadata now names another payment.
  * - The Ledger's figure is the net debit of `processor_clearing` over the given transitions. It excludes fees, because
- * the processor lists gross amounts. It includes corrections, because operators use them to correct the Ledger's
- * amounts.
+ *   the processor lists gross amounts. It includes corrections, because operators use them to correct the Ledger's
+ *   amounts.
  *
  * If both figures agree, the charges are compared one by one. This finds two further cases: a dispute and a stray
  * charge that are both missing in the Ledger can cancel each other out, and the metadata of a charge with money may
@@ -143,8 +143,8 @@ function compareFees(
 }
 
 /**
- * Returns whether the chain records another amount for the charge than the processor. Ignores operators' corrections on
- * `processor_clearing`, which are included only in the total.
+ * Returns whether the chain and the processor record different amounts for the charge. Ignores operators' corrections
+ * on `processor_clearing`, which are included only in the total.
  */
 function isOtherwise(charge: ProcessorCharge, { paymentId, transitions, state }: InLedger): boolean {
   if (state === undefined) return false;

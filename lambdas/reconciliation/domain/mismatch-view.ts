@@ -50,8 +50,8 @@ const MAX_CHARGE_IDS = 20;
 
 /**
  * Returns the mismatch after a comparison that found a difference. While a payment is changing, the next comparison
- * finds another amount or no difference. The mismatch then stays suspected and raises no alarm. A confirmed mismatch
- * stays confirmed until there is no difference.
+ * finds a different amount or no difference. The mismatch then stays suspected and raises no alarm. A confirmed
+ * mismatch stays confirmed until there is no difference.
  *
  * @param found the stored mismatch
  * @param nowMs start of the comparison

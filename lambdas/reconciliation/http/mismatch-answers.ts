@@ -17,20 +17,19 @@ export const mismatch = z
     currency: z.string(),
     processor_amount: z.int().meta({
       description:
-        'By the processor’s list: captured, less refunds that succeeded, less disputes that are open or lost, over all ' +
-        'charges with the payment’s id; before fees. For `fees_differ`: its fees for the charge, its refunds and disputes. ' +
-        'In minor units.',
+        'According to the processor, in minor units: the captured amounts minus succeeded refunds and open or lost disputes, over all ' +
+        'charges with the payment’s id, before fees. For `fees_differ`: the processor’s fees for the charge, its refunds and disputes.',
     }),
     ledger_amount: z.int().meta({
       description:
-        'By the Ledger: debits less credits of `processor_clearing` over all transitions of the payment, corrections ' +
-        'included, fees excluded. For `fees_differ`: the posted fees. In minor units.',
+        'According to the Ledger, in minor units: debits minus credits of `processor_clearing` over all transitions of the payment, ' +
+        'including corrections and excluding fees. For `fees_differ`: the posted fees.',
     }),
-    difference: z.int().meta({ description: '`processor_amount` less `ledger_amount`.' }),
+    difference: z.int().meta({ description: '`processor_amount` minus `ledger_amount`.' }),
     charges: z.array(z.string()).meta({ description: 'The charges at the processor, in this currency.' }),
     kind: z.enum(MISMATCH_KINDS).meta({
       description:
-        '`missing_in_ledger`: the Ledger has no posting. `missing_at_processor`: no charge there has captured money. ' +
+        '`missing_in_ledger`: the Ledger has no posting. `missing_at_processor`: no charge at the processor has captured money. ' +
         '`amounts_differ`: both have the money, with different amounts. ' +
         '`charges_differ`: the totals agree, but the amounts of the listed charges do not; their differences cancel each other out. ' +
         '`fees_differ`: the amounts agree, but the processor’s fees do not.',
@@ -38,8 +37,8 @@ export const mismatch = z
     processor: z
       .object({
         name: z.string(),
-        mode: z.enum(['test', 'live']).meta({ description: 'The mode of its books.' }),
-        account: z.string().meta({ description: 'At the processor.' }),
+        mode: z.enum(['test', 'live']).meta({ description: 'The mode of the processor’s books.' }),
+        account: z.string().meta({ description: 'The account at the processor.' }),
       })
       .meta({ description: 'The processor whose books differ.' }),
     status: z.enum(['suspected', 'confirmed']).meta({

@@ -17,8 +17,12 @@ export interface MismatchTools {
 }
 
 const mismatchesQuery = z.strictObject({
-  created_from: wholeNumber(0, LAST_SECOND, 'Only of payments created at this time or later. Unix seconds.'),
-  created_to: wholeNumber(0, LAST_SECOND, 'Only of payments created before this time. Unix seconds.'),
+  created_from: wholeNumber(
+    0,
+    LAST_SECOND,
+    'Only differences of payments created at this time or later, in Unix seconds.',
+  ),
+  created_to: wholeNumber(0, LAST_SECOND, 'Only differences of payments created before this time, in Unix seconds.'),
   limit: pageLimit('mismatches'),
   starting_after: z
     .string()
@@ -37,7 +41,7 @@ const getMismatches = reading({
     tag: 'Ledger',
     summary: 'List differences between the Ledger and the processor',
     description:
-      'The open differences of all tenants, and charges that belong to no known payment. Scheduled comparisons detect them: every hour ' +
+      'Lists the open differences of all tenants, and charges that belong to no known payment. Scheduled comparisons detect them: every hour ' +
       'over the last day, every night over the last week. To compare now, start a run of the job `reconcile-recent`, which compares the ' +
       '25 hours before the minute in which it was started.',
     answers: { 200: { description: 'A page of differences.', schema: mismatchList } },
@@ -67,7 +71,7 @@ const getMismatch = reading({
     operationId: 'getMismatch',
     tag: 'Ledger',
     summary: 'Retrieve a difference',
-    description: 'The difference as the last comparison found it. It exists until a comparison finds none.',
+    description: 'The difference as the last comparison found it. It is removed when a comparison finds no difference.',
     path: z.object({ id: mismatch.shape.id.meta({ description: 'The id of the difference.' }) }),
     answers: { 200: { description: 'The difference.', schema: mismatch } },
   },

@@ -32,7 +32,7 @@ export interface MismatchViewTools {
  *
  * @param mismatch undefined when processor and Ledger agree
  * @param nowMs start of the comparison
- * @returns the change of the status, if any
+ * @returns how the status changed, if it changed
  * @throws RetryableError when rivals wrote first in every round
  */
 export async function recordComparison(

@@ -74,7 +74,11 @@ const RECENT_MS = DAY_MS + 60 * MINUTE_MS;
  */
 const WHOLE_DAYS = 7;
 
-/** @param endMs the scheduled time of the run, or the time before which the Ledger is complete if that is earlier */
+/**
+ * Returns the range of outcomes that a run compares.
+ *
+ * @param endMs the scheduled time of the run, or the time before which the Ledger is complete if that is earlier
+ */
 type WindowOf = (endMs: number) => ReconcileWindow;
 
 /**
@@ -236,16 +240,16 @@ class Look {
   }
 
   /**
-   * Compares a payment that a listed charge names, or that has an outcome. If the payment's own charge agrees with the
-   * Ledger, nothing else is read: any other charge that names the payment is compared in the part of the run that
-   * covers the creation time of that charge.
+   * Compares a payment that is named by a listed charge, or whose newest outcome (`outcome`) lies in this part of the
+   * run. If the payment's own charge agrees with the Ledger, nothing else is read. Other charges of the payment are
+   * compared in the part that covers their creation.
    *
    * @param listed the listed charges that name the payment
    */
   async compareListed(paymentId: PaymentId, listed: readonly ListedCharge[], outcome?: InPart): Promise<JobCounts> {
     const chain = await readChain(this.#tools.effects, paymentId);
     if (chain === undefined) {
-      invariant(outcome === undefined, 'the Ledger has no chain for a payment of the index');
+      invariant(outcome === undefined, 'the Ledger has no chain for a payment in the index');
       for (const { books, charge } of listed) await this.compareUnmatched(books, charge);
       return ONE_DONE;
     }
