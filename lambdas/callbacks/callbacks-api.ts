@@ -23,7 +23,7 @@ export interface CallbacksApiTools extends Omit<ReceiveCallbackTools, 'books'> {
 }
 
 /**
- * Receives an event of a processor. The route identifies the caller: a processor that this deployment calls, and the
+ * Receives an event from a processor. The route identifies the caller: a processor that this deployment calls, and the
  * mode.
  */
 export const postCallback = signed({
@@ -41,15 +41,15 @@ export const postCallback = signed({
   docs: {
     operationId: 'receiveCallback',
     tag: 'Callbacks',
-    summary: 'Receive an event of a processor',
+    summary: 'Receive an event from a processor',
     description:
       'For payment processors, which sign their requests; no API key is needed. An event can arrive twice, late and out of order; it ' +
-      'takes effect once. It is acknowledged after it is stored. The processor must repeat a request that is not answered with 200.',
+      'takes effect once. It is acknowledged after it is stored. The processor must repeat a request until the response is 200.',
     path: z.object({
       processor: z.string().meta({ description: 'The name of the processor.', example: 'sandbox' }),
       mode: z
         .enum(['test', 'live'])
-        .meta({ description: 'The mode of its events. Each mode has its own signing secret.' }),
+        .meta({ description: 'The mode of the events. Each mode has its own signing secret.' }),
     }),
     body: z
       .looseObject({ id: z.string().meta({ description: 'The same for every delivery of an event.' }) })
@@ -91,7 +91,10 @@ async function refuseUnsigned(call: SignedCall<CallbacksApiTools, ConfiguredSour
   if (verdict.reason === 'repeated')
     return refusal(problem('invalid_request', 'The signature header must occur exactly once.'), request);
   // Every failure gets the same response, which does not reveal the reason.
-  const refused = problem('invalid_signature', 'The signature is not good, or its time is more than 300 seconds away.');
+  const refused = problem(
+    'invalid_signature',
+    'The signature is invalid, or its time differs from the current time by more than 300 seconds.',
+  );
   return { ...refusal(refused, request), counts: ['callback_refused'] };
 }
 
