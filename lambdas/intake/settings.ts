@@ -9,7 +9,7 @@ import { IntakeEnvironment, type IntakeSettings } from './contract.ts';
 export interface IntakeConfig {
   readonly oldestMs: number;
   readonly senders: ReadonlyMap<string, Owner>;
-  /** Senders of those queues to which only one sender writes, by queue ARN. */
+  /** Maps the ARN of each queue with a single sender to this sender. */
   readonly queues: ReadonlyMap<string, string>;
   readonly queueUrl: string;
   readonly parkingQueueUrl: string;

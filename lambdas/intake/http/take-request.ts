@@ -28,7 +28,7 @@ import type { ParkedReason, RequestMessage, RequestQueue } from '../use/request-
  *   here    receive ── claim ── charge ── commit ── acknowledge ✗ lost ── receive ── claim: completed ── acknowledge
  *
  * When this function returns, the event is settled or is durable in a queue, so the transport acknowledges the event.
- * While one delivery processes the event, the event's record is pending, and every other delivery is put off and
+ * While one delivery processes the event, the event's record is pending, and every other delivery is delayed and
  * redelivered. When this function throws, the environment has failed: the record is marked as failed, or the lease of a
  * crashed owner ends, and the next delivery continues from that state.
  */
@@ -123,7 +123,7 @@ const requestBody = z.strictObject({
   capture,
   reference,
   metadata,
-  timestamp: z.iso.datetime({ offset: true, error: 'must be a time of RFC 3339, for example 2026-03-01T12:00:00Z' }),
+  timestamp: z.iso.datetime({ offset: true, error: 'must be an RFC 3339 time, for example 2026-03-01T12:00:00Z' }),
 });
 
 /**
@@ -189,8 +189,8 @@ export interface ReadMessage {
 }
 
 /**
- * Reads and searches only as much of a message as may be kept. Reading ten megabytes at each delivery would exceed the
- * time limit of the function.
+ * Reads and searches a message only up to the maximum size that may be stored. Reading ten megabytes at each delivery
+ * would exceed the time limit of the function.
  */
 export function readMessage(whole: RequestMessage): ReadMessage {
   const message = { ...whole, payload: whole.payload.subarray(0, MAX_BODY_BYTES + 1) };

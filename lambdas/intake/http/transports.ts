@@ -18,12 +18,12 @@ import type { RequestMessage } from '../use/request-queue.ts';
 import { type IntakeTools, readMessage, takeRequest } from './take-request.ts';
 
 /**
- * Tools for the transports of payment requests. Requests of all transports are parsed into the same kind of message. A
- * request is acknowledged as soon as its message is settled or durable.
+ * Tools for the transports of payment requests. The requests from all transports are parsed into the same kind of
+ * message. A request is acknowledged as soon as its message is settled or durable.
  */
 
 export interface TransportTools extends Omit<IntakeTools, 'telemetry'>, Pick<MessageParking, 'acknowledge'> {
-  /** Senders of those queues to which only one sender writes, by queue ARN. */
+  /** Maps the ARN of each queue with a single sender to this sender. */
   readonly queues: ReadonlyMap<string, string>;
   readonly telemetry: IntakeTools['telemetry'] & Pick<ConsumerTelemetry, 'batch'>;
 }
