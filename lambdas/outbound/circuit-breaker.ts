@@ -24,7 +24,10 @@ export interface CallGuard {
    * @throws RetryableError `<party>_circuit_open` while the breaker is open
    */
   ready(): Promise<void>;
-  /** Sends a write if the breaker is closed. @throws RetryableError `<party>_circuit_open`, or the error of the call */
+  /**
+   * Sends a write if the breaker is closed.
+   * @throws RetryableError `<party>_circuit_open`, or the error from the call
+   */
   write<T>(call: () => Promise<T>): Promise<T>;
   /** Sends a read. While half-open, the read is the probe, and its success closes the breaker. @throws as `write` */
   read<T>(call: () => Promise<T>): Promise<T>;

@@ -66,7 +66,11 @@ function requestOf({ method, url, headers, body, timeoutMs, causes }: HttpCall, 
     return new Request(url, { method, headers, ...defined({ body }), redirect: 'manual', signal });
   } catch (cause) {
     const options = causes === 'dropped' ? {} : { cause };
-    throw new TerminalError(`${party}_request_invalid`, `The request to the ${party} cannot be made.`, options);
+    throw new TerminalError(
+      `${party}_request_invalid`,
+      `The request to the ${party} is invalid (URL, method or headers).`,
+      options,
+    );
   }
 }
 
@@ -79,7 +83,7 @@ async function readBounded(response: Response, party: string, maxBytes: number):
   for await (const chunk of body) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) {
-      throw new AmbiguousError(`${party}_answer_too_large`, `The answer is longer than ${maxBytes} bytes.`);
+      throw new AmbiguousError(`${party}_answer_too_large`, `The response is longer than ${maxBytes} bytes.`);
     }
     chunks.push(chunk);
   }
@@ -90,14 +94,14 @@ function asFault(error: unknown, party: string, causes: 'kept' | 'dropped'): Err
   if (error instanceof AmbiguousError) return error;
   const options = causes === 'kept' ? { cause: error } : {};
   if (error instanceof DOMException && error.name === 'TimeoutError') {
-    return new AmbiguousError(`${party}_timeout`, `The ${party} did not answer in time.`, options);
+    return new AmbiguousError(`${party}_timeout`, `The ${party} did not respond in time.`, options);
   }
   if (isBeforeSending(failedFetch.safeParse(error).data?.cause)) {
     return new RetryableError(`${party}_unreachable`, `The ${party} cannot be reached.`, options);
   }
   return new AmbiguousError(
     `${party}_connection_lost`,
-    'The connection broke before the answer was complete.',
+    'The connection broke before the response was complete.',
     options,
   );
 }

@@ -50,7 +50,7 @@ interface Progress {
   waitAtLeastMs: number;
 }
 
-/** Result of one rung. After `climb`, the next rung is tried. */
+/** Result of one rung. After `climb`, the next rung follows. */
 type AttemptStep<T> =
   | { readonly kind: 'answered'; readonly answer: T }
   | { readonly kind: 'send' }

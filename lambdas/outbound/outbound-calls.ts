@@ -55,7 +55,7 @@ export type OutboundRead<T> = OutboundStep<T>;
  *   throw                  the caller has the work
  *   dead_letter            dead-letter it after any other fault too
  *   dead_letter_terminal   throw any other fault
- *   delay                  after any other fault, a delayed message makes the call for the last time, and then it is dead-lettered
+ *   delay                  after any other fault, a delayed message makes the last attempt, and dead-letters the call if it fails
  */
 export type OnGivenUp = 'throw' | 'dead_letter' | 'dead_letter_terminal' | 'delay';
 

@@ -204,7 +204,7 @@ function isKept(outcome: { readonly kind: string }): outcome is DeadLettered {
 }
 
 /**
- * Makes the call, and releases the claim if the call throws a fault. Only errors of the vendor's call determine the
+ * Makes the call, and releases the claim if the call throws a fault. Only errors from the vendor's call determine the
  * outcome; faults of the claim store do not.
  */
 async function settle<T>(

@@ -18,7 +18,7 @@ import type { Fault } from './outbound-calls.ts';
  */
 export function vendorFault(vendor: string, answer: HttpAnswer, retryAfterSeconds?: number): Fault {
   const { status } = answer;
-  const message = `The ${vendor} answered ${status}.`;
+  const message = `The ${vendor} responded with ${status}.`;
   const options = defined({ retryAfterSeconds });
   if (status === 401 || status === 403) return new TerminalError(`${vendor}_unauthorized`, message);
   if (status === 429) return new RetryableError(`${vendor}_rate_limited`, message, options);
@@ -40,7 +40,10 @@ export function standardRetryAfter(answer: HttpAnswer, nowMs: number): number | 
 export function readJson<T>(vendor: string, schema: z.ZodType<T>, answer: HttpAnswer): T {
   const read = tryReadJson(schema, answer);
   if (read !== undefined) return read;
-  throw new AmbiguousError(`${vendor}_answer_unreadable`, `The ${vendor}'s answer ${answer.status} cannot be read.`);
+  throw new AmbiguousError(
+    `${vendor}_answer_unreadable`,
+    `The ${vendor}'s response with status ${answer.status} cannot be read.`,
+  );
 }
 
 /** Reads the body of a response. Returns undefined if the body is not JSON of this schema. */

@@ -124,7 +124,7 @@ export class PostgresSendingClaims implements SendingClaims {
   }
 
   async #read(key: string): Promise<StoredClaim | undefined> {
-    // As text: the application may have parsers of its own for other types.
+    // Read as text, because the application may have its own parsers for other types.
     const [row] = await readRows(this.#tools, {
       name: '',
       text: `SELECT owner, sender, vendor_id, (extract(epoch FROM lease_expires_at) * 1000)::bigint::text AS lease,

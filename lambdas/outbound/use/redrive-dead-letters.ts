@@ -39,7 +39,7 @@ export interface DeadLetterRun {
 
 /**
  * Time limit for one dead letter's call, in milliseconds. Long enough for the first steps of the retry ladder, but so
- * short that one run can try several vendors that are unavailable.
+ * short that one run can call several vendors that are unavailable.
  */
 const CALL_MS = 15_000;
 
