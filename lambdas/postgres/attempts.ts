@@ -14,7 +14,7 @@ export interface PostgresTools {
   readonly committed?: ((chainId: string, beganMs: number) => Promise<unknown>) | undefined;
 }
 
-/** The tools of statements that are transactions of their own. */
+/** Tools that run statements, each as a transaction of its own. */
 export type StatementTools = Pick<PostgresTools, 'pacing'> & { readonly database: Runner };
 
 /**
@@ -34,7 +34,7 @@ export async function writeRows({ database, pacing }: StatementTools, statement:
 /**
  * Runs an attempt, and repeats it after a fault, as {@link writeRows} does for a statement.
  *
- * @param attempt receives the time that is left in milliseconds, if it is limited
+ * @param attempt receives the remaining time in milliseconds, if the time is limited
  * @throws the faults of {@link writeRows}, and every other error of an attempt unchanged
  */
 export async function repeated<T>(pacing: Pacing, attempt: (timeoutMs?: number) => Promise<T>): Promise<T> {
@@ -71,7 +71,10 @@ export async function readRows(tools: StatementTools, statement: Statement): Pro
   }
 }
 
-/** A busy server has already made the statement wait for as long as its limits allow. */
+/**
+ * Returns whether to repeat a statement after an error. After `busy`, it is not repeated, because the server has
+ * already made it wait for as long as its limits allow.
+ */
 function isWorthRepeating(error: unknown): boolean {
   if (error instanceof NotBegunError) return false;
   return error instanceof AmbiguousError || (error instanceof RetryableError && error.code !== DatabaseFault.busy);

@@ -22,8 +22,8 @@ export interface OutboxReading {
  * Jobs that compare the Ledger with other books stop there. A stopped chain waits for an operator, who is alarmed, and
  * does not hold back the comparisons of all tenants.
  *
- * A row that the reading did not see was committed after it, so it was created at most the longest transaction before
- * it. The creation time of the newest copied row shows nothing, because rows can commit late:
+ * A row that was not read was committed after the read, so it was created at most `LONGEST_TRANSACTION_MS` before the
+ * read. The creation time of the newest copied row proves nothing, because rows can commit late:
  *
  *   row A  ── created 12:00 ─────────────────────── commit ── copy
  *   row B  ───────── created 12:01 ── commit ── copy

@@ -5,10 +5,10 @@ import type { Outbox, OutboxState, WaitingChain } from './outbox.ts';
 /** Copies the rows of a payment or an order from PostgreSQL to the DynamoDB tables. */
 export interface Carrier {
   /**
-   * Copies all rows of a chain that wait. Repeated and concurrent calls have no further effect.
+   * Copies all waiting rows of a chain. Repeated and concurrent calls have no further effect.
    *
-   * @returns `stopped` when the Ledger has another row at a position of the chain, or lacks the row before it. The
-   * copies of erased personal data are deleted all the same.
+   * @returns `stopped` when the Ledger has a different row at a position of the chain, or lacks the row before it. The
+   * copies of erased personal data are deleted nevertheless.
    * @throws RetryableError or AmbiguousError when a row may not be copied; a later call continues
    */
   carry(chainId: string): Promise<'carried' | 'stopped'>;
@@ -17,7 +17,7 @@ export interface Carrier {
 export interface CarryObserver {
   /** Called when the chain stops. After a crash, it may be called again. */
   stopped(chainId: string, sequence: number): void;
-  /** Called with the error of a chain that could not be copied. A later pass tries it again. */
+  /** Called with the error of a chain that could not be copied. A later pass retries it. */
   failed(chainId: string, error: unknown): void;
   /** Called with the state of the outbox and the time of its reading. */
   observed(state: OutboxState, nowMs: number): void;
@@ -56,15 +56,15 @@ export interface CarriedCounts {
   readonly carried: number;
   /** Chains that an operator must examine. */
   readonly stopped: number;
-  /** Chains whose copy failed and was reported. A later pass tries them again. */
+  /** Chains whose copy failed and was reported. A later pass retries them. */
   readonly failed: number;
   /** Chains of the last page that were not begun before the deadline. */
   readonly left: number;
 }
 
 /**
- * Copies what waits in a shard of the outbox, oldest first. A chain that fails does not delay the other chains. Two
- * workers of one shard are safe, but do the same work twice.
+ * Copies the waiting rows of a shard of the outbox, oldest first. A chain that fails does not delay the other chains.
+ * Two workers of one shard are safe, but do the same work twice.
  *
  * @param deadlineMs time after which no further chain begins, in Unix milliseconds
  * @throws RetryableError when the outbox cannot be read
@@ -85,7 +85,7 @@ export async function carryShard(tools: CarryTools, shard: number, deadlineMs: n
 }
 
 /**
- * Observes the state of the outbox, after each pass over all shards.
+ * Reads the state of the outbox after each pass over all shards, and reports it to the observer.
  *
  * @returns the time before which the copies are complete, except those of stopped chains, in Unix milliseconds
  * @throws RetryableError when the outbox cannot be read

@@ -29,7 +29,10 @@ interface SchemaCheck {
   readonly role: string;
 }
 
-/** The oldest version of PostgreSQL with a maintained branch when the statements were written, as `server_version_num`. */
+/**
+ * The oldest supported server version, as `server_version_num`: the oldest that was maintained when the statements were
+ * written.
+ */
 const OLDEST_SERVER = 130_000;
 
 /** Compares a database with the migrations and the privileges that the functions need. Changes nothing. */
@@ -75,11 +78,11 @@ async function versionProblems({ database, migrations }: SchemaCheck): Promise<r
       if (found === digest) return [];
       return found === undefined
         ? [problem('migration_missing', `Migration ${version} is not applied: run "payonce db migrate".`)]
-        : [problem('migration_changed', `The database has another form of migration ${version}.`)];
+        : [problem('migration_changed', `Migration ${version} in the database differs from this version of Payonce.`)];
     }),
     ...[...applied.keys()]
       .filter((version) => !known.has(version))
-      .map((version) => problem('migration_unknown', `Migration ${version} is of a newer version of Payonce.`)),
+      .map((version) => problem('migration_unknown', `Migration ${version} comes from a newer version of Payonce.`)),
   ];
 }
 
@@ -99,7 +102,7 @@ async function roleProblems(check: SchemaCheck, missing: readonly string[]): Pro
   ]);
   const different = await database.run({
     name: 'compare-privileges',
-    // A privilege for some columns is not enough, but already too much.
+    // A privilege on single columns is not enough if the table's privilege is needed, and too much if it is refused.
     text: `SELECT * FROM jsonb_to_recordset($2::jsonb) AS expected ("table" text, privilege text, "isGranted" boolean)
       WHERE "isGranted" <> CASE WHEN "isGranted" OR privilege IN ('DELETE', 'TRUNCATE')
         THEN has_table_privilege($1, $3 || '.' || "table", privilege)

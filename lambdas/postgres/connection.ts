@@ -14,11 +14,17 @@ export const SCHEMA = 'payonce';
 const LIMITS = { connectMs: 3_000, statementMs: 8_000 } as const;
 /** Time for the response to a statement after the server's own limit, in milliseconds. */
 const RESPONSE_GRACE_MS = 2_000;
-/** Silence after which a connection is checked before its use, in milliseconds. A frozen function does not see its end. */
+/**
+ * Idle time after which a connection is checked before its use, in milliseconds. A frozen function does not notice that
+ * a connection has ended.
+ */
 const CHECK_AFTER_MS = 10_000;
 const CHECK_TIMEOUT_MS = 2_000;
 const KEEP_ALIVE_AFTER_MS = 10_000;
-/** Lets the server detect a client that is gone within two minutes, so that its connection is free again. Seconds. */
+/**
+ * Keep-alive settings, in seconds. With them, the server detects a lost client within two minutes, and frees its
+ * connection.
+ */
 const SERVER_KEEP_ALIVES = { tcp_keepalives_idle: 60, tcp_keepalives_interval: 15, tcp_keepalives_count: 4 };
 
 export interface ConnectionOptions {
@@ -48,7 +54,7 @@ export interface ConnectionOptions {
   readonly schema?: string;
 }
 
-/** A database with connections of its own. */
+/** A database that opens its own connections. */
 export interface OpenDatabase extends Database {
   close(): Promise<void>;
 }
@@ -97,7 +103,7 @@ class PooledDatabase implements OpenDatabase {
       const transaction = new Transaction((statement) => this.#send(client, statement, 'uncommitted'));
       try {
         const result = await work(transaction);
-        // The server would answer COMMIT with a rollback and no error.
+        // The server would respond to COMMIT with a rollback and no error.
         if (transaction.failure !== undefined) throw transaction.failure;
         await this.#send(client, COMMIT, 'committing');
         return result;
@@ -143,7 +149,7 @@ class PooledDatabase implements OpenDatabase {
     }
   }
 
-  /** Applies the settings of the session. RDS Proxy refuses them as options of the first message. */
+  /** Applies the settings of the session. RDS Proxy refuses them as startup parameters. */
   async #prepare(client: PoolClient): Promise<void> {
     try {
       await client.query(SET_PARAMETERS, [JSON.stringify(parametersOf(this.#options))]);
@@ -179,7 +185,7 @@ class PooledDatabase implements OpenDatabase {
     return opening;
   }
 
-  /** Replaces a pool whose credentials the server refused. Reports whether other credentials are in use now. */
+  /** Replaces a pool whose credentials the server refused. Returns whether different credentials are in use now. */
   async #renew(refused: Pool): Promise<boolean> {
     const server = await this.#options.credentials.renewed();
     if ((await this.#currentPool()) !== refused) return true;
@@ -200,13 +206,14 @@ class PooledDatabase implements OpenDatabase {
       types: PARSERS,
       max: connections,
       connectionTimeoutMillis: LIMITS.connectMs,
-      // Timers do not run in a frozen function. The server ends idle connections that are gone.
+      // Timers do not run in a frozen function. Instead, the server ends lost connections.
       idleTimeoutMillis: 0,
       allowExitOnIdle: true,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     });
-    // Without these listeners, the end of a connection would end the process. Its next use fails instead.
+    // Without these listeners, the end of a connection would end the process. With them, the connection's next use
+    // fails.
     pool.on('error', () => undefined);
     pool.on('connect', (client) => {
       const lose = (): unknown => this.#lost.add(client);
@@ -261,7 +268,7 @@ function parametersOf(options: ConnectionOptions) {
   const { schema = SCHEMA, isolation = 'read committed', statementMs = LIMITS.statementMs } = options;
   return {
     search_path: schema,
-    // The form of times that the driver reads.
+    // The time format that the driver parses.
     datestyle: 'ISO',
     default_transaction_isolation: isolation,
     lock_timeout: TRANSACTION_LIMITS.lockMs,

@@ -1,16 +1,18 @@
 /** Metrics of the copies in DynamoDB. Every pass over the outbox reports these gauges, so alarms use the maximum. */
 export const CarryMetric = {
-  /** Time since the oldest row that waits for its copy was written, in milliseconds; 0 when there is none. */
+  /** Age of the oldest PostgreSQL row that is not yet copied to DynamoDB, in milliseconds; 0 when there is none. */
   oldest: 'oldest_uncopied',
-  /** Number of payments and orders whose copying is stopped, because the Ledger has another row. */
+  /**
+   * Number of payments and orders whose copying is stopped, because a Ledger row differs from the row in PostgreSQL.
+   */
   stopped: 'copies_stopped',
 } as const;
 
 /** The value of the metric dimension `service`. */
 export const CARRY_SERVICE = 'copies';
 
-/** Age of the oldest row that waits for its copy at which an alarm is raised, in milliseconds. */
+/** Age of the oldest uncopied row above which an alarm is raised, in milliseconds. */
 export const COPIES_LATE_MS = 60_000;
 
-/** Schema of the table of a team's service. */
+/** Schema for the table of a team's service. */
 export const SERVICE_SCHEMA = 'payonce_once';

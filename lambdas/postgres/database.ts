@@ -5,7 +5,7 @@ export interface Statement {
   readonly text: string;
   readonly values: readonly unknown[];
   /**
-   * Time to wait for the response, in milliseconds. The connection is closed afterwards.
+   * Timeout of the response, in milliseconds. After a timeout, the connection is closed.
    * @default the limit of the connection
    */
   readonly timeoutMs?: number;
@@ -14,7 +14,7 @@ export interface Statement {
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Time limits of a transaction, in milliseconds: of its wait for a lock, and of its pause between two statements. A
+ * Time limits of a transaction, in milliseconds: for waiting for a lock, and for pausing between two statements. A
  * function that freezes or is killed keeps its locks until the server ends its session, so each limit is shorter than a
  * request.
  */
@@ -31,7 +31,7 @@ export interface Runner {
   run(statement: Statement): Promise<readonly Row[]>;
 }
 
-/** A PostgreSQL database. A statement of `run` is a transaction of its own. */
+/** A PostgreSQL database. Each statement of `run` is a transaction of its own. */
 export interface Database extends Runner {
   /**
    * Runs the statements of `work` in one transaction, and rolls back if `work` throws. `work` must await nothing but
@@ -42,7 +42,7 @@ export interface Database extends Runner {
   transaction<T>(work: (transaction: Runner) => Promise<T>): Promise<T>;
 }
 
-/** A row with the same unique columns exists. The caller decides by the constraint what that means. */
+/** Thrown when a row with the same unique columns exists. The constraint shows the caller which condition failed. */
 export class UniqueViolation extends Error {
   override readonly name = 'UniqueViolation';
   readonly constraint: string;

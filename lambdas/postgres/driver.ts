@@ -1,4 +1,4 @@
-// First, because the driver needs it while it is loaded.
+// This import is first, because the driver needs it while it loads.
 import './require.ts';
 
 export { escapeIdentifier, Pool, type PoolClient, TypeOverrides, types } from 'pg';

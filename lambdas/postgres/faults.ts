@@ -2,11 +2,11 @@ import { types } from 'node:util';
 import { AmbiguousError, isFault, RetryableError, TerminalError } from '../kernel/faults.ts';
 import { UniqueViolation } from './database.ts';
 
-/** The codes of the faults of the database, for decisions about retries. */
+/** The codes of the fault from the database, for decisions about retries. */
 export const DatabaseFault = {
   /** A concurrent transaction won. The same transaction can be retried at once. */
   conflict: 'store_conflict',
-  /** A lock or a limit of the server; the call has already waited. The caller retries later. */
+  /** A lock or a limit of the server. The call has already waited; the caller retries later. */
   busy: 'store_busy',
   /** No connection. A retry opens another one. */
   unavailable: 'store_unavailable',
@@ -21,8 +21,8 @@ const RETRY_AFTER_SECONDS = { conflict: 1, busy: 5, unavailable: 2 } as const;
 
 /**
  * SQLSTATEs after which nothing was applied and a retry may succeed (PostgreSQL documentation, appendix A). The server
- * reports them before it commits, also in response to `COMMIT`. A session that an administrator ends during the commit itself
- * gets a warning, not an error, so that the connection is lost.
+ * reports them before it commits, also in response to `COMMIT`. If an administrator ends a session during the commit
+ * itself, the server sends a warning instead of an error, and the connection is lost.
  */
 const NOT_APPLIED: readonly (readonly [states: RegExp, kind: keyof typeof RETRY_AFTER_SECONDS])[] = [
   // serialization_failure, deadlock_detected
@@ -42,14 +42,14 @@ const TLS_REFUSED = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_Z
 /** Messages of `pg` for a server without TLS. */
 const TLS_MISSING = /SSL connection/;
 
-/** How far a transaction had proceeded when its connection failed. */
+/** The progress of a transaction when its connection failed. */
 export type Progress =
   /** The server cannot have committed: nothing was sent, or not yet `COMMIT`. */
   | 'uncommitted'
   /** A statement that is its own transaction, or `COMMIT`, was sent. */
   | 'committing';
 
-/** Returns the error of `Runner.run` for an error of the driver. */
+/** Converts an error from the driver to an error that `Runner.run` throws. */
 export function faultOf(error: unknown, progress: Progress): Error {
   const state = sqlState(error);
   if (state === undefined || UNKNOWN_OUTCOME.test(state)) return connectionLost(error, progress);
@@ -75,7 +75,7 @@ export function isLoginRefused(error: unknown): boolean {
   return LOGIN_REFUSED.test(sqlState(error) ?? '');
 }
 
-/** Returns the SQLSTATE of an error of the server, or of a fault that such an error caused. */
+/** Returns the SQLSTATE of an error from the server, or of a fault that such an error caused. */
 export function sqlState(error: unknown): string | undefined {
   if (isServerError(error)) return error.code;
   return error instanceof Error && error.cause !== undefined ? sqlState(error.cause) : undefined;
@@ -86,7 +86,7 @@ interface ServerError extends Error {
   readonly constraint?: string;
 }
 
-/** Recognizes an error of the server by its fields, because an application has its own copy of the driver's class. */
+/** Recognizes an error from the server by its fields, because an application has its own copy of the driver's class. */
 function isServerError(error: unknown): error is ServerError {
   return error instanceof Error && 'severity' in error && 'code' in error && typeof error.code === 'string';
 }

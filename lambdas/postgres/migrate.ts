@@ -6,11 +6,11 @@ import { escapeIdentifier } from './driver.ts';
 import { sqlState } from './faults.ts';
 import { type Migration, privilegesFor, refusedPrivilegesFor, tablesOf, VERSION_TABLE } from './migrations.ts';
 
-/** Maximum number of attempts of a statement. Each waits for a lock until the limit of its session. */
+/** Maximum number of attempts of a statement. Each attempt waits for a lock until the limit of its session. */
 const MAX_ATTEMPTS = 10;
 const PAUSE_MS = 200;
 /**
- * SQLSTATEs of a statement that another runner executes at the same moment: duplicate_schema, duplicate_table,
+ * SQLSTATEs of a statement that another runner executes at the same time: duplicate_schema, duplicate_table,
  * duplicate_object, duplicate_column, and internal_error ("tuple concurrently updated").
  */
 const CONCURRENT_RUNNER = /^(?:42P06|42P07|42710|42701|XX000)$/;
@@ -30,7 +30,7 @@ export class MigrationRefused extends Error {
 }
 
 interface MigrationRun {
-  /** A connection of the owner of the tables, without a time limit for statements. */
+  /** A connection as the owner of the tables, without a time limit for statements. */
   readonly database: Runner;
   readonly clock: Clock;
   readonly migrations: readonly Migration[];
@@ -45,7 +45,7 @@ interface MigrationRun {
  * several runs can overlap.
  *
  * @returns the versions that this run applied
- * @throws MigrationRefused if the database has another form of a migration, or the role does not exist
+ * @throws MigrationRefused if a migration in the database differs from this version, or the role does not exist
  */
 export async function migrate({
   database,
@@ -69,7 +69,7 @@ export async function migrate({
   const changed = migrations.find(({ version, digest }) => (known.get(version) ?? digest) !== digest);
   if (changed !== undefined)
     throw new MigrationRefused(
-      `the database has another form of migration ${changed.version}: use the version of Payonce that applied it`,
+      `migration ${changed.version} in the database differs from this version: use the version of Payonce that applied it`,
     );
   const missing = migrations.filter(({ version }) => !known.has(version));
   for (const { version, digest, statements } of missing) {
@@ -93,7 +93,10 @@ export async function exists(database: Runner, catalog: string, column: string, 
   return (await database.run({ name: `find-${catalog}`, text, values: [name] })).length > 0;
 }
 
-/** Returns the statements that give the functions' role its privileges, and take those away that it must not have. */
+/**
+ * Returns the statements that grant the functions' role its privileges, and revoke the privileges that it must not
+ * have.
+ */
 function grants(role: string, schema: string, migrations: readonly Migration[]): readonly string[] {
   const name = escapeIdentifier(role);
   return [

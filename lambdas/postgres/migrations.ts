@@ -67,13 +67,13 @@ export function tablesOf(migrations: readonly Migration[]): readonly string[] {
   );
 }
 
-/** Privileges of the functions' role for a table. */
+/** Returns the privileges on a table that the functions' role needs. */
 export function privilegesFor(table: string): readonly string[] {
   if (table === VERSION_TABLE) return ['SELECT'];
   return APPEND_ONLY.has(table) ? ['SELECT', 'INSERT'] : ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
 }
 
-/** Privileges that the functions' role must not have for a table. */
+/** Returns the privileges on a table that the functions' role must not have. */
 export function refusedPrivilegesFor(table: string): readonly string[] {
   return ['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'].filter((privilege) => !privilegesFor(table).includes(privilege));
 }

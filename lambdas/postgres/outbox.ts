@@ -12,10 +12,10 @@ export interface OutboxRow {
   readonly sequence: number;
 }
 
-/** A payment or an order with rows that wait. */
+/** A payment or an order with waiting rows. */
 export interface WaitingChain {
   readonly chainId: string;
-  /** Creation time of its oldest row, in Unix milliseconds. */
+  /** Creation time of the chain's oldest row, in Unix milliseconds. */
   readonly sinceMs: number;
 }
 
@@ -26,7 +26,7 @@ export interface OutboxState {
   readonly stopped: number;
 }
 
-/** Reads and deletes the rows that wait for their copy in the DynamoDB tables. */
+/** Reads and deletes the rows that wait to be copied to the DynamoDB tables. */
 export class Outbox {
   readonly #tools: PostgresTools;
 
@@ -35,7 +35,7 @@ export class Outbox {
   }
 
   /**
-   * Lists the chains of a shard with rows that wait, oldest first.
+   * Lists the chains of a shard with waiting rows, oldest first.
    *
    * @param after the last chain of the previous page
    */
@@ -53,7 +53,7 @@ export class Outbox {
     return rows.map(({ chain_id, since }) => ({ chainId: String(chain_id), sinceMs: (since as Date).getTime() }));
   }
 
-  /** Deletes rows after their copy. */
+  /** Deletes rows that were copied. */
   async remove(chainId: string, rows: readonly OutboxRow[]): Promise<void> {
     if (rows.length === 0) return;
     await writeRows(this.#tools, {
@@ -65,8 +65,8 @@ export class Outbox {
   }
 
   /**
-   * Has transitions of a chain copied again, and resumes a chain that was stopped. A row of the outbox has the time of
-   * its transition, so that the copies do not count as complete after it.
+   * Queues transitions of a chain to be copied again, and resumes a chain that was stopped. A row of the outbox gets
+   * the time of its transition, so that the copies do not count as complete after this time.
    */
   async announceAgain(chainId: string, sequences: readonly number[]): Promise<void> {
     if (sequences.length > 0)
@@ -85,7 +85,7 @@ export class Outbox {
     });
   }
 
-  /** Reports whether an erasure of the payment or the order waits. */
+  /** Reports whether an erasure of the payment's or the order's personal data waits. */
   async hasErasure(chainId: string): Promise<boolean> {
     const rows = await readRows(this.#tools, {
       name: 'outbox-erasure',
@@ -95,7 +95,7 @@ export class Outbox {
     return rows.length > 0;
   }
 
-  /** Stops the copying of a chain at a transition. */
+  /** Stops copying a chain at a transition. */
   async stop(chainId: string, sequence: number): Promise<void> {
     await writeRows(this.#tools, {
       name: 'outbox-stop',

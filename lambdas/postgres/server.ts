@@ -14,7 +14,7 @@ export interface Server {
   readonly password: string;
 }
 
-/** Where connections get the address and the credentials. */
+/** The source of the address and the credentials of connections. */
 export interface Credentials {
   current(): Promise<Server>;
   /** Returns changed credentials after the server refused the current ones; undefined if there are none. */
@@ -24,7 +24,7 @@ export interface Credentials {
 /** The parts of the address that a secret lacks, for example because RDS manages the secret. */
 type ServerDefaults = Partial<Pick<Server, 'host' | 'port' | 'database'>>;
 
-/** A secret of Secrets Manager with the fields that RDS and its rotation functions write. */
+/** Schema of the secret, with the fields that RDS and its rotation functions write. */
 const secretBody = z.object({
   username: z.string().min(1),
   password: z.string().min(1),
@@ -52,7 +52,10 @@ export function serverSecret(settings: ServerDefaults): (secretId: string, text:
   };
 }
 
-/** Credentials in a secret that is read again when the server refuses them, so that a rotation needs no deployment. */
+/**
+ * Returns the credentials in a secret. The secret is read again when the server refuses them, so that a rotation needs
+ * no deployment.
+ */
 export function secretCredentials(
   secrets: Pick<SecretReader<Server>, 'active' | 'renewed'>,
   secretId: string,

@@ -3,7 +3,7 @@ import type { Row } from './database.ts';
 
 /** Values of columns. Statements receive rows as JSON text, so that the number of rows does not change the statement. */
 
-/** The last time that ISO 8601 writes with a year of four digits, which PostgreSQL reads. */
+/** The latest time whose ISO 8601 form has a four-digit year, which PostgreSQL can parse. */
 const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Formats a time for a column `timestamptz`. */

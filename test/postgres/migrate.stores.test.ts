@@ -142,7 +142,9 @@ describe('migrations', () => {
   test('of another form are refused, and nothing changes', async () => {
     await run(open());
     const changed = parseMigration('0001-first.sql', 'CREATE TABLE IF NOT EXISTS surprise (id text);');
-    await expect(run(open(), [changed, SECOND])).rejects.toThrow('the database has another form of migration 0001');
+    await expect(run(open(), [changed, SECOND])).rejects.toThrow(
+      'migration 0001 in the database differs from this version',
+    );
     expect(await problems([changed, SECOND])).toEqual(['migration_changed', 'table_missing']);
   });
 

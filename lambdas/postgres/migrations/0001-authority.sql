@@ -244,8 +244,8 @@ CREATE TABLE IF NOT EXISTS activity (
   CONSTRAINT activity_pkey PRIMARY KEY (chain, sequence)
 );
 
--- Rows that wait for their copy in the DynamoDB tables: transitions, and erasures of personal data. A row is deleted
--- after its copy.
+-- Rows that wait to be copied to the DynamoDB tables: transitions, and erasures of personal data. A row is deleted
+-- after it was copied.
 CREATE TABLE IF NOT EXISTS outbox (
   -- Id of the payment or order.
   chain_id text NOT NULL,
@@ -259,7 +259,7 @@ CREATE TABLE IF NOT EXISTS outbox (
   created_at timestamptz NOT NULL,
   -- X-Ray trace of the execution that wrote the transition; NULL when it is not sampled.
   trace text,
-  -- Time at which the Ledger was found to have another row; NULL otherwise. Nothing of the chain is copied until an
+  -- Time at which the Ledger was found to have a different row; NULL otherwise. Nothing of the chain is copied until an
   -- operator sets it to NULL.
   stopped_at timestamptz,
   CONSTRAINT outbox_pkey PRIMARY KEY (chain_id, kind, sequence),
