@@ -9,13 +9,16 @@ export interface CarryJobTools extends CarryTools {
   readonly marks: JobMarks;
 }
 
-/** Number of shards that are copied concurrently. The shards share a connection, so most of the time DynamoDB works. */
+/**
+ * Number of shards that are copied concurrently. The shards share a connection. Most of the time, they wait for
+ * DynamoDB.
+ */
 const SHARDS_AT_ONCE = 8;
 
 /**
- * Creates the job `carry`, which copies what waits in the outbox, shard by shard. Runs of a job exclude each other, so
- * each shard has one worker. At its end, a run reports the oldest row that still waits, and stores the time until which
- * the copies are complete.
+ * Creates the job `carry`, which copies the waiting rows of the outbox, shard by shard. Runs of a job exclude each
+ * other, so each shard has one worker. At its end, a run reports the oldest row that still waits, and stores the time
+ * until which the copies are complete.
  */
 export function carryJob(tools: CarryJobTools): Job<string> {
   const pieces: Record<string, Piece> = {};
@@ -25,7 +28,7 @@ export function carryJob(tools: CarryJobTools): Job<string> {
       return { done: carried, left: left + stopped, failed };
     };
   }
-  // The number of shards is a multiple of those that are copied concurrently, so this piece begins after all shards.
+  // The number of shards is a multiple of `SHARDS_AT_ONCE`, so this piece begins after all shards.
   pieces['observe'] = async () => {
     const atMs = tools.clock.nowMs();
     await moveCarriedUntil(tools.marks, await observeOutbox(tools), atMs);

@@ -12,7 +12,7 @@ export interface ConfiguredAuthority {
 }
 
 /**
- * Returns the authority of the settings. Its stores refuse to work if the other authority has the payments.
+ * Returns the stores of the configured authority. They refuse to work if the other database is the system of record.
  * Loads the driver only for PostgreSQL.
  *
  * @throws Error naming the part of the setting that is missing or invalid

@@ -1,10 +1,10 @@
-/** The databases that can decide about money. */
+/** The databases that can be the system of record for payments. */
 export const AUTHORITIES = ['dynamodb', 'postgres'] as const;
 export type Authority = (typeof AUTHORITIES)[number];
 
-/** Where the functions find the PostgreSQL database. An absent value is in the secret. */
+/** Address and credentials of the PostgreSQL database. A value that is absent here is in the secret. */
 export interface PostgresSettings {
-  /** A secret of Secrets Manager with username and password, and possibly host, port and dbname. */
+  /** Secret in Secrets Manager with username and password, and optionally host, port and dbname. */
   readonly secretId: string;
   readonly host?: string;
   readonly port?: number;
@@ -27,31 +27,34 @@ export const AUTHORITY_FUNCTIONS: readonly string[] = [
   'upkeep-jobs',
 ];
 
-/** Time for which a process may use the state of the authority that it has read, in milliseconds. */
+/** Time for which a process may use the authority's state after reading it, in milliseconds. */
 export const STATE_VALID_MS = 60_000;
 
 /** Longest time limit of a function that uses the authority, in seconds. A test compares it with the stacks. */
 const LONGEST_FUNCTION_SECONDS = 300;
 
-/** Time after which no process writes that has read the state before an import began, in milliseconds. */
+/**
+ * Time from the start of an import until all processes that read the earlier state have stopped writing, in
+ * milliseconds.
+ */
 export const IMPORT_WAITS_MS = STATE_VALID_MS + LONGEST_FUNCTION_SECONDS * 1000;
 
-/** JSON, `PostgresSettings`: the database that decides about money. Absent when DynamoDB decides. */
+/** Environment variable with {@link PostgresSettings} as JSON. Absent when DynamoDB is the system of record. */
 export const POSTGRES_AUTHORITY = 'POSTGRES_AUTHORITY';
 
-/** The name of the table ReplayCache. Absent when DynamoDB decides. */
+/** Environment variable with the name of the ReplayCache table. Absent when DynamoDB is the system of record. */
 export const REPLAY_CACHE_TABLE = 'REPLAY_CACHE_TABLE';
 
-/** The functions that answer requests with an idempotency key, or complete such requests: those that use the cache. */
+/** The functions that use the cache: they respond to requests with an idempotency key, or complete such requests. */
 export const REPLAY_CACHE_FUNCTIONS: readonly string[] = ['orders', 'payment-jobs', 'payment-requests', 'payments'];
 
 /** Metrics of the table ReplayCache, counted by each function that uses it. */
 export const ReplayCacheMetric = {
-  /** Replays whose answer was in the table. */
+  /** Replays whose response was in the table. */
   hits: 'replay_cache_hits',
-  /** Replays whose answer was not in the table, and was read from PostgreSQL. */
+  /** Replays whose response was not in the table, and was read from PostgreSQL. */
   missed: 'replay_cache_missed',
-  /** Answers that could not be written into the table. */
+  /** Responses that could not be written to the table. */
   notStored: 'replay_cache_failed_writes',
 } as const;
 

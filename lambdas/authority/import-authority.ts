@@ -36,7 +36,7 @@ interface ImportExtent {
   readonly progress: (text: string) => void;
 }
 
-/** A row that PostgreSQL does not have as the DynamoDB table has it, or that this version cannot read. */
+/** A row whose copy in PostgreSQL is missing or differs from the DynamoDB row, or that this version cannot read. */
 export interface DifferentRow {
   readonly table: string;
   readonly key: Readonly<Record<string, unknown>>;
@@ -48,24 +48,24 @@ interface ImportedRows {
   readonly differentRows: readonly DifferentRow[];
 }
 
-/** Nothing more is copied. */
+/** The reason why nothing more is copied. */
 type Refused =
   /** Another command has canceled or replaced this import. */
   | { readonly kind: 'replaced' }
-  /** PostgreSQL had the payments before. */
+  /** PostgreSQL was already the system of record. */
   | { readonly kind: 'postgres' };
 
 type Copied = { readonly kind: 'copied' } & ImportedChains;
 
 type Finished =
-  /** PostgreSQL has the payments now. */
+  /** PostgreSQL is the system of record now. */
   | ({ readonly kind: 'finished' } & ImportedChains & ImportedRows)
   /** All writes are still stopped. */
   | ({ readonly kind: 'differs' } & ImportedChains & Partial<ImportedRows>);
 
 export type Imported = Copied | Finished | Refused;
 
-/** Time after which an import asks again whether another command has replaced it, in milliseconds. */
+/** Interval at which an import checks whether another command has replaced it, in milliseconds. */
 const ASKED_EVERY_MS = 5_000;
 /** Maximum number of rows to keep, more than an operator would read. */
 const MAX_KEPT = 10_000;
@@ -75,7 +75,10 @@ class Replaced extends Error {
   override readonly name = 'Replaced';
 }
 
-/** Copies transitions and personal data while payments continue in DynamoDB, so that the rest takes less time. */
+/**
+ * Copies transitions and personal data while payments continue in DynamoDB, so that finishing the import takes less
+ * time.
+ */
 export async function copyChains(tools: ImportTools, extent: ImportExtent): Promise<Copied | Refused> {
   const begun = await tools.log.newest();
   if ((await readAuthorityState(tools))?.authority === 'postgres') return { kind: 'postgres' };
@@ -86,9 +89,9 @@ export async function copyChains(tools: ImportTools, extent: ImportExtent): Prom
 }
 
 /**
- * Stops all writes, waits until no process writes, copies what PostgreSQL lacks, and compares each row. Without a
- * difference, PostgreSQL has the payments from then on. Otherwise the writes stay stopped: this can be repeated, or
- * canceled.
+ * Stops all writes, waits until no process writes, copies the rows that PostgreSQL lacks, and compares each row.
+ * If no row differs, PostgreSQL becomes the system of record. Otherwise, the writes stay stopped until the import is
+ * repeated or canceled.
  *
  *   process  ── claim ✓ ── call ── commit ✗ 503
  *   import   ──────── stop ────── wait ────────── copy: open claim ── compare ── finish
@@ -99,7 +102,7 @@ export async function finishImport(tools: ImportTools, extent: ImportExtent): Pr
   const before = await log.newest();
   if ((await readAuthorityState(tools))?.authority === 'postgres') return { kind: 'postgres' };
   await checkWritable(tools);
-  // Also replaces an import that was interrupted, or still runs.
+  // This entry also replaces an import that was interrupted or is still running.
   const started = await log.append(before, 'import.started');
   if (started === undefined) return { kind: 'replaced' };
   return unlessReplaced(tools, started, async (current, fenced) => {
@@ -131,9 +134,9 @@ export async function isStopped({ log }: Pick<ImportTools, 'log'>): Promise<bool
 }
 
 /**
- * Runs `work`, which calls `current` before each page. It ends when another command has written an entry, so that no
- * import changes the rows of one that finishes, or of PostgreSQL as the authority. Each statement of `fenced` asks, too,
- * if the last answer is older than {@link ASKED_EVERY_MS}: a computer that was suspended must not continue.
+ * Runs `work`, which calls `current` before each page. The work ends when another command has written to the log, so
+ * that this import changes no rows after another import has finished. Each statement of `fenced` also checks the log if
+ * the last check is older than {@link ASKED_EVERY_MS}, so that a computer that was suspended does not continue.
  *
  * @param begun the newest entry when this import began
  */

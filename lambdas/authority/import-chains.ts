@@ -30,17 +30,21 @@ interface ImportChainsTools extends PostgresTools {
   readonly walk: LedgerWalk;
   readonly ledger: Pick<LedgerRows, 'chain'>;
   readonly details: DetailsTools;
-  /** Returns the rows in PostgreSQL of a transition. @param item its row in the Ledger @throws if it is unreadable */
+  /**
+   * Returns the PostgreSQL rows of a transition.
+   * @param item the transition's Ledger row
+   * @throws if the row is unreadable
+   */
   readonly rowsOfCopy: (chainId: ChainId, item: ReadRow['item']) => RowsOfCopy;
 }
 
-/** A payment or an order that PostgreSQL does not have as the DynamoDB tables have it. */
+/** A payment or an order whose rows in PostgreSQL differ from its rows in the DynamoDB tables. */
 export interface DifferentChain {
   readonly chainId: ChainId;
   /**
-   * `differs`: PostgreSQL has another transition, or one that the Ledger lacks. `broken`: the chain in the Ledger does
-   * not verify. `details`: personal data does not match the commitment in the chain. `unreadable`: this version cannot
-   * read a row.
+   * `differs`: PostgreSQL has a different transition, or one that the Ledger lacks. `broken`: the chain in the Ledger
+   * does not verify. `details`: personal data does not match the commitment in the chain. `unreadable`: this version
+   * cannot read a row.
    */
   readonly because: 'differs' | 'broken' | 'details' | 'unreadable';
 }
@@ -62,9 +66,9 @@ const ROWS_AT_ONCE = 100;
 const CHAINS_PER_PAGE = 500;
 
 /**
- * Copies the transitions and the personal data that PostgreSQL lacks, and compares all others: each transition as it
- * reads in PostgreSQL with its row in the Ledger, whose hash is computed again. Safe to repeat, after an interruption,
- * and while payments continue in DynamoDB, because a chain only grows.
+ * Copies the transitions and the personal data that PostgreSQL lacks. Compares each transition as PostgreSQL returns it
+ * with its row in the Ledger, whose hash is computed again. Safe to repeat after an interruption, and while payments
+ * continue in DynamoDB, because a chain only grows.
  *
  * @param progress called after every page, with the number of payments and orders that were read. It may throw to stop
  */
@@ -87,7 +91,7 @@ export async function importChains(
       counts.appended += appended;
       if (because !== undefined) report(chainId, because);
     } catch (error) {
-      // A fault of a store proves nothing about the chain.
+      // A fault from a store proves nothing about the chain.
       if (isFault(error)) throw error;
       report(chainId, 'unreadable');
     }
@@ -100,7 +104,10 @@ export async function importChains(
   return { ...counts, different, ...defined({ example }) };
 }
 
-/** Finds payments and orders that only PostgreSQL has, if it has more than the Ledger. */
+/**
+ * Lists the payments and orders that only PostgreSQL has. Searches for them only if PostgreSQL has more than the
+ * Ledger.
+ */
 async function chainsBeyond(
   tools: ImportChainsTools,
   inLedger: number,
@@ -125,7 +132,7 @@ interface ImportedChain {
   readonly because?: DifferentChain['because'];
 }
 
-/** Copies what PostgreSQL lacks of a chain, then reads and compares the whole chain. */
+/** Copies the rows of a chain that PostgreSQL lacks, then reads and compares the whole chain. */
 async function importChain(tools: ImportChainsTools, chainId: ChainId): Promise<ImportedChain> {
   const rows = await wholeChain(tools.ledger, partitionOfChain(chainId));
   const details = await readDetailsRows(tools.details, chainId);
@@ -168,7 +175,7 @@ function isValid(rows: readonly ReadRow[]): boolean {
   return rows.every(({ row }) => {
     const broken = brokenAt(row, before);
     if (row.content.kind === 'link') before = row.content.link;
-    // Attributes outside the hash are those of the Ledger's indexes.
+    // Attributes that the hash does not cover belong to the Ledger's indexes.
     return row.content.kind === 'link' && (broken === undefined || broken.what === 'attributes');
   });
 }
@@ -188,7 +195,9 @@ function partsOf(copies: readonly RowsOfCopy[]): ReadonlyMap<string, Part> {
   return parts;
 }
 
-/** Reports whether all personal data matches the commitments. The chain has none for the reason of an approval. */
+/**
+ * Reports whether all personal data matches the commitments. The chain has no commitment to the reason of an approval.
+ */
 function areCommitted(parts: ReadonlyMap<string, Part>, details: DetailsRows): boolean {
   return [...details].every(([part, item]) => {
     const { salt, details: data } = newDetailsOfCopy(item);

@@ -17,7 +17,7 @@ import {
 import { timestamp } from '../postgres/values.ts';
 import type { ImportedTable } from './store/postgres-imported-tables.ts';
 
-/** The rows in PostgreSQL of rows in the tables Idempotency and Registry, except personal data. */
+/** Converts rows of the tables Idempotency and Registry, except personal data, to PostgreSQL rows. */
 
 export interface ImportedRow {
   readonly table: ImportedTable;
@@ -25,7 +25,8 @@ export interface ImportedRow {
 }
 
 /**
- * Whether the records of a kind of operation are where payments are. The others belong to effects in DynamoDB tables.
+ * Whether the records of an operation are stored with payments, by kind of operation. All other records belong to
+ * effects in DynamoDB tables.
  */
 const WITH_PAYMENTS: Readonly<Record<keyof typeof OperationPrefix, boolean>> = {
   charge: true,
@@ -55,7 +56,10 @@ const MOVED_PREFIXES = Object.entries(OperationPrefix).flatMap(([kind, prefix]) 
   WITH_PAYMENTS[kind as keyof typeof OperationPrefix] ? [prefix] : [],
 );
 
-/** Returns the row of an idempotency record; none if its operation stays in DynamoDB. @throws if it is unreadable */
+/**
+ * Converts an idempotency record to the PostgreSQL rows to import; returns none if its operation stays in DynamoDB.
+ * @throws if the record is unreadable
+ */
 export function rowsOfRecord(item: Item): readonly ImportedRow[] {
   const operationId = operationOfKey(String(item[IdempotencyTable.partitionKey]));
   if (!MOVED_PREFIXES.some((prefix) => operationId.startsWith(prefix))) return [];
@@ -69,7 +73,10 @@ function recordRow(item: Item): ImportedRow['row'] {
   return { ...rowOfOpen(record), ...dueAt(item, IdempotencyTable.openClaimsIndex.sortKey) };
 }
 
-/** Returns the rows of a row of the Registry; none if it stays in DynamoDB. @throws if it is unreadable */
+/**
+ * Converts a Registry item to the PostgreSQL rows to import; returns none if the item stays in DynamoDB.
+ * @throws if the item is unreadable
+ */
 export function rowsOfRegistry(item: Item): readonly ImportedRow[] {
   const partition = String(item[KeyAttribute.partition]);
   const [, rowsOf] = KINDS.find(([prefix]) => partition.startsWith(prefix)) ?? [];
@@ -91,7 +98,7 @@ function workOf(item: Item, queued: Queued): readonly ImportedRow[] {
   return rowsOfWork(queued).map((row) => ({ table: 'work', row: { ...row, ...queuedAt(item) } }));
 }
 
-/** No job reads a kept orphan. */
+/** The row has no due time, because no job reads a kept orphan. */
 function keptOrphan(item: Item): readonly ImportedRow[] {
   const { due_at: _, ...row } = rowOfOrphan(parseOrphan(item));
   return [{ table: 'orphan', row }];
@@ -111,7 +118,7 @@ function approvalRows(item: Item): readonly ImportedRow[] {
   return end === undefined ? [asked] : [asked, { table: 'approval_end', row: endRow({ id: approval.id, end }) }];
 }
 
-/** Returns the time at which a job looks at an entry next, which a job may have postponed. */
+/** Returns the time at which a job next handles an entry. A job may have postponed this time. */
 function queuedAt(item: Item): ImportedRow['row'] {
   return dueAt(item, RegistryTable.queuesIndex.sortKey);
 }

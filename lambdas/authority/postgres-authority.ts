@@ -23,7 +23,7 @@ import { checkAuthority, checkedDatabase } from './store/authority-state.ts';
 import { TableReplayCache } from './store/replay-cache.ts';
 
 export interface AuthorityPlatform extends Platform, Secrets {
-  /** Opens the database. @default connects to the server of the settings */
+  /** Opens the database. @default connects to the configured server */
   readonly openDatabase?: (settings: PostgresSettings) => Database;
 }
 
@@ -38,7 +38,7 @@ const settingsText = jsonOf(
 );
 
 /**
- * The CA certificates of RDS in the Lambda runtime (AWS Lambda developer guide, "Building Lambda functions with
+ * Path of the CA certificates of RDS in the Lambda runtime (AWS Lambda developer guide, "Building Lambda functions with
  * Node.js", CA certificate loading).
  */
 const RDS_CERTIFICATES = '/var/runtime/ca-cert.pem';
@@ -47,7 +47,7 @@ export type PostgresAuthority = ReturnType<typeof openPostgresAuthority>;
 
 /**
  * Creates the stores on PostgreSQL. They share one connection, which opens at its first use. They refuse to work if
- * DynamoDB has the payments.
+ * DynamoDB is the system of record.
  */
 export function openPostgresAuthority(platform: AuthorityPlatform, tables: StoreTables) {
   const { documents, clock, entropy, retention, instruments, variables } = platform;
@@ -74,7 +74,7 @@ export function openPostgresAuthority(platform: AuthorityPlatform, tables: Store
   };
 }
 
-/** Returns the cache of completed records: the table of the deployment, or only this process. */
+/** Returns the cache of completed records: the deployment's table, or only this process's memory. */
 function replayCache({ documents, clock, entropy, instruments, variables }: AuthorityPlatform): ReplayCache {
   const table = variables[REPLAY_CACHE_TABLE];
   if (table === undefined) return new ProcessReplayCache();

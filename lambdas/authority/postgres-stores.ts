@@ -17,7 +17,7 @@ import { PostgresHolds } from '../resolving/store/postgres-holds.ts';
 import { PostgresUnfinishedWork } from '../resolving/store/postgres-unfinished.ts';
 
 export interface PostgresStoresTools extends Pick<LedgerCarrierTools, 'database' | 'pacing' | 'client'> {
-  /** The tables that have the copies. */
+  /** The tables that contain the copies. */
   readonly tables: StoreTables;
   readonly observer: CarryObserver;
 }
@@ -31,7 +31,7 @@ export function postgresStores({ database, pacing, client, tables, observer }: P
   const tools: PostgresTools = {
     database,
     pacing,
-    // The commit and its copy share the time that a request keeps for them.
+    // The commit and its copy share the time that a request reserves for them.
     committed: (id, beganMs) =>
       carryOrReport({ carrier: carrier.until(beganMs + COMMIT_SECONDS * 1000), observer }, id),
   };

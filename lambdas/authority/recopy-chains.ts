@@ -33,8 +33,8 @@ const ROWS_PER_PAGE = 250;
 const WHOLE_ORDER = { afterSequence: 0, limit: LONGEST_ORDER_CHAIN } as const;
 
 /**
- * Has everything copied again that the DynamoDB tables lack, after they were restored while PostgreSQL was not. Also
- * deletes the restored copies of erased personal data. Safe to repeat, and while the functions run.
+ * Copies everything that the DynamoDB tables lack after they were restored and PostgreSQL was not. Also deletes the
+ * restored copies of erased personal data. Safe to repeat, also while the functions run.
  *
  * @param atOnce number of payments and orders that are compared concurrently
  * @param progress called after each page
@@ -52,7 +52,7 @@ export async function recopyChains(
       else found.transition += result.transitions;
       if (result !== 'differs' && result.isCommissionMissing) found.commission += 1;
     } catch (error) {
-      // A fault of a store proves nothing about the chain.
+      // A fault from a store proves nothing about the chain.
       if (isFault(error)) throw error;
       found.unreadable.push(id);
     }

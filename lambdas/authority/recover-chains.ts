@@ -23,13 +23,13 @@ interface RecoverChainsTools extends PostgresTools {
   readonly chains: readonly CopiedChain[];
 }
 
-/** A chain that was not recovered from this transition on. */
+/** A chain whose recovery stopped at this transition. */
 export interface StoppedChain {
   readonly chainId: ChainId;
   readonly sequence: number;
   /**
-   * `differs`: PostgreSQL and the Ledger have different transitions. `broken`: the row in the Ledger does not continue the
-   * chain, so it was changed, or a row is missing.
+   * `differs`: PostgreSQL and the Ledger have different transitions. `broken`: the row in the Ledger does not continue
+   * the chain, so it was changed, or a row is missing.
    */
   readonly because: 'differs' | 'broken';
 }
@@ -37,11 +37,15 @@ export interface StoppedChain {
 export interface RecoveredChains {
   /** Number of payments and orders in the Ledger. */
   readonly read: number;
-  /** Number of payments and orders to which transitions were appended, and number of these transitions. */
+  /** Number of payments and orders to which transitions were appended. */
   readonly recovered: number;
+  /** Number of these transitions. */
   readonly appended: number;
   readonly stopped: readonly StoppedChain[];
-  /** Payments and orders with personal data that is no longer copied: it was erased after the moment. */
+  /**
+   * Payments and orders whose copied personal data no longer exists, because it was erased after the restored point in
+   * time.
+   */
   readonly erased: readonly ChainId[];
   /** Payments and orders that this code cannot read. */
   readonly unreadable: readonly ChainId[];
@@ -53,10 +57,10 @@ const MAX_KEPT = 10_000;
 const ROWS_AT_ONCE = 100;
 
 /**
- * Appends the transitions that only the Ledger has, after PostgreSQL was restored to an earlier moment. Transitions were
+ * Appends the transitions that only the Ledger has, after PostgreSQL was restored to an earlier time. Transitions were
  * copied to the Ledger after their commits, so the Ledger is newer than the restored database:
  *
- *   PostgreSQL ── T1 ✓ ── moment ── T2 ✓ ── copy ✓ ── lost ── restored: T1 ── recovered: T1, T2
+ *   PostgreSQL ── T1 ✓ ── backup ── T2 ✓ ── copy ✓ ── lost ── restored: T1 ── recovered: T1, T2
  *   Ledger     ── T1 ──────────────────── T2 ───────────────────────────────────────────────────
  *
  * The Ledger is only read. A chain that continued after the restore differs from the Ledger. It is reported and not
@@ -65,7 +69,7 @@ const ROWS_AT_ONCE = 100;
  *   PostgreSQL ── restored: T1 ── T2' ✓ ── copy: stopped
  *   Ledger     ── T1 ── T2 ─────────────────────────────
  *
- * Safe to repeat, and after an interruption.
+ * Safe to repeat, also after an interruption.
  *
  * @param progress called after every page, with the number of chains that were read
  */
@@ -88,7 +92,7 @@ export async function recoverChains(
       if (found.stopped !== undefined) keep(stopped, { chainId, ...found.stopped });
       if (found.isErased) keep(erased, chainId);
     } catch (error) {
-      // A fault of the store proves nothing about the chain.
+      // A fault from the store proves nothing about the chain.
       if (isFault(error)) throw error;
       keep(unreadable, chainId);
     }
@@ -146,7 +150,7 @@ function compared(rows: readonly ReadRow[], hashes: readonly Uint8Array[]) {
   for (const [kept, { row }] of rows.entries()) {
     const sequence = kept + 1;
     const broken = brokenAt(row, before);
-    // Attributes outside the hash are those of the copy.
+    // Attributes that the hash does not cover belong to the copy.
     if (row.content.kind !== 'link' || (broken !== undefined && broken.what !== 'attributes'))
       return { kept, stopped: { sequence, because: 'broken' as const } };
     const { link } = row.content;
@@ -161,14 +165,15 @@ function compared(rows: readonly ReadRow[], hashes: readonly Uint8Array[]) {
 interface Missing {
   /** Rows of the Ledger that PostgreSQL has. */
   readonly known: readonly ReadRow[];
-  /** Rows that follow them. */
+  /** The rows that follow `known` and that PostgreSQL lacks. */
   readonly missing: readonly ReadRow[];
   /** The copied personal data of the chain. */
   readonly details: DetailsRows;
 }
 
 /**
- * Appends transitions with their postings and personal data. The outbox gets rows too, and the carrier finds the copies.
+ * Appends transitions with their postings and personal data. Also adds rows to the outbox; the carrier then finds that
+ * the copies exist.
  *
  * @returns false if a rival has appended
  */
@@ -191,7 +196,7 @@ async function append(tools: RecoverChainsTools, chainId: ChainId, { known, miss
   return true;
 }
 
-/** Returns the rows of the personal data that a transition wrote, and adds their parts to those that are known. */
+/** Returns the rows of the personal data to which a transition refers first, and adds their parts to `parts`. */
 function newDetails(
   chainId: ChainId,
   { transition, commitments }: RowsOfCopy,

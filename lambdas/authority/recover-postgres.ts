@@ -19,8 +19,8 @@ interface RecoverPostgresTools extends PostgresTools {
 interface RecoveredPostgres extends RecoveredChains, Pick<QueuesWalk, 'missing' | 'broken'> {}
 
 /**
- * Recovers PostgreSQL after a restore to an earlier moment: first the chains, then the queue entries and references that
- * follow from them. Reads the whole Ledger twice. Safe to repeat.
+ * Recovers PostgreSQL after a restore to an earlier point in time: first the chains, then the queue entries and
+ * references that follow from them. Reads the whole Ledger twice. Safe to repeat.
  *
  * @param progress called after every page, with the number of payments and orders that were read
  */

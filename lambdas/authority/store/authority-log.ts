@@ -24,7 +24,7 @@ export class AuthorityLog {
   }
 
   /**
-   * Appends an entry after the given one. Of two commands, only one can do so:
+   * Appends an entry after the given one. Of two concurrent commands, only one succeeds:
    *
    *   import   ── started ✓ ── copies ── compares ──────────── finished ✗
    *   operator ─────────────────────────────────── canceled ✓

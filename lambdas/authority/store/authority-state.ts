@@ -16,16 +16,16 @@ export interface AuthorityStateTools {
   readonly pacing: Pacing;
 }
 
-/** The database that has the payments of a deployment. */
+/** The system of record of a deployment, and whether an import is in progress. */
 export interface AuthorityState {
   readonly authority: Authority;
   /** Whether an import into the other database has stopped all writes. */
   readonly isImporting: boolean;
-  /** An imported payment or order. A database without it is not the one of the import. */
+  /** An imported payment or order. A database that lacks it is not the database of the import. */
   readonly imported?: string;
 }
 
-/** Code of the error of a write while an import has stopped all writes. */
+/** Error code of a write while an import has stopped all writes. */
 const IMPORTING = 'authority_importing';
 const RETRY_AFTER_SECONDS = 60;
 
@@ -33,8 +33,8 @@ const RETRY_AFTER_SECONDS = 60;
 export type AuthorityCheck = (isWrite: boolean) => Promise<void>;
 
 /**
- * Returns a check that this authority has the payments: it is the one of the deployment's first settings, or an import
- * has made it the authority since. The other database does not know their keys, and would charge a retry again:
+ * Returns a check that this authority is the system of record: the deployment's first settings name it, or an import
+ * has made it the authority since. The other database lacks the idempotency keys, and would charge a retry again:
  *
  *   dynamodb  ── first settings ✓ ── claim of key A ── charge ── [deploy with postgres]
  *   postgres  ──────────────────────────────────────────────────── retry of key A: the payments are in dynamodb ✗
@@ -106,7 +106,7 @@ export function readAuthorityState(tools: AuthorityStateTools): Promise<Authorit
   return stateReader(tools)();
 }
 
-/** Returns a reader that reads the first settings once. */
+/** Returns a function that reads the state. It reads the first settings only once. */
 function stateReader(tools: AuthorityStateTools): () => Promise<AuthorityState | undefined> {
   let began: Authority | undefined;
   return async () => {
@@ -146,7 +146,7 @@ async function readFirst({ client, tables, pacing }: AuthorityStateTools): Promi
   return authority === 'postgres' ? 'postgres' : 'dynamodb';
 }
 
-/** Returns the client with a check before each command. */
+/** Returns a client that runs the check before each command. */
 export function checkedClient(client: DynamoDBDocumentClient, check: AuthorityCheck): DynamoDBDocumentClient {
   const send = async (command: never): Promise<unknown> => {
     await check(!isRead(command));
@@ -155,7 +155,7 @@ export function checkedClient(client: DynamoDBDocumentClient, check: AuthorityCh
   return Object.create(client, { send: { value: send } }) as DynamoDBDocumentClient;
 }
 
-/** Returns the database with a check before each statement. */
+/** Returns a database that runs the check before each statement. */
 export function checkedDatabase(database: Database, check: () => Promise<unknown>): Database {
   return {
     run: async (statement) => {

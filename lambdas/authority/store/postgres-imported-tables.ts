@@ -67,14 +67,17 @@ export type ImportedTable = keyof typeof TABLES;
 
 export const IMPORTED_TABLES = Object.keys(TABLES) as readonly ImportedTable[];
 
-/** Tables whose rows change or end. Those of the others are never deleted. */
+/** Tables whose rows can change or end. Rows of all other tables are never deleted. */
 const CHANGING: readonly ImportedTable[] = ['idempotency', 'work', 'orphan', 'reference'];
-/** Rows in one statement: a transaction of Aurora DSQL may change 3,000 (user guide, "Cluster quotas and database limits"). */
+/**
+ * Maximum number of rows that one statement deletes. A transaction of Aurora DSQL may change 3,000 (user guide,
+ * "Cluster quotas and database limits").
+ */
 const DELETED_AT_ONCE = 1_000;
 
 /**
  * Checks that the tables exist and that the role may change them.
- * @throws a fault of the database, TerminalError for a missing privilege
+ * @throws a fault from the database, TerminalError for a missing privilege
  */
 export async function checkWritable(tools: PostgresTools): Promise<void> {
   const given = [
@@ -93,7 +96,10 @@ export async function checkWritable(tools: PostgresTools): Promise<void> {
   throw new TerminalError('store_refused', `the role lacks ${String(privilege)} on the table ${String(name)}`);
 }
 
-/** Deletes the rows that an earlier import has left. @param between called before each statement; it may throw to stop */
+/**
+ * Deletes the rows that an earlier import has left.
+ * @param between called before each statement; it may throw to stop
+ */
 export async function clearTables(tools: PostgresTools, between: () => Promise<void>): Promise<void> {
   for (const table of CHANGING) {
     const key = TABLES[table].key.join(', ');
@@ -110,7 +116,7 @@ export async function clearTables(tools: PostgresTools, between: () => Promise<v
 /**
  * Writes rows that do not exist, and compares those that exist.
  *
- * @returns the keys of the rows that the table has in another form
+ * @returns the keys of the given rows that differ from the rows of the table
  */
 export async function importRows(
   tools: PostgresTools,
@@ -119,7 +125,8 @@ export async function importRows(
 ): Promise<readonly Row[]> {
   if (rows.length === 0) return [];
   const { key, columns }: TableShape = TABLES[table];
-  // A nested document is text within the JSON of the statement. PostgreSQL would decode its escapes and refuse U+0000.
+  // A nested document is text within the statement's JSON. Otherwise, PostgreSQL would decode its escapes and refuse
+  // U+0000.
   const given = `json_to_recordset($1::json) AS given (${Object.entries(columns)
     .map(([name, type]) => `${name} ${type === 'json' ? 'text' : type}`)
     .join(', ')})`;

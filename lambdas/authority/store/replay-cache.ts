@@ -7,18 +7,18 @@ import { ProcessReplayCache } from '../../once/process-records.ts';
 import { parseRecord, recordKey, rowOf } from '../../once/store/record-items.ts';
 import type { ReplayCache } from '../../once/use/operation-runner.ts';
 
-/** Time after which a read or a write of the table is no longer waited for, in milliseconds. */
+/** Timeouts of a read and of a write of the table, in milliseconds. */
 const READ_LIMIT_MS = 50;
 const WRITE_LIMIT_MS = 200;
 /** An entry expires up to this much earlier than its record, in seconds, so that entries do not expire together. */
 const EXPIRY_JITTER_SECONDS = 3_600;
 
 export interface ReplayCacheObserver {
-  /** Called when the table has the answer of a key. */
+  /** Called when the table contains the response for a key. */
   hit(): void;
-  /** Called when the table did not have the answer of a key that the database had. */
+  /** Called when the table lacks the response for a key, and PostgreSQL has it. */
   missed(): void;
-  /** Called with the error of an entry that could not be written, or could not be written in time. */
+  /** Called with the error when the write of an entry fails or times out. */
   notStored(error: unknown): void;
 }
 
@@ -38,7 +38,7 @@ export interface ReplayCacheTools {
  *   owner   ── claim ── call ── commit ✓ ── entry ✓ ── response
  *   retry                                             ── read: hit ── the same response
  *
- * If the owner ends before it has written the entry, or the table does not answer in time, a retry asks PostgreSQL.
+ * If the owner ends before it has written the entry, or the table does not respond in time, a retry reads PostgreSQL.
  */
 export class TableReplayCache implements ReplayCache {
   readonly #tools: ReplayCacheTools;
@@ -77,7 +77,7 @@ export class TableReplayCache implements ReplayCache {
     }
   }
 
-  /** Returns a completed record that has not expired. Whatever else is in the table, PostgreSQL decides. */
+  /** Returns the completed record in the table, unless it has expired. For any other entry, PostgreSQL is read. */
   async #read(operationId: OperationId): Promise<CompletedRecord | undefined> {
     const { client, table, clock } = this.#tools;
     try {
@@ -86,7 +86,7 @@ export class TableReplayCache implements ReplayCache {
       const record = Item === undefined ? undefined : parseRecord(Item);
       return record?.status === 'COMPLETED' && !isExpired(record, clock.nowMs()) ? record : undefined;
     } catch {
-      // The table is only a shortcut.
+      // Ignore the error, because PostgreSQL has the record.
       return undefined;
     }
   }

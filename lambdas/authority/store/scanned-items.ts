@@ -17,7 +17,7 @@ export class ScannedItems {
     this.#pacing = pacing;
   }
 
-  /** Reads a page of a segment, as one element of a walk. */
+  /** Reads a page of a segment. A walk treats the page as one element. */
   async page(table: string, { segment, segments, after }: WalkStep): Promise<WalkPage<readonly Item[]>> {
     const input = {
       TableName: table,
