@@ -23,7 +23,7 @@ export interface AdmitJobsOptions {
 }
 
 /**
- * Admits requests of Payonce's scheduled jobs. A request needs a credential that is signed for this target, path and
+ * Admits requests from Payonce's scheduled jobs. A request needs a credential that is signed for this target, path and
  * run, and has the scope. A valid credential without the scope results in 403, any other failure in 401.
  */
 export function admitJobs({

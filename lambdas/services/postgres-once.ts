@@ -50,9 +50,9 @@ interface Operation<Request> {
 }
 
 /**
- * The handlers of a service on PostgreSQL. The rows that a handler writes by `tx`, its record and its response are
- * committed in one transaction. After a conflict or a lost connection, the handler is called again in a new transaction,
- * so it must have no other effect, and it must await nothing but its statements.
+ * The handlers of a service on PostgreSQL. The rows that a handler writes through `tx`, its record and its response are
+ * committed in one transaction. After a conflict or a lost connection, the handler is called again in a new
+ * transaction, so it must have no other effect, and it must await nothing but its statements.
  */
 export interface PostgresOnce {
   /**

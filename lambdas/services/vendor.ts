@@ -13,10 +13,10 @@ import { standardRetryAfter, vendorFault } from '../outbound/vendor-answers.ts';
 import { check, checkSchema } from './options.ts';
 import { type Pool, SERVICE_SCHEMA, statementsOf } from './store/own-database.ts';
 
-/*
- * Calls of the team's own services to other systems, by the policy that Payonce's own vendors have: retries with full
- * jitter after 0.5, 2, 5 and 30 seconds, `Retry-After`, a retry budget, a circuit breaker, dead letters, and a local key
- * for a vendor that does not recognize repeated requests.
+/**
+ * Calls of the team's own services to other systems, with the policy that Payonce uses for its own vendors: retries
+ * with full jitter after 0.5, 2, 5 and 30 seconds, `Retry-After`, a retry budget, a circuit breaker, dead letters, and
+ * a local key for a vendor that does not recognize repeated requests.
  *
  * This file is the complete interface. docs/guides/services.md has an example.
  */
@@ -31,8 +31,8 @@ export interface VendorOptions {
   /** The name of the vendor, in lower case with underscores. It is the prefix of fault codes, and is stored with keys. */
   readonly name: string;
   /**
-   * Reads the vendor's health, before calls are sent again after an outage. `call` of the returned vendor must not be
-   * used.
+   * Checks the vendor's health after an outage, before calls are sent again. Must not use `call` of the returned
+   * vendor.
    * @throws if the vendor is unavailable
    */
   readonly probe: (limit: CallLimit) => Promise<unknown>;
@@ -48,8 +48,8 @@ export interface VendorOptions {
   /** Time limit of one attempt, in milliseconds. @default 10 seconds */
   readonly timeoutMs?: number;
   /**
-   * The longest waits before further attempts, in milliseconds. An attempt that could end after the deadline of its
-   * call is not begun.
+   * Maximum waits before further attempts, in milliseconds. An attempt that could end after the deadline of its call is
+   * not begun.
    * @default 0.5, 2, 5 and 30 seconds
    */
   readonly waitsMs?: readonly number[];
@@ -61,11 +61,11 @@ export interface VendorOptions {
 
 export interface Vendor {
   /**
-   * Sends one HTTP request once, for `send`, `lookUp` and `probe`. Returns answers with 2xx and 3xx, and those whose
-   * status `expected` names.
+   * Sends one HTTP request once, for `send`, `lookUp` and `probe`. Returns responses with 2xx or 3xx, and responses
+   * whose status is in `expected`.
    *
    * @throws RetryableError if nothing was applied: no connection, or 429, with the time of `Retry-After`
-   * @throws AmbiguousError if the request may have been applied: no complete answer, or 5xx
+   * @throws AmbiguousError if the request may have been applied: no complete response, or 5xx
    * @throws TerminalError if a retry cannot help: other 4xx
    */
   request(
@@ -76,7 +76,8 @@ export interface Vendor {
   /**
    * Makes a call with retries.
    *
-   * @param payload what a redrive needs to repeat the call, if it is to be dead-lettered when its attempts have failed
+   * @param payload the data that a redrive needs to repeat the call. With it, the call is dead-lettered when its
+   * attempts have failed
    * @throws RetryableError, AmbiguousError, TerminalError when the attempts have failed, and no dead letter was stored
    */
   call<T>(call: OutboundCall<T>): Promise<T>;

@@ -149,7 +149,7 @@ describe('a consumer of events', () => {
     expect(await database.pointsOf(member)).toBe(1);
     await handle(batch);
     expect(await database.pointsOf(member)).toBe(2);
-    const reasons = [/not an event of Payonce/, /./, /does not handle payment\.failed/];
+    const reasons = [/not a Payonce event/, /./, /does not handle payment\.failed/];
     expect(parked.map(({ reason }) => reason)).toEqual(
       [...reasons, ...reasons].map((each) => expect.stringMatching(each)),
     );
@@ -162,7 +162,7 @@ describe('a consumer of events', () => {
     await next();
     expect([await pending(), parked]).toEqual([
       [0, 0],
-      [{ transport: 'nats', text: 'not json', reason: 'the message is not an event of Payonce' }],
+      [{ transport: 'nats', text: 'not json', reason: 'the message is not a Payonce event' }],
     ]);
   });
 

@@ -64,7 +64,7 @@ export async function answerOnce(
       case 'key_expired':
         return refuse(
           'idempotency_key_expired',
-          'The stored answer of this key has expired. The request is not executed again.',
+          'The stored response of this key has expired. The request is not executed again.',
         );
     }
   } catch (error) {

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { TerminalError } from '../../kernel/faults.ts';
 import { type BusEvent, type Park, type ParkedMessage, UnreadableEvent } from '../use/consume-event.ts';
 
-/** A message of NATS JetStream, as the library of NATS delivers it. */
+/** A NATS JetStream message, as the NATS library delivers it. */
 export interface NatsMessage {
   readonly data: Uint8Array;
   ack(): void;
@@ -16,8 +16,8 @@ export interface NatsMessage {
  * that arrives over two transports takes effect once.
  *
  *   SQS             a message that fails stays in the queue, and finally moves to the dead-letter queue
- *   EventBridge     an event that fails is thrown, so that Lambda invokes the function again
- *   Kafka           the batch is thrown when a record fails, after all records were tried, so that Lambda repeats it
+ *   EventBridge     the error of a failed event is thrown, so that Lambda invokes the function again
+ *   Kafka           after all records were tried, the errors are thrown, so that Lambda redelivers the batch
  *   NATS JetStream  acknowledged after the commit; a message that fails is redelivered
  *
  * Kafka and NATS have no dead-letter queue: a message that can never succeed is parked (`park`).
@@ -36,7 +36,7 @@ const detail = z.looseObject({
   occurredAtMs: z.int(),
   event: z.looseObject({ id: z.string().min(1), type: z.string(), data: z.object({ object: z.unknown() }) }),
 });
-/** EventBridge delivers the event in `detail`. The other transports deliver it alone, or as EventBridge does. */
+/** EventBridge delivers the event in `detail`. The other transports deliver the event itself, or the same envelope. */
 const delivered = z.union([z.object({ detail }).transform((envelope) => envelope.detail), detail]);
 
 type Delivery = SQSEvent | MSKEvent | SelfManagedKafkaEvent | EventBridgeEvent<string, unknown> | NatsMessage;
@@ -83,6 +83,6 @@ function parse(text: string): BusEvent {
   try {
     return delivered.parse(JSON.parse(text));
   } catch (cause) {
-    throw new UnreadableEvent('the message is not an event of Payonce', { cause });
+    throw new UnreadableEvent('the message is not a Payonce event', { cause });
   }
 }

@@ -31,7 +31,7 @@ interface OwnDatabaseOptions {
   readonly lockMs?: number | undefined;
 }
 
-/** The columns that are read, as text: the application may have parsers of its own for other types. */
+/** Schema of the columns. They are read as text, because the application may have its own parsers for other types. */
 const storedRequest = z.object({
   owner: z.string().transform(ownerToken),
   fingerprint_version: z.coerce.number(),
@@ -41,7 +41,7 @@ const storedRequest = z.object({
   expires_at: z.coerce.number(),
 });
 
-/** Runs statements of a team's pool that are transactions of their own. */
+/** Returns tools that run each statement on a team's pool, as a transaction of its own. */
 export function statementsOf(pool: Pool, pacing: Pacing): StatementTools {
   return {
     pacing,
@@ -112,7 +112,7 @@ export class OwnDatabase implements OwnTransactions<PoolClient> {
         claim: (record) => claim(connection, this.#table, record),
         complete: (record, answer) => complete(connection, this.#table, record, answer),
       }).finally(() => connection.revoke());
-      // After a failed statement that the handler ignored, the server answers COMMIT with a rollback and no error.
+      // After a failed statement that the handler ignored, the server responds to COMMIT with a rollback and no error.
       if ((await connection.send('COMMIT', [], 'committing')).command !== 'COMMIT')
         throw new Error('a statement of the handler failed, so nothing was committed');
       return result;
@@ -184,8 +184,9 @@ class Connection {
   }
 
   /**
-   * Refuses further statements of the handler. A handler can continue after it has failed, for example in another part
-   * of a `Promise.all`. A statement that follows `ROLLBACK` would be committed alone, and again by the next attempt.
+   * Refuses further statements from the handler. A handler can continue after it has failed, for example in another
+   * part of a `Promise.all`. A statement that follows `ROLLBACK` would be committed alone, and again by the next
+   * attempt.
    */
   revoke(): void {
     this.#isRevoked = true;
@@ -202,7 +203,7 @@ class Connection {
     }
   }
 
-  /** Rolls back. @returns the fault that made the transaction fail, or any other error of the handler unchanged */
+  /** Rolls back. @returns the fault that made the transaction fail, or any other error from the handler unchanged */
   async rolledBack(reason: unknown): Promise<unknown> {
     const thrown = this.#faultOrError(reason);
     if (isFault(thrown) && !isUsableAfter(thrown)) this.#isLost = true;

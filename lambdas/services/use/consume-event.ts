@@ -20,19 +20,19 @@ export interface BusEvent {
   readonly event: { readonly id: string; readonly type: string; readonly data: { readonly object: unknown } };
 }
 
-/** Thrown for a message that is no event of the consumer. No retry can process it. */
+/** Thrown for a message that is not an event for the consumer. No retry can process it. */
 export class UnreadableEvent extends Error {
   override readonly name = 'UnreadableEvent';
 }
 
-/** A message of Kafka or NATS that no retry can process. */
+/** A Kafka or NATS message that no retry can process. */
 export interface ParkedMessage {
   readonly transport: 'kafka' | 'nats';
   readonly text: string;
   readonly reason: string;
 }
 
-/** Stores a message for an operator. It is acknowledged after this has returned. */
+/** Stores a message for an operator. The message is acknowledged after this function has returned. */
 export type Park = (message: ParkedMessage) => Promise<void>;
 
 interface NamedConsumer {
@@ -44,8 +44,8 @@ interface NamedConsumer {
    */
   readonly key?: (event: BusEvent) => string;
   /**
-   * Stores a message of Kafka or NATS that no retry can process: it is no event of this consumer, or too old.
-   * @default none: the message fails again and again
+   * Stores a Kafka or NATS message that no retry can process: it is not an event for this consumer, or it is too old.
+   * @default none: the message fails at every redelivery
    */
   readonly park?: Park;
 }
@@ -57,8 +57,8 @@ export interface OwnConsumer<Write extends OwnWrite> extends NamedConsumer {
 
 export interface TransactionConsumer<Tx> extends NamedConsumer {
   /**
-   * Writes the rows of an event by `tx`. Called again when the transaction was rolled back because of a conflict or a
-   * lost connection.
+   * Writes the rows of an event through `tx`. Called again when the transaction was rolled back because of a conflict
+   * or a lost connection.
    */
   readonly handle: (event: BusEvent, effect: TransactionEffect<Tx>) => Promise<void>;
 }
@@ -74,7 +74,7 @@ export interface TableConsumerTools extends ConsumerTools {
   readonly runner: OperationRunner;
 }
 
-/** Writes the rows of an event in one transaction of DynamoDB with its record. */
+/** Writes an event's rows and its record in one DynamoDB transaction. */
 export async function consumeInTable<Write extends OwnWrite>(
   tools: TableConsumerTools,
   consumer: OwnConsumer<Write>,
@@ -95,7 +95,7 @@ export async function consumeInTable<Write extends OwnWrite>(
   });
 }
 
-/** Writes the rows of an event in one transaction of PostgreSQL with its record. A concurrent delivery waits. */
+/** Writes an event's rows and its record in one PostgreSQL transaction. A concurrent delivery waits. */
 export async function consumeInTransaction<Tx>(
   tools: ConsumerTools & TransactionTools<Tx>,
   consumer: TransactionConsumer<Tx>,

@@ -5,8 +5,8 @@ import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 /** The second argument of a handler: the transaction that also writes the record of its operation. */
 export interface TransactionEffect<Tx> {
   /**
-   * The connection on which the transaction runs. It ends the transaction itself: it refuses `BEGIN`, `COMMIT` and
-   * `ROLLBACK`, and every statement after the handler has returned.
+   * The connection on which the transaction runs. The engine ends the transaction: the connection refuses `BEGIN`,
+   * `COMMIT` and `ROLLBACK`, and every statement after the handler has returned.
    */
   readonly tx: Tx;
   /** The same for every attempt. Use it as the idempotency key for calls to other systems. */
@@ -57,7 +57,7 @@ export interface OwnTransactions<Tx> {
    * Runs the work in one transaction. Rolls back when the work throws. After a conflict or a lost connection, runs the
    * work again in a new transaction.
    *
-   * @throws the errors of the work; RetryableError when nothing was committed; AmbiguousError when it is not known
+   * @throws the errors from the work; RetryableError when nothing was committed; AmbiguousError when it is not known
    * whether the transaction was committed
    */
   run<T>(work: (transaction: OwnTransaction<Tx>) => Promise<T>): Promise<T>;
@@ -66,7 +66,7 @@ export interface OwnTransactions<Tx> {
   /**
    * Deletes records and local keys of vendors that expired before a time.
    *
-   * @param atMost of each kind
+   * @param atMost maximum number of deleted rows of each kind
    * @returns the number of deleted rows
    */
   deleteExpired(beforeMs: number, atMost: number): Promise<number>;

@@ -43,7 +43,7 @@ export interface TransactionRequest<Tx> {
  * If the response to COMMIT is lost, the next attempt waits until the server has decided, and then finds its own record
  * or runs the handler again.
  *
- * @throws NotStored; the errors of the handler; RetryableError and AmbiguousError of the database
+ * @throws NotStored; the errors from the handler; RetryableError and AmbiguousError of the database
  */
 export async function runInTransaction<Tx>(
   tools: TransactionTools<Tx>,

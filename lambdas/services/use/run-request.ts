@@ -33,7 +33,7 @@ export class NotStored extends Error {
   readonly answer: Answer;
 
   constructor(answer: Answer) {
-    super(`the handler answered ${answer.status}`);
+    super(`the handler responded with ${answer.status}`);
     this.answer = answer;
   }
 }
@@ -100,7 +100,7 @@ export function storable(answer: Answer): Answer {
   if (answer.status >= 500 || answer.status === 429) throw new NotStored(answer);
   const bytes = Buffer.byteLength(answer.body);
   if (bytes > MAX_ANSWER_BYTES)
-    throw new Error(`An answer of ${bytes} bytes cannot be stored: the maximum is ${MAX_ANSWER_BYTES}.`);
+    throw new Error(`A response of ${bytes} bytes cannot be stored: the maximum is ${MAX_ANSWER_BYTES}.`);
   return answer;
 }
 

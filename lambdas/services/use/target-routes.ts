@@ -39,14 +39,14 @@ export function targetRoutes({ target, url, sign, transport, clock }: TargetRout
         [],
       );
       if (result.kind === 'unanswered') {
-        const message = `The target of the run ${runId} did not answer: ${result.error}.`;
+        const message = `The target of the run ${runId} did not respond: ${result.error}.`;
         if (result.error === 'address_not_allowed') throw new TerminalError('target_address_not_allowed', message);
         const Fault = BEFORE_SENDING.includes(result.error) ? RetryableError : AmbiguousError;
         throw new Fault(`target_${result.error}`, message);
       }
       const { status, retryAfter = null } = result;
       if (status >= 200 && status < 300) return;
-      const message = `The target of the run ${runId} answered ${status}.`;
+      const message = `The target of the run ${runId} responded with ${status}.`;
       if (status !== 409 && status !== 429 && status < 500)
         throw new TerminalError(`target_answered_${status}`, message);
       const seconds = parseRetryAfter(retryAfter, clock.nowMs());
