@@ -113,7 +113,10 @@ export interface RedriveAnswer {
   readonly parked: number;
 }
 
-/** Time budget of the function for one request, in seconds. After this time, the response says where to continue. */
+/**
+ * Time budget of the function for one request, in seconds. After this time, the response contains the time at which to
+ * continue.
+ */
 export const REPUBLISH_RUN_SECONDS = 45;
 
 /**

@@ -64,7 +64,7 @@ export interface PaymentEvent extends PublishedEvent<OutcomeType> {
   readonly postings: readonly Posting[];
 }
 
-/** An event of an order. Its object is the order after the transition, as the API shows it. */
+/** An event about an order. Its object is the order after the transition, as the API shows it. */
 export interface OrderEvent extends PublishedEvent<OrderOutcomeType> {
   readonly order: { readonly id: string };
 }

@@ -85,7 +85,7 @@ function faultOf(cause: unknown): Error {
   // False without a response, for example after a timeout, a connection reset or a DNS failure.
   const isAnswer = cause instanceof EventBridgeServiceException;
   if (!isAnswer || (cause.$metadata.httpStatusCode ?? 500) >= 500) {
-    return new AmbiguousError('bus_ambiguous', 'the bus gave no usable answer', { cause });
+    return new AmbiguousError('bus_ambiguous', 'the bus gave no usable response', { cause });
   }
   if (cause.name === 'ValidationException') {
     return new TerminalError(BUS_CALL_INVALID, 'the bus refused the entries of a call', { cause });

@@ -1,7 +1,7 @@
 import type { OrderTransition } from '../../orders/domain/order-transition.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
 
-/** A change of the Ledger, as delivered by the Stream. */
+/** A change to the Ledger, as delivered by the Stream. */
 export interface StreamRecord {
   /** Position in the Stream from which delivery can restart. */
   readonly position: string;

@@ -19,13 +19,13 @@ export interface PublishTools {
  * Maximum number of attempts per request. If the bus stays unavailable, the Stream redelivers the records for 24 hours.
  */
 const MAX_TRIES = 3;
-/** Maximum number of concurrent requests to the bus. A full batch of the Stream takes two rounds. */
+/** Maximum number of concurrent requests to the bus. A full batch from the Stream takes two rounds. */
 const CALLS_AT_ONCE = 5;
 /** Waits before the second and the third attempt, in milliseconds, with full jitter. */
 const WAITS_MS = [0, 200, 1_000] as const;
 /** Size of an entry's names and time, without its detail, in bytes. */
 const ENTRY_OVERHEAD_BYTES = 512;
-/** Outcome of events that were not tried, because an earlier event cannot be published now. */
+/** Outcome of events that were not sent, because an earlier event cannot be published now. */
 export const NOT_TRIED: PublishOutcome = { kind: 'not_now', code: 'not_tried' };
 
 /**

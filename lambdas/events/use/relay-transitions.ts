@@ -62,7 +62,7 @@ type ParkingReason =
   | 'ledger_tampered';
 
 /**
- * Publishes a batch of the Stream. No record is lost: if a record cannot be processed now, this and all later records
+ * Publishes a batch from the Stream. No record is lost: if a record cannot be processed now, this and all later records
  * are requested again; if a record can never be processed, the complete record is parked. This process publishes each
  * event once. Another process may publish it again, with the same event id:
  *

@@ -21,7 +21,7 @@ export interface RelayAttempt extends Relayed {
 }
 
 /**
- * Relays a batch of the Stream, and retries while the bus or the Ledger is unavailable. Lambda parks a batch after
+ * Relays a batch from the Stream, and retries while the bus or the Ledger is unavailable. Lambda parks a batch after
  * twenty deliveries, whether a record is bad or the bus was unavailable, so the relay waits within a delivery:
  *
  *   delivery 1   bus away ── 5 s ── away ── 10 s ── … ── 9 minutes: again from record 1

@@ -71,7 +71,8 @@ export interface RepublishLostEventsTools extends RepublishTools {
    */
   readonly lostAfterMs?: number;
   /**
-   * Reads the time before which the Ledger has every transition, in Unix milliseconds. The mark does not pass it.
+   * Reads the time before which the Ledger has every transition, in Unix milliseconds. The mark does not pass this
+   * time.
    * @default the Ledger is always complete
    */
   readonly completeUntilMs?: () => Promise<number>;
