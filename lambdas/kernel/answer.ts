@@ -12,9 +12,9 @@ export interface Answer {
 const OMITTED = '"$details":0';
 
 /**
- * Replaces personal fields of a response with the placeholder before the response is stored.
+ * Returns the response with a placeholder instead of its personal fields, to be stored.
  *
- * @param fields JSON text of the fields to leave out, without braces
+ * @param fields JSON text of the fields to omit, without braces
  */
 export function leaveOut(answer: Answer, fields: string): Answer {
   return { ...answer, body: answer.body.replace(fields, () => OMITTED) };

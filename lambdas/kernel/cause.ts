@@ -6,7 +6,7 @@ declare const brand: unique symbol;
 export type KeyId = string & { readonly [brand]: 'KeyId' };
 
 export const KEY_ID = /^key_[a-z2-7]{16}$/;
-/** Length of an API key's id: 80 bits, which base32 encodes as 16 characters. */
+/** Length of an API key's id in bytes: 80 bits, encoded as 16 base32 characters. */
 const KEY_ID_BYTES = 10;
 
 /**
@@ -49,7 +49,7 @@ export interface EventCause {
   readonly sender: string;
 }
 
-/** An operator's request. The reason is in the subject of the transition. */
+/** An operator's request. The transition's subject contains the reason. */
 export interface OperatorCause extends Pick<RequestCause, 'requestId'> {
   readonly by: 'operator';
   readonly operator: string;

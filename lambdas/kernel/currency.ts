@@ -1,6 +1,6 @@
 /**
- * Active currencies of ISO 4217 and the number of decimals of their minor unit. Amounts are integers of minor units
- * everywhere, so the decimals are needed only for limits and display.
+ * Active ISO 4217 currencies with their number of decimals. Amounts are integers in minor units everywhere, so the
+ * decimals are needed only for limits and display.
  */
 const DECIMALS_BY_CURRENCIES: readonly (readonly [decimals: number, codes: string])[] = [
   [0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF'],
@@ -41,7 +41,7 @@ export function largestAmountMinor(currency: string): number | undefined {
   return decimals === undefined ? undefined : LARGEST_AMOUNT_MINOR_BY_DECIMALS.get(decimals);
 }
 
-/** Returns the number of decimals of the currency's minor unit; 0 for an unknown currency. */
+/** Returns the number of decimals of the currency; 0 for an unknown currency. */
 function decimalsOf(currency: string): number {
   return DECIMALS.get(currency) ?? 0;
 }
@@ -61,8 +61,8 @@ export function decimalAmount(amountMinor: number, currency: string): string {
 }
 
 /**
- * Reads an amount that a person wrote with the decimals of its currency, as `6`, `6.5` or `6.50`: digits and one point,
- * no separator of thousands, sign, exponent or space. The inverse of {@link decimalAmount}.
+ * Parses an amount that a person wrote, such as `6`, `6.5` or `6.50`. The text has digits and at most one point,
+ * without thousands separators, sign, exponent or spaces. The inverse of {@link decimalAmount}.
  *
  * @returns minor units; undefined when the text does not have this form, has more decimals than the currency, or
  *   exceeds 2^53 - 1

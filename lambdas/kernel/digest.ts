@@ -1,4 +1,4 @@
-/** The two functions that the pure core needs from the platform; both are deterministic. */
+/** The two functions that pure code needs from the platform. Both are deterministic. */
 export interface Digest {
   /** Computes SHA-256 (FIPS 180-4) over the UTF-8 bytes of `text`. */
   readonly sha256: (text: string) => Uint8Array;
@@ -9,7 +9,7 @@ export interface Digest {
 export const BASE32_ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /**
- * Encodes bytes as RFC 4648 base32 in lower case and without padding: safe in addresses, header values and key
+ * Encodes bytes as RFC 4648 base32 in lower case and without padding, which is safe in URLs, header values and key
  * attributes.
  */
 export function base32(bytes: Uint8Array): string {
@@ -35,7 +35,7 @@ export function base32(bytes: Uint8Array): string {
 const ID_BYTES = 20;
 
 /**
- * Derives the characters of an id from the parts that it identifies. Each folder derives its ids in its `ids.ts`.
+ * Derives the characters of an id from the parts that identify its object. Each folder derives its ids in its `ids.ts`.
  *
  * @param parts hashed as a JSON array, not as joined text, so that different lists of parts never produce the same text
  */

@@ -1,6 +1,6 @@
 /**
- * Number of partitions of the queue of commissions. An entry costs three write units over its life; a partition accepts a
- * thousand write units per second.
+ * Number of partitions of the commission queue. An entry costs three write units in total, and a partition accepts
+ * 1,000 write units per second.
  */
 export const DUE_SHARDS = 8;
 

@@ -19,8 +19,8 @@ export interface EmailHashes {
 }
 
 /**
- * Returns the hash for a new row. Returns no hash if the keys cannot be read now and the request has already begun:
- * such a request is completed anyway, and its retry does not need the hash.
+ * Returns the hash for a new row. Returns no hash if the keys cannot be read now and the request has already begun: the
+ * row then exists, so completing the request does not need the hash.
  *
  * @throws as {@link EmailHashes.of}, when the request has not begun
  */

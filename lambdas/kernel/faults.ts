@@ -1,6 +1,7 @@
-/**
- * Faults are failures of the environment. Only adapters throw them. The class of a fault states what may have happened;
- * its `code` identifies it. Expected outcomes (a decline, a rejected condition) are returned, never thrown.
+/*
+ * Faults are failures of the environment. Only adapters throw them. The class of a fault states whether the call may
+ * have been applied; its `code` identifies the fault. Expected outcomes (a decline, a rejected condition) are returned,
+ * never thrown.
  */
 
 interface FaultOptions {
@@ -26,15 +27,15 @@ export class RetryableError extends Fault {
   override readonly name = 'RetryableError';
 }
 
-/** A check before the call failed, after its own retries, so the call was not begun. Its store does not repeat it. */
+/** A check before the call failed, after its own retries, so the call was not made. The store must not retry it. */
 export class NotBegunError extends RetryableError {}
 
-/** Code of the error when a deployment selects another authority than the one that has its payments. */
+/** Code of the error when the deployment's authority differs from the one that has its payments. */
 export const AUTHORITY_CHANGED = 'authority_changed';
 
 /**
- * The call may have been applied. Look up its effect by Payonce's own idempotency key before acting. It must not be
- * retried blindly or treated as failed.
+ * The call may have been applied. Look up its effect by Payonce's own idempotency key before acting. Never retry the
+ * call blindly or treat it as failed.
  */
 export class AmbiguousError extends Fault {
   override readonly name = 'AmbiguousError';

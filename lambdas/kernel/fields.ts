@@ -1,4 +1,4 @@
-/** Builds objects field by field. If a field is added to the type but not here, the code does not compile. */
+/* Builds objects field by field. If a field is added to the type only, the code does not compile. */
 
 /** Requires each field of `T`. A field that is optional in `T` may be undefined. */
 export type EveryField<T> = {

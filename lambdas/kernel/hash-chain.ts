@@ -1,7 +1,7 @@
 import type { Digest } from './digest.ts';
 import { sameBytes } from './digest.ts';
 
-/** The hash chain of append-only rows. Each hash covers the previous hash, so that a change is detected. */
+/* The hash chain of append-only rows. Each hash covers the previous hash, so that any change is detected. */
 
 /** The hash before the first link: 32 zero bytes. */
 export const NO_PREDECESSOR: Uint8Array = new Uint8Array(32);

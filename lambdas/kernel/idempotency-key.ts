@@ -27,7 +27,7 @@ export function parseIdempotencyKey(values: readonly string[]): ParsedIdempotenc
     keys.add(key);
   }
   if (keys.size === 0) return { kind: 'missing' };
-  if (keys.size > 1) return { kind: 'invalid', reason: 'the header was given with more than one value' };
+  if (keys.size > 1) return { kind: 'invalid', reason: 'the header has more than one value' };
   const [key = ''] = keys;
   if (key === '') return { kind: 'missing' };
   if (!RAW_KEY.test(key)) return { kind: 'invalid', reason: `${FORM}, and ${faultOf(key)}` };
@@ -36,7 +36,7 @@ export function parseIdempotencyKey(values: readonly string[]): ParsedIdempotenc
 
 const FORM = 'a key is 1 to 128 visible ASCII characters, ! to ~ without spaces';
 
-/** Describes what is wrong with an idempotency key, without showing the key. */
+/** Describes why an idempotency key is invalid, without showing the key. */
 function faultOf(key: string): string {
   const characters = Array.from(key);
   const at = characters.findIndex((each) => !RAW_KEY.test(each));
@@ -63,7 +63,7 @@ export interface KeyScope {
 
 /** The scope within which an operator's idempotency key is unique. */
 export interface OperatorKeyScope extends Omit<KeyScope, 'tenantId' | 'mode'> {
-  /** Identifies the operator as a person, no matter which API key the person uses. */
+  /** Identifies the operator as a person, regardless of the API key in use. */
   readonly person: string;
 }
 

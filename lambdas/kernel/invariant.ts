@@ -4,7 +4,7 @@ class InvariantViolation extends Error {
 }
 
 /**
- * Asserts a condition, also in production.
+ * Asserts a condition, including in production.
  *
  * @throws InvariantViolation when `condition` is false
  */

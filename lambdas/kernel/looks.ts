@@ -1,5 +1,5 @@
-/**
- * The schedule of look-ups for queue entries. Each entry stores the time of its next look-up, and each queue is read in
+/*
+ * Schedules the look-ups for queue entries. Each entry stores the time of its next look-up, and each queue is read in
  * the order of these times.
  */
 
@@ -14,8 +14,8 @@ const DAY_MS = 24 * HOUR_MS;
 type Steps = readonly (readonly [belowAgeMs: number, everyMinutes: number])[];
 
 /**
- * Looks up an unknown outcome at every run in the first hour, while a client may be waiting. Later look-ups are rare,
- * because an outcome that is still unknown takes days.
+ * Look-ups for an unknown outcome: at every run in the first hour, while a client may be waiting. Later look-ups are
+ * rare, because an outcome that is still unknown takes days.
  */
 const OUTCOME: Steps = [
   [HOUR_MS, 1],
@@ -48,7 +48,7 @@ const ORDER: Steps = [
 ];
 
 /**
- * Look-ups for a charge of another program. Such a charge never becomes a charge of Payonce, so few reads at the
+ * Look-ups for a charge that another program made. Such a charge never becomes one of Payonce's, so few reads at the
  * processor are enough.
  */
 const FOREIGN: Steps = [
@@ -70,7 +70,7 @@ const STEPS = {
 /** The data from which an entry's look-up times are computed. */
 export interface LookUpSchedule {
   readonly kind: keyof typeof STEPS;
-  /** Selects the minute in the interval, so that entries of the same age are spread. */
+  /** Selects the minute within the interval, so that entries of the same age are spread out. */
   readonly name: string;
   /** The entry's age is counted from this time, in Unix milliseconds. */
   readonly sinceMs: number;
@@ -103,7 +103,7 @@ function lookFrom(schedule: LookUpSchedule, fromMs: number): number {
   return (past === 0 ? minute : minute + every - past) * MINUTE_MS;
 }
 
-/** Range of the offsets, in minutes: the longest wait between two look-ups. */
+/** Range of the offsets, in minutes: the longest interval between two look-ups. */
 const SPREAD_MINUTES = 24 * 60;
 
 /** Returns the offset of an entry within its interval, in minutes. */

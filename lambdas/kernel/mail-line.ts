@@ -4,12 +4,12 @@ import { UNSEEN } from './one-line.ts';
 const LONGEST_LINE = 200;
 /** Control and format characters: line breaks, and marks that reverse the direction of a text. */
 const INVISIBLE = /[\p{C}\p{Z}]+/gu;
-/** Text that mail programs turn into a link: a scheme, an address, or a name followed by a dot and letters. */
+/** Matches text that mail programs turn into a link: a scheme, an address, or a name followed by a dot and letters. */
 const LINK = /:\/\/|www\.|@|[\p{L}\p{N}]\.\p{L}{2,}/iu;
 
 /**
- * Converts a merchant's text to one line of an e-mail to a payer. The line has no line breaks, and no text that a mail
- * program would show as a link. Any Unicode dot is treated as a dot.
+ * Converts a merchant's text to one line of an e-mail to a payer. The line contains no line breaks and no text that a
+ * mail program would show as a link. Every Unicode dot counts as a dot.
  *
  * @returns undefined for a text that contains a link, or has no content
  */

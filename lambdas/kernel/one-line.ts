@@ -26,7 +26,8 @@ export function printable(text: string): string {
 export const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * Matches a single line of text that may be shown unchanged. The API documents contain this pattern and the next two.
+ * Matches a single line of text that may be shown unchanged. The API documentation contains this and the next two
+ * patterns.
  */
 export const ONE_LINE = /* @__PURE__ */ new RegExp(`^[^${FORGING}]*$`);
 /**

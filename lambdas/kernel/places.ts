@@ -2,8 +2,9 @@ import { LIST_SHARDS } from './contract/shards.ts';
 import { BASE32_ALPHABET } from './digest.ts';
 import { invariant } from './invariant.ts';
 
-/** The sort keys and shards of lists that are sorted by time. */
+/* The sort keys and shards of lists that are sorted by time. */
 
+/** Returns the partition of each shard of a list. */
 export function sharded(partitionOf: (shard: number) => string): readonly string[] {
   return Array.from({ length: LIST_SHARDS }, (_, shard) => partitionOf(shard));
 }
@@ -17,13 +18,12 @@ export function listShardOf(id: string): number {
 }
 
 /**
- * Number of digits of a time in milliseconds. Texts of equal length sort by time. Fifteen digits suffice until the year
- * 33658.
+ * Number of digits of a time in milliseconds, so that texts sort by time. Fifteen digits suffice until the year 33658.
  */
 export const TIME_DIGITS = 15;
 
 /**
- * Returns the sort key of a payment, an order or a dispute. Entries of the same second are sorted by id.
+ * Returns the sort key of a payment, an order or a dispute. Entries from the same second are sorted by id.
  *
  * @param createdSeconds Unix seconds
  */

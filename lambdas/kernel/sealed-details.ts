@@ -2,9 +2,9 @@ import type { Digest } from './digest.ts';
 import { hex } from './hash-chain.ts';
 
 /**
- * Seals personal data that is stored in a separate row. The chain contains only a salted commitment to the data, so
- * that the chain still verifies after the row is deleted. Without the salt, the commitment cannot confirm a guess of
- * the data.
+ * The seal of personal data that is stored in a separate row. The chain contains only a salted commitment to the data,
+ * so it still verifies after the row is deleted. Without the salt, a guess of the data cannot be checked against the
+ * commitment.
  */
 export interface Seal {
   /** SHA-256 over the salt and the canonical form of the data. Stored in the chain. */

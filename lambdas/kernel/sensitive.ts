@@ -1,6 +1,6 @@
 /**
- * Finds card numbers and secret keys in any text that a client sends. Neither may be stored. Payments are made with
- * tokens. A card number in a note is a mistake, and must not reach a log, an event or a table.
+ * Kinds of sensitive data that this file finds in text from clients. Neither may reach a log, an event or a table:
+ * payments are made with tokens, so a card number in a note is a mistake.
  */
 export type SensitiveKind = 'card_number' | 'secret';
 
@@ -38,7 +38,9 @@ function enclosedDigit(digit: string): string {
   return row === undefined ? '0' : String(code - row + 1);
 }
 
-/** Combining marks, format characters and fillers: for example the frame of a keycap, a zero-width space, a Hangul filler. */
+/**
+ * Combining marks, format characters and fillers, such as the frame of a keycap, a zero-width space or a Hangul filler.
+ */
 const MARKS = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 /** Decimal digits of other scripts. */
 const FOREIGN_DIGITS = /(?![0-9])\p{Nd}/gu;
@@ -137,11 +139,11 @@ const LEADING_ZEROS = /^0+/;
 /** MMYY or MMYYYY from 2020 to 2049, and a check code of three or four digits. */
 const EXPIRY = /^(?:0[1-9]|1[0-2])(?:20)?[2-4]\d(?:\d{3,4})?$/;
 
-/** Returns whether consecutive groups form a card number together, for example in `order 12 4242 4242 4242 4242`. */
+/** Returns whether consecutive groups together form a card number, as in `order 12 4242 4242 4242 4242`. */
 function groupsHoldCardNumber(groups: readonly string[], gaps: readonly string[]): boolean {
   for (let first = 0; first < groups.length; first += 1) {
     let digits = groups[first]?.replace(LEADING_ZEROS, '') ?? '';
-    // Skip groups of zeros before a number: the loop also starts at the first group of the number itself.
+    // Skip groups of zeros before a number: a later iteration starts at the number's own first group.
     if (digits === '') continue;
     for (let last = first + 1; last < groups.length; last += 1) {
       digits += groups[last] ?? '';

@@ -162,7 +162,7 @@ describe('Secrets Manager', () => {
 
     expect(await patient.active(ID)).toEqual(['first']);
     expect(await patient.renewed(ID)).toEqual(['second', 'first']);
-    expect(() => new ActiveSecrets(client, clock, 16 * MINUTE)).toThrow('freshMs exceeds the time');
+    expect(() => new ActiveSecrets(client, clock, 16 * MINUTE)).toThrow('freshMs exceeds the maximum age of secrets');
   });
 
   test('is called at most once every ten seconds, however many forged callbacks arrive', async () => {

@@ -19,7 +19,7 @@ export const JOBS_RUN = 'jobs:run';
 
 /**
  * Roles of operators. Each role includes the roles before it. A viewer reads everything except API keys; an operator
- * starts runs, corrects and decides; an approver approves requests of another operator; an owner manages tenants, API
+ * starts runs, corrects and decides; an approver approves other operators' requests; an owner manages tenants, API
  * keys and operators.
  */
 export const ROLES = ['viewer', 'operator', 'approver', 'owner'] as const;
@@ -30,7 +30,7 @@ export function includesRole(given: Role, needed: Role): boolean {
   return ROLES.indexOf(given) >= ROLES.indexOf(needed);
 }
 
-/** Names of the stack outputs that the local start, the operator commands and the tests read. */
+/** Names of the stack outputs that the local stack, the command line and the tests read. */
 export const StackOutput = {
   apiUrl: 'ApiUrl',
   sandboxUrl: 'SandboxUrl',
@@ -94,14 +94,14 @@ export function stackNameOf(stack: keyof typeof StackName, environment?: string)
 }
 
 /**
- * Returns the name of the SSM parameter that contains the address to which the sandbox sends its callbacks. The stacks
- * use the parameter, because the stack that defines this address needs the sandbox's own address first.
+ * Returns the name of the SSM parameter that contains the URL to which the sandbox sends its callbacks. The stacks need
+ * the parameter, because the stack that defines this URL itself depends on the sandbox's URL.
  */
 export function callbackAddressParameter(environment?: string): string {
   return `/payonce/${environment === undefined ? '' : `${environment}/`}sandbox/callback-address`;
 }
 
-/** Returns the address of the explanation of a problem's code, relative to the root of the API. */
+/** Returns the address of the page that explains a problem code, relative to the root of the API. */
 export function explanationOf(code: string): string {
   return `docs/problems#${code}`;
 }

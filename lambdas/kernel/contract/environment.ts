@@ -24,15 +24,15 @@ export const Environment = {
    * request takes effect immediately.
    */
   approvals: 'APPROVALS',
-  /** JSON, `RateLimit`: the limit on payments and reads of each tenant that has no specific limit. */
+  /** JSON, `RateLimit`: the limit on payments and reads for each tenant that has no limit of its own. */
   tenantLimit: 'TENANT_LIMIT',
-  /** JSON, `Retention`: the retention, in hours, of each scope whose retention differs from RETENTION_HOURS. */
+  /** JSON, `Retention`: the retention, in hours, of the scopes whose retention differs from RETENTION_HOURS. */
   retention: 'RETENTION',
-  /** JSON, `PeakRates[]`: the peak rates over which hot rows are spread. Absent for the rates without the setting. */
+  /** JSON, `PeakRates[]`: the peak rates, from which the number of shards is computed. Absent for the default rates. */
   peakRates: 'PEAK_RATES',
   /**
    * JSON, an object of strings: the deployment's settings that the activity log records, without secrets and personal
-   * addresses.
+   * data.
    */
   deploymentSettings: 'DEPLOYMENT_SETTINGS',
   /**
@@ -40,7 +40,7 @@ export const Environment = {
    * without a match is refused.
    */
   processorRoutes: 'PROCESSOR_ROUTES',
-  /** Set after a table that contained records of claims was lost. Absent otherwise. */
+  /** Set if a table that contained records of claims was lost. Absent otherwise. */
   claimsLost: 'CLAIMS_LOST',
   /** JSON, `CallbackSource[]`: the sources of accepted callbacks, and how their callbacks are verified. */
   callbackSources: 'CALLBACK_SOURCES',
@@ -72,7 +72,7 @@ export const Environment = {
   /** The queues from which job workers receive runs. */
   paymentJobsQueueUrl: 'PAYMENT_JOBS_QUEUE_URL',
   upkeepJobsQueueUrl: 'UPKEEP_JOBS_QUEUE_URL',
-  /** The database that decides about money: `postgres`. Absent when DynamoDB decides. */
+  /** System of record for payments: `postgres`. Absent if DynamoDB is the system of record. */
   authority: 'AUTHORITY',
   /** JSON, `ListedJob[]`: the jobs that other services run. */
   listedJobs: 'LISTED_JOBS',
@@ -128,10 +128,9 @@ export const TRACING = 'TRACING';
 export const POWERTOOLS_IDEMPOTENCY_DISABLED = 'POWERTOOLS_IDEMPOTENCY_DISABLED';
 
 /**
- * The queue of events from which the projector writes the Views. Not in {@link Environment}, which every function
- * bundles.
+ * URL of the queue from which the projector receives events. Not in {@link Environment}, which every function bundles.
  */
 export const PROJECTOR_QUEUE_URL = 'PROJECTOR_QUEUE_URL';
 
-/** The queue of records that the relay could not publish. Not in {@link Environment}, which every function bundles. */
+/** URL of the queue of records that the relay could not publish. Not in {@link Environment} for the same reason. */
 export const RELAY_PARKING_QUEUE_URL = 'RELAY_PARKING_QUEUE_URL';

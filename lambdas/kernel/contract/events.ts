@@ -1,4 +1,4 @@
-/** Names on the event bus that functions and stacks share. */
+/* Names on the event bus that functions and stacks share. */
 
 /**
  * The `source` of every Payonce event on the bus. The `detail-type` is the event's name, and the `detail` is a
@@ -25,9 +25,11 @@ export const EventMetric = {
   parked: 'event_parked',
   /** Parked records of Ledger rows that were changed or removed. */
   tampered: 'ledger_tampered',
-  /** Payments that went into review. */
+  /** Payments that entered review. */
   toReview: 'payment_to_review',
-  /** Minutes whose events were not republished, because consumers no longer have records of events that old. */
+  /**
+   * Minutes whose events were not republished: consumers no longer keep the records that deduplicate such old events.
+   */
   beyondReach: 'event_minutes_beyond_reach',
   /** Age of the oldest event in a batch, in milliseconds since its transition. */
   age: 'event_age',
@@ -37,13 +39,13 @@ export const EventMetric = {
 export const CONSUMER_TIMEOUT_SECONDS = 30;
 
 /**
- * Time, in seconds, for which a consumer's claim excludes a redelivery. Exceeds the function timeout, and is far
- * shorter than the retry delay of the queue.
+ * Time, in seconds, for which a consumer's claim blocks a redelivery. Exceeds the function timeout, and is far shorter
+ * than the retry delay of the queue.
  */
 export const CONSUMER_LEASE_SECONDS = 35;
 
 /**
- * Number of consumer failures, at intervals of three minutes, after which an event is parked. Outages, throttled
+ * Number of failures, at intervals of three minutes, after which a consumer parks an event. Outages, throttled
  * functions and rivals' claims are not counted as failures: the event waits instead.
  */
 export const CONSUMER_TRIES = 5;

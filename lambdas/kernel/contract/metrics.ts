@@ -1,4 +1,5 @@
-/** The metrics that functions count and stacks watch. */
+/* The metrics that functions count and stacks monitor. */
+
 /** CloudWatch namespace; followed by `/` and the environment if there is one. */
 export const METRIC_NAMESPACE = 'Payonce';
 
@@ -16,7 +17,8 @@ export interface AlarmEntry {
 export const ALARMS = {
   /** The charge is recorded and queued to be refunded or voided. */
   late_success: {
-    description: 'A processor took money for a payment that had ended, or took it twice. The resolver sends it back.',
+    description:
+      'A processor captured money for a payment that had already ended, or captured it twice. The resolver refunds or voids the charge.',
     entry: 'payments.md#late-success',
   },
   /** The fact was not posted, unless it reports the success of a refund that Payonce had already recorded as failed. */
@@ -26,7 +28,7 @@ export const ALARMS = {
   },
   undecidable: {
     description:
-      'The outcome of a change cannot be determined, a processor does not accept the return of late money, or Payonce stopped retrying a callback.',
+      'The outcome of a change cannot be determined, a processor rejects the refund or void of a stray charge, or Payonce stopped retrying a callback.',
     entry: 'payments.md#undecidable',
   },
   order_needs_review: {
@@ -35,7 +37,7 @@ export const ALARMS = {
     ofOrders: true,
   },
   messages_wait: {
-    description: 'Messages of a queue, or webhooks that are due, have waited for more than half an hour.',
+    description: 'Messages in a queue, or webhooks that are due, have waited for more than half an hour.',
     entry: 'events.md#events-wait',
   },
 } as const satisfies Readonly<Record<string, AlarmEntry>>;
@@ -89,7 +91,7 @@ export const LIMITS_SERVICE = 'limits';
 export const TENANT_DIMENSION = 'tenant';
 
 /**
- * Executions that ended with an error, a crash or a timeout, counted across all functions from the lines that Lambda
- * writes to their logs.
+ * Executions that ended with an error, a crash or a timeout. Counted across all functions from Lambda's platform log
+ * lines.
  */
 export const FUNCTION_FAILED = 'function_failed';

@@ -1,4 +1,4 @@
-/**
+/*
  * Key prefixes, one for each kind of row. Stores use them in keys, and the stacks grant access by them
  * (`dynamodb:LeadingKeys`), so that a function can access only the kinds of rows that it needs. A prefix must never
  * change, because stored rows contain it. A test fails if a prefix is written anywhere else.
@@ -34,11 +34,11 @@ export const OperationPrefix = {
   limitRequest: 'lim_',
   /** An operator's request that moves messages back to their queue. */
   redrive: 'rdq_',
-  /** An effect of a consumer or a job, for an event or under a business key. Not a payment. */
+  /** An effect of a consumer or job other than a payment, for an event or under a business key. */
   businessKey: 'biz_',
-  /** An accepted run of a job. */
+  /** An accepted job run. */
   acceptedRun: 'run_',
-  /** The executor's request for a run. */
+  /** The executor's request for a job run. */
   askedRun: 'rca_',
   /** A processor's callback, or one part of a callback. */
   callback: 'cb_',
@@ -83,7 +83,7 @@ export const RegistryRow = {
   limit: 'LIMIT#',
   /** Personal data of one payment or order. Deleting the row erases this data. */
   details: 'DETAILS#',
-  /** A charge to refund or void. This kind and the next five are entries in queues of unfinished work. */
+  /** A stray charge to refund or void. This row and the next five kinds are entries in queues of unfinished work. */
   return: 'RETURN#',
   inquiry: 'INQUIRY#',
   openOrder: 'ORDER#',
@@ -124,7 +124,7 @@ export const QueueRow = {
   return: 'QUEUE_RETURN#',
   openOrder: 'QUEUE_ORDER#',
   orphan: 'QUEUE_ORPHAN#',
-  /** Orphaned callbacks whose charge names no payment; they probably belong to another program. */
+  /** Orphaned callbacks whose charge names no payment, and which probably belong to another program. */
   foreignOrphan: 'QUEUE_FOREIGN#',
 } as const;
 
@@ -140,7 +140,7 @@ export const ViewsRow = {
   book: 'BOOK#',
   total: 'TOTAL#',
   event: 'EVENT#',
-  /** Events that the projector has seen. */
+  /** Events that the projector has processed. */
   projected: 'SEEN#',
   mismatch: 'MISMATCH#',
   /** The mismatches of all owners, in a single partition. */

@@ -1,9 +1,9 @@
 /*
- * Numbers of partitions over which hot rows are spread. A partition accepts 1,000 write units per second (Amazon DynamoDB
- * developer guide, "Burst and adaptive capacity"). The numbers follow from the setting `peakRates` of the stacks.
+ * Numbers of partitions over which hot rows are spread. A partition accepts 1,000 write units per second (Amazon
+ * DynamoDB developer guide, "Burst and adaptive capacity"). The numbers follow from the setting `peakRates`.
  */
 
-/** Peak rates of a deployment from a day on. */
+/** Peak rates of a deployment, starting on a given day. */
 export interface PeakRates {
   /** First UTC day, yyyy-mm-dd. */
   readonly from: string;
@@ -16,7 +16,7 @@ export interface PeakRates {
 export interface Shards {
   /** Partitions of the index of open claims. */
   readonly claims: number;
-  /** Partitions of a day in the index of recent outcomes. Reading a time range costs one query per partition. */
+  /** Partitions per day in the index of recent outcomes. Reading a time range costs one query per partition. */
   readonly outcomes: number;
   /** Partitions of each queue of unfinished work. Queues are usually short, but grow in an outage. */
   readonly queues: number;
@@ -28,7 +28,7 @@ export interface Shards {
   readonly listParts: number;
 }
 
-/** The numbers without the setting, for 1,000 payments per second of one tenant. */
+/** Default numbers, for 1,000 payments per second from one tenant. */
 export const DEFAULT_SHARDS: Shards = {
   claims: 32,
   outcomes: 8,
@@ -38,13 +38,13 @@ export const DEFAULT_SHARDS: Shards = {
   listParts: 1,
 };
 
-/** Number of partitions of each list of a tenant, before they are divided into parts. */
+/** Number of partitions per tenant list, before each is divided into parts. */
 export const LIST_SHARDS = 4;
 
-/** Maximum write units per second of a partition at the peak rates, so that an uneven distribution exceeds no half. */
+/** Planned write units per second and partition at peak: less than half the limit, as shards are not used evenly. */
 const PLANNED_UNITS = 400;
 
-/** Write units of a payment in the partitions (test/bench/peak-partitions.test.ts). */
+/** DynamoDB write units that one payment consumes, by kind of partition (test/bench/peak-partitions.test.ts). */
 const UNITS = { claims: 2, outcomes: 1, queues: 2, dueWebhooks: 2, deliveries: 3, list: 1 } as const;
 
 /** Maximum of `tenantPayments`: a page of a list must not cost more than 60 calls (test/http/list-calls.test.ts). */
@@ -52,7 +52,7 @@ export const MAX_TENANT_PAYMENTS = 6_400;
 /** Maximum of `payments`: a job reads every partition of an index in each run. */
 export const MAX_PAYMENTS = 40_000;
 
-/** Returns the number of partitions for these rates, never less than the number without the setting. */
+/** Returns the numbers of partitions for these rates, which are never lower than the default numbers. */
 export function shardsFor({ payments, tenantPayments }: Omit<PeakRates, 'from'>): Shards {
   const spread = (standard: number, units: number): number => Math.max(standard, Math.ceil(units / PLANNED_UNITS));
   return {

@@ -1,11 +1,11 @@
-/** Key attributes and index names, as the stacks create them and the adapters use them. */
+/* Key attributes and index names, as the stacks create them and the adapters use them. */
 
 /** Partition and sort key of the Ledger, the Registry, the Views and the sandbox's table. */
 export const KeyAttribute = { partition: 'pk', sort: 'sk' } as const;
 
 /**
- * Idempotency: partition key `pk` only. A sparse index that contains whole records is used to find open claims: only a
- * record whose claim is open has the two key attributes of this index.
+ * Idempotency: partition key `pk` only. Open claims are found by a sparse index, which contains whole records: only a
+ * record with an open claim has the two key attributes of the index.
  */
 export const IdempotencyTable = {
   partitionKey: 'pk',
@@ -38,8 +38,8 @@ export const LedgerTable = {
 } as const;
 
 /**
- * Registry: two indexes of due rows, one for a sweep and one for jobs, and an index of payments and orders by e-mail
- * address.
+ * Registry: an index of due rows for the webhook sweep, another one for jobs, and an index of payments and orders by
+ * e-mail address.
  */
 export const RegistryTable = {
   dueIndex: {

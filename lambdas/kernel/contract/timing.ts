@@ -1,6 +1,6 @@
-/**
- * Time limits that functions and stacks share, each with its reason. A request fits into the gateway's 29 s
- * (AWS: "Amazon API Gateway quotas", integration timeout of a REST API).
+/*
+ * Time limits that functions and stacks share, each with its reason. A request must end within the gateway's 29 s (AWS:
+ * "Amazon API Gateway quotas", integration timeout of a REST API).
  */
 
 /**
@@ -10,8 +10,8 @@
 export const REQUEST_BUDGET_SECONDS = 20;
 
 /**
- * Time at the end of {@link REQUEST_BUDGET_SECONDS} for the commit, which retries for a limited time, and for its copy,
- * in seconds.
+ * Time reserved at the end of {@link REQUEST_BUDGET_SECONDS} for the commit with its retries, and for its copy, in
+ * seconds.
  */
 export const COMMIT_SECONDS = 3;
 
@@ -39,12 +39,12 @@ export const LANE_RUN_SECONDS = 15;
 /** Timeout of one request to a webhook endpoint, in seconds. */
 export const WEBHOOK_CALL_SECONDS = 10;
 
-/** Time to claim a message before its calls and to commit after them, including retries, in seconds. */
+/** Time for claiming a message before its calls, and for committing after them, including retries. Seconds. */
 const AROUND_CALLS_SECONDS = 3;
 
 /**
- * Maximum processing time of one message, in seconds, by function. An execution that processes a batch in sequence
- * begins a message only if it has this much time left. Otherwise, a message in progress at the timeout would look like
+ * Maximum processing time of one message, in seconds, by function. An execution that processes a batch sequentially
+ * begins a message only if this much time is left. Otherwise, the message in progress at the timeout would look like
  * the cause of the timeout. Each value is at least a second shorter than its function's timeout, so that the first
  * message always begins.
  */
@@ -64,8 +64,8 @@ export const CALLBACKS_TIMEOUT_SECONDS = 20;
 export const REDRIVE_SECONDS = 240;
 
 /**
- * Timeout of a redrive, in minutes. All calls that the redrive has begun finish within this time. The dead letters stay
- * hidden from other readers for one minute longer.
+ * Timeout of a redrive, in minutes. All calls that the redrive began finish within this time. The dead letters stay
+ * hidden from other readers for one more minute.
  */
 export const REDRIVE_TIMEOUT_MINUTES = 5;
 
@@ -98,7 +98,7 @@ export function maxReceives(hiddenSeconds: number): number {
 }
 
 /**
- * Timeout of the sandbox's function, in seconds. Longer than the sandbox takes for its slowest response; no caller
- * waits for so long.
+ * Timeout of the sandbox's function, in seconds. Longer than its slowest response takes, and longer than any caller
+ * waits.
  */
 export const SANDBOX_TIMEOUT_SECONDS = 29;

@@ -10,8 +10,8 @@ import type { Clock } from '../world.ts';
  */
 const FRESH_MS = 60_000;
 /**
- * Minimum time between two reads triggered by secrets that do not work, in milliseconds. A new secret works
- * within seconds, and most forged callbacks cause no request to Secrets Manager.
+ * Minimum time between two reads that are triggered by a rejected secret or signature, in milliseconds. A new secret
+ * thus works within seconds, and most forged callbacks cause no request to Secrets Manager.
  */
 const RENEWAL_PAUSE_MS = 10_000;
 /**
@@ -19,7 +19,7 @@ const RENEWAL_PAUSE_MS = 10_000;
  * outages, but limits how long a leaked secret is accepted after its removal.
  */
 const STALE_MS = 15 * 60_000;
-/** Suggested time after which a processor may retry, in seconds. Processors choose their own times. */
+/** Time after which a processor may retry, in seconds. A suggestion only: processors choose their own times. */
 const RETRY_AFTER_SECONDS = 10;
 
 interface Known<Secret> {
@@ -40,8 +40,8 @@ interface Entry<Secret> {
 }
 
 /**
- * Secrets of one kind, read from Secrets Manager and cached for a short time. One instance for each process, with one
- * entry for each configured secret. The client does not retry, because the caller does.
+ * Reads secrets of one kind from Secrets Manager and caches them for a short time. Each process has one instance, with
+ * one entry for each configured secret. The client does not retry, because the caller does.
  */
 export class SecretReader<Secret> {
   readonly #client: SecretsManagerClient;
@@ -51,7 +51,7 @@ export class SecretReader<Secret> {
   readonly #entries = new Map<string, Entry<Secret>>();
 
   /**
-   * @param parse throws TerminalError `secret_malformed` for a text that has none of the accepted forms
+   * @param parse throws TerminalError `secret_malformed` for a text in none of the accepted forms
    * @param freshMs time for which secrets are used before they are read again, in milliseconds, at most 15 minutes
    */
   constructor(
@@ -60,7 +60,7 @@ export class SecretReader<Secret> {
     parse: (secretId: string, text: string | undefined) => Secret,
     freshMs = FRESH_MS,
   ) {
-    invariant(freshMs <= STALE_MS, 'freshMs exceeds the time for which secrets are used in an outage');
+    invariant(freshMs <= STALE_MS, 'freshMs exceeds the maximum age of secrets in an outage');
     this.#client = client;
     this.#clock = clock;
     this.#parse = parse;
@@ -78,15 +78,15 @@ export class SecretReader<Secret> {
     const entry = this.#entry(secretId);
     const { known } = entry;
     if (known !== undefined && this.#within(this.#freshMs, known.readAtMs)) return known.secrets;
-    // Limits the rate of reads in an outage.
+    // Limit the rate of reads in an outage.
     const triedNow = entry.reading === undefined && this.#within(RENEWAL_PAUSE_MS, entry.triedAtMs);
     if (triedNow && known !== undefined && this.#within(STALE_MS, known.readAtMs)) return known.secrets;
     return this.#read(secretId, entry);
   }
 
   /**
-   * Reads the secrets again, because the active secrets did not work. Returns undefined if the last read was less than
-   * 10 s ago.
+   * Reads the secrets again, because none of the active secrets worked. Returns undefined if the last read was less
+   * than 10 s ago.
    *
    * @throws the errors of `active`
    */
@@ -138,7 +138,7 @@ export class SecretReader<Secret> {
   }
 }
 
-/** The active signing secrets of the processors. The processor sends its callback again if they cannot be read. */
+/** The active signing secrets of the processors. If they cannot be read, the processor resends its callback. */
 export class ActiveSecrets extends SecretReader<readonly string[]> {
   constructor(client: SecretsManagerClient, clock: Pick<Clock, 'nowMs'>, freshMs = FRESH_MS) {
     super(client, clock, activeSecrets, freshMs);

@@ -35,7 +35,7 @@ export interface Pacing {
 type FailureClass =
   /** A condition rejected the write. This is an expected outcome, with the existing item. */
   | { readonly kind: 'condition'; readonly reasons: readonly CancellationReason[] }
-  /** A rival is writing the same item at this moment; nothing was applied. */
+  /** A rival is writing the same item; nothing was applied. */
   | { readonly kind: 'conflict' }
   /** Nothing was applied. */
   | { readonly kind: 'throttled' }
@@ -75,8 +75,7 @@ function classify(error: unknown): FailureClass {
 
 function classifyCancellation(reasons: readonly CancellationReason[]): FailureClass {
   const codes = reasons.map((reason) => reason.Code ?? 'None');
-  // Check for a conflict first: during a rival's transaction, the other reasons may reflect a part of that transaction
-  // only.
+  // Check for a conflict first: during a rival's transaction, the other reasons may reflect only a part of it.
   if (codes.includes('TransactionConflict')) return { kind: 'conflict' };
   if (codes.includes('ConditionalCheckFailed')) return { kind: 'condition', reasons };
   return codes.some((code) => CANCELED_BY_LOAD.has(code)) ? { kind: 'throttled' } : { kind: 'terminal' };
@@ -89,8 +88,8 @@ export type WriteResult<Early> =
 
 /**
  * Retries a conditional write until it is applied or refused. `send` must send the same write each time, in a form that
- * cannot be applied twice: a transaction with the same client token, or a write whose condition is false after the
- * write was applied.
+ * cannot be applied twice: a transaction with the same client token, or a write whose condition is false once it has
+ * been applied.
  *
  * @param onConflict checks whether the rival's write makes this write unnecessary; if it returns undefined, this write
  * is retried

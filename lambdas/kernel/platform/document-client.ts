@@ -2,8 +2,8 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 
 /**
- * Timeout of one call to DynamoDB, in milliseconds. A call usually takes a few milliseconds, and all calls of a
- * client's request together may take several seconds.
+ * Timeout of one call to DynamoDB, in milliseconds. A call usually takes a few milliseconds, and a client's request has
+ * several seconds for all of its calls.
  */
 const REQUEST_TIMEOUT_MS = 2_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
@@ -13,7 +13,7 @@ const CONNECTION_TIMEOUT_MS = 1_000;
  */
 const UNUSED_MIDDLEWARE = ['loggerMiddleware', 'getUserAgentMiddleware'];
 
-/** Creates a client that does not retry. Only one layer retries, because it knows the effect of a repeated write. */
+/** Creates a client that does not retry. `attempts.ts` retries instead: it knows the effect of a repeated write. */
 export function documentClient(client: DynamoDBClient = plainClient()): DynamoDBDocumentClient {
   const documents = DynamoDBDocumentClient.from(client);
   documents.middlewareStack.add(

@@ -1,7 +1,7 @@
 import { fromEnv } from '@aws-sdk/credential-provider-env';
 
 /**
- * In the bundles of functions, replaces the SDK's search for credentials in files, processes, token services and
+ * Replaces, in the functions' bundles, the SDK's search for credentials in files, processes, token services and
  * instance metadata. Lambda always passes credentials in the environment (AWS Lambda developer guide, "Defined runtime
  * environment variables").
  */

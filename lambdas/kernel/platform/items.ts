@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { BASE32_ALPHABET } from '../digest.ts';
 
-/** An item of the store, validated when it is read. Code must never act on a row that it cannot parse. */
+/** A DynamoDB item. Items are validated when they are read: code must never act on a row that it cannot parse. */
 export type Item = Record<string, unknown>;
 
 /** Number of characters of an id that select its shard, at five bits each. */

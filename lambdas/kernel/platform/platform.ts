@@ -7,8 +7,8 @@ import { invariant } from '../invariant.ts';
 import type { Clock, Entropy } from '../world.ts';
 
 /**
- * Names the variable with the offset of the local stack's clock, in milliseconds (`payonce clock advance`). The local
- * AWS sets it for its functions, and the command line for itself. No template has it.
+ * Environment variable with the offset of the local stack's clock, in milliseconds (`payonce clock advance`). The local
+ * AWS sets it for its functions, and the command line sets it for itself. Deployed stacks never set it.
  */
 export const CLOCK_OFFSET = 'PAYONCE_CLOCK_OFFSET_MS';
 

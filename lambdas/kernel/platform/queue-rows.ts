@@ -12,17 +12,15 @@ import { eachShard, mostShards, shardsAt } from './shards.ts';
 export const UNREADABLE_AGAIN_MS = 5 * 60_000;
 
 /**
- * Maximum number of rows that a read requests, as a multiple of its limit. The partitions share these rows, so a read of
- * a long backlog needs no more memory at high peak rates.
+ * Maximum number of rows that a read requests from all partitions together, as a multiple of its limit. Reading a long
+ * backlog from many partitions thus needs no more memory.
  */
 const MAX_LIMITS = 32;
 
-/** Called for each row that this code cannot read. The row stays in its queue, and the other rows are read. */
+/** Called for each row that this code cannot parse. The row stays in its queue, and the other rows are processed. */
 export type Unreadable = (error: unknown) => void;
 
-/**
- * Throws, so that the read fails instead of silently skipping a row. For callers that do not report unreadable rows.
- */
+/** Fails the read instead of silently skipping a row. For callers that do not report unreadable rows. */
 export const failOnUnreadable: Unreadable = (error) => {
   throw error;
 };
@@ -73,9 +71,9 @@ export async function readDue<Row>(tools: QueueTools, { of, parse }: Queue<Row>,
 
 /**
  * Reads due entries, longest overdue first. Although each read is limited, no entry waits forever, because each
- * processed entry gets a later time or leaves the queue. The index is eventually consistent. If it lacks a row that was
- * just written, the next read finds the row. If it contains a row that has just changed, processing the row has no
- * effect, because every write requires that the row is still as it was read.
+ * processed entry gets a later due time or leaves the queue. The index is eventually consistent. A new row that it does
+ * not contain yet is found by the next read. Processing an outdated row has no effect, because every write requires
+ * that the row has not changed.
  */
 export async function readPartitions<Row>(
   tools: QueueTools,
@@ -189,7 +187,7 @@ export function readableRows<Row>(
 export function unreadableRow(item: Item, cause: unknown): TerminalError {
   if (isFault(cause)) throw cause;
   const name = [item[KeyAttribute.partition], item[KeyAttribute.sort]].filter((part) => typeof part === 'string');
-  return new TerminalError('row_unreadable', `the row ${name.join(' ')} cannot be read by this code`, { cause });
+  return new TerminalError('row_unreadable', `this code cannot parse the row ${name.join(' ')}`, { cause });
 }
 
 /** A kind of queue whose rows are read in the order in which they are due. */

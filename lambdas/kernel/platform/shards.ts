@@ -3,7 +3,7 @@ import { Environment } from '../contract/environment.ts';
 import { DEFAULT_SHARDS, type Shards, shardsFor } from '../contract/shards.ts';
 import { jsonOf, readVariable } from './variables.ts';
 
-/** Numbers of partitions from a time on, in Unix milliseconds. */
+/** Numbers of partitions that apply from a given time. */
 interface Step {
   readonly fromMs: number;
   readonly shards: Shards;
@@ -12,7 +12,7 @@ interface Step {
 interface Known {
   /** The value of the environment variable. */
   readonly text: string | undefined;
-  /** In order of their times. */
+  /** Sorted by time. */
   readonly steps: readonly Step[];
 }
 
@@ -21,8 +21,8 @@ const BEFORE: Step = { fromMs: Number.NEGATIVE_INFINITY, shards: DEFAULT_SHARDS 
 let known: Known = { text: undefined, steps: [BEFORE] };
 
 /**
- * Returns the numbers of partitions for rows of this time. A row's time never changes, so the row keeps its partition
- * when the rates change later.
+ * Returns the numbers of partitions for rows with this time. A row's time never changes, so the row stays in its
+ * partition when the rates change later.
  *
  * @param ms Unix milliseconds
  * @throws Error for an invalid environment variable
@@ -32,7 +32,7 @@ export function shardsAt(ms: number): Shards {
 }
 
 /**
- * Returns the numbers of partitions in which rows can be.
+ * Returns the maximum numbers of partitions that rows can be in.
  *
  * @param untilMs end of the rows' times (exclusive), in Unix milliseconds @default rows of any time
  * @throws as {@link shardsAt}
@@ -50,7 +50,7 @@ export function mostShards(untilMs = Number.POSITIVE_INFINITY): Shards {
   };
 }
 
-/** Returns the numbers from 0 to `count`, excluded. */
+/** Returns the numbers from 0 (inclusive) to `count` (exclusive). */
 export function eachShard(count: number): readonly number[] {
   return Array.from({ length: count }, (_, shard) => shard);
 }

@@ -2,8 +2,8 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Queues } from './system-platform.ts';
 
 /**
- * Makes only one attempt. If a message could not be sent, it is sent again when its source is redelivered or the
- * request is retried.
+ * Client settings for a single attempt. A message that could not be sent is sent again when its source is redelivered
+ * or the request is retried.
  */
 const ONE_ATTEMPT = {
   maxAttempts: 1,

@@ -46,7 +46,7 @@ export type RequestCount =
 
 /**
  * Describes a request and its response. Must never contain a body, an idempotency key in clear text, an API key or a
- * source.
+ * payment source.
  */
 export interface RequestReport {
   readonly requestId: string;
@@ -60,7 +60,7 @@ export interface RequestReport {
   readonly tenantId?: string;
   readonly operationId?: string;
   readonly paymentId?: string;
-  /** Reasons why an operator must decide the outcome. */
+  /** The reasons why an operator must decide the outcome. */
   readonly because?: readonly string[];
 }
 
@@ -113,7 +113,7 @@ export function standardTelemetry(serviceName: string, instruments: Instruments)
 /** Maximum depth of the reported causes. Deeper causes add no information. */
 const DEEPEST_CAUSE = 4;
 
-/** Describes only the kind of an error and its position: other properties may contain data of a client. */
+/** Describes an error by its kind and position only, because other properties may contain client data. */
 function describe(error: unknown, depth: number): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };
   const { name, message, stack = message, cause } = error;

@@ -1,7 +1,7 @@
-/**
- * Replaces, in the bundles of functions, packages that the SDK and Powertools import but the functions never call.
- * JMESPath is not needed, because the idempotency key is the only argument of a wrapped function. The cache of endpoint
- * discovery is not needed, because endpoint discovery is disabled by default.
+/*
+ * Replaces, in the functions' bundles, packages that the SDK and Powertools import but the functions never call:
+ * JMESPath, because the idempotency key is the only argument of a wrapped function, and the cache of endpoint
+ * discovery, which is disabled by default.
  */
 
 export const PowertoolsFunctions = Object;

@@ -3,7 +3,7 @@ import { Environment } from '../contract/environment.ts';
 import type { Retention } from '../contract/retention.ts';
 import { webUrl } from './web-url.ts';
 
-/** Functions read their settings once, at the start, and fail if a setting is missing or invalid. */
+/* Functions read their settings once, at startup, and fail if a setting is missing or invalid. */
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -49,8 +49,8 @@ export function readVariables<Value>(schema: z.ZodType<Value>, environment: Vari
 }
 
 /**
- * Reads one variable. Uses no object schema, because creating one would cost more than the read. @throws Error as
- * {@link readVariables}
+ * Reads one variable, without an object schema, whose creation would cost more than the read.
+ * @throws Error as {@link readVariables}
  */
 export function readVariable<Value>(name: string, schema: z.ZodType<Value>, environment: Variables): Value {
   const parsed = schema.safeParse(environment[name], { jitless: true });

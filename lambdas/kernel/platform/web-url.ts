@@ -1,4 +1,4 @@
-/** Parses the addresses of callers and settings, so that all code reads them the same way. */
+/* Parses URLs from callers and settings, so that all code interprets them the same way. */
 
 /**
  * Characters that the URL parser drops or replaces. A text with these characters would show a different address than
@@ -14,8 +14,8 @@ export type WebUrl =
   | { readonly kind: 'malformed' | 'not_as_written' | 'not_http' | 'with_user' };
 
 /**
- * Parses an http or https address (WHATWG URL). Refuses a text that shows another address than the one requested, and
- * an address with a user name or password.
+ * Parses an http or https address (WHATWG URL). Refuses a text that looks like a different address than the one that
+ * would be requested, and an address with a user name or password.
  */
 export function readWebUrl(text: string): WebUrl {
   const url = URL.parse(text);

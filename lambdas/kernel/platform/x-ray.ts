@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:dgram';
 
-/** A span: a subsegment of X-Ray. Lambda itself writes the segment of the execution to which it belongs. */
+/** A span, which is a subsegment in X-Ray. Lambda itself writes the segment of the execution. */
 interface Span {
   readonly name: string;
   /** The operation's id, for searches in traces: `annotation.operation = "pay_…"`. */
@@ -14,7 +14,7 @@ let socket: Socket | undefined;
 /**
  * Runs work in a span, and sends the span over UDP to the X-Ray daemon of the Lambda environment (AWS X-Ray developer
  * guide, "Segment documents" and "Sending segment documents to the X-Ray daemon"). Sends nothing if the execution is
- * not sampled. If a span cannot be sent, it is lost without an effect on the work.
+ * not sampled. A span that cannot be sent is lost, without an effect on the work.
  */
 export async function inSpan<Result>(span: Span, work: () => Promise<Result>): Promise<Result> {
   const parent = currentSegment();
@@ -51,7 +51,7 @@ function currentSegment(): { readonly root: string; readonly id: string } | unde
 function send(segment: object): void {
   const [, host, port] = /^(?:udp:)?(.+):(\d+)$/.exec(process.env['AWS_XRAY_DAEMON_ADDRESS'] ?? '') ?? [];
   if (host === undefined) return;
-  // Loaded dynamically: a static import would be loaded at the start even where tracing is off.
+  // Load dynamically: a static import would be loaded at startup even if tracing is off.
   socket ??= process
     .getBuiltinModule('node:dgram')
     .createSocket('udp4')
