@@ -78,7 +78,7 @@ const SHORT_RANGE: Rule = {
 };
 const ONE_LOOKUP: Rule = {
   of: 'query',
-  described: /Not together with `reference`/,
+  described: /Cannot be combined with `reference`/,
   keep: ({ charge_id: charge, ...query }) =>
     charge === undefined || query['reference'] !== undefined ? query : { ...query, charge_id: charge },
 };
@@ -110,7 +110,7 @@ const TENANT_OF_SEARCH: Rule = {
 };
 const DAY_OR_DAYS: Rule = {
   of: 'query',
-  described: /Not together with `from` and `to`/,
+  described: /Cannot be combined with `from` or `to`/,
   keep: ({ day, from, to, ...query }) =>
     day !== undefined || from === undefined
       ? { ...query, ...(day === undefined ? {} : { day }) }

@@ -7,7 +7,7 @@ import type { PaymentStatus } from '../../payments/domain/payment.ts';
 import type { Account } from '../../payments/domain/posting.ts';
 import type { ChainId } from '../../payments/ids.ts';
 
-/**
+/*
  * Defines how the lists of the Views are stored. Only this file defines partition names and sort keys.
  *
  * | list                     | partition                         | found by     |
@@ -27,11 +27,11 @@ import type { ChainId } from '../../payments/ids.ts';
  *
  * An owner is a tenant and a mode. Rows are sorted by time, then id. A row of the table can also be in one list of the
  * index: its attribute `list` names the partition there, and DynamoDB moves the index entry when the attribute changes.
- * To add a filter, name its partition here. To include rows of the table in the filtered list, set their `list`, or
- * write separate rows.
+ * To add a filter, define its partition here. To include table rows in the filtered list, set their `list` attribute,
+ * or write separate rows.
  */
 
-/** A tenant in a mode. Only the queries of operators read rows of more than one owner. */
+/** A tenant in a mode. Only operators' queries read rows of more than one owner. */
 export interface ViewOwner {
   readonly tenantId: TenantId;
   readonly mode: Mode;
@@ -68,8 +68,8 @@ export function statusPartition(owner: ViewOwner, status: PaymentStatus, id: Pay
 }
 
 /**
- * Returns the partition of one reference. It is not sharded, because it is small: failed payments are rare, and a
- * reference has at most one payment that has not failed.
+ * Returns the partition of one reference. The partition is small, and therefore not sharded: failed payments are rare,
+ * and a reference has at most one payment that has not failed.
  */
 export function referencePartition(owner: ViewOwner, reference: string): string {
   return `${ViewsRow.reference}${owned(owner)}#${reference}`;
@@ -112,7 +112,8 @@ function orderStatusShard(owner: ViewOwner, status: OrderStatus, shard: number):
 }
 
 /**
- * Returns the partition of an owner's disputes. Not sharded: only about one in several hundred payments is disputed.
+ * Returns the partition of an owner's disputes. It is not sharded, because only one in several hundred payments is
+ * disputed.
  */
 export function disputePartition(owner: ViewOwner): string {
   return `${ViewsRow.dispute}${owned(owner)}`;
@@ -173,8 +174,8 @@ function bookShard(owner: ViewOwner, book: Account | 'all', shard: number): stri
 }
 
 /**
- * Returns the partition of an owner's daily totals, with one row per closed day. No row is hot, because payments do not
- * update these rows.
+ * Returns the partition of an owner's daily totals, with one row per closed day. Payments do not update these rows, so
+ * none of them is hot.
  */
 export function totalsPartition(owner: ViewOwner): string {
   return `${ViewsRow.total}${owned(owner)}`;
@@ -209,8 +210,8 @@ export function mismatchPartition(owner: ViewOwner | undefined): string {
 }
 
 /**
- * Returns whether the row was derived by comparing the Ledger with a processor. The Ledger alone neither implies nor
- * contradicts such rows.
+ * Returns whether the row results from comparing the Ledger with a processor. The Ledger alone neither implies nor
+ * contradicts such a row.
  */
 export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boolean {
   return partition === ALL_MISMATCHES || partition.startsWith(ViewsRow.mismatch);

@@ -29,8 +29,8 @@ import { type Counted, countedOf } from './volumes.ts';
 
 /**
  * A row of the Views. The same event always produces the same row. Rows of payments and events do not contain the API
- * object; the lists read the object from the Ledger. A row is therefore smaller than a kilobyte, however large the
- * payment is, and contains no personal data.
+ * object, which lists read from the Ledger. A row therefore contains no personal data, and is smaller than a kilobyte
+ * even for large payments.
  */
 export interface ViewRow extends ViewKey {
   /** Index partition that also contains the row. */
@@ -59,11 +59,11 @@ export interface EventViews {
    */
   readonly heads: readonly ViewRow[];
   /**
-   * The place of the payment or order in the list of reviews. Its row exists while the first head is in review: it is
+   * Key of the payment or order in the list of reviews. The row exists while the first head is in review, and is
    * written or deleted in the transaction that replaces this head.
    */
   readonly review: ViewKey & { readonly row?: ViewRow };
-  /** The row that marks the event as projected. It is written last, so if it exists, all rows above were written. */
+  /** The row that marks the event as projected. It is written last: if it exists, all rows above were written. */
   readonly projectedMark: ViewRow;
 }
 
@@ -159,7 +159,7 @@ function reviewOf(
   return { ...key, row: { ...key, chainId, sequence, body } };
 }
 
-/** Returns whether a head is of a payment or an order in review. */
+/** Returns whether the payment or order of a head is in review. */
 export function isInReview({ body }: Pick<ViewRow, 'body'>): boolean {
   return (JSON.parse(body) as { readonly status?: string }).status === IN_REVIEW;
 }
@@ -174,7 +174,7 @@ function disputeHead(owner: ViewOwner, { event }: PaymentEvent, chainId: Payment
   return [{ partition: disputePartition(owner), sort: createdSortKey(created, id), chainId, sequence, body }];
 }
 
-/** Reports whether events of this type are visible to merchants. */
+/** Returns whether merchants can see events of this type. */
 export function isPublicType(type: string): type is PublicEventType {
   return PUBLIC_EVENT_TYPES.some((each) => each === type);
 }
@@ -228,7 +228,7 @@ export interface ReviewBody extends ViewOwner {
   /** Minor units. Absent for an order. */
   readonly amountMinor?: number;
   readonly currency?: string;
-  /** The code of the payment's failure. */
+  /** The payment's failure code. */
   readonly failureCode?: string;
 }
 
@@ -268,14 +268,14 @@ export interface PostingRow {
 }
 
 /**
- * The account that has no rows of its own. Almost every set of postings moves money at the processor, so this account's
- * entries are read from the list of all postings.
+ * The only account without rows of its own. Almost every set of postings has an entry on this account, so its entries
+ * are read from the list of all postings.
  */
 export const IMPLICIT_ACCOUNT: Account = 'processor_clearing';
 
 /**
- * Returns one row per account, and one row for the whole set of postings. With a single row for the set, no reader sees
- * only a part of it.
+ * Returns one row per account, and one row for the whole set of postings, so that no reader sees only a part of the
+ * set.
  */
 function bookRows(owner: ViewOwner, { event, payment, postings, occurredAtMs }: PaymentEvent): readonly ViewRow[] {
   if (postings.length === 0) return [];

@@ -24,8 +24,8 @@ export type Volumes = ReadonlyMap<string, Volume>;
 export const NO_VOLUMES: Volumes = new Map();
 
 /**
- * Returns an event's contribution to the volume of its day. The amount is the captured amount for `payment.completed`,
- * otherwise the amount of the payment, order, refund or dispute that the event concerns.
+ * Returns an event's contribution to its day's volume. For `payment.completed`, the amount is the captured amount;
+ * otherwise, it is the amount of the payment, order, refund or dispute that the event concerns.
  */
 export function countedOf(type: PublicEventType, { data }: Pick<EventObject, 'data'>): Counted {
   const { object } = data;

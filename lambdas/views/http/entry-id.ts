@@ -7,8 +7,8 @@ const PREFIX = 'ent_';
 const SPELLED =
   /^(?<at>0|[1-9]\d{0,14}) (?<payment>\S+) (?<sequence>[1-9]\d{0,5}) (?<leg>0|[1-9]\d{0,3}) (?<checksum>[0-9a-f]{12})$/;
 /**
- * Length of the checksum in bytes. 48 bits are enough to reject invented ids, and every read is limited to its owner
- * even if an invented id is accepted.
+ * Length of the checksum in bytes. 48 bits are enough to reject invented ids. Even if an invented id were accepted, the
+ * read would be limited to the caller's own entries.
  */
 const CHECKSUM_BYTES = 6;
 

@@ -56,11 +56,12 @@ const getEvent = reading({
     operationId: 'getEvent',
     tag: 'Events',
     summary: 'Retrieve an event',
-    description: 'An event never changes. It is available as soon as the change that it reports has been answered.',
+    description:
+      'An event never changes. It can be retrieved as soon as the request that caused it has received its response.',
     path: z.object({ id: event.shape.id.meta({ description: 'The id of the event.' }) }),
     answers: { 200: { description: 'The event.', schema: event } },
   },
 });
 
-/** The read-only routes of the events API and of the reports about events. */
+/** The read-only routes for events and for reports about events. */
 export const EVENT_ROUTES: readonly TenantEndpoint<EventsTools>[] = [getEvents, getEvent, getVolumes];

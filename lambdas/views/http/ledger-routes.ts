@@ -37,7 +37,7 @@ const entriesQuery = z
       .enum(ACCOUNTS, `must be one of ${ACCOUNTS.join(', ')}`)
       .optional()
       .meta({ description: 'Only the entries on this account.' }),
-    day: day('Only entries posted on this day, in UTC. Not together with `from` and `to`.').optional(),
+    day: day('Only entries posted on this day, in UTC. Cannot be combined with `from` or `to`.').optional(),
     from: day('Only entries posted on this day or later, in UTC.').optional(),
     to: day('Only entries posted on this day or earlier, in UTC.').optional(),
     currency: z
@@ -53,7 +53,7 @@ const entriesQuery = z
   })
   .superRefine(({ day: only, from, to }, context) => {
     const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
-    if (only !== undefined && (from ?? to) !== undefined) refuse('day', 'must not be given together with from and to');
+    if (only !== undefined && (from ?? to) !== undefined) refuse('day', 'cannot be combined with from or to');
     if (from !== undefined && to !== undefined && to.fromMs < from.fromMs) refuse('to', 'must not be before from');
   });
 
@@ -68,8 +68,8 @@ const getEntries = reading({
     summary: 'List ledger entries',
     description:
       'Every leg of every posting, oldest first. The list is derived from events and lags by about a second; the entries of one ' +
-      '`payment` do not lag. A page reads at most some 20,000 postings to find those in `currency`: when they are rarer, the answer is ' +
-      '`invalid_request` for `currency`, and a shorter range of days or a smaller `limit` helps.',
+      '`payment` do not lag. A page reads at most about 20,000 postings to find entries in `currency`. If it finds too few, the response is ' +
+      '`invalid_request` for `currency`: narrow the range of days, or reduce `limit`.',
     answers: { 200: { description: 'A page of entries.', schema: ledgerEntryList } },
   },
 });
@@ -90,8 +90,7 @@ async function listEntriesOf(call: ReadingCall<LedgerReadTools, typeof entriesQu
   };
   const outcome = await listEntries(tools, caller, asked).catch(tooRareOrThrow);
   if (outcome === 'too_rare') {
-    const detail =
-      'Too many entries in other currencies lie in this range. Narrow it with from and to, or take a smaller limit.';
+    const detail = 'This range has too many entries in other currencies. Narrow it with from and to, or reduce limit.';
     return refusal(problem('invalid_request', detail, 'currency'), request);
   }
   // Another tenant's or mode's payment gets the same response as a missing payment. The response does not repeat the
@@ -159,7 +158,7 @@ const balancesQuery = z.strictObject({
   at: wholeNumber(
     0,
     LAST_SECOND,
-    'The balances at this time: only entries before it. Unix seconds. Default: all entries.',
+    'Returns the balances at this time, in Unix seconds, from the entries before it. Default: the balances of all entries.',
   ),
 });
 
@@ -173,11 +172,11 @@ const getBalances = reading({
     tag: 'Ledger',
     summary: 'List account balances',
     description:
-      'The sums of all entries, by account and currency. `balance` is given in the direction of the account (`normal_balance`). Over ' +
-      'all accounts of a currency, `debit` and `credit` have the same sum. The amount that can be paid out is `merchant_payable` ' +
-      'less `refunds`, `fees` and `disputes`. The balances are derived from events and lag by about a second. `at` selects an earlier time; ' +
-      'an entry is never added to the past, except by an event that is delivered late. It reads one row for each closed day before `at`, ' +
-      'and the entries of the day of `at` and of days that are not closed.',
+      'The sums of all entries, by account and currency. `balance` is positive in the normal direction of the account (`normal_balance`). ' +
+      'For each currency, the debits of all accounts equal the credits. The amount that can be paid out is `merchant_payable` ' +
+      'minus `refunds`, `fees` and `disputes`. The balances are derived from events and lag by about a second. `at` selects an earlier time; ' +
+      'balances in the past change only if an event is delivered late. A request with `at` reads one row for each closed day before `at`, ' +
+      'and the entries of the other days.',
     answers: { 200: { description: 'The balances.', schema: balanceList } },
     problems: ['balance_too_large'],
   },
@@ -192,7 +191,7 @@ async function showBalances(call: ReadingCall<LedgerReadTools, typeof balancesQu
   } catch (error) {
     if (!(error instanceof TerminalError) || error.code !== 'balance_too_large') throw error;
     // A retry cannot succeed.
-    const detail = 'A sum is beyond 2^53 - 1 and would lose digits as a JSON number. Add up the entries instead.';
+    const detail = 'A sum exceeds 2^53 - 1 and would lose digits as a JSON number. Add up the entries instead.';
     return refusal(problem('balance_too_large', detail), request);
   }
 }

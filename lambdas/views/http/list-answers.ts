@@ -6,13 +6,14 @@ import { account } from '../../payments/http/payment-answers.ts';
 import { dispute, payment, shownAmount, unixSeconds } from '../../payments/http/payment-objects.ts';
 import { MAX_EXAMINED } from '../use/list-page.ts';
 
-/** Response schemas of the lists that are read from the Views. */
+/* Response schemas of the lists that are read from the Views. */
 
 export const LAGS =
   'The list is derived from events and lags by about a second; objects that are read by id do not lag.';
 
 const hasMore = z.boolean().meta({
-  description: 'Whether there are more in the requested direction: older ones, or newer ones with `ending_before`.',
+  description:
+    'Whether there are more objects in the requested direction: older ones, or newer ones with `ending_before`.',
 });
 
 const nextCursor = z
@@ -20,9 +21,9 @@ const nextCursor = z
   .exactOptional()
   .meta({
     description:
-      'Given while `has_more` is true: request the next page with it as `starting_after`, or as `ending_before`. It is the last ' +
-      `id that was examined. A page can be short or empty although there are more: at most ${MAX_EXAMINED} entries are examined ` +
-      'for it, and only some more than `limit` of a `reference`, an `email` or a list that has changed since.',
+      'Present while `has_more` is true: the `starting_after`, or `ending_before`, of the next page. It is the last examined ' +
+      `id. A page can be short or empty although more objects follow: each page examines at most ${MAX_EXAMINED} objects, ` +
+      'and only a few more than `limit` for a `reference`, for an `email`, or if the list has changed since.',
   });
 
 const listOf = (entry: z.ZodType) =>
@@ -45,7 +46,7 @@ export const event = z
       .string()
       .regex(/^evt_(ord_)?[a-z2-7]{32}\d{6}[a-z2-7]{10}$/)
       .meta({
-        description: 'The same for every delivery of the event.',
+        description: 'The id of the event, the same in every delivery.',
         example: 'evt_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp000002mfzwizlttq',
       }),
     object: z.literal('event'),
@@ -53,7 +54,8 @@ export const event = z
     version: z.literal(EVENT_VERSION).meta({ description: 'The version of the event’s format.' }),
     created: z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 }),
     sequence: z.int().min(1).meta({
-      description: 'The event’s place among the events of its payment or order. Order events by it, never by arrival.',
+      description:
+        'The position of the event among the events of its payment or order. Sort events by it, never by time of arrival.',
     }),
     livemode: z.boolean(),
     causation_id: z.string().exactOptional().meta({
@@ -63,7 +65,7 @@ export const event = z
     data: z.looseObject({
       object: z
         .looseObject({ id: z.string(), object: z.string() })
-        .meta({ description: 'The payment, order, refund or dispute at that time.' }),
+        .meta({ description: 'The payment, order, refund or dispute as of the event.' }),
     }),
   })
   .meta({ id: 'Event' });
@@ -77,7 +79,7 @@ const volume = z
     currency: z.string(),
     outcome: z.enum(PUBLIC_EVENT_TYPES).meta({ description: 'The type of the events.' }),
     count: z.int().min(1).meta({ description: 'The number of events.' }),
-    amount: shownAmount('The sum of their amounts'),
+    amount: shownAmount('The sum of the events’ amounts'),
   })
   .meta({ id: 'Volume' });
 
@@ -91,11 +93,11 @@ export const volumeList = z
 
 export const ledgerEntry = z
   .looseObject({
-    id: z.string().meta({ description: 'Opaque; for `starting_after`.' }),
+    id: z.string().meta({ description: 'An opaque id; use it as `starting_after`.' }),
     object: z.literal('ledger_entry'),
     payment: payment.shape.id,
-    sequence: z.int().min(1).meta({ description: 'The sequence of the transition that posted it.' }),
-    type: z.enum(TRANSITION_TYPES).meta({ description: 'Of that transition.' }),
+    sequence: z.int().min(1).meta({ description: 'The sequence of the transition that posted the entry.' }),
+    type: z.enum(TRANSITION_TYPES).meta({ description: 'The type of that transition.' }),
     account,
     direction: z.enum(['debit', 'credit']),
     amount: shownAmount('Always positive'),
@@ -107,8 +109,10 @@ export const ledgerEntry = z
 export const ledgerEntryList = z
   .looseObject({
     object: z.literal('list'),
-    data: z.array(ledgerEntry).meta({ description: 'Oldest first; then by payment, sequence and place in the set.' }),
-    has_more: z.boolean().meta({ description: 'Whether there are more after the last id of this page.' }),
+    data: z
+      .array(ledgerEntry)
+      .meta({ description: 'Oldest first, then by payment, sequence and position within the transition’s postings.' }),
+    has_more: z.boolean().meta({ description: 'Whether there are more entries after this page.' }),
   })
   .meta({ id: 'LedgerEntryList' });
 
@@ -125,9 +129,8 @@ const balance = z
     }),
     balance: z.int().meta({
       description:
-        'In minor units, in the account’s own direction: `debit` less `credit` where `normal_balance` is `debit`, `credit` ' +
-        'less `debit` where it is `credit`. So `processor_clearing` and `merchant_payable` are normally above zero; a ' +
-        'balance below zero is on the other side.',
+        'In minor units: `debit` minus `credit` if `normal_balance` is `debit`, otherwise `credit` minus `debit`. ' +
+        '`processor_clearing` and `merchant_payable` are thus normally positive. A negative balance is on the opposite side.',
     }),
   })
   .meta({ id: 'Balance' });

@@ -12,7 +12,7 @@ import { type ListDisputesTools, listDisputes } from '../use/list-disputes.ts';
 import { type ListPaymentsTools, listPayments } from '../use/list-payments.ts';
 import { disputeList, LAGS, paymentList } from './list-answers.ts';
 
-/** Routes that list payments and disputes. The API documents are generated from their query schemas. */
+/* Routes that list payments and disputes. The API documentation is generated from their query schemas. */
 
 /** Filters that are also available to operators. */
 export const paymentFilters = {
@@ -30,16 +30,16 @@ const paymentsQuery = z
     ...paymentFilters,
     charge_id: z
       .string()
-      // The id becomes a path segment of a request to the processor. A segment of only dots would name another
-      // resource.
+      // The id becomes a path segment of a request to the processor. A segment that consists of dots would name a
+      // different resource.
       .regex(
         /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/,
-        'must be the id of a charge: 1 to 255 letters, digits, dashes or _, and dots within',
+        'must be the id of a charge: 1 to 255 letters, digits, dashes, underscores or dots, without a dot at the start',
       )
       .optional()
       .meta({
         description:
-          'Only the payment of this charge, by the books of the processor, with returned charges. Not together with `reference`. These reads have a separate limit, a tenth of the limit of other reads.',
+          'Only the payment that this charge belongs to, according to the processor’s books. Charges that were refunded or voided are also found. Cannot be combined with `reference`. These reads have a separate limit, a tenth of the limit of other reads.',
       }),
     amount: amountFilter(LARGEST_AMOUNT),
     email: emailFilter('payments with this address as `receipt_email` in their `metadata`'),
@@ -48,7 +48,7 @@ const paymentsQuery = z
   .refine(hasOneCursor, ONE_CURSOR)
   .refine(({ reference, charge_id: charge }) => reference === undefined || charge === undefined, {
     path: ['charge_id'],
-    message: 'must not be given together with reference',
+    message: 'cannot be combined with reference',
   })
   .refine((asked) => asked.amount === undefined || hasShortRange(asked), { path: ['amount'], message: RANGE_MESSAGE });
 
@@ -80,7 +80,7 @@ const getPayments = reading({
     operationId: 'listPayments',
     tag: 'Payments',
     summary: 'List payments',
-    description: `Newest first. A payment appears when its outcome is known, or is known to take time. ${LAGS}`,
+    description: `Newest first. A payment appears once its outcome is known, or once the processor has reported that the outcome takes time. ${LAGS}`,
     answers: { 200: { description: 'A page of payments.', schema: paymentList } },
     problems: ['processor_unavailable'],
   },

@@ -9,11 +9,9 @@ import { type ProjectTools, projectEvent } from '../use/project-event.ts';
  * events close the remaining days.
  */
 const DAYS_AT_ONCE = 2;
-/** Delay between the end of a day and its closing, in milliseconds. */
+/** Time between the end of a day and its closing, in milliseconds. */
 const HOUR_MS = 60 * 60 * 1000;
-/**
- * Wait until the next attempt to close days, in milliseconds. Applies after a failure and while a rival closes days.
- */
+/** Time until the next attempt to close days, in milliseconds, after a failure or while a rival closes them. */
 const BUSY_MS = 60_000;
 /** Maximum number of owners in memory. Evicting an owner costs a few reads. */
 const MAX_REMEMBERED = 10_000;
@@ -23,8 +21,8 @@ export interface ProjectorTools extends CloseDaysTools, Omit<ProjectTools, 'cloc
 }
 
 /**
- * Writes events into the Views and closes the completed days of the events' owners. An owner without events has no days
- * to close.
+ * Writes events into the Views, and closes the completed days of the events' owners. An owner without new events has no
+ * days to close.
  */
 export class Projector {
   readonly #tools: ProjectorTools;
@@ -45,7 +43,7 @@ export class Projector {
     return projected;
   }
 
-  /** Closes completed days. If this fails, a later event tries again: closed days only speed up balance reads. */
+  /** Closes completed days. If this fails, a later event closes them: closed days only speed up balance reads. */
   async #closeDays(owner: ViewOwner): Promise<void> {
     const name = `${owner.tenantId}#${owner.mode}`;
     const nowMs = this.#tools.clock.nowMs();

@@ -26,5 +26,5 @@ export const READ_ROUTES: readonly TenantEndpoint<ReadTools>[] = [
   ...LEDGER_READ_ROUTES,
 ];
 
-/** Routes of all functions that share these paths. `Allow` lists their methods in this order. */
+/** Routes of all functions that share these paths. The `Allow` header lists methods in this order. */
 export const READ_PATHS: readonly RoutePath[] = [...Object.values(PAYMENT_POSTS), ...READ_ROUTES];

@@ -18,11 +18,11 @@ import { volumeList } from './list-answers.ts';
  */
 const MAX_DAYS = 92;
 
-/** The API documents are generated from this schema. */
+/** Query parameters of the report. The API documentation is generated from this schema. */
 const volumesQuery = z
   .strictObject({
     from: day('The first day, in UTC.'),
-    to: day(`The last day, in UTC: at most ${MAX_DAYS} days with \`from\`.`),
+    to: day(`The last day, in UTC. The range can include at most ${MAX_DAYS} days.`),
     currency: currency.optional().meta({ description: 'Only volumes in this currency.' }),
   })
   .superRefine(({ from, to }, context) => {
@@ -47,9 +47,9 @@ export const getVolumes = reading({
     tag: 'Reports',
     summary: 'Report counts and amounts by day',
     description:
-      'The number of events of each type on each day in each currency, and the sum of their amounts: the captured amount for ' +
-      '`payment.completed`, otherwise the amount of the payment, order, refund or dispute. A payment of an order is counted under its ' +
-      'own events, too, so do not add outcomes of orders to outcomes of payments. The report is derived from events and lags by about a second.',
+      'The number of events of each type, day and currency, and the sum of their amounts: the captured amount for ' +
+      '`payment.completed`, otherwise the amount of the payment, order, refund or dispute. The payment of an order has events of its ' +
+      'own, so do not add outcomes of orders to outcomes of payments. The report is derived from events and lags by about a second.',
     answers: { 200: { description: 'The volumes.', schema: volumeList } },
     problems: ['balance_too_large'],
   },
@@ -68,8 +68,8 @@ async function showVolumes({ tools, caller, request, query }: VolumesCall): Prom
     return found({ object: 'list', data: volumes.map(volumeObject), has_more: false });
   } catch (error) {
     if (!(error instanceof TerminalError) || error.code !== 'balance_too_large') throw error;
-    // Retrying cannot help.
-    const detail = 'A sum is beyond 2^53 - 1 and would lose digits as a JSON number. Add up the events instead.';
+    // A retry cannot succeed.
+    const detail = 'A sum exceeds 2^53 - 1 and would lose digits as a JSON number. Add up the events instead.';
     return refusal(problem('balance_too_large', detail), request);
   }
 }

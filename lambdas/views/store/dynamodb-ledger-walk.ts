@@ -9,7 +9,7 @@ import { transitionSort } from '../../payments/store/items.ts';
 import type { LedgerWalk } from '../use/ledger-walk.ts';
 import type { WalkPage, WalkStep } from '../use/view-store.ts';
 
-/** Rows per step, a few hundred kilobytes in total. */
+/** Number of rows per step, a few hundred kilobytes in total. */
 const PAGE = 250;
 
 /** Scans the whole Ledger. Only for operators' commands. */
@@ -29,13 +29,13 @@ export class DynamoDbLedgerWalk implements LedgerWalk {
       TableName: this.#table,
       Segment: segment,
       TotalSegments: segments,
-      // Finds each payment and each order once, by its first transition.
+      // Find each payment and order once, by its first transition.
       FilterExpression: '#sk = :first',
       ProjectionExpression: '#pk',
       ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
       ExpressionAttributeValues: { ':first': transitionSort(1) },
       Limit: PAGE,
-      // An import compares all payments and orders.
+      // An import must compare all payments and orders.
       ConsistentRead: true,
       ...(after === undefined ? {} : { ExclusiveStartKey: JSON.parse(after) as Item }),
     };

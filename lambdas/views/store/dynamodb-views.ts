@@ -24,13 +24,13 @@ import { queryRange } from './query-range.ts';
 
 type Requests = NonNullable<BatchWriteCommandInput['RequestItems']>[string];
 
-/** Maximum number of rows of a `BatchWriteItem` (Amazon DynamoDB API reference). */
+/** Maximum number of rows in a `BatchWriteItem` call (Amazon DynamoDB API reference). */
 const MOST_WRITES = 25;
 
 const { partition: PK, sort: SK } = KeyAttribute;
 const { name: INDEX, partitionKey: LIST } = ViewsTable.listsIndex;
 
-/** Rows per step of a walk, a few hundred kilobytes in total. */
+/** Number of rows per step of a walk, a few hundred kilobytes in total. */
 const WALK_PAGE = 200;
 
 const rowItem = z.object({
@@ -43,8 +43,8 @@ const rowItem = z.object({
 });
 
 /**
- * Stores the Views in DynamoDB. The rows contain text, and their keys are defined in `domain/lists.ts`. At high peak
- * rates, the partitions of lists are divided into parts, which no caller sees.
+ * Stores the Views in DynamoDB. `domain/lists.ts` defines the rows' keys. At high peak rates, the partitions of lists
+ * are divided into parts, which callers do not see.
  */
 export class DynamoDbViews implements ViewStore, ViewWalk {
   readonly #client: DynamoDBDocumentClient;
@@ -161,7 +161,7 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
   }
 }
 
-/** @throws RetryableError if DynamoDB processed only a part of a batch; the rest is then retried like a throttled call */
+/** @throws RetryableError if DynamoDB processed only a part of a batch, so that the rest is retried */
 function refusePart(left: readonly unknown[]): void {
   if (left.length > 0) throw new RetryableError('store_throttled', 'DynamoDB processed only a part of the batch');
 }

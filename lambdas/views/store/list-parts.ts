@@ -4,11 +4,11 @@ import { timeOf, type ViewKey } from '../domain/lists.ts';
 
 /*
  * At high peak rates, each partition of a list is divided into parts: `EVENT#ten_a#live#2` continues in
- * `EVENT#ten_a#live#2.1` and so on. Part 0 has no suffix. The sort key of a row selects its part, and the time in the
- * sort key selects the number of parts, so the row of a list is found under one key for ever.
+ * `EVENT#ten_a#live#2.1` and so on. Part 0 has no suffix. A row's sort key selects its part, and the time in the sort
+ * key determines the number of parts, so a row's key never changes.
  */
 
-/** The lists that receive rows of every payment, order or event. All other partitions are small. */
+/** The lists that get a row for every payment, order or event. All other partitions are small. */
 const DIVIDED: readonly string[] = [ViewsRow.payment, ViewsRow.order, ViewsRow.event, ViewsRow.book];
 
 const PART = /^(?<partition>.*)\.(?<part>\d+)$/s;
@@ -17,7 +17,7 @@ function isDivided(partition: string): boolean {
   return DIVIDED.some((prefix) => partition.startsWith(prefix));
 }
 
-/** Returns the partition of a row in the table or in the index. A partition that names its part is returned unchanged. */
+/** Returns the stored partition of a row, in the table or in the index. Does not change a partition that has a part. */
 export function storedPartition({ partition, sort }: ViewKey): string {
   if (!isDivided(partition)) return partition;
   const named = PART.exec(partition)?.groups;
@@ -27,8 +27,8 @@ export function storedPartition({ partition, sort }: ViewKey): string {
 }
 
 /**
- * Inverts {@link storedPartition}. The partition of a row that is not in the part that its sort key selects keeps the
- * number of the part, so that a rebuild removes the row.
+ * Inverts {@link storedPartition}. If a row is in a different part than its sort key selects, the returned partition
+ * keeps the part number, so that a rebuild removes the row.
  */
 export function listPartition(stored: string, sort: string): string {
   if (!isDivided(stored)) return stored;

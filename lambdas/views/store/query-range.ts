@@ -45,7 +45,7 @@ export async function queryRange(source: RowSource, range: ViewRange): Promise<r
       ExpressionAttributeValues: { ':pk': partition, ':from': from, ':until': until },
       ScanIndexForward: !descending,
       ConsistentRead: consistent,
-      // One extra row is read, because BETWEEN includes the end, but the range excludes it.
+      // Read one extra row, because BETWEEN includes the end of the range, which must be excluded.
       Limit: limit + 1 - rows.length,
       ...defined({ ExclusiveStartKey: next }),
     };

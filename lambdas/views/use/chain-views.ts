@@ -65,7 +65,7 @@ function ownerOf({ tenantId, mode }: ViewOwner): ViewOwner {
 /**
  * Compares the implied rows with the stored rows.
  * @returns the keys of implied rows that are missing or differ, assuming that all events were projected. `seen` rows
- * are not compared, because an event without a `seen` row is published again
+ * are not compared, because an event without a `seen` row is republished
  */
 export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: ChainViews): Promise<readonly ViewKey[]> {
   const implied = [
@@ -81,7 +81,7 @@ export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: Chai
   return wrong;
 }
 
-/** The time of a row in the list of reviews depends on the order of the events, so only its existence is compared. */
+/** Compares only the existence of the row in the list of reviews: its time depends on the order of the events. */
 async function wrongReview(
   views: Pick<ViewStore, 'read'>,
   [newest]: ChainViews['events'],
@@ -92,7 +92,7 @@ async function wrongReview(
 }
 
 /**
- * Reports whether the Ledger implies this row now or implied it earlier. Earlier rows count because the Views can lag
+ * Returns whether the Ledger implies this row now or implied it earlier. Earlier rows count because the Views can lag
  * behind.
  */
 export async function isImplied(tools: LedgerTools, chainId: ChainId, row: ViewRow): Promise<boolean> {
@@ -106,7 +106,7 @@ export async function isImplied(tools: LedgerTools, chainId: ChainId, row: ViewR
   );
 }
 
-/** Derives the rows at one sequence from two transitions. The whole chain may contain thousands. */
+/** Derives the rows at one sequence from two transitions only, because the whole chain may contain thousands. */
 async function viewsAt(
   { store, digest }: LedgerTools,
   paymentId: PaymentId,
@@ -120,7 +120,7 @@ async function viewsAt(
 
 /**
  * Rewrites the heads and the reference row. Keeps a newer head that the projector wrote after the read. A head that the
- * Ledger never implied is overwritten rather than deleted first, so that the object is never missing from a list.
+ * Ledger never implied is overwritten without being deleted first, so that the object is never missing from a list.
  */
 export async function restoreHeads(views: ViewStore, { events }: ChainViews): Promise<void> {
   const [newest] = events;

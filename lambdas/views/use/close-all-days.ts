@@ -16,8 +16,8 @@ const DAYS_AT_ONCE = 5;
 const MAX_BATCHES = 400;
 
 /**
- * Creates the job that closes the completed days of all tenants and modes, owner by owner. The counts of the job are
- * numbers of days.
+ * Creates the job that closes the completed days of all tenants and modes, owner by owner. The job's counts are numbers
+ * of days.
  */
 export function closeAllDays(tools: CloseAllDaysTools): Job<ViewOwner> {
   return {
@@ -33,7 +33,7 @@ export function closeAllDays(tools: CloseAllDaysTools): Job<ViewOwner> {
         const { closed, more } = await closeDays(tools, owner, DAYS_AT_ONCE);
         done += closed;
         if (!more) return { done, left: 0, failed: 0 };
-        // A rival is changing or closing these days now.
+        // A rival is changing or closing these days.
         if (closed === 0) break;
       }
       return { done, left: 1, failed: 0 };

@@ -27,12 +27,12 @@ export interface CloseDaysTools {
 }
 
 /**
- * Wait before a day is closed, in milliseconds. Most of the day's events have been projected by then, and a later event
- * reopens the day. Before the end of the day, the projector does not look for a total, so the clocks of projectors and
- * closers must not differ by more than this.
+ * Time between the end of a day and its closing, in milliseconds. Most of the day's events have been projected by then;
+ * a later event reopens the day. The projector does not look for a total before the day ends, so the clocks of
+ * projectors and closers must not differ by more than this time.
  */
 const SETTLED_AFTER_MS = 60 * 60 * 1000;
-/** Number of rows per query. A set of postings has a few hundred bytes, so a page stays below 1 MB. */
+/** Number of rows per query. A set of postings takes a few hundred bytes, so a page stays below 1 MB. */
 const PAGE = 1_000;
 /** Maximum number of pages per partition and range (4,000 × 1,000 = 4 million rows). */
 const MAX_PAGES = 4_000;
@@ -46,8 +46,8 @@ const MAX_DAYS = 15_000;
 const MARK_MS = 5 * 60 * 1000;
 
 /**
- * Body of a day's row: a mark or a total. The mark shows its closer whether the day has changed, and shows rivals that
- * the day is being closed. Rivals do not replace each other's marks; otherwise, none would finish. Balances ignore
+ * Body of a day's row: a mark or a total. A mark shows its closer whether the day has changed, and shows rivals that the
+ * day is being closed. Rivals do not replace each other's marks; otherwise, none of them would finish. Balances ignore
  * marks.
  */
 type TotalBody =
@@ -83,7 +83,7 @@ export interface ClosedDays {
 }
 
 /**
- * Closes completed days, oldest first. Stores each day's sums as one row. Balance reads use this row instead of the
+ * Closes completed days, oldest first, by storing each day's sums in one row. Balance reads use this row instead of the
  * day's entries. Several closers can run concurrently.
  */
 export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost: number): Promise<ClosedDays> {
@@ -114,7 +114,7 @@ export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost:
  */
 async function firstDayOf(views: ViewStore, owner: ViewOwner): Promise<number | undefined> {
   const range = { from: FIRST_PLACE, until: LAST_PLACE, limit: 1 };
-  // The first list holds the public events, the second the postings of all events.
+  // The first list contains the public events; the second one contains the postings of all events.
   const lists = [eventList(owner, undefined), entryList(owner, 'all')];
   const first = await Promise.all(lists.map((list) => mergedRows(views, { ...list, ...range })));
   const times = first.flat().map(({ sort }) => timeOf(sort));
@@ -233,9 +233,9 @@ export async function sumEntries(
 }
 
 /**
- * Counts the events of each day in a period and sums their amounts. A day without events has no entry.
+ * Counts the events of each day in a period, and sums their amounts. A day without events has no entry.
  *
- * @returns undefined when an earlier version projected one of the events, so its row contains no amount; a rebuild
+ * @returns undefined when an earlier version projected one of the events, so that its row contains no amount; a rebuild
  * replaces such rows
  */
 export async function sumVolumes(

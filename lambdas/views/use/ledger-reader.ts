@@ -52,13 +52,13 @@ export interface Balance {
   readonly creditMinor: number;
 }
 
-/** Reads entries and balances of the ledger. A balance is the sum of its entries. */
+/** Reads entries and balances from the ledger. A balance is the sum of its entries. */
 export interface LedgerReader {
   /**
    * Lists entries in the order of their positions.
    *
    * @throws RetryableError when entries cannot be read now
-   * @throws TerminalError `currency_too_rare` when too many entries in other currencies lie between the entries in
+   * @throws TerminalError `currency_too_rare` when the range has too many entries in other currencies between those in
    * `currency`
    */
   entries(query: EntryQuery): Promise<readonly LedgerEntry[]>;

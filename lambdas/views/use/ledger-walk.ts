@@ -2,7 +2,7 @@ import type { ChainId } from '../../payments/ids.ts';
 import type { WalkPage, WalkStep } from './view-store.ts';
 
 /**
- * Walks all payments and orders of the Ledger, for operators' commands only. May miss objects created during the walk.
+ * Scans all payments and orders in the Ledger, for operators' commands only. May miss objects created during the scan.
  */
 export interface LedgerWalk {
   chains(step: WalkStep): Promise<WalkPage<ChainId>>;

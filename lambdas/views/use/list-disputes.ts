@@ -21,7 +21,7 @@ export interface ListDisputes extends ListPage {
 
 /**
  * Returns a page of the caller's disputes, newest first, each in its current state. Each row's `body` is the API
- * object. A status filter needs no separate list, because disputes are few and their rows contain the status.
+ * object. A status filter needs no separate list, because there are few disputes, and their rows contain the status.
  *
  * @throws RetryableError when the page cannot be read now
  */

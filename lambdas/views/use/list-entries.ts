@@ -76,7 +76,7 @@ export function entriesOf(
     .slice(0, limit);
 }
 
-/** Cuts one page. An entry beyond the limit shows that more entries follow. */
+/** Returns one page. An entry beyond the limit shows that more entries follow. */
 function paged(entries: readonly LedgerEntry[], limit: number): ListEntriesOutcome {
   return { kind: 'found', entries: entries.slice(0, limit), hasMore: entries.length > limit };
 }

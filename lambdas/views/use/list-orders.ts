@@ -28,7 +28,7 @@ export interface ListOrders extends ListPage {
 }
 
 /**
- * Returns a page of the caller's orders, newest first. Each order is read in its current state, because most changes of
+ * Returns a page of the caller's orders, newest first. Each order is read in its current state, because most changes to
  * an order cause no event. Each row's `body` is the API object. With a status filter, orders that no longer have this
  * status are omitted.
  *

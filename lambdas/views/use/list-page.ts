@@ -44,9 +44,9 @@ export interface Shown {
 /** Returns the sort key of the caller's object with this id; undefined when the caller has no such object. */
 type Placed = (id: string) => Promise<string | undefined>;
 
-/** Maximum number of rows that one request examines. It bounds the cost of a filter that few rows match. */
+/** Maximum number of rows that one request examines. Limits the cost of a filter that matches few rows. */
 export const MAX_EXAMINED = 1_000;
-/** Number of rows in each further read, if the first read did not fill the page. */
+/** Maximum number of rows in each read after the first one. */
 const CHUNK = 250;
 /** Number of reads that examine {@link MAX_EXAMINED} rows. */
 const MAX_READS = 5;
@@ -57,10 +57,14 @@ const MAX_READS = 5;
 const SPARE_OBJECTS = 3;
 
 /**
- * Returns a page of objects. Rows that do not match are skipped until the page is full, the list ends, {@link
- * MAX_EXAMINED} rows were examined, or {@link SPARE_OBJECTS} of the loaded objects turned out not to match. Only in the
- * last two cases can a page be short or empty although more rows follow; `next` is then the last examined row. If a
- * restore lost the object of this row, the row cannot be a cursor, so the page continues after it.
+ * Returns a page of objects. Rows that do not match are skipped. The page ends when:
+ *
+ * - it is full, or the list has ended;
+ * - {@link MAX_EXAMINED} rows were examined; or
+ * - {@link SPARE_OBJECTS} of the loaded objects did not match.
+ *
+ * Only in the last two cases can a page be short or empty although more rows follow. `next` is then the last examined
+ * row. If that row's object no longer exists, the row cannot serve as a cursor, so reading continues.
  */
 export async function shownPage(
   views: Pick<ViewStore, 'range' | 'queriesPerRange'>,
@@ -129,8 +133,8 @@ export async function shownPage(
 }
 
 /**
- * Returns the maximum number of reads for one page. A list that is divided into more partitions is read less often, so that
- * a page costs no more calls. A page of such a list can be short or empty although more rows follow.
+ * Returns the maximum number of reads for one page. A list that is divided into more partitions is read less often, so
+ * that a page does not cost more calls. A page of such a list can be short or empty although more rows follow.
  */
 function readsOf(views: Pick<ViewStore, 'queriesPerRange'>): number {
   const queries = views.queriesPerRange?.() ?? 1;
@@ -143,7 +147,7 @@ interface JudgedRow {
   readonly isMatch: boolean | undefined;
 }
 
-/** Judges rows in order. Stops when more rows may match than objects can be loaded. */
+/** Applies the filter to rows, in order. Stops when as many rows may match as objects may be loaded. */
 function judgedRows(rows: readonly ViewRow[], matches: Shown['matches'], loads: number): readonly JudgedRow[] {
   const judged: JudgedRow[] = [];
   let candidates = 0;
@@ -161,8 +165,8 @@ function cursorAt({ sort }: ViewRow, upwards: boolean): Pick<ListPage, 'after' |
 }
 
 /**
- * Returns a page of rows. Reads about twice the rows of the page, with one or more queries per partition, regardless of
- * the length of the list.
+ * Returns a page of rows. Reads about twice as many rows as the page has, with one or more queries per partition,
+ * regardless of the length of the list.
  */
 export async function listPage(
   views: Pick<ViewStore, 'range'>,

@@ -74,7 +74,7 @@ export async function listPayments(
     const found = await readPayment(store, caller, id);
     return found.kind === 'not_found' ? undefined : keyOf(caller, found.payment).sort;
   };
-  /** Returns whether a head matches. Heads that older code wrote contain neither their currency nor their reference. */
+  /** Returns whether a head matches. Heads written by older code contain neither currency nor reference. */
   const isMatch = (head: ViewRow): boolean | undefined => {
     const body = JSON.parse(head.body) as HeadBody;
     const { amountMinor: amount } = body;
@@ -93,7 +93,7 @@ export async function listPayments(
   const show = async (row: ViewRow): Promise<ViewRow | undefined> => {
     const head = isLookUp ? await headOf(row) : row;
     const found = head === undefined || isMatch(head) === false ? undefined : await shownPayment(transitions, head);
-    // Details may be erased, and payments with one reference may have different addresses.
+    // The details may have been erased, and payments with the same reference may have different addresses.
     if (found === undefined || (email !== undefined && !hasEmail(found, email))) return undefined;
     const { reference: of, currency: in_ } = JSON.parse(found.body) as ShownFields;
     if (referencePart !== undefined && hasPart(of, referencePart) === false) return undefined;
@@ -115,7 +115,7 @@ export async function listPayments(
       currency !== undefined ||
       referencePart !== undefined ||
       (email !== undefined && (reference ?? chargeId) !== undefined);
-    // The rows of a look-up do not contain the fields of a head.
+    // The rows of a look-up lack the fields of a head.
     const matches = isLookUp ? () => undefined : isMatch;
     return shownPage(from, list, { ...page, ...cursors }, isFiltered ? { matches, show, placed } : { show, placed });
   });
@@ -129,7 +129,7 @@ function keyOf(owner: Owner, { id, createdAtMs }: Pick<Payment, 'id' | 'createdA
   return { partition: paymentPartition(owner, id), sort: createdSortKey(Math.floor(createdAtMs / 1000), id) };
 }
 
-/** Replaces the list when the filter is a charge id, which matches at most one payment. */
+/** Placeholder list for a charge-id filter, whose single row is looked up directly. */
 const CHARGE = { partitions: ['charge'] };
 
 function only(row: ViewRow | undefined): Pick<ViewStore, 'range'> {
@@ -139,10 +139,10 @@ function only(row: ViewRow | undefined): Pick<ViewStore, 'range'> {
 }
 
 /**
- * Finds a charge's payment through the processors' records, as callbacks do, because no row is written per charge.
+ * Finds a charge's payment through the processors' records, as callbacks do, because there is no row per charge.
  *
- * @returns undefined when no processor has the charge, or the charge belongs to another account or to another caller's
- * payment
+ * @returns undefined when no processor has the charge, or when the charge belongs to another account or to another
+ * caller's payment
  */
 async function rowOfCharge(
   { books, store }: ListPaymentsTools,

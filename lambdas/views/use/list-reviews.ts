@@ -13,7 +13,7 @@ interface Review extends ReviewBody {
 }
 
 /**
- * Reads payments and orders in review, of all owners, oldest payment or order first.
+ * Reads the payments and orders in review of all owners, oldest first.
  * @param limit maximum number of rows, in one query
  */
 export async function someReviews(views: Pick<ViewStore, 'range'>, limit: number): Promise<readonly Review[]> {
@@ -21,7 +21,7 @@ export async function someReviews(views: Pick<ViewStore, 'range'>, limit: number
   return rows.flatMap((row) => reviewOf(row) ?? []);
 }
 
-/** Adds the tenant to a payment as the API shows it. */
+/** Returns the API object of a payment with its tenant. */
 export function withTenant(body: string, tenant: TenantId): string {
   return JSON.stringify({ ...(JSON.parse(body) as object), tenant });
 }

@@ -4,7 +4,7 @@ import type { ViewList } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';
 import type { ViewRange, ViewStore } from './view-store.ts';
 
-/** A page of rows from several partitions. */
+/** Query for a page of rows from several partitions. */
 export type MergedRange = Omit<ViewRange, 'partition' | 'indexed'> & ViewList;
 
 interface Source {
@@ -15,14 +15,14 @@ interface Source {
 }
 
 /**
- * Number of rows that a query reads beyond the partition's share of the page. With these rows, an uneven distribution
- * rarely requires a second query.
+ * Number of rows that a query reads beyond the partition's share of the page, so that an uneven distribution rarely
+ * requires a second query.
  */
 const SPARE_ROWS = 16;
 
 /**
- * Merges partitions in the order of their sort keys. Each query reads a partition's share of the page plus some spare
- * rows. A second query per partition is rarely needed.
+ * Returns the rows of several partitions, merged in the order of their sort keys. Each query reads the partition's
+ * share of the page plus some spare rows.
  */
 export async function mergedRows(views: Pick<ViewStore, 'range'>, range: MergedRange): Promise<readonly ViewRow[]> {
   const { partitions, limit, descending = false } = range;
@@ -57,7 +57,7 @@ async function refill(
   share: number,
   last?: ViewRow,
 ): Promise<void> {
-  invariant(source.rows.length === 0, 'a source is refilled although it still has rows');
+  invariant(source.rows.length === 0, 'a partition is read again although some of its rows are unused');
   const { partition } = source;
   // The last key followed by a space, the lowest printable character, is the next possible sort key.
   const begin = last === undefined || descending ? from : `${last.sort} `;

@@ -12,7 +12,8 @@ export interface ProjectTools {
   readonly views: ViewStore;
   readonly runner: OperationRunner;
   /**
-   * Shows that a day has not ended and therefore has no total. All events of a tenant's day would read the same row.
+   * Used to skip the read of a day's total before the day ends, because all events of a tenant's day would read the
+   * same row.
    * @default the total of the day is read for every event
    */
   readonly clock?: Pick<Clock, 'nowMs'>;
@@ -21,7 +22,7 @@ export interface ProjectTools {
 /**
  * Writes the rows of an event into the Views. The result is the same for any order and number of deliveries, because
  * keys and contents are derived from the event. A deduplication record is therefore not needed; it would double the
- * write units and prevent a rebuild. The `seen` row marks the event as projected and is written last.
+ * write units and prevent a rebuild. The `seen` row, which marks the event as projected, is written last.
  *
  * @throws RetryableError, AmbiguousError when some rows may be missing; the event must then be redelivered
  */
@@ -32,7 +33,7 @@ export function projectEvent(
   const eventViews = viewsOf(event);
   let heads: readonly (ViewRow | undefined)[] | undefined;
   return runner.record<undefined, 'projected' | 'projected_before'>(projectionOperation(event.event.id), {
-    // This read is only an optimization: without it, a redelivery would write the same rows again.
+    // This read is only an optimization. Without it, a redelivery would write the same rows again.
     find: async () => {
       const [mark, ...found] = await tools.views.readAll([eventViews.projectedMark, ...eventViews.heads]);
       heads = found;
@@ -61,15 +62,15 @@ export async function writeViews(
   const { lasting, ofReference, owner, occurredAtMs } = eventViews;
   const isFirst = heads !== undefined && heads[0] === undefined;
   await views.put(isFirst ? [...lasting, ...ofReference] : lasting);
-  // The clock is read after the write. Days are closed an hour after their end, so clocks may differ by an hour.
+  // Read the clock after the write. Days are closed an hour after their end, so clocks may differ by an hour.
   const hasEnded = clock === undefined || clock.nowMs() >= dayOf(occurredAtMs) + DAY_MS;
   if (lasting.length > 0 && hasEnded) await reopenDay(views, owner, occurredAtMs);
   await advanceHeads(views, eventViews, heads);
 }
 
 /**
- * Deletes the total of a day whose entries have changed. Called after the entries are written, so that no total lacks
- * them:
+ * Deletes the total of a day whose entries have changed. Call this after the entries are written, so that no total
+ * lacks them:
  *
  *   closer     mark ────── sum ──────────── total ✗ (no mark)
  *   projector        entry ───── delete mark
@@ -113,8 +114,8 @@ async function advanceHeads(
 }
 
 /**
- * Returns the change of the list of reviews that belongs to a new first head. A later event of the same review keeps the
- * row, which has the time at which the review began.
+ * Returns the change to the list of reviews that a new first head requires. A later event in the same review keeps the
+ * row, which contains the start time of the review.
  *
  * @param before the head that is replaced
  */

@@ -6,7 +6,7 @@ import type { ViewStore } from './view-store.ts';
 /** Number of concurrent reads. */
 const AT_ONCE = 25;
 
-/** Finds events that the projector has written completely. */
+/** Reports which events the projector has not written completely. */
 export class ProjectedEvents implements ProcessedEvents {
   readonly #views: Pick<ViewStore, 'read'>;
 

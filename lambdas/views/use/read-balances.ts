@@ -2,7 +2,7 @@ import { ACCOUNTS, type Account, type Posting } from '../../payments/domain/post
 import type { Owner } from '../../tenants/owners.ts';
 import type { Balance, BalanceQuery, LedgerReader } from './ledger-reader.ts';
 
-/** A balance with the sign of its account's normal side. */
+/** A balance whose sign depends on its account's normal side. */
 export interface DirectedBalance extends Balance {
   readonly normal: Posting['direction'];
   /** In minor units. Positive when the balance is on the account's normal side. */

@@ -11,7 +11,7 @@ import type { ViewStore } from './view-store.ts';
 export type ReadEventTools = LedgerEventTools;
 
 /**
- * Returns the public event with this id, derived again from its transition. The read is strongly consistent, and the
+ * Returns the public event with this id, which is derived from its transition. The read is strongly consistent, and the
  * result never changes.
  *
  * @returns undefined when the event does not exist or is not public
@@ -95,8 +95,8 @@ export interface EventRangePage {
 }
 
 /**
- * Returns the owner's events in a time range, oldest first. Reads about twice the rows of the page, regardless of other
- * tenants' events.
+ * Returns the owner's events in a time range, oldest first. Reads about twice as many rows as the page has, regardless
+ * of other tenants' events.
  *
  * @throws RetryableError when the events cannot be read now
  */

@@ -7,7 +7,7 @@ import { byCurrencyThenType, type Volume, type Volumes } from '../domain/volumes
 import { closedVolumes, type Period, sumVolumes } from './close-days.ts';
 import type { ViewStore } from './view-store.ts';
 
-/** The volume of one day, with a sum that fits into a JSON number. */
+/** The volume of one day. Its sum is an exact JSON number. */
 export interface DayVolume extends Omit<Volume, 'amount'> {
   /** Start of the day (UTC midnight), in Unix milliseconds. */
   readonly dayMs: number;
@@ -70,6 +70,6 @@ async function sumOpen(
 ): Promise<void> {
   if (open.fromMs === open.untilMs) return;
   const days = await sumVolumes(views, owner, open, false);
-  invariant(days !== undefined, 'an event projected by an earlier version has no amount; rebuild the Views');
+  invariant(days !== undefined, 'an event that an earlier version projected has no amount; rebuild the Views');
   for (const [dayMs, ofDay] of days) volumes.set(dayMs, ofDay);
 }

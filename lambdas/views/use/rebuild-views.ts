@@ -17,9 +17,7 @@ export interface RebuildTools extends CloseDaysTools, LedgerTools {
   readonly views: ViewStore & ViewWalk;
   readonly ledger: LedgerWalk;
   readonly clock: Clock;
-  /**
-   * Time that the Views get to catch up before a deviation is reported as a difference, in milliseconds. @default 25 s
-   */
+  /** Time for the Views to catch up before a deviation is reported as a difference, in milliseconds. @default 25 s */
   readonly settleMs?: number;
 }
 
@@ -51,7 +49,7 @@ interface Suspect {
   readonly key?: ViewKey;
   /**
    * Reason why this version of the code cannot read the transitions. The rebuild continues with other payments and
-   * orders.
+   * orders. Absent if the transitions can be read.
    */
   readonly unreadable?: string;
 }
@@ -77,8 +75,8 @@ const MAX_COMPARISONS = 6;
 const MAX_SUSPECTS = 10_000;
 const DAYS_AT_ONCE = 50;
 /**
- * Maximum number of batches of days per owner. The projector later closes the days that change while they are being
- * closed.
+ * Maximum number of batches of days per owner. If a day changes while it is being closed, the projector closes it
+ * later.
  */
 const MAX_CLOSINGS = 400;
 
@@ -220,8 +218,8 @@ class Rebuild {
   }
 
   /**
-   * Removes a row that the Ledger does not imply. The row is read first, and then the Ledger, which therefore already
-   * contains the transition of every valid row. The delete requires that the row is unchanged.
+   * Removes a view row that cannot be derived from the Ledger. The Ledger is read after the row, so it already contains
+   * the transition of every valid row. The delete requires that the row is unchanged.
    */
   async #sweep(row: ViewRow): Promise<void> {
     if (isOfComparison(row)) return;

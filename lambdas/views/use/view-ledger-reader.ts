@@ -18,8 +18,8 @@ import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
 /**
- * Maximum number of pages per query. Further pages are needed only if sets of postings lack the requested account. Such
- * sets are rare in the list of all postings.
+ * Maximum number of pages per query. More than one page is needed only if sets of postings lack the requested account,
+ * which is rare in the list of all postings.
  */
 const MAX_PAGES = 250;
 /**
@@ -28,15 +28,15 @@ const MAX_PAGES = 250;
  */
 const MAX_PAGES_OF_CURRENCY = 11;
 /**
- * Number of rows in each page after the first page. For each partition, these rows take about half a megabyte; a query
- * returns at most one megabyte.
+ * Minimum number of rows in each page after the first one. For each partition, these rows take about half a megabyte; a
+ * query returns at most one megabyte.
  */
 const MIN_PAGE = 2_000;
 
 /**
- * Reads ledger entries and balances from the Views. A page of entries reads about as many rows as it returns, or for a
- * rare currency at most about 20,000 rows. A balance reads the totals of closed days and the entries of open days. Both
- * lag behind the Ledger by the delivery time of events.
+ * Reads ledger entries and balances from the Views. A page of entries reads about as many rows as it returns; for a
+ * rare currency, it reads at most about 20,000 rows. A balance reads the totals of closed days and the entries of open
+ * days. Both lag behind the Ledger by the delivery time of events.
  */
 export class ViewLedgerReader implements LedgerReader {
   readonly #views: Pick<ViewStore, 'range'>;
@@ -48,7 +48,7 @@ export class ViewLedgerReader implements LedgerReader {
   async entries(query: EntryQuery): Promise<readonly LedgerEntry[]> {
     const { account, currency, fromMs, untilMs, after, limit } = query;
     const begin = fromMs === undefined ? FIRST_PLACE : timeSortKey(fromMs);
-    // The set of postings at the cursor can have legs after the cursor.
+    // Read the set of postings at the cursor again, because it can have legs after the cursor.
     const resumed = after === undefined ? FIRST_PLACE : entrySortKey(after);
     const until = untilMs === undefined ? LAST_PLACE : timeSortKey(untilMs);
     const list = entryList(query, account === undefined || account === IMPLICIT_ACCOUNT ? 'all' : account);

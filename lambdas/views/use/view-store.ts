@@ -37,12 +37,12 @@ export interface RowChange {
 
 /** Stores the Views. All content can be rebuilt from the Ledger. */
 export interface ViewStore {
-  /** Writes whole rows unconditionally, 25 in a call. If a call fails, some of the rows may be written. */
+  /** Writes whole rows unconditionally, 25 in each call. If a call fails, some of the rows may have been written. */
   put(rows: readonly ViewRow[]): Promise<void>;
   /** Reads a row with strong consistency. */
   read(key: ViewKey): Promise<ViewRow | undefined>;
   /**
-   * Reads rows in one call, strongly consistent. At most 100.
+   * Reads at most 100 rows in one call, with strong consistency.
    *
    * @returns the rows in the order of the keys; undefined for a row that does not exist
    */
@@ -50,8 +50,8 @@ export interface ViewStore {
   /**
    * Applies all changes in one transaction, or none.
    *
-   * @returns false when a row does not match its `from`. After a lost response, the result can be false although this
-   * call applied the changes, so the caller must read the rows again
+   * @returns false when a row does not match its `from`. If a response was lost, the result can be false although this
+   * call applied the changes, so the caller must then read the rows again
    */
   exchange(changes: readonly RowChange[]): Promise<boolean>;
   /** Returns `limit` rows, or fewer at the end of the range. */
@@ -60,7 +60,7 @@ export interface ViewStore {
   queriesPerRange?(): number;
 }
 
-/** The position from which a walk continues. Callers must not interpret it. */
+/** The position from which a scan continues. Callers must not interpret it. */
 export type WalkPosition = string;
 
 export interface WalkStep {
@@ -76,7 +76,7 @@ export interface WalkPage<Found> {
   readonly next?: WalkPosition;
 }
 
-/** Walks all rows in segments, which can be walked concurrently. For operators' commands only. */
+/** Scans all rows in segments, which can be read concurrently. For operators' commands only. */
 export interface ViewWalk {
   walk(step: WalkStep): Promise<WalkPage<ViewRow>>;
 }

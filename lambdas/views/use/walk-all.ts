@@ -1,12 +1,12 @@
 import { invariant } from '../../kernel/invariant.ts';
 import type { WalkPage, WalkPosition, WalkStep } from './view-store.ts';
 
-/** Progress of a walk, by segment: the position to continue from, '' if not started, or null if complete. */
+/** Progress of a scan, by segment: the position to continue from; '' if not started; null if complete. */
 export type Walked = readonly (WalkPosition | null)[];
 
 export interface WalkPlan<Found> {
   readonly step: (step: WalkStep) => Promise<WalkPage<Found>>;
-  /** Processes one item. Must be idempotent, because a resumed walk processes its last pages again. */
+  /** Processes one item. Must be idempotent, because a resumed scan processes its last pages again. */
   readonly each: (found: Found) => Promise<void>;
   /** Called after every page. */
   readonly progress: (walked: Walked) => Promise<void>;
@@ -18,7 +18,7 @@ const AT_ONCE = 8;
 const MAX_STEPS = 1_000_000;
 
 /**
- * Walks all segments concurrently, page by page.
+ * Scans all segments concurrently, page by page.
  *
  * @param begin the position in each segment; '' for a segment that has not started
  */
