@@ -9,7 +9,7 @@ import { type WireClock, wireMs } from '../kernel/world.ts';
  * API key, because an API key would permanently have all rights of its scope and would belong to a tenant.
  */
 export interface JobCredentialClaims {
-  /** The exact path. */
+  /** The exact path that the token may be used for. */
   readonly path: string;
   /** The only run that the token may request. */
   readonly runId: string;
@@ -31,15 +31,15 @@ interface CredentialTools {
 }
 
 const ISSUER = 'payonce-cron-executor';
-/** The only accepted algorithm, regardless of the token's header. This excludes `none` and algorithm confusion. */
+/** The only accepted algorithm, regardless of the token's header. Prevents `none` and algorithm confusion attacks. */
 const ALGORITHM = 'HS256';
 const TYPE = 'payonce-job+jwt';
 /** Lifetime of a credential, in seconds. A request takes at most 10 seconds, and each retry signs a new credential. */
 const LIFETIME_SECONDS = 60;
 /**
- * Accepted difference between two clocks, in seconds, in either direction: each clock may be wrong by five minutes. A
- * job whose credential is refused does not run, whereas a credential that is valid for too long can only request the
- * same run again.
+ * Accepted difference between two clocks in either direction, in seconds: each clock may be wrong by five minutes. A
+ * large tolerance does little harm, because a credential can only request the same run again; a credential that is
+ * refused by mistake prevents the run.
  */
 const CLOCK_TOLERANCE_SECONDS = 600;
 /** Matches three segments of base64url, at most 2,000 characters in total. */
@@ -47,7 +47,7 @@ const COMPACT_JWS = /^(?=.{1,2000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-
 
 const claimsOf = z.object({ sub: z.string().min(1), iat: z.int(), exp: z.int(), scope: z.string() });
 
-/** Returns whether a bearer token has the form of a credential. An API key does not have this form. */
+/** Returns whether a bearer token has the form of a credential. API keys never have this form. */
 export function isCredential(token: string): boolean {
   return COMPACT_JWS.test(token);
 }
@@ -76,7 +76,7 @@ export async function signJobCredential(
 
 /**
  * Verifies that the executor signed the token for `path`. If no cached secret verifies the token, the secrets are read
- * a second time, because a secret may have been added since.
+ * again, because a new one may have been added.
  *
  * @throws the errors of `ActiveSecrets`
  */

@@ -1,8 +1,8 @@
 import { Cron } from 'croner';
 
 /**
- * A schedule expression of EventBridge Scheduler (EventBridge Scheduler user guide, "Schedule types"). The check during
- * synthesis and the API use the same parser. Only this file translates between AWS's syntax and the library's.
+ * A parsed schedule expression of EventBridge Scheduler (EventBridge Scheduler user guide, "Schedule types"). Synthesis
+ * and the API use the same parser. Only this file translates between AWS's syntax and the library's.
  */
 export type Schedule =
   | { readonly kind: 'rate'; readonly everyMs: number }
@@ -10,7 +10,7 @@ export type Schedule =
 
 export type ReadSchedule =
   | { readonly kind: 'read'; readonly schedule: Schedule }
-  /** `reason` names the allowed form. Messages consist of the given text, followed by the reason. */
+  /** `reason` states the allowed form. Messages consist of the given expression, followed by the reason. */
   | { readonly kind: 'invalid'; readonly reason: string };
 
 const UNITS_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
@@ -47,7 +47,7 @@ const LAST = [59, 23, 31, 12, 7, 2199];
 /**
  * Parses a schedule expression.
  *
- * @param timeZone an IANA name; applies to `cron` only. @default UTC
+ * @param timeZone an IANA time zone name; applies to `cron` only. @default UTC
  */
 export function readSchedule(text: string, timeZone?: string): ReadSchedule {
   const { value, unit, many } = RATE.exec(text)?.groups ?? {};
@@ -71,17 +71,17 @@ function readCron(fields: readonly string[], timeZone: string): ReadSchedule {
     return invalid(`must have ${FIELDS.length} fields with a space between them: ${names}`);
   }
   const wrong = FIELDS.find(({ form }, index) => !form.test(fields[index] ?? ''));
-  if (wrong !== undefined) return invalid(`must have as its ${wrong.name} ${wrong.allowed}`);
+  if (wrong !== undefined) return invalid(`must have a valid ${wrong.name} field: ${wrong.allowed}`);
   if ((fields[DAY_OF_MONTH] === '?') === (fields[DAY_OF_WEEK] === '?')) {
-    return invalid('must have ? as its day of month or as its day of week, but not as both');
+    return invalid('must have ? as either the day of month or the day of week, but not both');
   }
   try {
     const pattern = `0 ${fields.map(translated).join(' ')}`;
     const cron = new Cron(pattern, { mode: '7-part', alternativeWeekdays: true, timezone: timeZone, paused: true });
-    if (cron.nextRun(new Date(0)) === null) return invalid('must match at least one time');
+    if (cron.nextRun(new Date(0)) === null) return invalid('must fire at least once: no date matches these fields');
     return { kind: 'read', schedule: { kind: 'cron', cron } };
   } catch (error) {
-    return invalid(`must match at least one time: ${error instanceof Error ? error.message : 'it cannot be read'}`);
+    return invalid(`must fire at least once: ${error instanceof Error ? error.message : 'it cannot be parsed'}`);
   }
 }
 
@@ -97,7 +97,7 @@ function invalid(reason: string): ReadSchedule {
   return { kind: 'invalid', reason };
 }
 
-/** Matches names in the time zone database: each segment begins with a capital letter. Does not match offsets. */
+/** Matches names in the IANA time zone database: each segment begins with a capital letter. Does not match offsets. */
 const ZONE_NAME = /^[A-Z][A-Za-z0-9_+-]*(?:\/[A-Z][A-Za-z0-9_+-]*){0,2}$/;
 
 /** Returns whether `name` is a time zone of the IANA time zone database. */
@@ -115,9 +115,9 @@ const MINUTE_MS = 60_000;
 const MAX_DST_MINUTES = 200;
 
 /**
- * Returns the next scheduled time, by the rules of EventBridge Scheduler (user guide, "Daylight savings time"): a local
- * time that is skipped in spring does not occur, and a local time that occurs twice in autumn fires the first time
- * only.
+ * Returns the next scheduled time by the rules of EventBridge Scheduler (user guide, "Daylight savings time"): the
+ * schedule does not fire at a local time that is skipped in spring, and fires only once at a local time that occurs
+ * twice in autumn.
  *
  * @param lastMs the last scheduled time, in Unix milliseconds. A rate is counted from this time, because the start of
  * the schedule is not known
@@ -130,7 +130,7 @@ export function nextScheduled(schedule: Schedule, nowMs: number, lastMs?: number
     const next = schedule.cron.nextRun(new Date(afterMs));
     if (next === null) return undefined;
     const nextMs = next.getTime();
-    // For a skipped local time, the library returns a time that the pattern does not match.
+    // For a skipped local time, the library returns a time that does not match the pattern.
     if (nextMs > nowMs && schedule.cron.match(next) && !isSecondStrike(schedule.cron, nextMs)) return nextMs;
     // Within the repeated hour, the library returns the first occurrence again. If so, advance the search by one
     // minute.

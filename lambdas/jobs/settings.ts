@@ -71,7 +71,7 @@ export interface JobsApiConfig {
   readonly listed: readonly ListedJob[];
 }
 
-/** Reads which database decides about money. @throws Error as {@link readExecutorConfig} */
+/** Reads the system of record for payments. @throws Error as {@link readExecutorConfig} */
 export function readAuthority(environment: Variables): Authority {
   return readVariable(Environment.authority, authority, environment) ?? 'dynamodb';
 }
@@ -110,8 +110,8 @@ export function readJobsApiConfig(environment: Variables): JobsApiConfig {
 /** The settings of a worker, except the settings of its jobs. */
 export interface JobWorkerConfig {
   /**
-   * The worker's queue of runs. The worker receives messages from this queue and sends the message for the next page to
-   * it.
+   * URL of the worker's queue. The worker receives its messages from this queue, and sends the message for the next
+   * page to it.
    */
   readonly queueUrl: string;
   readonly parkingQueueUrl: string;

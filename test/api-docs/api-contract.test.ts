@@ -64,7 +64,7 @@ const RANGE: Rule = {
   },
 };
 const PAST: Rule = {
-  described: /At most 30 days ago/,
+  described: /at most 30 days ago/,
   keep: ({ scheduled_for: time, ...body }, nowSeconds) =>
     time === undefined ? body : { ...body, scheduled_for: nowSeconds - (Number(time) % (30 * 86_400)) },
 };

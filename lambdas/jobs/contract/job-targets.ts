@@ -1,32 +1,32 @@
-/**
- * Scheduled jobs of other services. The setting `jobTargets` declares them. The stacks and the function that calls
+/*
+ * Scheduled jobs of other services, which the setting `jobTargets` declares. The stacks and the function that calls
  * these services read the setting.
  */
 
-/** A job that a service of the team runs. */
+/** A job that another of the team's services runs. */
 export interface TargetJob {
   /** Lower case with hyphens. Run ids contain it, so it must never change. */
   readonly id: string;
   /** The purpose, in one line. */
   readonly why: string;
-  /** In the syntax of Payonce's own jobs: `rate(5 minutes)`, `cron(15 2 * * ? *)`. */
+  /** Schedule in the syntax of Payonce's own jobs: `rate(5 minutes)`, `cron(15 2 * * ? *)`. */
   readonly schedule: string;
   /** The longest interval between two scheduled times, in seconds. */
   readonly every: number;
-  /** IANA name; only for `cron`. @default UTC */
+  /** IANA time zone name; only for `cron`. @default UTC */
   readonly timeZone?: string;
   /** Path at the target to which the POST request is sent. */
   readonly path: string;
   /** The scopes of the credential for the call. */
   readonly scopes: readonly string[];
   /**
-   * Maximum time in seconds between the scheduled time of a run and the time at which the target accepts the run.
+   * Maximum time, in seconds, from the scheduled time of a run until the target accepts the run.
    * @default the value of `every`, but at most one hour
    */
   readonly window?: number;
 }
 
-/** A service with jobs. */
+/** A service that runs jobs. */
 export interface JobTarget {
   /** The base address, without a trailing slash. */
   readonly url: string;
@@ -36,7 +36,7 @@ export interface JobTarget {
 /** Targets by name. */
 export type JobTargets = Readonly<Record<string, JobTarget>>;
 
-/** Seconds. */
+/** Upper limit of the default window, in seconds. */
 const LONGEST_DEFAULT_WINDOW_SECONDS = 3_600;
 
 export function windowOf({ every, window }: TargetJob): number {
@@ -63,7 +63,7 @@ export function listedJobs(targets: JobTargets): readonly ListedJob[] {
 /** A target as configured for the function that calls it. */
 export interface CalledTarget {
   readonly url: string;
-  /** The secret that signs credentials for this target and for no other target. */
+  /** Id of the secret that signs credentials for this target only. */
   readonly secretId: string;
   /** Jobs by id. */
   readonly jobs: Readonly<Record<string, CalledJob>>;
@@ -83,7 +83,7 @@ export const JOB_TARGETS_TIMEOUT_SECONDS = 25;
 
 /** The environment variables of the function that calls targets. */
 export const TargetEnvironment = {
-  /** JSON object with values of type `CalledTarget`. */
+  /** JSON object that maps target names to `CalledTarget`. */
   targets: 'JOB_TARGETS',
   queueUrl: 'TARGET_CALLS_QUEUE_URL',
   missedQueueUrl: 'MISSED_QUEUE_URL',

@@ -7,8 +7,8 @@ export interface JobEntry {
   /** The purpose, in one line. */
   readonly why: string;
   /**
-   * In the syntax of EventBridge Scheduler: `rate(5 minutes)`, `cron(15 2 * * ? *)` (EventBridge Scheduler user guide,
-   * "Schedule types").
+   * Schedule in the syntax of EventBridge Scheduler: `rate(5 minutes)`, `cron(15 2 * * ? *)` (EventBridge Scheduler
+   * user guide, "Schedule types").
    */
   readonly schedule: string;
   /**
@@ -16,13 +16,13 @@ export interface JobEntry {
    * for longer than this.
    */
   readonly every: number;
-  /** The admin route that accepts runs of this job. */
+  /** Path of the admin route that accepts runs of this job. */
   readonly path: string;
   /** The scopes of the credential that requests the run. */
   readonly scopes: readonly string[];
   /** Whether two runs of the job may be in progress at the same time. @default forbid */
   readonly overlap?: 'forbid' | 'allow';
-  /** IANA name; only for `cron`. @default UTC */
+  /** IANA time zone name; only for `cron`. @default UTC */
   readonly timeZone?: string;
   /**
    * Time limit of a run, in seconds. A run that takes longer fails, and the next run continues its work.
@@ -39,7 +39,7 @@ const runsOf = (id: string): string => `/v1/admin/jobs/${id}/runs`;
 const MINUTES = 60;
 /**
  * Time, in seconds, for which the executor and the jobs API use the credential's secret before they read it again.
- * Secrets Manager charges for each read, and both functions run every minute. Shorter than the quarter of an hour after
+ * Secrets Manager charges for each read, and both functions run every minute. Must be shorter than the 15 minutes after
  * which a rotation removes the old value (docs/guides/jobs.md, "The credential").
  */
 export const JOB_SECRET_FRESH_SECONDS = 12 * MINUTES;
@@ -50,7 +50,7 @@ const DAYS = 24 * HOURS;
 export const JOBS = [
   {
     id: 'resolve',
-    why: 'Completes stale claims, finds out unknown outcomes, returns charges that must not be kept, and continues open orders.',
+    why: 'Completes stale claims, determines unknown outcomes, refunds or voids stray charges, and continues open orders.',
     schedule: 'rate(1 minute)',
     every: 1 * MINUTES,
     path: runsOf('resolve'),
@@ -60,7 +60,7 @@ export const JOBS = [
   },
   {
     id: 'retry-orphans',
-    why: 'Retries callbacks for which there was no payment when they arrived.',
+    why: 'Retries callbacks that arrived before their payment existed.',
     schedule: 'rate(1 minute)',
     every: 1 * MINUTES,
     path: runsOf('retry-orphans'),
@@ -70,7 +70,7 @@ export const JOBS = [
   },
   {
     id: 'expire-authorizations',
-    why: 'Voids holds that were not captured in time.',
+    why: 'Voids authorizations that were not captured in time.',
     schedule: 'rate(1 hour)',
     every: 1 * HOURS,
     path: runsOf('expire-authorizations'),
@@ -79,7 +79,7 @@ export const JOBS = [
   },
   {
     id: 'sweep-webhooks',
-    why: 'Enqueues webhook deliveries that are due or whose message was lost, and starts a writer for each export without one.',
+    why: 'Enqueues webhook deliveries that are due or whose message was lost, and restarts exports whose writer stopped.',
     schedule: 'rate(1 minute)',
     every: 1 * MINUTES,
     path: runsOf('sweep-webhooks'),
@@ -89,7 +89,7 @@ export const JOBS = [
   },
   {
     id: 'republish-events',
-    why: 'Republishes events that the projector has not seen, for example after an outage of the relay.',
+    why: 'Republishes events that the projector has not processed, for example after an outage of the relay.',
     schedule: 'rate(5 minutes)',
     every: 5 * MINUTES,
     path: runsOf('republish-events'),
@@ -98,7 +98,7 @@ export const JOBS = [
   },
   {
     id: 'reconcile-recent',
-    why: 'Compares what is new in the processors’ books and in the Ledger, so that a difference is reported within an hour.',
+    why: 'Compares new records in the processors’ books and in the Ledger, so that a mismatch is reported within an hour.',
     schedule: 'cron(10 * * * ? *)',
     every: 1 * HOURS,
     path: runsOf('reconcile-recent'),
@@ -107,7 +107,7 @@ export const JOBS = [
   },
   {
     id: 'reconcile-days',
-    why: 'Compares complete days again after refunds and disputes, and clears differences that no longer exist.',
+    why: 'Compares whole days again after refunds and disputes, and clears mismatches that no longer exist.',
     schedule: 'cron(15 2 * * ? *)',
     every: 1 * DAYS,
     path: runsOf('reconcile-days'),
@@ -118,7 +118,7 @@ export const JOBS = [
   },
   {
     id: 'close-days',
-    why: 'Totals completed days, so that a balance reads one row for a day instead of its entries.',
+    why: 'Totals completed days, so that reading a balance takes one row per day instead of all entries.',
     schedule: 'cron(20 1 * * ? *)',
     every: 1 * DAYS,
     path: runsOf('close-days'),
@@ -128,7 +128,7 @@ export const JOBS = [
   },
   {
     id: 'purge-expired',
-    why: 'Deletes expired records that DynamoDB time to live has not deleted, and reports when time to live does not work.',
+    why: 'Deletes expired records that DynamoDB time to live has not deleted, and reports if time to live does not work.',
     schedule: 'cron(30 3 * * ? *)',
     every: 1 * DAYS,
     path: runsOf('purge-expired'),
@@ -151,7 +151,7 @@ export const JOBS = [
 const POSTGRES_JOBS = [
   {
     id: 'carry',
-    why: 'Copies transitions and erasures from PostgreSQL to DynamoDB, if the process that wrote them has not done it.',
+    why: 'Copies transitions and erasures from PostgreSQL to DynamoDB if the process that wrote them did not copy them.',
     schedule: 'rate(1 minute)',
     every: 1 * MINUTES,
     path: runsOf('carry'),
@@ -164,7 +164,7 @@ const POSTGRES_JOBS = [
 export type JobId = (typeof JOBS)[number]['id'];
 export type PostgresJobId = (typeof POSTGRES_JOBS)[number]['id'];
 
-/** The database that decides about money. */
+/** System of record for payments. */
 export type Authority = 'dynamodb' | 'postgres';
 
 /** Returns the jobs of a deployment. */
@@ -174,8 +174,8 @@ export function jobsOf(authority: Authority): readonly (JobEntry & { readonly id
 
 /**
  * The jobs of one worker. A worker that does not list the code of exactly these jobs does not compile. Each worker
- * lists the code of its own jobs, because the worker has the stores that this code needs. The stacks and the API read
- * only the entries, because they must not see the stores.
+ * lists the code of its own jobs, because it has the stores that the code needs. The stacks and the API read only the
+ * entries, because they must not import the stores.
  */
 export type JobOf<Worker extends JobWorkerName> = Extract<(typeof JOBS)[number], { readonly worker: Worker }>['id'];
 

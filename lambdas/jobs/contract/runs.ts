@@ -20,7 +20,7 @@ export const JOB_MESSAGE_HIDDEN_SECONDS = JOB_WORKER_TIMEOUT_SECONDS + 10;
 export const JOB_LEASE_SECONDS = JOB_MESSAGE_HIDDEN_SECONDS + 50;
 
 /**
- * Interval at which a run tries to begin while another run of its job is in progress, in seconds; SQS allows at most
+ * Interval at which a waiting run checks whether the other run of its job has ended, in seconds. SQS allows at most
  * 900.
  */
 export const JOB_WAIT_SECONDS = 20;
@@ -36,7 +36,7 @@ export const SCHEDULED_TIME_ATTRIBUTE = '<aws.scheduler.scheduled-time>';
 
 export interface JobFiring {
   readonly job: string;
-  /** ISO 8601, as `2026-01-01T00:00:00Z`. */
+  /** ISO 8601, for example `2026-01-01T00:00:00Z`. */
   readonly scheduledTime: string;
 }
 
@@ -75,12 +75,14 @@ export type CountedMetric = Exclude<JobMetricName, typeof JobMetric.overdue>;
 export const JOB_DIMENSION = 'job';
 export const JOB_SERVICE = 'jobs';
 
-/** The dimension whose value is the pace of a job. One alarm watches the metrics of all jobs of the same pace. */
+/**
+ * The dimension whose value is the pace of a job: `minutes` or `hours`. One alarm monitors all jobs with the same pace.
+ */
 export const PACE_DIMENSION = 'pace';
 
 /**
- * Maximum interval of a frequent job, in seconds. If a run of a frequent job fails, the job's next run soon does the
- * same work.
+ * Maximum interval of a frequent job, in seconds. If a run of a frequent job fails, the next run does the same work
+ * within minutes.
  */
 export const FREQUENT_SECONDS = 5 * 60;
 

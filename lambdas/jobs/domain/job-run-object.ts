@@ -13,7 +13,7 @@ export function jobRunObject(run: JobRun): Record<string, unknown> {
     created: unixSeconds(run.acceptedAtMs),
     started: startedAtMs === undefined ? null : unixSeconds(startedAtMs),
     ended: endedAtMs === undefined ? null : unixSeconds(endedAtMs),
-    // In seconds. Zero if a difference between clocks would make the duration negative.
+    // In seconds. Zero if clock skew would make the duration negative.
     duration:
       startedAtMs === undefined || endedAtMs === undefined ? null : Math.max(0, (endedAtMs - startedAtMs) / 1000),
     done: run.done,
@@ -27,8 +27,8 @@ export function jobRunObject(run: JobRun): Record<string, unknown> {
 }
 
 /**
- * Builds the response to the request that accepted a run. A replay returns the stored response, so it describes the run
- * as of its acceptance.
+ * Builds the response to the request that accepted a run. A replay returns the stored response, which describes the run
+ * at its acceptance.
  */
 export function acceptedAnswer(run: JobRun): Answer {
   return {

@@ -1,7 +1,7 @@
 import { defined } from '../../kernel/defined.ts';
 import { JOB_WORKER_TIMEOUT_SECONDS } from '../contract/runs.ts';
 
-/** Id of one run: `<job id>:<scheduled time>`. It is the same for every caller and every request. */
+/** Id of one run: `<job id>:<scheduled time>`. The id is the same for every caller and every request. */
 export type RunId = `${string}:${string}`;
 
 export const RUN_STATUSES = ['accepted', 'running', 'succeeded', 'failed'] as const;
@@ -48,10 +48,10 @@ export interface JobRun {
 }
 
 /**
- * Returns the run-id of a scheduled time. The run-id does not contain the execution id of the Scheduler, because that
- * id changes with every attempt.
+ * Returns the run-id for a scheduled time. The run-id does not contain the Scheduler's execution id, which changes with
+ * every attempt.
  *
- * @param scheduledForMs Unix milliseconds, cut to whole seconds
+ * @param scheduledForMs Unix milliseconds, truncated to whole seconds
  */
 export function runIdOf(jobId: string, scheduledForMs: number): RunId {
   const seconds = Math.floor(scheduledForMs / 1000) * 1000;
@@ -84,34 +84,34 @@ export function isEnded({ status }: JobRun): boolean {
 export const PAGE_ITEMS = 100;
 
 /**
- * Maximum number of attempts to process a page as a whole. A single crash may have nothing to do with the page. If two
- * workers crash on the page, its items are processed one by one.
+ * Maximum number of attempts to process a page as a whole. A single crash may have nothing to do with the page. After
+ * two crashes, the items of the page are processed one by one.
  */
 const WHOLE_PAGE_ATTEMPTS = 2;
 /**
- * Maximum number of attempts to process one item. If an item alone has crashed three workers, it is expected to crash a
- * fourth.
+ * Maximum number of attempts to process one item. An item that alone has crashed three workers would probably crash a
+ * fourth one.
  */
 const ONE_ITEM_ATTEMPTS = 3;
 /**
- * Maximum number of attempts to skip one item, which only reads the item's name. If even this read crashes the worker,
- * the items after it cannot be reached.
+ * Maximum number of attempts to skip one item, for which a worker only reads the item's name. If even this crashes the
+ * worker, the items after it cannot be reached.
  */
 const SKIP_AFTER_ATTEMPTS = 2;
 
 /**
- * Maximum number of names that a run stores of skipped items, and of failed items. Further items are only counted, so
+ * Maximum number of names of skipped items, and of failed items, that a run stores. Further items are only counted, so
  * that the row stays small.
  */
 const MAX_NAMES = 20;
 const LONGEST_NAME = 200;
 
-/** How the next attempt processes the current page. `pass_over` skips one item. */
+/** How the next attempt processes the current page. `pass_over`: skip one item. */
 export type PageAttempt = 'whole_page' | 'one_item' | 'pass_over' | 'give_up';
 
 export type RunCounts = Pick<JobRun, 'done' | 'left' | 'failed'>;
 
-/** Result of processing the items before `cursor`. Without a cursor, the run has no further items. */
+/** Result of processing the items before `cursor`. Without a cursor, no items remain. */
 export interface PageProgress {
   readonly counts: RunCounts;
   /** Number of items that were processed. */
@@ -121,10 +121,7 @@ export interface PageProgress {
   readonly cursor?: string;
 }
 
-/**
- * Decides how to process the page at the cursor. The given run is the one that was read, so its `attempts` do not
- * include this attempt.
- */
+/** Decides how to process the page at the cursor. `attempts` counts earlier attempts only. */
 export function nextAttempt({ attempts, oneByOne }: JobRun): PageAttempt {
   if (oneByOne === undefined && attempts < WHOLE_PAGE_ATTEMPTS) return 'whole_page';
   const alone = oneByOne === undefined ? 0 : attempts;
@@ -133,24 +130,24 @@ export function nextAttempt({ attempts, oneByOne }: JobRun): PageAttempt {
 }
 
 /**
- * Returns for how long, at most, the worker that began the page at the cursor may still be running, in milliseconds; 0
- * when it has certainly ended.
+ * Returns how long the worker that began the page at the cursor may still be running, in milliseconds; 0 when it has
+ * certainly ended.
  */
 export function workerLivesMs({ begunAtMs }: JobRun, nowMs: number): number {
   return begunAtMs === undefined ? 0 : Math.max(0, begunAtMs + JOB_WORKER_TIMEOUT_SECONDS * 1000 - nowMs);
 }
 
 /**
- * Returns the run with one attempt less if the worker that began the page may still be running: the page has not
- * crashed that worker.
+ * Returns the run with one attempt fewer if the worker that began the page may still be running, because that attempt
+ * has not crashed.
  */
 export function withoutOvertaken(run: JobRun, nowMs: number): JobRun {
   return workerLivesMs(run, nowMs) > 0 ? { ...run, attempts: Math.max(0, run.attempts - 1) } : run;
 }
 
 /**
- * Returns the run at the start of a page. The run is written before any item is processed, so that a crash is counted
- * as an attempt.
+ * Returns the run at the start of a page. It must be written before any item is processed, so that a crash counts as an
+ * attempt.
  */
 export function withPageStarted(run: JobRun, nowMs: number): JobRun {
   const begun = {
@@ -165,8 +162,8 @@ export function withPageStarted(run: JobRun, nowMs: number): JobRun {
 }
 
 /**
- * Returns the run after the items before the new cursor are done. Without a cursor the run has succeeded, even if items
- * failed.
+ * Returns the run after the items before the new cursor were processed. Without a cursor, the run has succeeded, even
+ * if items failed.
  */
 export function withPageDone(
   run: JobRun,

@@ -45,7 +45,7 @@ function readFiring(event: unknown): { readonly entry: JobEntry; readonly schedu
     const given = shown((event as Partial<Record<string, unknown>> | null)?.[field]);
     throw new TerminalError(
       'firing_malformed',
-      `A schedule fired with ${field} ${given}: it must be { "job": "<id>", "scheduledTime": "2026-01-01T00:00:00Z" }.`,
+      `A schedule fired with ${field} ${given}: the input must be { "job": "<id>", "scheduledTime": "2026-01-01T00:00:00Z" }.`,
     );
   }
   const { job, scheduledTime } = read.data;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { RUN_STATUSES } from '../domain/job-run.ts';
 import { RUN_ID } from './job-schemas.ts';
 
-/** Response schemas of jobs. */
+/* Response schemas of jobs. */
 
 const time = z.int().meta({ description: 'Unix time in seconds.', example: 1_772_366_400 });
 const count = z.int().min(0);
@@ -10,7 +10,7 @@ const count = z.int().min(0);
 export const jobRun = z
   .looseObject({
     id: z.string().regex(RUN_ID).meta({
-      description: 'The job’s id and the scheduled time, the same for every caller.',
+      description: 'The job’s id and the scheduled time. The same for every caller.',
       example: 'close-days:2026-03-01T12:00:00Z',
     }),
     object: z.literal('job_run'),
@@ -18,26 +18,30 @@ export const jobRun = z
     scheduled_for: time.meta({ description: 'The scheduled time of the run, not the time of its start.' }),
     status: z.enum(RUN_STATUSES).meta({
       description:
-        '`succeeded` when all items were processed, even if some failed: the next run retries those. For a job of another service: when it accepted the run.',
+        '`succeeded`: all items were processed; the next run retries any items that failed. For a job of another service: the service accepted the run.',
     }),
     created: time.meta({ description: 'Time at which the run was accepted.' }),
     started: time.nullable(),
     ended: time.nullable(),
-    duration: z.number().min(0).nullable().meta({ description: 'From its beginning to its end, in seconds.' }),
+    duration: z
+      .number()
+      .min(0)
+      .nullable()
+      .meta({ description: 'The time from the start of the run to its end, in seconds.' }),
     done: count,
-    left: count.meta({ description: 'Checked, and not due or not possible yet.' }),
-    failed: count.meta({ description: 'Failed and reported; a later run retries them.' }),
+    left: count.meta({ description: 'Items that were not due, or could not be processed yet.' }),
+    failed: count.meta({ description: 'Items that failed and were reported. A later run retries them.' }),
     skipped: count.meta({
       description: 'Failed items that crashed their worker repeatedly and were skipped.',
     }),
-    skipped_items: z.array(z.string()).meta({ description: 'The ids of the first of these items.' }),
+    skipped_items: z.array(z.string()).meta({ description: 'The ids of the first skipped items.' }),
     failed_items: z.array(z.string()).meta({
-      description: 'The ids of the first other items that failed, or their queues.',
+      description: 'The ids of the first items that failed for other reasons, or the names of their queues.',
     }),
     reason: z
       .string()
       .nullable()
-      .meta({ description: 'The reason why the run failed, or why its target has not accepted it yet.' }),
+      .meta({ description: 'Why the run failed, or why its target has not accepted it yet.' }),
   })
   .meta({ id: 'JobRun' });
 
@@ -47,17 +51,20 @@ export const job = z
     object: z.literal('job'),
     why: z.string().meta({ description: 'The purpose of the job.' }),
     schedule: z.string().meta({
-      description: 'In the syntax of EventBridge Scheduler: `rate(…)` or `cron(…)`.',
+      description: 'The schedule, in the syntax of EventBridge Scheduler: `rate(…)` or `cron(…)`.',
       example: 'cron(20 1 * * ? *)',
     }),
-    time_zone: z.string().nullable().meta({ description: 'An IANA name; a rate has none.' }),
-    overlap: z.enum(['forbid', 'allow']).meta({ description: 'Whether two of its runs may be in progress at once.' }),
+    time_zone: z.string().nullable().meta({ description: 'The IANA name of the time zone. Null for a `rate(…)`.' }),
+    overlap: z
+      .enum(['forbid', 'allow'])
+      .meta({ description: 'Whether two runs of the job may be in progress at the same time.' }),
     target: z.string().nullable().meta({
-      description: 'The service that runs it, by its name in `payonce:jobTargets`; null for a job of Payonce.',
+      description: 'The service that runs the job, by its name in `payonce:jobTargets`. Null for Payonce’s own jobs.',
     }),
-    last_run: jobRun.nullable().meta({ description: 'The run of the latest scheduled time.' }),
+    last_run: jobRun.nullable().meta({ description: 'The run with the latest scheduled time.' }),
     next_run: time.nullable().meta({
-      description: 'Null before the first run of a `rate(…)`, which counts from the latest run.',
+      description:
+        'The time of the next run. Null before the first run of a `rate(…)`, which is counted from the latest run.',
     }),
   })
   .meta({ id: 'Job' });
@@ -69,7 +76,7 @@ export const jobList = z
 export const jobRunList = z
   .looseObject({
     object: z.literal('list'),
-    data: z.array(jobRun).meta({ description: 'The latest scheduled time first.' }),
-    has_more: z.boolean().meta({ description: 'Whether there are runs of earlier times.' }),
+    data: z.array(jobRun).meta({ description: 'Sorted by scheduled time, latest first.' }),
+    has_more: z.boolean().meta({ description: 'Whether there are earlier runs.' }),
   })
   .meta({ id: 'JobRunList' });

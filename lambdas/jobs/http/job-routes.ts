@@ -33,7 +33,7 @@ import { DEFAULT_RUNS_PAGE, RUN_ID, runsQuery, startRunBody } from './job-schema
 type Tools = AcceptRunTools & Pick<JobsApiTools, 'own' | 'listed'>;
 type Call = CallBy<Tools, JobsCaller>;
 type Read<Query extends z.ZodObject = z.ZodObject> = ReadingCall<Tools, Query, JobsCaller>;
-/** A job of Payonce, or one that another service runs. */
+/** One of Payonce's own jobs, or a job that another service runs. */
 type Entry = JobEntry | ListedJob;
 
 export interface JobsApiTools extends AcceptRunTools, ApiTools {
@@ -68,13 +68,13 @@ const getJobs = reading({
     tag: 'Jobs',
     summary: 'List the scheduled jobs',
     description:
-      'With the last run and the time of the next run of each. Jobs belong to the deployment, not to a tenant.',
+      'Lists the jobs, each with its last run and the time of its next run. Jobs belong to the deployment, not to a tenant.',
     answers: { 200: { description: 'The jobs.', schema: jobList } },
   },
 });
 
 async function listJobs({ tools: { runs, own, listed }, receivedAtMs }: Call): Promise<Handled> {
-  // About a dozen reads: one for each job.
+  // One read for each job, about a dozen in total.
   const data = await Promise.all(
     [...own, ...listed].map(async (entry: Entry) => {
       const [last] = await runs.listRuns(entry.id, { limit: 1 });
@@ -92,7 +92,7 @@ const getJob = reading({
     operationId: 'getJob',
     tag: 'Jobs',
     summary: 'Retrieve a scheduled job',
-    description: 'With its last run and the time of its next run.',
+    description: 'Returns the job with its last run and the time of its next run.',
     path: ofJob,
     answers: { 200: { description: 'The job.', schema: job } },
   },
@@ -121,7 +121,7 @@ function jobObject(entry: Entry, last: JobRun | undefined, nowMs: number): Recor
     why,
     schedule,
     time_zone: read.schedule.kind === 'rate' ? null : (timeZone ?? 'UTC'),
-    // Each run of another service's job is requested, even while an earlier run is in progress.
+    // Runs of another service's job are requested even while an earlier run is in progress.
     overlap: 'target' in entry ? 'allow' : (entry.overlap ?? 'forbid'),
     target: 'target' in entry ? entry.target : null,
     last_run: last === undefined ? null : jobRunObject(last),
@@ -138,7 +138,7 @@ const getRuns = reading({
     operationId: 'listJobRuns',
     tag: 'Jobs',
     summary: 'List the runs of a job',
-    description: 'The latest scheduled time first. Runs are kept for thirty days after their end.',
+    description: 'Sorted by scheduled time, latest first. Runs are kept for 30 days after their end.',
     path: ofJob,
     answers: { 200: { description: 'A page of runs.', schema: jobRunList } },
   },
@@ -152,7 +152,7 @@ const getRun = reading({
     operationId: 'getJobRun',
     tag: 'Jobs',
     summary: 'Retrieve a run of a job',
-    description: 'The current state.',
+    description: 'Returns the current state of the run.',
     path: ofJob.extend({ run: jobRun.shape.id.meta({ description: 'The id of the run.' }) }),
     answers: { 200: { description: 'The run.', schema: jobRun } },
   },
@@ -208,8 +208,8 @@ const postRun = {
       tag: 'Jobs',
       summary: 'Start a run of a job',
       description:
-        'Accepts the run; a worker executes it. There is one run for each scheduled time, for all callers and keys together. A run that has ' +
-        'not ended is enqueued again. The schedule itself uses a credential that is signed for one run.',
+        'Accepts the run, which a worker then executes. There is one run for each scheduled time, regardless of callers and keys. A run that has ' +
+        'not ended is enqueued again. The schedule itself uses a credential that is valid for one run only.',
       path: ofJob,
       key: ['request', 'the run is for the same time', ' It is remembered for thirty days.'],
       located: true,
@@ -218,7 +218,9 @@ const postRun = {
         now: { summary: 'For the current time', value: {} },
         time: { summary: 'For a time that was missed', value: { scheduled_for: 1_772_366_400 } },
       },
-      answers: { 202: { description: 'The run as it was accepted. `Location` shows its progress.', schema: jobRun } },
+      answers: {
+        202: { description: 'The accepted run. Its progress is available at the URL in `Location`.', schema: jobRun },
+      },
     },
   }),
   isForExecutor: true,
@@ -233,7 +235,7 @@ async function startRun(call: StartCall): Promise<Handled> {
   const entry = entryOf(call);
   if (entry === undefined) return noSuchJob(call);
   if ('target' in entry) {
-    const detail = 'Runs of a job of another service are requested by its schedule only.';
+    const detail = 'Only the schedule can request runs of another service’s job.';
     return refusal(problem('invalid_request', detail), request);
   }
   logFields.operationId = parsed.value.operationId;
@@ -272,7 +274,7 @@ function clockedRequest({ tools: { digest } }: Call, asked: ClockedRun, credited
     return refused('invalid_idempotency_key', 'The Idempotency-Key must be the run-id of the credential.');
   }
   if (key !== runIdOf(jobId, scheduledForMs)) {
-    const detail = 'This Idempotency-Key is the id of a run for another time than scheduled_for.';
+    const detail = 'This Idempotency-Key is the id of a run whose scheduled time differs from scheduled_for.';
     return refused('idempotency_key_payload_mismatch', detail, 'scheduled_for');
   }
   return valid({

@@ -17,7 +17,7 @@ export interface JobTelemetry {
   readonly fault: (requestId: string, error: unknown) => void;
 }
 
-/** Creates the telemetry of jobs. Metrics are counted by job and, for the alarms, by pace. */
+/** Creates the telemetry of jobs. Metrics are counted by job and, for alarms, by pace. */
 export function jobTelemetry(serviceName: string, instruments: Instruments): JobTelemetry {
   const logger = instruments.logger(serviceName);
   const metrics = instruments.metrics(JOB_SERVICE);

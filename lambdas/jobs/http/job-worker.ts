@@ -19,8 +19,8 @@ export interface JobWorkerParts {
 }
 
 /**
- * Creates the handler of a `JobWorker`'s queue. A failed message is redelivered alone until the queue dead-letters it.
- * A message that names no run is parked immediately.
+ * Creates the handler for a `JobWorker`'s queue. Only failed messages are redelivered, until the queue dead-letters
+ * them. A message that names no run is parked immediately.
  */
 export function jobWorker({
   work,
@@ -45,8 +45,7 @@ export function jobWorker({
   };
   return async ({ Records }) => {
     const failed: string[] = [];
-    // Messages are processed in sequence, because each may take the full minute of a page. The batch size of the queue
-    // is 1.
+    // Process messages sequentially, because each may take the full minute of a page. The queue's batch size is 1.
     for (const record of Records) if (!(await settle(record))) failed.push(record.messageId);
     return { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) };
   };

@@ -29,7 +29,7 @@ export class DynamoDbJobMarks implements JobMarks {
     return output.Item === undefined ? undefined : parseMark(output.Item);
   }
 
-  /** Moves the mark. A lost response does no harm: the retry is refused, and the mark has the requested value. */
+  /** Moves the mark. A lost response does no harm: the retry is refused, but the mark has the requested value. */
   async moveMark(jobId: string, from: string | undefined, to: string): Promise<boolean> {
     const condition =
       from === undefined

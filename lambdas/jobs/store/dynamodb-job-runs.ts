@@ -46,8 +46,8 @@ export class DynamoDbJobRuns implements JobRunStore {
     const entry = await this.#activity.itemsFor(activity);
     const whole = await this.#accept(record, [...entry, this.#newRun(run)], entry.length);
     if (whole !== 'run_exists') return whole;
-    // Another request with a different idempotency key has created the run. Leave the run unchanged; write only the
-    // record of this key and the entry.
+    // A request with a different idempotency key has created the run. Leave the run unchanged, and write only the
+    // record for this key and the activity log entry.
     const rest = await this.#accept(record, entry, entry.length);
     return rest === 'run_exists' ? { kind: 'changed' } : rest;
   }
@@ -67,7 +67,7 @@ export class DynamoDbJobRuns implements JobRunStore {
     const existing = itemOf(reason);
     if (existing === undefined) return reasons.slice(0, entries).some(isRefused) ? { kind: 'changed' } : 'run_exists';
     const found = parseEffectRecord(existing);
-    // The record was written by this call: its first attempt to write was applied, but the response was lost.
+    // If the record is this call's own, its first attempt was applied and the response was lost.
     return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
   }
 
@@ -79,11 +79,11 @@ export class DynamoDbJobRuns implements JobRunStore {
   async readRun(jobId: string, runId: RunId): Promise<JobRun | undefined> {
     const found = await this.#get(this.#tables.registry, runKey(jobId, runId));
     const run = found === undefined ? undefined : parseRun(found);
-    // The sort key contains the time but not the job of the run-id, so the row found may belong to another run-id.
+    // The sort key contains only the time from the run-id, so the row may belong to another run-id.
     return run?.runId === runId ? run : undefined;
   }
 
-  /** Lists runs. One query returns a whole page, which has at most 100 runs of less than 5 KB each. */
+  /** Lists runs. One query returns a whole page: at most 100 runs of less than 5 KB each. */
   async listRuns(
     jobId: string,
     { limit, fromMs = 0, beforeMs = LAST_SECOND_MS }: RunsPage,
@@ -114,9 +114,8 @@ export class DynamoDbJobRuns implements JobRunStore {
   }
 
   /**
-   * Acquires the lock. The update increments the token. If two acquisitions are concurrent, only the one with the
-   * greater token can write. If a response is lost, the retry gets a newer token; nothing was written under the lost
-   * token.
+   * Acquires the lock, and increments its token. Of two concurrent acquisitions, only the one with the greater token
+   * can write. If a response is lost, the retry gets a newer token; nothing was written under the lost token.
    */
   async lock(
     name: string,
@@ -145,7 +144,8 @@ export class DynamoDbJobRuns implements JobRunStore {
   }
 
   /**
-   * Writes run and lock in one transaction, which also refuses a worker that was paused after it checked the lock:
+   * Writes the run and the lock in one transaction, which fails for a worker that was paused after it acquired the
+   * lock:
    *
    *   A ── lock 1 ── … paused …………………… ── run v3 ✓ token 1 ✗: nothing is written
    *   B ──────────────── lock 2 ── run v3 ✓ token 2 ✓
@@ -172,8 +172,8 @@ export class DynamoDbJobRuns implements JobRunStore {
   }
 
   /**
-   * Returns the write of the lock. A released lock keeps its token, so that the next token is greater. If a lock is no
-   * longer used, its row expires when its last run expires.
+   * Builds the lock update: extends the lease, or releases the lock if the run has ended. A released lock keeps its
+   * token, so that the next token is greater. The row of an unused lock expires together with its last run.
    */
   #heldLock(run: JobRun, lock: JobLock, leaseExpiresAtMs: number): TransactItem {
     const ended = isEnded(run);

@@ -13,8 +13,8 @@ interface HttpJobRoutesTools {
 }
 
 /**
- * Calls the admin routes over HTTP. Each call sends one request. The only retries are those with which Lambda repeats
- * the executor's asynchronous invocation.
+ * Calls the admin routes over HTTP. Each call sends one request. Only Lambda retries, by repeating the executor's
+ * asynchronous invocation.
  */
 export function httpJobRoutes({ apiUrl, sign, send }: HttpJobRoutesTools): JobRoutes {
   return {
@@ -42,7 +42,7 @@ export function httpJobRoutes({ apiUrl, sign, send }: HttpJobRoutesTools): JobRo
 
 const problem = z.object({ code: z.string().regex(/^[a-z_]{1,60}$/) });
 
-/** Returns only the problem's code, because the body may quote the request. */
+/** Returns only the problem code, because the rest of the body may quote the request. */
 function codeIn(text: string): string {
   try {
     const { data } = problem.safeParse(JSON.parse(text));
@@ -52,7 +52,7 @@ function codeIn(text: string): string {
   }
 }
 
-/** Returns the function with which {@link httpJobRoutes} signs credentials, using the deployment's secrets. */
+/** Returns the function that signs credentials for {@link httpJobRoutes} with the deployment's secrets. */
 export function signer(tools: Parameters<typeof signJobCredential>[0]): HttpJobRoutesTools['sign'] {
   return (claims) => signJobCredential(tools, claims);
 }

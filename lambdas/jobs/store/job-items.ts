@@ -54,8 +54,8 @@ function sortKeyOf(jobId: string, runId: RunId): string {
 }
 
 /**
- * Builds a run's row. Runs that never began or never ended expire too: the retention far exceeds the one day that a run
- * may take plus the 14 days that its message may stay in the dead-letter queue.
+ * Builds a run's row. Runs that never began or never ended also expire: the retention far exceeds the one day that a
+ * run may take plus the 14 days that its message may stay in the dead-letter queue.
  *
  * @param writtenUnder lock and token by which the writer recognizes its own write; absent for an accepted run
  */

@@ -7,8 +7,8 @@ import { jobMessageText } from '../use/job-message.ts';
 import type { JobTasks } from '../use/job-runs.ts';
 
 /**
- * Creates `JobTasks` that send a run's message to the queue of its job's worker. If a send fails, the message may have
- * been delivered nevertheless; a duplicate has no effect once the run has continued.
+ * Creates `JobTasks` that send a run's message to the queue of its job's worker. If a send fails, the message may still
+ * have been delivered; a duplicate has no effect once the run has continued.
  *
  * @param queueUrls the queues that this function may write to
  */

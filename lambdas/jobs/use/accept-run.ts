@@ -55,9 +55,8 @@ const AHEAD_MS = 600_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Accepts one run per scheduled time, no matter how many requests for the run there are, and how many callers and
- * idempotency keys they have. Each request also enqueues the run for its worker, unless the run has ended. The worker
- * does the work.
+ * Accepts one run per scheduled time, regardless of the number of requests, callers and idempotency keys. Each request
+ * also enqueues the run for its worker, unless the run has ended.
  *
  *   A (clock)    ── record A + run T ✓ ── enqueue ✓
  *   B (operator) ────── record B ✓, run T exists and is unchanged ── enqueue ✓ (the worker finds the run in progress)
@@ -69,8 +68,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export async function acceptRun(tools: AcceptRunTools, request: AcceptRun): Promise<AcceptRunOutcome> {
   const outcome = await commitOnce(tools.runner, new Acceptance(tools, request));
   if (outcome.kind !== 'first' && outcome.kind !== 'replay') return outcome;
-  // If this process crashes before this line, the accepted run has no message. A retry of the request then enqueues the
-  // run here.
+  // If an earlier request crashed before this line, the accepted run has no message. A retry then enqueues the run
+  // here.
   const run = await tools.runs.readRun(request.jobId, outcome.runId);
   if (run !== undefined && !isEnded(run)) await tools.tasks.enqueue(run, 0);
   return outcome;
@@ -108,8 +107,8 @@ class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
   }
 
   /**
-   * Writes the record and the run. If two deliveries of one request overlap, the second finds the first one's record
-   * and returns the response stored in it.
+   * Writes the record and the run. If two deliveries of one request overlap, the second one finds the record of the
+   * first one and returns the stored response.
    */
   async write(prepared: Prepared): Promise<Written<Prepared, AcceptRunOutcome>> {
     if (prepared.kind !== 'accept') return { kind: 'done', outcome: prepared };

@@ -7,7 +7,7 @@ const MARK = 'carry' satisfies PostgresJobId;
 /** Time after which readers of the Stream have processed a row of the Ledger, in milliseconds. */
 export const SETTLED_AFTER_MS = 30 * 60_000;
 
-/** How far the Ledger is complete, when it is a copy. */
+/** Time until which the Ledger is complete, if it is a copy of PostgreSQL. */
 export interface CarriedUntil {
   /** Time before which the Ledger has every transition, in Unix milliseconds. */
   readonly untilMs: number;
@@ -16,26 +16,26 @@ export interface CarriedUntil {
 }
 
 interface Mark extends CarriedUntil {
-  /** The reading that becomes `settledMs`, and its time. */
+  /** The reading that will become `settledMs`, and the time of the reading. */
   readonly next: { readonly untilMs: number; readonly atMs: number };
 }
 
-/** Reads how far the Ledger is complete. @returns undefined when no pass over the outbox has ended yet */
+/** Reads the time until which the Ledger is complete. @returns undefined before the first pass over the outbox */
 export async function readCarriedUntil(marks: Pick<JobMarks, 'readMark'>): Promise<CarriedUntil | undefined> {
   const text = await marks.readMark(MARK);
   return text === undefined ? undefined : (JSON.parse(text) as Mark);
 }
 
 /**
- * Stores how far the Ledger is complete. A row that was copied late is not archived yet, although it is old. Readers of
- * the archive therefore stop at a reading that is half an hour old:
+ * Stores the time until which the Ledger is complete. A row that was copied late may not be archived yet, although it
+ * is old. Readers of the archive therefore use a reading that is at least half an hour old:
  *
  *   row A      ── created 12:00 ──────────────── copied 13:00 ────── archived 13:05
  *   reading 1  ──────────────── 12:50: until 11:34
  *   reading 2  ────────────────────────────────────────── 13:01: until 12:35, and 11:34 is settled at 13:20
  *
- * @param untilMs as returned by the reading of the outbox
- * @param atMs time before that reading, in Unix milliseconds
+ * @param untilMs result of reading the outbox, in Unix milliseconds
+ * @param atMs time just before the outbox was read, in Unix milliseconds
  */
 export async function moveCarriedUntil(marks: JobMarks, untilMs: number, atMs: number): Promise<void> {
   const text = await marks.readMark(MARK);
@@ -43,8 +43,8 @@ export async function moveCarriedUntil(marks: JobMarks, untilMs: number, atMs: n
 }
 
 /**
- * Returns the mark after a reading. A reading can be earlier than the last one, if an operator has rows copied again.
- * Times after such a reading are settled only by a reading after those copies.
+ * Returns the mark after a reading. A reading can be earlier than the previous one, if an operator has rows copied
+ * again. Later times are then settled only by a reading after those copies.
  */
 function nextMark(text: string | undefined, untilMs: number, atMs: number): Mark {
   const reading = { untilMs, atMs };

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { RunId } from '../domain/job-run.ts';
 
-/** The message for a worker. It contains the run's id and version, and no other part of the run's state. */
+/** The message for a worker. Contains only the run's id and version; the run's row contains its state. */
 export interface JobMessage {
   readonly jobId: string;
   readonly runId: RunId;

@@ -4,7 +4,8 @@ import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import type { JobRun, RunId } from '../domain/job-run.ts';
 
 /**
- * Lock that lets one run of a job execute at a time. Its token grows with every acquisition and fences earlier owners.
+ * Lock that lets only one run of a job execute at a time. Its token grows with every acquisition, and fences earlier
+ * owners.
  */
 export interface JobLock {
   /** The job's id, or the run's id for a job whose runs may overlap. */

@@ -3,9 +3,9 @@ import type { RunId } from '../domain/job-run.ts';
 /** Number of a job's items by result. Each item is counted once. */
 export interface JobCounts {
   readonly done: number;
-  /** Items that are not due or cannot be processed yet. A later run tries them again. */
+  /** Items that are not due, or cannot be processed yet. A later run retries them. */
   readonly left: number;
-  /** Items that failed and were reported. A later run tries them again. */
+  /** Items that failed and were reported. A later run retries them. */
   readonly failed: number;
 }
 
@@ -27,13 +27,13 @@ export interface JobPage<Thing> {
 
 export interface JobRunContext {
   readonly runId: RunId;
-  /** The scheduled time of the run, in Unix milliseconds. Not the time at which the run is processed. */
+  /** The scheduled time of the run, in Unix milliseconds. The run may be processed later. */
   readonly scheduledForMs: number;
 }
 
 /**
- * Work that a run processes item by item. After a crash, a worker reads the page again and may process an item twice,
- * so processing an item again must have no further effect.
+ * Work that a run processes item by item. After a crash, a worker reads the page again and may process items a second
+ * time, which must have no further effect.
  */
 export interface Job<Thing = unknown> {
   /**
@@ -41,7 +41,7 @@ export interface Job<Thing = unknown> {
    * 1
    */
   readonly atOnce?: number;
-  /** Reads at most `limit` items from the cursor on, and changes nothing. @param cursor undefined at the beginning */
+  /** Reads at most `limit` items, starting at the cursor. Changes nothing. @param cursor undefined at the beginning */
   page(cursor: string | undefined, limit: number, run: JobRunContext): Promise<JobPage<Thing>>;
   /**
    * Processes one item. Must be idempotent.

@@ -11,13 +11,12 @@ const MINUTE_MS = 60_000;
 const MAX_RUNS = 100;
 
 type Timed = Pick<JobEntry, 'every' | 'maxDuration'>;
-/** A job of Payonce or of another service. */
+/** One of Payonce's own jobs, or a job of another service. */
 type Watched = Timed & Pick<JobEntry, 'id'>;
 
 /**
- * Returns the longest permitted time without a successful run, in seconds. For a frequent job, this is a run's maximum
- * duration plus one period of five minutes. For any other job, it is one interval plus the maximum duration plus one
- * hour.
+ * Returns the maximum time between successful runs, in seconds. For a frequent job, this is a run's maximum duration
+ * plus one period of five minutes. For any other job, it is one interval plus the maximum duration plus one hour.
  */
 export function longestSilenceSeconds({ every, maxDuration = JOB_DEFAULT_MAX_DURATION_SECONDS }: Timed): number {
   if (paceOf(every) === 'minutes') return (Math.ceil(maxDuration / FREQUENT_SECONDS) + 1) * FREQUENT_SECONDS;
@@ -33,8 +32,8 @@ interface OverdueTools {
 
 /**
  * Returns the ids of the jobs whose last successful run is too long ago. The first check that finds no run of a job
- * sets a mark. If a job has never run, the time is counted from this mark, so that a new job is not overdue before its
- * first scheduled time.
+ * sets a mark. For a job that has never run, the time is counted from this mark, so that a new job is not overdue
+ * before its first scheduled time.
  */
 export async function overdueJobs({ runs, marks, watched }: OverdueTools, nowMs: number): Promise<readonly string[]> {
   const overdue: string[] = [];
@@ -73,7 +72,7 @@ export interface WatchJobsTools extends OverdueTools {
 }
 
 /**
- * Wraps a job that runs every minute. The first of its runs in every five minutes begins by reporting overdue jobs. The
+ * Wraps a job that runs every minute, so that its first run in every five minutes begins by reporting overdue jobs. The
  * scheduled times need not be whole minutes, because `rate(1 minute)` is counted from the creation of the schedule.
  */
 export function watchingJobs<Thing>(job: Job<Thing>, tools: WatchJobsTools): Job<Thing> {

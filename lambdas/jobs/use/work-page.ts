@@ -14,7 +14,7 @@ interface PageTools {
 const NOTHING: RunCounts = { done: 0, left: 0, failed: 0 };
 
 /**
- * Reads the page at the run's cursor and processes its items in order, for at most one minute. The remaining items
+ * Reads the page at the run's cursor, and processes its items in order for at most one minute. The remaining items
  * belong to the next page. The first item is always processed, even if the read was slow, so that every page makes
  * progress.
  *

@@ -56,7 +56,8 @@ export type Worked =
   | 'succeeded'
   | 'failed'
   /**
-   * Another worker processes the run, or another run of the job is in progress. The message is sent again with a delay.
+   * Another worker is processing the run, or another run of the job is in progress. The message was sent again with a
+   * delay.
    */
   | 'waiting'
   /** Another worker has taken over, and this worker wrote nothing. */
@@ -76,15 +77,15 @@ interface Work {
  *
  *   lock ── read ── begin (attempt counted) ── items … ── save (cursor, counts) ── next message
  *
- * Every write requires the lock's token, and that the run's version has not changed since it was read. If a worker was
- * paused beyond its lease, or overtaken by a second worker of its run, it writes nothing. Items that are repeated have
- * no second effect, because each item of a job is idempotent:
+ * Every write requires that the lock's token and the run's version have not changed. A worker that was paused beyond
+ * its lease, or overtaken by a second worker of its run, writes nothing. Processing an item again has no second effect,
+ * because all items are idempotent:
  *
  *   A ── lock 1 ── begin v2 ── items … paused ………………………… ── save v3 ✗ (token 1)
  *   B ─────────────────────────────── lock 2 ── begin v3 ── items ── save v4 ✓
  *
- * @param receives how often the message was delivered, at least 1
- * @throws when this worker does not run the job, or a dependency fails; the message is then delivered again
+ * @param receives number of deliveries of the message, at least 1
+ * @throws when this worker does not run the job, or a dependency fails; the message is then redelivered
  */
 export async function workRun(tools: WorkRunTools, message: JobMessage, receives: number): Promise<Worked> {
   const { jobId, runId } = message;
@@ -124,7 +125,7 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
   const { tools, entry } = work;
   const { runs, clock } = tools;
   const { id: jobId } = entry;
-  // Checked before acquiring the lock, so that late messages of an ended run do not block other runs.
+  // Check this before acquiring the lock, so that late messages of an ended run do not block other runs.
   const found = await runs.readRun(jobId, runId);
   if (found === undefined || isEnded(found)) return 'nothing_to_do';
   const livesMs = workerLivesMs(found, clock.nowMs());
@@ -140,10 +141,10 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
 }
 
 /**
- * Handles a message of a run that has continued since the message was sent. The worker that continued the run has sent
+ * Handles a message for a run that has continued since the message was sent. The worker that continued the run has sent
  * its own message, so this message is dropped. Otherwise, each duplicate would cause further messages until the run
  * ends, and the number of messages would double whenever the result of a send is unknown. Only two kinds of messages
- * may be the run's last message, and are replaced by a new one: a redelivered message, and a message whose page a
+ * can be the run's last message, and are replaced by a new one: a redelivered message, and a message whose page a
  * worker began but did not finish:
  *
  *   message v1 ── begin v2 ── items … ── save v3 ── ✗ ……… message v1 again ── message v3
@@ -175,7 +176,7 @@ async function workAttempt(work: Work, { run, attempt }: Pick<ClaimedPage, 'run'
   try {
     return attempt === 'pass_over' ? await skipItem(work, run) : await workItems(work, run, attempt);
   } catch (error) {
-    // A worker that can report an error has not crashed. Do not skip an item because of the error.
+    // A worker that can report an error has not crashed, so the error is no reason to skip an item.
     if (nextAttempt(run) === 'whole_page' || nextAttempt(run) === 'one_item') throw error;
     observer.report(error, run);
     return withFailure(run, `page_unreadable: ${codeOf(error)}`, work.tools.clock.nowMs());
@@ -195,7 +196,7 @@ async function workItems(work: Work, run: JobRun, attempt: 'whole_page' | 'one_i
 async function skipItem({ job, entry, tools }: Work, run: JobRun): Promise<JobRun> {
   const { clock, observer } = tools;
   const item = await itemToSkip(job, run);
-  // Count before the write: counting twice is better than not counting.
+  // Count before the write: counting an item twice is better than not counting it.
   if (item.name !== undefined) observer.count(entry.id, JobMetric.skipped, 1);
   return item.name === undefined
     ? withPageDone(run, { counts: { done: 0, left: 0, failed: 0 }, items: 0, ...item }, clock.nowMs())
@@ -203,8 +204,8 @@ async function skipItem({ job, entry, tools }: Work, run: JobRun): Promise<JobRu
 }
 
 /**
- * Delays a duplicate message of the run until the page's worker has certainly stopped. Does not discard the message,
- * because that worker may have just crashed, and this may be its only message.
+ * Delays a duplicate message until the page's worker has certainly stopped. Does not discard the message, because that
+ * worker may have just crashed, and this may be the run's only message.
  */
 async function waitForWorker({ tools }: Work, run: JobRun, livesMs: number): Promise<Worked> {
   // If a fast clock wrote `begunAtMs`, `livesMs` is too large. Limit the delay to the timeout, because no worker runs
@@ -244,7 +245,7 @@ async function waitForLock(work: Work, run: JobRun): Promise<Worked> {
 
 async function fail(work: Work, run: JobRun, lock: JobLock, reason: string): Promise<Worked> {
   const { tools, entry } = work;
-  // Counted before the write: a repeated alarm is better than a lost one.
+  // Count before the write: a repeated alarm is better than a lost one.
   tools.observer.count(entry.id, JobMetric.failed, 1);
   const failed = withFailure(run, reason, tools.clock.nowMs());
   return (await save(tools, failed, lock)) ? 'failed' : fenced(work, run, lock);
