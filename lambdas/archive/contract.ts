@@ -4,12 +4,12 @@
  */
 export const ARCHIVER_WAITS_SECONDS = 540;
 
-/** Time after which one execution of the auditor begins no further work, in seconds. The next hourly run continues. */
+/** Time after which an execution of the auditor begins no further work, in seconds. The next hourly run continues. */
 export const AUDITOR_WORKS_SECONDS = 720;
 
 /**
- * Age of the newest manifest, in hours, that raises an alarm. One hourly run may be late, and one may fail, without an
- * alarm.
+ * Age of the newest manifest, in hours, above which an alarm is raised. One hourly run may be late, and one may fail,
+ * without an alarm.
  */
 export const MANIFESTS_LATE_HOURS = 3;
 
@@ -17,7 +17,7 @@ export const MANIFESTS_LATE_HOURS = 3;
 export interface ArchiverRequest {
   readonly Records: readonly unknown[];
   /**
-   * Whether the records were rebuilt from rows of the Ledger, because the Stream no longer has them.
+   * Whether the records were rebuilt from Ledger rows, because the Stream no longer has them.
    * @default false
    */
   readonly isLate?: boolean;

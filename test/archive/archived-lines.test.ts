@@ -129,7 +129,7 @@ describe('an archive object', () => {
           kind: 'line_unreadable',
           object: name,
           line: 0,
-          because: 'the content does not match the digest in the name',
+          because: 'the content does not match the digest in the key',
         },
       ]);
     }

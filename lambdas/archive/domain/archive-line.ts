@@ -7,13 +7,13 @@ export const LINE_VERSION = 1;
 type RowImage = Readonly<Record<string, unknown>>;
 
 /**
- * One record of the Ledger's Stream. Only an `INSERT` carries a row. The Ledger is append-only, so a `MODIFY` or a
- * `REMOVE` reports that a row was overwritten or removed, and its image is never read as the row.
+ * One record from the Ledger's Stream. Only an `INSERT` carries a row. The Ledger is append-only, so a `MODIFY` or
+ * `REMOVE` reports that a row was overwritten or removed; its images are never read as rows.
  */
 export type ArchiveLine = {
   /**
    * The sequence number of the record in its Stream shard.
-   * @default the record had already expired from the Stream, and the line was written from the Ledger
+   * @default the line was written from the Ledger, because the record had already expired from the Stream
    */
   readonly sequence?: string;
   /** Time of the write as reported by the Stream, in Unix milliseconds with a resolution of one second. */

@@ -6,12 +6,12 @@ import { type ArchiveLine, lineText } from './archive-line.ts';
 export const LINES_PREFIX = 'ledger/';
 
 /**
- * Prefix of objects that an operator added long after their rows were written. The hour in the name is the hour of the
- * addition, so the rows can be older than this hour by any time. Sorts after all hours of {@link LINES_PREFIX}.
+ * Prefix of objects that an operator added long after their rows were written. The key contains the hour of the
+ * addition, so the rows can be much older than this hour. Sorts after all hours under {@link LINES_PREFIX}.
  */
 export const LATE_PREFIX = `${LINES_PREFIX}late/`;
 
-/** An object of the archive. Its name is derived from its content, so equal lines are the same object. */
+/** An object in the archive. Its S3 key is derived from its content, so equal lines yield the same object. */
 export interface ArchiveObject {
   readonly name: string;
   /** Newline-delimited JSON, UTF-8. Each line ends with a line feed. */

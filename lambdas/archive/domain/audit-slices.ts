@@ -2,21 +2,21 @@ import type { Slice, VerifiedKind } from './verification.ts';
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
-/** The hour (UTC) at which the previous day is verified. By this hour, the last rows of that day are archived. */
+/** The hour (UTC) at which the previous day is verified. By then, the last rows of that day have been archived. */
 const NIGHT_HOUR = 2;
 /** Hours in the shortest month. */
 const HOURS_OF_MONTH = 28 * 24;
 
 /**
  * Returns the time ranges that the auditor verifies in this hour: at night, the previous day; in each hour of a month,
- * another slice of the archive from before the month. The ranges depend only on the time, so no run depends on an
- * earlier run.
+ * the next slice of the archive from before that month. The ranges depend only on the time, so no run depends on an
+ * earlier one.
  *
  *   first row                     month begins        night      now
  *   |--------|--------| … |--------|----------|----------|--------|
  *    hour 1   hour 2       hour n     the day before, each night
  *
- * @param firstMs beginning of the archive
+ * @param firstMs start of the archive, in Unix milliseconds
  */
 export function slicesOf(nowMs: number, firstMs: number): readonly Slice[] {
   const now = new Date(nowMs);
@@ -32,17 +32,17 @@ export function slicesOf(nowMs: number, firstMs: number): readonly Slice[] {
 }
 
 /**
- * Number of past hours in which to search for the last due time. A day is due every night. A short archive is divided
- * into few slices, which are due only at the beginning of each month.
+ * Number of past hours that are searched for the last due time. A day is due every night. A short archive is divided
+ * into a few slices, which are due only at the beginning of each month.
  */
 const LOOKBACK_HOURS = 32 * 24;
 
 /**
- * Returns the last hour in which a verification of this kind was due and whose run has ended. A run begins five minutes
+ * Returns the last hour in which a verification of this kind was due and has had time to end. A run begins five minutes
  * after the hour, and its last retry ends within the hour.
  *
- * @param firstMs beginning of the archive
- * @param sinceMs time of the auditor's first run
+ * @param firstMs start of the archive, in Unix milliseconds
+ * @param sinceMs time of the auditor's first run, in Unix milliseconds
  * @returns undefined when no verification has been due yet
  */
 export function lastDueMs(kind: VerifiedKind, nowMs: number, firstMs: number, sinceMs: number): number | undefined {

@@ -24,14 +24,14 @@ type RowContent =
       /** Whether the hash matches the row's content and `prevHash`. */
       readonly holds: boolean;
       /**
-       * Sorted names of the attributes outside the hash, for example index keys, that do not have the value that the
-       * content implies.
+       * Sorted names of the attributes outside the hash, for example index keys, whose values differ from those that
+       * the content implies.
        */
       readonly differing: readonly string[];
     }
   | {
       readonly kind: 'unreadable';
-      /** The unreadable field and the reason. */
+      /** The unreadable field, and why it cannot be read. */
       readonly because: string;
     };
 

@@ -1,9 +1,9 @@
 import type { Link } from '../../kernel/hash-chain.ts';
 import { type BrokenLink, brokenAt, type ChainRow } from './chain-row.ts';
 
-/** A line of the archive that contains a row. */
+/** A line in the archive that contains a row. */
 export interface ChainLine extends ChainRow {
-  /** The name of the object. */
+  /** Key of the S3 object that contains the line. */
   readonly object: string;
   /** Line number, from 0. */
   readonly line: number;
@@ -11,7 +11,7 @@ export interface ChainLine extends ChainRow {
   readonly sequence?: string;
 }
 
-/** A line that reports that a row was changed or removed. */
+/** A line in the archive that reports that a row was changed or removed. */
 export interface ChangeLine extends LinePlace {
   readonly chain: string;
   readonly sort: string;
@@ -44,7 +44,7 @@ export type ChainFinding = { readonly chain: string } & (
       readonly change: 'MODIFY' | 'REMOVE';
       readonly archived: LinePlace;
     }
-  /** Two lines of the archive contain the row with different contents. */
+  /** Two lines in the archive contain the row with different contents. */
   | { readonly kind: 'lines_differ'; readonly sort: string; readonly archived: LinePlace; readonly other: LinePlace }
 );
 
@@ -58,11 +58,10 @@ export interface Bounds {
 export const NO_BOUNDS: Bounds = { fromMs: 0, untilMs: Number.POSITIVE_INFINITY };
 
 /**
- * Judges all rows of one chain, in any order. Reports the first link that does not match, and each difference between
- * Ledger and archive.
+ * Judges all rows of one chain, given in any order. Reports the first link that does not match, and each difference
+ * between the Ledger and the archive.
  *
- * @param rows the Ledger's rows; undefined when only the archive is verified, in which case the archive's lines form
- * the chain
+ * @param rows the Ledger's rows; undefined to verify only the archive, whose lines then form the chain
  * @param lines the archive's lines that contain rows; undefined when there is no archive
  * @param changes the archive's lines that report changed or removed rows
  */
@@ -100,7 +99,7 @@ export function judgeChain(
   return [...brokenChain(chain, rows, false), ...found];
 }
 
-/** Returns the rows that were changed or removed and not restored, according to their last line. */
+/** Reports the rows that were changed or removed, and not restored, according to their last line. */
 function overwritten(
   chain: string,
   lines: readonly ChainLine[],
@@ -121,7 +120,7 @@ function overwritten(
 
 type Sequenced = { readonly sequence?: string };
 
-/** Compares sequence numbers of the Stream, which are integers of up to 40 digits. */
+/** Compares Stream sequence numbers, which are integers of up to 40 digits. */
 function comparePlaces({ sequence: one = '0' }: Sequenced, { sequence: other = '0' }: Sequenced): number {
   return one.length - other.length || (one < other ? -1 : Number(one > other));
 }
@@ -143,15 +142,15 @@ function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean):
   return [];
 }
 
-/** Returns the predecessor of a link. The `prevHash` of the predecessor is unknown and left empty. */
+/** Returns the predecessor of a link. The predecessor's own `prevHash` is unknown, and therefore empty. */
 export function linkBefore({ sequence, prevHash }: Link): Link {
   return { sequence: sequence - 1, prevHash: new Uint8Array(), hash: prevHash };
 }
 
 /**
- * Sorts the rows by their position in the chain. Returns the rows from the first row that is not before this time range
- * to the last row before the first one after the range. Different clocks time adjacent rows, so times do not always
- * ascend; every row in between is included.
+ * Returns the rows of a time range, sorted by their position in the chain: from the first row that is not before the
+ * range up to the row before the first one after the range. Different clocks time adjacent rows, so times do not always
+ * ascend; all rows between these two are included.
  */
 function between(rows: Iterable<ChainRow>, { fromMs, untilMs }: Bounds): readonly ChainRow[] {
   const sorted = [...rows].toSorted((left, right) => (left.sort < right.sort ? -1 : 1));
@@ -160,9 +159,7 @@ function between(rows: Iterable<ChainRow>, { fromMs, untilMs }: Bounds): readonl
   return begin === -1 ? [] : sorted.slice(begin, end === -1 ? undefined : end);
 }
 
-/**
- * Returns the time range that begins with the earliest readable row. If no row is readable, returns an unlimited range.
- */
+/** Returns the time range that begins at the earliest readable row, or an unlimited range if no row is readable. */
 export function timeOf(rows: readonly ChainRow[]): Bounds {
   const times = rows.flatMap(({ content }) => (content.kind === 'link' ? [content.occurredAtMs] : []));
   if (times.length === 0) return NO_BOUNDS;

@@ -10,14 +10,13 @@ export const MANIFEST_VERSION = 1;
 
 const HOUR_MS = 60 * 60_000;
 /**
- * Number of digits in the name of a manifest, so that names sort by number. Enough for 11,000 years of hourly
- * manifests.
+ * Number of digits in the key of a manifest, so that keys sort by number. Enough for 11,000 years of hourly manifests.
  */
 const DIGITS = 8;
 const MANIFEST_NAME = new RegExp(`^${MANIFESTS_PREFIX}(?<number>\\d{${DIGITS}})\\.json$`);
 
 /**
- * Returns the name of a manifest, which is derived only from its number. S3 stores one object per name, so if two
+ * Returns the S3 key of a manifest, which is derived only from its number. S3 stores one object per key, so if two
  * writers use the same number, only one succeeds.
  */
 export function manifestName(number: number): string {
@@ -25,15 +24,15 @@ export function manifestName(number: number): string {
 }
 
 /**
- * Parses the number in the name of a manifest.
- * @returns undefined for any other name
+ * Parses the number in the key of a manifest.
+ * @returns undefined for any other key
  */
 export function numberOfManifest(name: string): number | undefined {
   const { number } = MANIFEST_NAME.exec(name)?.groups ?? {};
   return number === undefined ? undefined : Number(number);
 }
 
-/** One line of an object, as identified in a manifest. */
+/** Identifies one line of an object in a manifest. */
 export interface LineMark {
   /** Time of the line, in Unix milliseconds with a resolution of one second. */
   readonly atMs: number;
@@ -42,22 +41,22 @@ export interface LineMark {
   readonly event?: string;
 }
 
-/** An object of the archive. Its name contains the SHA-256 of its content. */
+/** An object in the archive. Its key contains the SHA-256 of its content. */
 export interface ListedObject {
   readonly name: string;
   readonly lines: number;
-  /** The first line; absent when that line cannot be read. */
+  /** The object's first line; absent when it cannot be read. */
   readonly first?: LineMark;
   readonly last?: LineMark;
 }
 
-/** The signed content of a manifest: the objects that arrived in the archive since the previous manifest. */
+/** The signed content of a manifest: the objects that were added to the archive since the previous manifest. */
 export interface ManifestContent {
   /** Number of the manifest, from 1, without gaps. */
   readonly number: number;
   /** Time at which the objects were listed, in Unix milliseconds. */
   readonly atMs: number;
-  /** The objects, in ascending order of names. Each object is in only one manifest. */
+  /** The objects, in ascending order of their keys. Each object is in only one manifest. */
   readonly objects: readonly ListedObject[];
   /** Whether the list may be incomplete; the next manifest then lists the remaining objects. */
   readonly isPart: boolean;
@@ -106,8 +105,8 @@ export function previousOf(before: Manifest | undefined): string {
 }
 
 /**
- * Returns the name after which the next manifest searches for new objects. A batch can be retried for 22 hours before
- * its object is written, so the search begins 22 hours, plus one hour, before the last manifest:
+ * Returns the key after which the search for the next manifest's objects begins. A batch can be retried for 22 hours
+ * before its object is written, so the search begins 23 hours before the last manifest (one hour as a margin):
  *
  *   22 hours and one more   last manifest   now
  *   |-----------------------------|----------|
@@ -123,14 +122,14 @@ export function listedAfter(before: Manifest | undefined): string {
 }
 
 /**
- * Returns the time, in Unix milliseconds, from which on a manifest can list objects whose names sort after this text.
+ * Returns the earliest time, in Unix milliseconds, of a manifest that can list objects whose keys sort after this text.
  */
 export function listedFromMs(after: string): number {
   return (hourOfName(after) ?? HOUR_MS) - HOUR_MS;
 }
 
 /**
- * Parses the hour in the name of an object to Unix milliseconds.
+ * Returns the hour in the key of an object, in Unix milliseconds.
  * @returns undefined for any other text
  */
 export function hourOfName(name: string): number | undefined {
@@ -138,9 +137,7 @@ export function hourOfName(name: string): number | undefined {
   return year === undefined ? undefined : Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour));
 }
 
-/**
- * Returns whether an object with this name must already be listed in a manifest if the archiver has written it.
- */
+/** Returns whether an object with this key, if the archiver wrote it, must already be listed in a manifest. */
 export function isListedBy(name: string, newest: Manifest): boolean {
   const prefix = name < LATE_PREFIX ? LINES_PREFIX : LATE_PREFIX;
   return !newest.isPart && name < `${prefix}${hourPath(newest.atMs - OLDER_BY_MS - HOUR_MS)}`;

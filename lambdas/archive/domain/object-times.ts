@@ -3,21 +3,20 @@ import type { Bounds } from './judge-chain.ts';
 
 const HOUR_MS = 60 * 60_000;
 /**
- * Maximum time, in milliseconds, from the hour in an object's name (the hour of the object's oldest row) to the
- * object's newest row. It covers the retries of a batch, and a skew of less than an hour between the clocks of the
- * writers and of the Stream. There is no other delay, so the object is also written within this time. Does not apply to
- * late objects.
+ * Maximum time, in milliseconds, from the hour in an object's key (the hour of its oldest row) to its newest row.
+ * Covers the retries of a batch, and a skew of less than an hour between the clocks of the writers and the Stream.
+ * There is no other delay, so the object is also written within this time. Does not apply to late objects.
  */
 export const OLDER_BY_MS = 22 * HOUR_MS;
 
-/** Returns a text that sorts before the names of all objects that can contain rows of this time range. */
+/** Returns a text that sorts before the keys of all objects that can contain rows from this time range. */
 export function beginOf({ fromMs }: Pick<Bounds, 'fromMs'>): string {
   return fromMs < OLDER_BY_MS ? LINES_PREFIX : `${LINES_PREFIX}${hourPath(fromMs - OLDER_BY_MS)}`;
 }
 
 /**
- * Returns whether the object can contain rows of this time range. A late object always can, unless it was written
- * before the range begins.
+ * Returns whether the object can contain rows from this time range. A late object can, unless it was written before the
+ * range begins.
  */
 export function isOfTime(name: string, bounds: Bounds): boolean {
   if (name >= LATE_PREFIX) return name > lateBegin(bounds);
@@ -27,10 +26,10 @@ export function isOfTime(name: string, bounds: Bounds): boolean {
 }
 
 /**
- * Returns the name after which the search for objects of this time range continues. After the last hour of the range,
+ * Returns the key after which the search for objects of this time range continues. After the last hour of the range,
  * only late objects remain.
  *
- * @param last the last name of a page
+ * @param last the last key of a page
  * @returns undefined after the last page
  */
 export function continueAfter(last: string | undefined, bounds: Bounds): string | undefined {

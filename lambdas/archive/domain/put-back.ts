@@ -4,7 +4,7 @@ import type { ChainRow } from './chain-row.ts';
 
 /** The possible results of restoring one row of the Ledger, in order of precedence. */
 export type PutBack =
-  /** The source has no row of this key. */
+  /** The source has no row with this key. */
   | { readonly kind: 'no_original' }
   /** The Ledger already has this row, with the same content. */
   | { readonly kind: 'is_there' }

@@ -4,16 +4,16 @@ import type { ArchiveObject } from './archive-object.ts';
 import type { Bounds } from './judge-chain.ts';
 
 /**
- * Prefix of all records of verifications. The records are stored in the archive, so that its lock protects them. If
- * they were in a table, anyone who may write to the table could replace them.
+ * Prefix of all verification records. The records are stored in the archive, whose object lock protects them. In a
+ * table, anyone with write access could replace them.
  */
 export const VERIFICATIONS_PREFIX = 'verifications/';
 
 export const VERIFICATION_VERSION = 1;
 
 /**
- * Kinds of verification. `day`: one day, verified in the following night. `part`: one slice of the rows from before the
- * current month. `asked`: a time range that an operator requested.
+ * Kinds of verifications. `day`: one day, verified in the following night. `part`: one slice of the rows from before
+ * the current month. `asked`: a time range that an operator requested.
  */
 export const VERIFIED = ['day', 'part', 'asked'] as const;
 export type VerifiedKind = (typeof VERIFIED)[number];
@@ -34,7 +34,7 @@ export interface AuditCounts {
   readonly manifests: number;
 }
 
-/** A finished verification. Times in Unix milliseconds. */
+/** A finished verification. Times are in Unix milliseconds. */
 export interface Verification extends Slice {
   readonly beganMs: number;
   readonly endedMs: number;
@@ -44,15 +44,15 @@ export interface Verification extends Slice {
   /** Number of findings. */
   readonly found: number;
   readonly first: readonly AuditFinding[];
-  /** Reason for the failure, if the verification failed. */
+  /** Why the verification failed; absent if it did not. */
   readonly because?: string;
 }
 
-/** A time later than any verification, in milliseconds: the largest Unix time with 13 digits, in the year 2286. */
+/** A time later than any verification: the largest Unix time with 13 digits, in milliseconds (year 2286). */
 const LAST_MS = 9_999_999_999_999;
 
 /**
- * Returns whether the name of a record states that the verification found no violation. Readers can thus skip the
+ * Returns whether the key of a record states that the verification found no violation, so that readers can skip the
  * record itself.
  */
 export function hasNoFindings(name: string): boolean {
@@ -60,8 +60,8 @@ export function hasNoFindings(name: string): boolean {
 }
 
 /**
- * Returns the name of a record. S3 lists names in ascending order only, so the name begins with the time remaining
- * until the year 2286, which sorts the newest record first. The name also contains the SHA-256 of the content, so that
+ * Returns the S3 key of a record. S3 lists keys in ascending order only, so the key begins with the time remaining
+ * until the year 2286, which sorts the newest record first. The key also contains the SHA-256 of the content, so that
  * two runs for the same time do not overwrite each other.
  */
 export function verificationName({ kind, endedMs, verdict }: Verification, sha256: Uint8Array): string {

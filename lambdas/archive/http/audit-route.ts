@@ -13,7 +13,7 @@ export interface AuditRouteTools {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** Returns the latest verifications of the auditor and the newest manifests. */
+/** Returns the auditor's latest verifications and the newest manifests. */
 export const getAudit: OperatorEndpoint<AuditRouteTools> = reading({
   path: '/v1/admin/audit',
   role: 'viewer',
@@ -23,8 +23,8 @@ export const getAudit: OperatorEndpoint<AuditRouteTools> = reading({
     tag: 'Operators',
     summary: 'Show the latest verifications',
     description:
-      'The latest verifications of the Ledger and its archive, with their findings, and the newest manifests, from the bucket of the archive. ' +
-      'It does not verify anything itself; use `payonce verify`.',
+      'Reads, from the bucket of the archive, the latest verifications of the Ledger and the archive, with their findings, and the newest manifests. ' +
+      'The request itself verifies nothing; to verify, run `payonce verify`.',
     answers: { 200: { description: 'The latest verifications.', schema: audit } },
   },
 });

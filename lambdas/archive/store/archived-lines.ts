@@ -23,7 +23,7 @@ interface ArchivedRow {
   readonly item: Readonly<Record<string, unknown>>;
 }
 
-/** One page: the fields that `keep` selected from the rows of a few objects. */
+/** One page of fields that `keep` selected from the rows of a few objects. */
 interface ArchivedPage<Kept> {
   readonly kept: readonly Kept[];
   readonly changes: readonly ChangeLine[];
@@ -48,7 +48,7 @@ export function archivedLines(objects: StoredObjects): ArchiveLines {
 
 /**
  * Yields all rows of the archive, page by page.
- * @param keep selects the fields of rows to keep in memory; called for each object separately
+ * @param keep selects the fields of each row that are kept in memory
  */
 export async function* archivedPages<Kept>(
   objects: StoredObjects,
@@ -107,11 +107,11 @@ async function readObject<Kept>(
   const unread = (because: string) => ({ kept: [], changes: [], unreadable: [bad(0, because)] });
   if (text === undefined) return unread('the object was removed');
   const { sha256 } = LINES_NAME.exec(object)?.groups ?? {};
-  if (hex(systemDigest.sha256(text)) !== sha256) return unread('the content does not match the digest in the name');
+  if (hex(systemDigest.sha256(text)) !== sha256) return unread('the content does not match the digest in the key');
   const kept: Kept[] = [];
   const changes: ChangeLine[] = [];
   const unreadable: ReturnType<typeof bad>[] = [];
-  // Parse line by line, because the parsed rows of an object take much more memory than its text.
+  // Parse line by line, because an object's parsed rows take much more memory than its text.
   for (const [line, each] of text.split('\n').slice(0, -1).entries()) {
     const of = parsed(each, object, line);
     if (of.kind === 'row') kept.push(...keep(of));

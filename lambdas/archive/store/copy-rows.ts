@@ -16,18 +16,18 @@ const AT_ONCE = 32;
 export interface CopiedRows {
   /** Number of rows that this run wrote. */
   readonly written: number;
-  /** Number of rows that already existed: duplicates in the archive, or rows of an earlier, interrupted run. */
+  /** Number of rows that already existed: duplicates in the archive, or rows from an earlier, interrupted run. */
   readonly there: number;
   /** Keys of rows that exist with different content. They are not changed. */
   readonly different: readonly string[];
-  /** Objects or lines that cannot be read, with the reason. */
+  /** Objects or lines that cannot be read, with the reasons. */
   readonly unreadable: readonly string[];
   /** Time of the newest row, in Unix milliseconds; 0 when there are no rows. */
   readonly newestMs: number;
 }
 
 /**
- * Writes every row of the archive into a table. Existing rows are not changed, so the command can be repeated.
+ * Writes every row in the archive to a table. Existing rows are not changed, so the command can be repeated.
  *
  * @param table an unused table with the Ledger's key schema
  * @param report called with the result so far after each page of objects

@@ -6,10 +6,10 @@ import type { Item } from '../../kernel/platform/items.ts';
 import type { LedgerRows, RowPage } from '../use/ledger-rows.ts';
 import { readChainRow } from './read-chain-row.ts';
 
-/** Maximum rows per page. DynamoDB returns at most 1 MB per request, which is about a thousand transitions. */
+/** Maximum number of rows per page. DynamoDB returns at most 1 MB per request, about a thousand transitions. */
 const PAGE = 1_000;
 /**
- * Scans and queries the Ledger. Reads whole rows: a scan of a million rows of one kilobyte consumes 125,000 read units.
+ * Scans and queries the Ledger. Reads whole rows: scanning a million rows of one kilobyte consumes 125,000 read units.
  */
 export class DynamoDbLedgerRows implements LedgerRows {
   readonly #client: DynamoDBDocumentClient;

@@ -2,7 +2,7 @@ import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { toStreamImage } from '../../kernel/platform/stream-images.ts';
 import type { ReadRow } from '../use/ledger-rows.ts';
 
-/** Maximum size of a batch, in characters. Lambda accepts requests of at most 6 MB, and a row has a few kilobytes. */
+/** Maximum size of a batch, in characters. Lambda accepts requests of at most 6 MB, and a row takes a few kilobytes. */
 const LARGEST = 4_000_000;
 
 /** Converts Ledger rows to Stream records, in batches for invocations of the archiver. */

@@ -17,13 +17,13 @@ import { MANIFESTS_PREFIX } from '../domain/manifest.ts';
 import { beginOf, continueAfter } from '../domain/object-times.ts';
 
 /**
- * A name in the archive with more than one version, or whose object was removed. A normal S3 listing shows only the
- * newest version.
+ * A key in the archive that has more than one version, or whose object was removed. An ordinary S3 listing shows only
+ * the newest version.
  */
 export interface ReplacedObject {
   readonly kind: 'object_versions';
   readonly object: string;
-  /** Number of versions under the name. */
+  /** Number of versions under the key. */
   readonly versions: number;
   /** Whether a delete marker hides the versions. */
   readonly isRemoved: boolean;
@@ -42,7 +42,9 @@ const bucketPolicy = z.object({
   ),
 });
 
-/** Reads the configuration that protects the objects of a bucket. Returns a refusal as a fact instead of throwing. */
+/**
+ * Reads the configuration that protects the objects of a bucket. Reports a refused read as a fact, and does not throw.
+ */
 export async function readBucket(client: S3Client, Bucket: string): Promise<BucketFacts> {
   const [keepsVersions, lock, policy, isPrivate, removingRules] = await Promise.all([
     asked(async () => (await client.send(new GetBucketVersioningCommand({ Bucket }))).Status === 'Enabled'),
@@ -70,7 +72,7 @@ export async function readBucket(client: S3Client, Bucket: string): Promise<Buck
 }
 
 /**
- * Runs one read and returns a refusal as a fact.
+ * Performs one read, and reports a refusal as a fact.
  * @param absent value to return when the bucket has no such configuration (S3 responds with 404)
  */
 async function asked<Value>(read: () => Promise<Value>, absent?: Value): Promise<Fact<Value>> {
@@ -95,7 +97,7 @@ function removes({ Status, Expiration, NoncurrentVersionExpiration }: LifecycleR
   return Status === 'Enabled' && (Expiration !== undefined || NoncurrentVersionExpiration !== undefined);
 }
 
-/** Lists the names that do not have exactly one version, among all manifests and the objects within the time range. */
+/** Lists the keys without exactly one version, among all manifests and the objects within the time range. */
 export async function doubledObjects(
   client: S3Client,
   Bucket: string,
@@ -117,12 +119,12 @@ export async function doubledObjects(
       for (const { Key = '' } of page.DeleteMarkers ?? [])
         seen(Key, { versions: versions.get(Key)?.versions ?? 0, isRemoved: true });
       ({ NextKeyMarker: KeyMarker, NextVersionIdMarker: VersionIdMarker } = page);
-      // Manifest names contain no time, so all manifests are listed.
+      // Manifest keys contain no time, so list all manifests.
       const next = Prefix === LINES_PREFIX ? continueAfter(KeyMarker, bounds) : KeyMarker;
       if (next !== KeyMarker) VersionIdMarker = undefined;
       KeyMarker = next;
       isMore = page.IsTruncated === true && KeyMarker !== undefined;
-      // The versions of a page's last name can continue on the next page.
+      // The versions of a page's last key can continue on the next page.
       for (const [name, each] of versions) {
         if (isMore && name === KeyMarker) continue;
         versions.delete(name);

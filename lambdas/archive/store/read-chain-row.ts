@@ -40,15 +40,15 @@ const READERS: Readonly<Record<string, (item: Item) => ReadLink>> = {
   },
 };
 
-/** An attribute that only traced executions write. The hash does not cover it. */
+/** Name of an attribute that only traced executions write. The hash does not cover it. */
 const TRACE = 'trace';
 
 /** Digest length, in bytes. At 16 bytes, finding two contents with the same digest is infeasible. */
 const DIGEST_BYTES = 16;
 
 /**
- * Parses any Ledger row, or its image in the archive. A row that Payonce did not write is returned as unreadable;
- * nothing is thrown.
+ * Parses any Ledger row, or its image in the archive. Returns a row that Payonce did not write as unreadable, and never
+ * throws.
  *
  * @param item all attributes of the row
  */

@@ -29,7 +29,7 @@ export function readLine(text: string): ArchiveLine {
 }
 
 /**
- * Converts a row of the archive to item attributes.
+ * Converts an archived row to item attributes.
  * @throws when the image is not a valid item
  */
 export function archivedItem(row: Readonly<Record<string, unknown>>): Item {

@@ -5,9 +5,9 @@ import type { ChainRow } from '../domain/chain-row.ts';
 import type { ChainLine, ChangeLine } from '../domain/judge-chain.ts';
 import type { KeptChain, RowParts } from '../use/verify-rows.ts';
 
-/** Number of files per source. Only one file is in memory at a time, with a few megabytes per million rows. */
+/** Number of files per source. Only one file at a time is in memory: a few megabytes per million rows. */
 const PARTS = 256;
-/** Buffer size, in characters, at which a buffer is appended to its file. All buffers together take at most 16 MB. */
+/** Size, in characters, at which a buffer is appended to its file. All buffers together take at most 16 MB. */
 const BUFFER = 32 * 1024;
 
 type Side = 'rows' | 'lines' | 'changes';
@@ -18,7 +18,7 @@ interface Collected extends Pick<KeptChain, 'chain'> {
   readonly changes: ChangeLine[];
 }
 
-/** Stores rows in files of a directory that only the current user can read. A hash of the chain selects the file. */
+/** Stores rows in files that only the current user can read. A hash of the chain selects the file. */
 export class RowFiles implements RowParts {
   readonly parts: number;
   readonly #directory: string;

@@ -4,9 +4,7 @@ import { isAfterAttempt } from '../../kernel/platform/sdk-errors.ts';
 import type { ArchiveObject } from '../domain/archive-object.ts';
 import type { ArchiveObjects } from '../use/archive-lines.ts';
 
-/**
- * Writes the objects of the archive to S3. The bucket locks each object, and S3 refuses to overwrite an existing name.
- */
+/** Writes objects of the archive to S3. The bucket locks each object, and S3 refuses to overwrite an existing key. */
 export class S3Archive implements ArchiveObjects {
   readonly #client: S3Client;
   readonly #bucket: string;
@@ -29,7 +27,7 @@ export class S3Archive implements ArchiveObjects {
       await this.#client.send(command);
       return 'written';
     } catch (error) {
-      // The name contains a digest of the content, so the existing object is the same.
+      // The key contains a digest of the content, so the existing object is the same.
       if (error instanceof S3ServiceException && error.name === 'PreconditionFailed') return 'there';
       throw faultOf(error);
     }
@@ -37,7 +35,7 @@ export class S3Archive implements ArchiveObjects {
 }
 
 /**
- * Transient S3 errors. `ConditionalRequestConflict` means that a concurrent write of the same name has just completed
+ * Transient S3 errors. `ConditionalRequestConflict` means that a concurrent write to the same key has just completed
  * (Amazon S3 user guide, "How to prevent object overwrites with conditional writes").
  */
 const TRANSIENT: ReadonlySet<string> = new Set(['SlowDown', 'ServiceUnavailable', 'ConditionalRequestConflict']);
@@ -46,9 +44,9 @@ function faultOf(cause: unknown): Error {
   if (!isAfterAttempt(cause))
     return new TerminalError('archive_call_invalid', 'an object could not be sent', { cause });
   if (!(cause instanceof S3ServiceException))
-    return new AmbiguousError('archive_ambiguous', 'the archive gave no answer', { cause });
+    return new AmbiguousError('archive_ambiguous', 'the archive did not respond', { cause });
   if (TRANSIENT.has(cause.name)) return new RetryableError('archive_busy', 'the archive is busy', { cause });
   if ((cause.$metadata.httpStatusCode ?? 500) >= 500)
-    return new AmbiguousError('archive_ambiguous', 'the archive gave no usable answer', { cause });
+    return new AmbiguousError('archive_ambiguous', 'the archive responded with a server error', { cause });
   return new TerminalError('archive_refused', `the archive refused an object: ${cause.name}`, { cause });
 }

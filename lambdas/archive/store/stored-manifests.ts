@@ -40,7 +40,7 @@ const storedManifest = z.strictObject({
     .transform(({ v: _version, at: atMs, ...content }) => ({ atMs, ...content })),
 });
 
-/** Maximum number of other names that are skipped to find the next manifest. None are expected. */
+/** Maximum number of unexpected keys that are skipped to find the next manifest. */
 const A_FEW = 10;
 
 /** Reads and writes the manifests of the archive. */
@@ -53,8 +53,8 @@ export class StoredManifests implements Manifests {
   }
 
   /**
-   * Finds the newest manifest with few requests. S3 lists names only in ascending order, so the search doubles its step
-   * until no later name exists, then halves it.
+   * Finds the newest manifest with few requests. S3 lists keys only in ascending order, so the search doubles its step
+   * until no later key exists, and then halves it.
    */
   async newest(): Promise<ReadManifest | undefined> {
     let last = await this.#firstAfter(0);
@@ -79,7 +79,7 @@ export class StoredManifests implements Manifests {
     return Promise.all(
       names.map(async (name) => {
         const number = numberOfManifest(name);
-        const because = number === undefined ? 'its name is not a manifest name' : 'the object was removed';
+        const because = number === undefined ? 'its key is not the key of a manifest' : 'the object was removed';
         const read = number === undefined ? undefined : await this.read(number);
         return read ?? { kind: 'unreadable', object: name, because };
       }),

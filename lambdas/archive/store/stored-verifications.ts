@@ -33,7 +33,7 @@ const stored = z
   })
   .transform(({ v: _version, ...verification }) => verification);
 
-/** Maximum names per S3 page, which is about 40 days of hourly records. */
+/** Maximum number of keys per S3 page: about 40 days of hourly records. */
 const NAMES = 1_000;
 
 /** Reads and writes verification records in the archive. */
@@ -49,7 +49,7 @@ export class StoredVerifications implements Verifications {
 
   async write(verification: Verification): Promise<void> {
     if (this.#writer === undefined) throw new Error('these records are read-only');
-    // If the record already exists, its content is the same.
+    // A record that already exists has the same content.
     await this.#writer.put(verificationObject(systemDigest, verification));
   }
 
@@ -65,7 +65,7 @@ export class StoredVerifications implements Verifications {
 
   /**
    * Reads one record.
-   * @returns undefined when the name does not match the content; the auditor did not write such an object
+   * @returns undefined when the key does not match the content, so that the auditor cannot have written the object
    */
   async #read(name: string): Promise<Verification | undefined> {
     try {

@@ -28,7 +28,7 @@ type Reading =
   | { readonly kind: 'line'; readonly line: ArchiveLine }
   | { readonly kind: 'unreadable'; readonly whole: string; readonly detail: string };
 
-/** Reads a record of the Ledger's Stream as Lambda delivers it. Never throws. */
+/** Parses a record of the Ledger's Stream as Lambda delivers it. Never throws. */
 export function readStreamLine(digest: Digest, record: unknown): Reading {
   const parsed = streamRecord.safeParse(record);
   const line = parsed.success ? lineOf(digest, parsed.data) : undefined;

@@ -8,7 +8,7 @@ import { type ArchiveObject, archiveObject } from '../domain/archive-object.ts';
 /** Write access to the archive. Objects are never changed or removed. */
 export interface ArchiveObjects {
   /**
-   * Writes an object unless the name exists.
+   * Writes an object unless its key exists.
    *
    * @throws the fault of the failed write; after an {@link AmbiguousError}, the object may exist
    */
@@ -24,21 +24,22 @@ export interface ArchiveTools {
   readonly report: (error: unknown) => void;
 }
 
-/** The first and the longest wait between attempts, in milliseconds. Waits double and have full jitter. */
+/** The shortest and the longest wait between attempts, in milliseconds. Waits double, with full jitter. */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * Writes the lines of a batch as one object, and retries while the archive is unavailable. Lambda splits a failed batch
- * in two. If the archiver failed immediately, it would write tiny objects after an outage:
+ * Writes the lines of a batch as one object, and retries while the archive is unavailable. If the archiver failed
+ * immediately instead, Lambda would keep splitting the batch in two, and the objects written after an outage would be
+ * tiny:
  *
  *   batch of 1,000   unavailable ── 1 s ── unavailable ── 2 s ── … ── 9 minutes: redelivered as two batches
  *
- * The object's name is derived from its content, so a batch that is delivered twice yields one object. If Lambda splits
+ * The object's key is derived from its content, so a batch that is delivered twice yields one object. If Lambda splits
  * a batch between two deliveries, several objects contain its lines.
  *
  * @param deadlineMs time after which no attempt begins, in Unix milliseconds
- * @param isLate whether the rows are no longer in the Stream, so that their positions in the Stream are unknown
+ * @param isLate true if the rows are no longer in the Stream, so that their positions in it are unknown
  * @throws the error of the last attempt
  */
 export async function archiveLines(

@@ -15,8 +15,8 @@ export interface AuditTools extends VerifyManifestsTools {
   readonly ledger: (bounds: Bounds) => Promise<LedgerRows>;
   readonly parts: () => RowParts;
   /**
-   * Reads the time before which every transition has been in the Ledger for long enough to be archived, in Unix
-   * milliseconds.
+   * Returns the time, in Unix milliseconds, before which every transition must be archived, because it has been in the
+   * Ledger for long enough. Needed if transitions are copied to the Ledger later.
    * @default each transition is written to the Ledger at its own time
    */
   readonly settledMs?: () => Promise<number>;
@@ -30,7 +30,7 @@ export interface AuditTools extends VerifyManifestsTools {
  */
 export const ARCHIVED_WITHIN_MS = 30 * 60_000;
 
-/** Verifies everything in a time range: Ledger against archive, archive against manifests, and the bucket. */
+/** Verifies a time range: the Ledger against the archive, the archive against its manifests, and the bucket. */
 export async function auditBetween(
   tools: AuditTools,
   bounds: Bounds,
@@ -51,7 +51,7 @@ export async function auditBetween(
   }
 }
 
-/** Maximum findings in a verification record. `payonce verify` lists all. */
+/** Maximum number of findings in a verification record. `payonce verify` lists all of them. */
 const MAX_NAMED = 20;
 /** Maximum length of the stored failure reason, in characters. */
 const LONGEST_REASON = 500;
@@ -64,9 +64,9 @@ export interface RecordTools {
 }
 
 /**
- * Verifies everything in a time range and records the result.
+ * Verifies a time range and records the result.
  *
- * @throws the error of a failed verification, which is recorded too
+ * @throws the error of a failed verification, after recording the failure
  */
 export async function auditAndRecord(
   tools: AuditTools,
@@ -90,7 +90,8 @@ export async function auditAndRecord(
     verification = ended({ verdict, counts, found, first: findings.slice(0, MAX_NAMED) });
   } catch (error) {
     const because = String(error).slice(0, LONGEST_REASON);
-    // If storage is unavailable, the verification and this write both fail. The first error is more specific.
+    // If storage is unavailable, the verification and this write both fail. Report the first error, which is more
+    // specific.
     await verifications.write(ended({ verdict: 'failed', found: 0, first: [], because })).catch(() => undefined);
     throw error;
   }
@@ -99,9 +100,9 @@ export async function auditAndRecord(
 }
 
 /**
- * Returns the first hour of the archive, in Unix milliseconds. This is the hour of the first existing object. If the
- * first manifest lists an earlier object, which was removed since, returns the hour of that object. If the first
- * manifest lists no objects, all objects were added after it.
+ * Returns the first hour of the archive, in Unix milliseconds. This is the hour of the first existing object, or of an
+ * earlier object that the first manifest lists but that was removed since. If the first manifest lists no objects, all
+ * objects were added after it.
  *
  * @returns undefined when the archive is empty, 0 when the first manifest is missing or invalid
  */
@@ -126,7 +127,7 @@ const SKEW_MS = 60_000;
 const RECENT = 3;
 
 /**
- * Reports whether the archiver has stopped despite traffic: an outcome is older than an hour, but newer than everything
+ * Returns whether the archiver has stopped despite traffic: an outcome is older than an hour, but newer than everything
  * in the archive. The archiver's own metrics do not show this, because a disabled event source mapping emits none.
  */
 export async function isStopped(

@@ -42,7 +42,7 @@ export async function wholeChain(ledger: Pick<LedgerRows, 'chain'>, chain: strin
 
 /**
  * Returns the time range of one chain within the given bounds, so that archive objects from before the chain's first
- * row are not read. If the first rows were removed, the chain is reported as broken anyway.
+ * row need not be read. If the first rows were removed, the chain is reported as broken in any case.
  */
 export async function boundsOfChain(ledger: LedgerRows, chain: string, given: Bounds): Promise<Bounds> {
   const { fromMs } = timeOf((await wholeChain(ledger, chain)).map(({ row }) => row));

@@ -1,6 +1,6 @@
 import type { ListedObject, Manifest } from '../domain/manifest.ts';
 
-/** An object under the manifest prefix, either parsed or unreadable. */
+/** An object under the manifest prefix: either a parsed manifest or unreadable. */
 export type ReadManifest = { readonly object: string } & (
   | { readonly kind: 'read'; readonly manifest: Manifest }
   | { readonly kind: 'unreadable'; readonly because: string }
@@ -15,7 +15,7 @@ export interface Manifests {
   newest(): Promise<ReadManifest | undefined>;
   /**
    * Lists manifests in ascending order.
-   * @param object name of the manifest after which the list begins
+   * @param object key of the manifest after which the list begins
    * @param most maximum number of manifests
    */
   after(object: string, most: number): Promise<readonly ReadManifest[]>;
@@ -29,7 +29,7 @@ export interface Manifests {
    * @returns `there` when another writer has used the number
    */
   write(manifest: Manifest): Promise<'written' | 'there'>;
-  /** Lists names of objects that contain lines, in ascending order. */
+  /** Lists the keys of objects that contain lines, in ascending order. */
   objectsAfter(after: string, most: number): Promise<readonly string[]>;
   /** Reads an object and counts its lines. */
   describe(object: string): Promise<ListedObject>;

@@ -7,7 +7,7 @@ import type { Manifests, ReadManifest } from './manifests.ts';
 import type { RecordedVerifications, Verifications } from './verifications.ts';
 import { MANIFESTS_LATE_MS } from './verify-manifests.ts';
 
-/** Read access to the contents of an archive. */
+/** Read access to an archive. */
 export interface ReadableArchive {
   readonly bucket: string;
   readonly digest: Digest;
@@ -32,7 +32,7 @@ export interface Audit {
   readonly areManifestsOverdue: boolean;
 }
 
-/** Maximum records to read of each kind: two weeks of daily verifications, one day of hourly ones. */
+/** Maximum number of records to read, by kind: two weeks of daily verifications, and one day of hourly ones. */
 const MAX: Readonly<Record<VerifiedKind, number>> = { day: 14, part: 24, asked: 5 };
 const MANIFESTS = 24;
 
@@ -43,7 +43,7 @@ export async function readAudit({ manifests, digest, verifications }: ReadableAr
     manifests.after(MANIFESTS_PREFIX, 1),
     firstHourMs({ manifests, digest }),
   ]);
-  // The first manifest shows when the auditor first ran, unless the manifest was tampered with.
+  // Unless it was tampered with, the first manifest shows when the auditor first ran.
   const sinceMs = first?.kind === 'read' ? first.manifest.atMs : 0;
   const isBegun = firstMs !== undefined && first !== undefined;
   const verified = await Promise.all(

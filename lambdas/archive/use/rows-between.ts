@@ -12,7 +12,8 @@ const LONGEST_WALK_MS = 24 * 60 * 60_000;
 
 /**
  * Reads the rows of a time range without a scan: the complete chains of payments and orders that had an outcome in the
- * range, and the given chains of the activity log. Does not read a chain whose only transition in the range is pending.
+ * range, and the given chains of the activity log. Does not read a chain that has only pending transitions in the
+ * range.
  */
 export function rowsBetween(
   ledger: LedgerRows,

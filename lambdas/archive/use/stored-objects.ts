@@ -1,4 +1,4 @@
-/** Read access to the objects of the archive. */
+/** Read access to the archive's objects. A name is the S3 key of an object. */
 export interface StoredObjects {
   /**
    * Lists names in ascending order.

@@ -16,11 +16,11 @@ import {
 import { beginOf, continueAfter, isOfTime } from '../domain/object-times.ts';
 import type { Manifests, ReadManifest } from './manifests.ts';
 
-/** A violation in the manifests, or in the objects that they list. `object` names the affected manifest or object. */
+/** A violation in the manifests, or in the objects that they list. `object` is the key of the affected object. */
 export type ManifestFinding =
   /**
-   * A manifest is missing. `next` is the next existing manifest. If it is absent, all manifests from the missing one on
-   * were removed.
+   * A manifest is missing. `next` is the next existing manifest. If `next` is absent, the missing manifest and all
+   * later ones were removed.
    */
   | { readonly kind: 'manifest_missing'; readonly object: string; readonly next?: string }
   /** The manifest was changed. */
@@ -29,7 +29,7 @@ export type ManifestFinding =
   | { readonly kind: 'manifests_end'; readonly object: string; readonly at: string }
   /** A manifest lists the object, but the object does not exist. */
   | { readonly kind: 'object_missing'; readonly object: string; readonly manifest: string }
-  /** No manifest lists the object: it was not written by the archiver, or was written long after its rows. */
+  /** No manifest lists the object: the archiver did not write it, or wrote it long after its rows. */
   | { readonly kind: 'object_unlisted'; readonly object: string };
 
 export interface VerifyManifestsTools {
@@ -56,7 +56,7 @@ const NAMES = 1_000;
 export const MANIFESTS_LATE_MS = MANIFESTS_LATE_HOURS * 60 * 60_000;
 
 /**
- * Checks that no manifest was changed or removed, not even the newest ones, and that the manifests list exactly the
+ * Checks that no manifest was changed or removed, including the newest ones, and that the manifests list exactly the
  * existing objects.
  *
  * @param bounds the time range of the objects to check, and of the manifests that can list these objects
@@ -97,7 +97,7 @@ interface Expected {
 async function readManifests(tools: VerifyManifestsTools, bounds: Bounds) {
   const { manifests, report } = tools;
   const findings: ManifestFinding[] = [];
-  /** Manifest names, keyed by object name. */
+  /** Manifest keys, by object key. */
   const listed = new Map<string, string>();
   let newest = await lastBefore(tools, listedFromMs(beginOf(bounds)));
   let expected = expectedAfter(newest);
@@ -158,8 +158,8 @@ export function isFirst(tools: VerifyManifestsTools, manifest: ReadManifest): bo
 
 /**
  * Returns the last manifest that was written before this time, found by a binary search over the numbers. A manifest
- * with a wrong time cannot mislead the search unnoticed: the result is checked here, and the caller reads and checks
- * all later manifests.
+ * with a wrong time does not go unnoticed: this function checks the manifest that it returns, and the caller checks all
+ * later ones.
  *
  * @returns undefined when there is no earlier manifest, or when the search reads an unreadable or invalid manifest,
  * which a complete check reports

@@ -28,7 +28,7 @@ export interface LinePage {
   readonly lines: readonly ChainLine[];
   readonly changes: readonly ChangeLine[];
   readonly unreadable: readonly LineFinding[];
-  /** Start of the next page. Absent on the last page. */
+  /** Cursor of the next page. Absent on the last page. */
   readonly next?: string;
 }
 
@@ -54,8 +54,8 @@ export interface KeptChain {
 }
 
 /**
- * Groups rows by chain. The rows may be added in any order, and the memory is bounded. Adding a row a second time has
- * no effect, so an interrupted read may repeat a page.
+ * Groups rows by chain, in bounded memory. Rows may be added in any order. Adding a row a second time has no effect, so
+ * an interrupted read may repeat a page.
  */
 export interface RowParts {
   /** Number of parts into which the chains are divided. */
@@ -79,7 +79,7 @@ interface RowCounts {
 
 /** The progress of a verification. Serializable as JSON, so that an interrupted verification can resume. */
 export interface RowsState {
-  /** The phases `archive` and `ledger` read rows. The phase `compare` judges the parts, one after the other. */
+  /** The phases `archive` and `ledger` read rows. The phase `compare` judges the parts one by one. */
   readonly phase: 'archive' | 'ledger' | 'compare' | 'done';
   /** The position from which the phase continues. @default the beginning of the phase */
   readonly after?: string;
@@ -104,7 +104,7 @@ export const ROWS_BEGIN: RowsState = {
   further: 0,
 };
 
-/** Maximum number of listed findings. A lost table has one finding for each row. */
+/** Maximum number of listed findings. A lost table would yield one finding for each row. */
 const MAX_LISTED = 10_000;
 
 export interface VerifyRowsTools {
@@ -134,8 +134,8 @@ export interface VerifyRowsRequest {
 
 /**
  * Compares all rows with the archive in both directions, and checks the chain of each payment, order and activity log.
- * Rows are read page by page and grouped by chain outside of memory. Before a difference is reported, both rows are
- * read a second time with strong consistency, so that rows written during the verification are not findings.
+ * Rows are read page by page, and grouped by chain outside of memory. Before a difference is reported, both rows are
+ * read again with strong consistency, so that rows written during the verification are not reported.
  *
  * @param state the progress of an interrupted verification
  * @default the beginning

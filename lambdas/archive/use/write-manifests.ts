@@ -49,16 +49,16 @@ const AT_ONCE = 8;
  * Writes the manifest of this hour, unless it exists. The manifest lists the objects that were added since the previous
  * manifest. After a long pause, several manifests are written, each with the maximum number of objects.
  *
- * There is no lock. The name of a manifest is its number, and S3 stores one object per name, so the slower of two
- * concurrent writers writes nothing:
+ * There is no lock. The key of a manifest is derived from its number, and S3 stores one object per key, so the slower
+ * of two concurrent writers writes nothing:
  *
  *   writer A   reads 41 ── lists ───────────────── writes 42: there
  *   writer B        reads 41 ── lists ── writes 42
  *
  * @param deadlineMs time after which no manifest is begun, in Unix milliseconds; the next hourly run continues
  * @returns the written manifests
- * @throws TerminalError when the newest manifest cannot be read: a manifest must not follow a manifest that was
- * tampered with
+ * @throws TerminalError when the newest manifest cannot be read, because no manifest may follow one that was tampered
+ * with
  */
 export async function writeManifests(tools: WriteManifestsTools, deadlineMs: number): Promise<readonly Manifest[]> {
   const { manifests, clock } = tools;
@@ -69,7 +69,7 @@ export async function writeManifests(tools: WriteManifestsTools, deadlineMs: num
     if (nowMs > deadlineMs) return written;
     if (before !== undefined && !before.isPart && isOfHour(before, nowMs)) return written;
     const manifest = await nextManifest(tools, before, nowMs);
-    // If another writer used the number, the loop reads the newest manifest again and finds the manifest of this hour.
+    // If another writer has used the number, the loop reads the newest manifest again, and finds this hour's manifest.
     if ((await manifests.write(manifest)) === 'written') written.push(manifest);
   }
 }
@@ -99,7 +99,7 @@ async function nextManifest(
   };
 }
 
-/** Returns the names that no manifest lists, in ascending order. */
+/** Returns the keys of the objects that no manifest lists, in ascending order. */
 async function newNames(manifests: Manifests, before: Manifest | undefined, most: number) {
   let after = listedAfter(before);
   const whole = await lastWhole(manifests, before);
@@ -118,7 +118,7 @@ async function newNames(manifests: Manifests, before: Manifest | undefined, most
   }
 }
 
-/** Returns the last manifest with a complete list. */
+/** Returns the last manifest whose list is complete. */
 async function lastWhole(manifests: Manifests, newest: Manifest | undefined): Promise<Manifest | undefined> {
   let each = newest;
   while (each?.isPart) each = each.number === 1 ? undefined : await earlierThan(manifests, each);
@@ -135,7 +135,7 @@ async function earlierThan(manifests: Manifests, { number }: Manifest): Promise<
   return earlier;
 }
 
-/** Returns the names of all objects in the manifests since `fromMs`, and in the last manifest before `fromMs`. */
+/** Returns the keys of all objects in the manifests since `fromMs`, and in the last manifest before `fromMs`. */
 async function listedSince(manifests: Manifests, newest: Manifest | undefined, fromMs: number): Promise<Set<string>> {
   const listed = new Set<string>();
   for (let each = newest; each !== undefined; ) {
