@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
 import { queueUrl, readVariables, secretId, tableName, type Variables } from '../kernel/platform/variables.ts';
 
-/** Settings of the webhook functions. Each function receives only the variables that it uses. */
+/* Settings of the webhook functions. Each function receives only the variables that it uses. */
 
 const base = z.object({
   [Environment.idempotencyTable]: tableName,

@@ -1,21 +1,21 @@
 import type { OperationId } from '../../kernel/ids.ts';
 
 /**
- * Latest keyed requests that changed an object, stored in the object's row. These entries identify a late retry even
- * after the record of the retried request has expired, so that the retry has no second effect.
+ * Latest keyed requests that changed an object, stored in the object's row. They identify a late retry even after the
+ * record of the original request has expired, so that the retry has no second effect.
  */
 export type KeyedCalls = readonly string[];
 
 /**
- * Number of requests kept per object. Retries usually arrive within seconds of their request. A retry is not recognized
- * only if it arrives weeks later, after this many further requests.
+ * Number of requests kept per object. Retries usually arrive within seconds. A retry goes unrecognized only if it
+ * arrives weeks later, after this many other requests.
  */
 const CALLS_KEPT = 8;
-/** Number of characters stored of an operation id (80 bits). */
+/** Number of characters of an operation id that are stored (80 bits). */
 const LETTERS_KEPT = 16;
 
 /**
- * Adds a request and drops the oldest request beyond the limit.
+ * Returns the requests with a new one, without the oldest ones beyond the limit.
  *
  * @param calls undefined when there are no requests yet
  */

@@ -11,9 +11,9 @@ import {
   type WebhookOwner,
 } from './webhook-endpoint.ts';
 
-/** Event that is sent to endpoints, in the format of `GET /v1/events/{id}`. */
+/** An event to send to endpoints, in the format of `GET /v1/events/{id}`. */
 export interface WebhookMessage {
-  /** Sent as `webhook-id` with every attempt at every endpoint, so that receivers can recognize duplicates. */
+  /** Sent as `webhook-id` with every attempt to every endpoint, so that receivers can recognize duplicates. */
   readonly eventId: string;
   readonly type: string;
   /** Unix milliseconds. */
@@ -46,7 +46,7 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
    */
   readonly revision: number;
   readonly status: 'pending' | 'delivered' | 'failed' | 'canceled';
-  /** Number of scheduled attempts that have started. Attempts that were brought forward on request are not counted. */
+  /** Number of scheduled attempts that have started. Excludes attempts that were brought forward on request. */
   readonly tries: number;
   /**
    * Time at which the next attempt is due, in Unix milliseconds; kept while the attempt runs. Absent when no attempt is
@@ -64,7 +64,7 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
   readonly leaseExpiresAtMs?: number;
   /** Set if the due attempt is a resend outside the schedule. No retry follows it. */
   readonly extra?: true;
-  /** Set if an attempt has started and its result is not recorded yet. */
+  /** Set while an attempt has started but its result is not recorded yet. */
   readonly running?: true;
   /** The requests that resent the delivery. */
   readonly resends?: KeyedCalls;
@@ -103,7 +103,8 @@ export const LATEST_START_MS = 20_000;
 const MAX_ATTEMPTS_KEPT = 24;
 
 /**
- * Retention of deliveries, in seconds. It must be longer than a range replay or an automatic redelivery can reach back.
+ * Retention of deliveries, in seconds. It must exceed the age of any event that a range replay or an automatic
+ * redelivery can send.
  */
 export const DELIVERY_KEPT_SECONDS = 90 * 24 * 60 * 60;
 
@@ -116,33 +117,33 @@ export const LONGEST_DELAY_MS = 15 * 60_000;
 const MESSAGE_LOST_MS = 2 * 60_000;
 
 /**
- * Returns the due time, and the time at which the sweep handles the row. The sweep time is later than the due time if a
- * message is in flight.
+ * Returns the due time, and the time at which the sweep handles the row. If a message is in flight, the sweep time is
+ * later than the due time.
  */
 export function dueFrom(dueAtMs: number, nowMs: number): { readonly dueAtMs: number; readonly sweepAtMs: number } {
   const hasMessage = dueAtMs - nowMs <= LONGEST_DELAY_MS;
   return { dueAtMs, sweepAtMs: hasMessage ? dueAtMs + MESSAGE_LOST_MS : dueAtMs };
 }
 
-/** Moves a delivery to the lane of its endpoint, where the delivery has no message of its own. */
+/** Returns the delivery in the lane of its endpoint, where it has no message of its own. */
 export function placedInLane(delivery: Delivery): Delivery {
   const { dueAtMs } = delivery;
   return dueAtMs === undefined ? delivery : { ...delivery, apart: true, sweepAtMs: dueAtMs };
 }
 
 /**
- * Duration from which an attempt is treated as slow, in milliseconds, because it delays other deliveries. Half of the
+ * Duration after which an attempt counts as slow, in milliseconds, because it delays other deliveries. Half of the
  * request timeout.
  */
 export const SLOW_MS = 5_000;
 
 /**
- * Number of an owner's attempts in flight in one execution from which the owner is crowding: half of a batch. An
- * endpoint is then isolated after only {@link CROWDED_MS}. A scenario in `test/world/simulator/flood.test.ts` depends
+ * Number of attempts in flight, in one execution, with which an owner crowds the senders: half of a batch. The owner's
+ * endpoints are then isolated after only {@link CROWDED_MS}. A scenario in `test/world/simulator/flood.test.ts` depends
  * on this number.
  */
 export const CROWD = 5;
-/** Milliseconds. */
+/** Duration after which an attempt isolates its endpoint while the owner is crowding, in milliseconds. */
 export const CROWDED_MS = 1_000;
 
 export function isSlow({ startedAtMs }: { readonly startedAtMs: number }, nowMs: number): boolean {
@@ -153,10 +154,7 @@ const TIME_DIGITS = 13;
 const DELIVERY_LETTERS = 32;
 export const DELIVERY_ID = /^dlv_(?<at>\d{13})[a-z2-7]{32}$/;
 
-/**
- * Derives the id of a delivery. An event has one delivery per endpoint, no matter whether a fan-out or a replay creates
- * it.
- */
+/** Derives the id of a delivery. An event has one delivery per endpoint, whether a fan-out or a replay creates it. */
 export function deriveDeliveryId(
   digest: Digest,
   endpointId: string,
@@ -171,7 +169,7 @@ export function idsBefore(atMs: number): string {
   return `dlv_${String(atMs).padStart(TIME_DIGITS, '0')}`;
 }
 
-/** Returns the time of a delivery's event, in Unix milliseconds. Ids of another form have the time 0. */
+/** Returns the time of a delivery's event, in Unix milliseconds; 0 for an id with a different form. */
 export function eventTimeOf(deliveryId: string): number {
   return Number(DELIVERY_ID.exec(deliveryId)?.groups?.['at'] ?? 0);
 }
@@ -212,9 +210,9 @@ export function isDue({ dueAtMs, leaseExpiresAtMs = 0 }: Delivery, nowMs: number
 }
 
 /**
- * Claims the due attempt. A rival that read the same revision fails; after the lease ends, a rival may take over. A
- * takeover counts as the same attempt, so a crash or an outage of Payonce does not use up the merchant's attempts. The
- * delivery stays due: its entry in the due queue is unchanged, so the sweep finds it if the sender crashes.
+ * Returns the delivery with its due attempt claimed. A rival that read the same revision fails; after the lease ends, a
+ * rival may take over. A takeover counts as the same attempt, so a crash or an outage of Payonce does not use up the
+ * merchant's attempts. The delivery stays in the due queue, so the sweep finds it if the sender crashes.
  */
 export function withClaimedAttempt(delivery: Delivery, nowMs: number): Delivery {
   const counted = delivery.extra === true || delivery.running === true;
@@ -229,9 +227,9 @@ export function withClaimedAttempt(delivery: Delivery, nowMs: number): Delivery 
 }
 
 /**
- * Requests one more attempt now. If an attempt is waiting, it is brought forward, and the schedule continues as if the
- * previous attempt had been made now, so that requests do not use up the schedule. If an attempt is running, the
- * request is already satisfied.
+ * Returns the delivery with one more attempt due now. A waiting attempt is brought forward, and the schedule then
+ * continues as if the previous attempt was made now, so that requests do not use up the schedule. A running attempt
+ * already satisfies the request.
  */
 export function withRequestedAttempt(delivery: Delivery, nowMs: number): Delivery {
   if (delivery.running === true && !isDue(delivery, nowMs)) return delivery;
@@ -243,9 +241,9 @@ export function withRequestedAttempt(delivery: Delivery, nowMs: number): Deliver
 }
 
 /**
- * Requests an attempt like {@link withRequestedAttempt}, but restarts the whole schedule, so that one failed attempt
- * does not lose a replayed event. If the last attempt of the schedule is running, it does not satisfy the request: the
- * new schedule begins when the lease of the running attempt ends, and the result of that attempt is not recorded.
+ * Like {@link withRequestedAttempt}, but restarts the whole schedule, so that one failed attempt does not lose a
+ * replayed event. A running last attempt of the schedule does not satisfy the request: the new schedule begins when the
+ * lease of that attempt ends, and its result is not recorded.
  */
 export function replayed(delivery: Delivery, nowMs: number): Delivery {
   const isRunning = delivery.running === true && !isDue(delivery, nowMs);
@@ -256,13 +254,14 @@ export function replayed(delivery: Delivery, nowMs: number): Delivery {
   return delivery.apart === true ? placedInLane(asked) : asked;
 }
 
-/** Returns whether the schedule has another attempt in case the running attempt fails. */
+/** Returns whether another scheduled attempt follows if the running attempt fails. */
 function isFollowed({ extra, tries }: Delivery): boolean {
   return extra !== true && tries <= RETRY_WAITS_SECONDS.length;
 }
 
 /**
- * Cancels the due attempt of a delivery whose endpoint was deleted or disabled. A delivered delivery stays `delivered`.
+ * Returns the delivery without its due attempt, because its endpoint was deleted or disabled. A delivery that was
+ * delivered stays `delivered`.
  */
 export function withoutAttempt(delivery: Delivery): Delivery {
   const rest = idle(delivery);
@@ -285,8 +284,8 @@ function idle(delivery: Delivery): Delivery {
 }
 
 /**
- * Returns the final status of a delivery. A delivery that has succeeded stays `delivered`, even if a later resend
- * fails.
+ * Returns the final status of a delivery. A delivery that has succeeded stays `delivered`, even if a resend fails
+ * later.
  */
 function endOf({ deliveredAtMs }: Delivery, end: 'canceled' | 'failed'): Delivery['status'] {
   return deliveredAtMs === undefined ? end : 'delivered';
@@ -307,8 +306,8 @@ export interface AfterAttempt {
 }
 
 /**
- * Applies the result of an attempt. 2xx is success, and 410 disables the endpoint. Every other result, including a
- * redirect, is retried until the schedule ends. A receiver can postpone the retry with `Retry-After`.
+ * Applies the result of an attempt. 2xx is a success, and 410 disables the endpoint. After any other result, including
+ * a redirect, the delivery is retried until the schedule ends. A receiver can postpone the retry with `Retry-After`.
  *
  * @param random from 0 to 1
  */
@@ -338,8 +337,8 @@ export function afterAttempt(
 }
 
 /**
- * Returns the delivery after its last attempt if the endpoint's address has changed since the claim. The new address is
- * tried immediately, unless the attempt was a resend.
+ * Returns the delivery after its last attempt, if the endpoint's URL has changed since the claim. Unless the attempt
+ * was a resend, the new URL is tried immediately.
  *
  * @param taken the delivery as it was claimed
  */
@@ -380,7 +379,7 @@ function withAttempt(
 }
 
 /**
- * Deletes the stored response excerpt of a delivery.
+ * Returns the delivery without its stored response excerpt.
  *
  * @returns undefined when the delivery has no excerpt, and no running attempt that could record one
  */
@@ -437,7 +436,7 @@ function messageAbout(
 ): WebhookMessage {
   const { mode, type, mark, atMs, state } = about;
   const letters = base32(digest.sha256(JSON.stringify([type, id, mark])));
-  // The id has a different format than the ids of payment events, because this event is not a transition and `GET
+  // The id does not have the format of payment events' ids, because this event is not a transition, and `GET
   // /v1/events` does not list it.
   const eventId = `evt_we_${letters.slice(0, DELIVERY_LETTERS)}`;
   const body = JSON.stringify({

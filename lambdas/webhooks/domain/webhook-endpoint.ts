@@ -22,7 +22,7 @@ export interface WebhookOwner {
 }
 
 /**
- * Returns the message group of an owner's tasks. While one group occupies many senders, SQS serves other groups first.
+ * Returns the message group for an owner's tasks. While one group occupies many senders, SQS serves other groups first.
  */
 export function groupOf({ tenantId, mode }: WebhookOwner): string {
   return `${tenantId}#${mode}`;
@@ -68,11 +68,11 @@ export interface WebhookEndpoint {
 }
 
 /**
- * All endpoints of one tenant in one mode, in one row: they are few and limited in number, and every event needs all of
- * them. Each change stores the next revision, so one of two concurrent changes must read the row again.
+ * All endpoints of one tenant in one mode. One row holds them all, because their number is limited, and every event
+ * needs all of them. Each change stores the next revision, so one of two concurrent changes must read the row again.
  */
 export interface EndpointList extends WebhookOwner {
-  /** Revision of the row; 0 when the row does not exist. */
+  /** Revision of the row; 0 when the row does not exist yet. */
   readonly revision: number;
   readonly endpoints: readonly WebhookEndpoint[];
   readonly late?: SlowAttempts;
@@ -101,9 +101,9 @@ const REPEATED_WITHIN_MS = 2 * 60 * 60_000;
 const ISOLATED_MS = 30 * 60_000;
 
 /**
- * Records a slow attempt. One slow attempt among many quick attempts blocks one sender and has no consequence. The
- * first block has no consequence either: a lane sends only some hundred deliveries a second, and a busy endpoint must
- * not wait in its lane after a single stall.
+ * Records a slow attempt. A single slow attempt among many quick ones has no consequence, and neither does the first
+ * block of senders: a lane sends only some hundred deliveries per second, so a single stall must not put a busy
+ * endpoint into its lane.
  *
  * @returns the same object when nothing changes
  */
@@ -137,9 +137,7 @@ export function endpointOf(book: EndpointList, id: string): WebhookEndpoint | un
   return book.endpoints.find((endpoint) => endpoint.id === id);
 }
 
-/**
- * Returns the next revision of the list, to which the endpoint was added. It replaces an endpoint with the same id.
- */
+/** Returns the next revision of the list, with the endpoint added. The endpoint replaces one with the same id. */
 export function withEndpoint(book: EndpointList, endpoint: WebhookEndpoint): EndpointList {
   const known = endpointOf(book, endpoint.id) !== undefined;
   const endpoints = known
@@ -162,12 +160,11 @@ export function activeSecrets({ secrets }: WebhookEndpoint, nowMs: number): read
 }
 
 /**
- * Checks whether the secret can be rotated now. At most {@link MAX_SECRETS} secrets sign at a time. A rotation must not
- * end an older secret before its overlap ends: a merchant's receiver that still verifies with that secret would refuse
- * every webhook. Without an overlap, all older secrets expire, as requested.
+ * Checks whether the secret can be rotated now. At most {@link MAX_SECRETS} secrets sign at the same time. A rotation
+ * must not end an older secret before its overlap ends, because receivers that still verify with that secret would
+ * refuse every webhook. A rotation without an overlap ends all older secrets, as requested.
  *
- * @returns the time at which the first of the secrets expires, in Unix milliseconds; undefined when the rotation is
- * possible now
+ * @returns the time from which a rotation is possible, in Unix milliseconds; undefined when it is possible now
  */
 export function rotatableFromMs(endpoint: WebhookEndpoint, nowMs: number, overlapSeconds: number): number | undefined {
   const active = activeSecrets(endpoint, nowMs);
@@ -176,7 +173,8 @@ export function rotatableFromMs(endpoint: WebhookEndpoint, nowMs: number, overla
 }
 
 /**
- * Rotates the secret. The new secret signs immediately. The previous secret continues to sign during the overlap.
+ * Returns the endpoint with a new secret, which signs immediately. The previous secret continues to sign during the
+ * overlap.
  *
  * @see rotatableFromMs
  */

@@ -3,14 +3,15 @@ import { dueFrom } from './webhook-delivery.ts';
 import type { WebhookOwner } from './webhook-endpoint.ts';
 
 /**
- * Queue of one endpoint for deliveries that would delay other endpoints: deliveries of a slow endpoint, a range replay
- * or a backlog. Only one execution at a time processes the lane, so the lane occupies a bounded share of the senders.
+ * One endpoint's queue for deliveries that would delay other endpoints: deliveries to a slow endpoint, of a range
+ * replay or of a backlog. Only one execution at a time processes the lane, so the lane occupies a limited share of the
+ * senders.
  */
 export interface WebhookLane extends WebhookOwner {
   readonly endpointId: string;
   /** Starts at 1. Each write expects the revision that was read and stores the next revision. */
   readonly revision: number;
-  /** Number of consecutive runs, up to the latest one, in which an attempt was slow and failed. */
+  /** Number of consecutive runs, including the latest one, in which an attempt was slow and failed. */
   readonly hung: number;
   /** Time at which deliveries were last announced, in Unix milliseconds. */
   readonly wokenAtMs: number;
@@ -49,11 +50,11 @@ const HUNG_WAITS_MS: readonly number[] = [30_000, 60_000, 120_000, 300_000, 600_
  * failed.
  */
 const IDLE_WAIT_MS = 5_000;
-/** Time in milliseconds. If the next run is due within this time, new deliveries are not announced individually. */
+/** If the next run is due within this time, new deliveries are not announced individually. Milliseconds. */
 const LOOK_MS = 60_000;
 /**
  * Lifetime of a lane without deliveries, in milliseconds. A writer first reads that the endpoint is slow, or announces
- * deliveries, and then writes the deliveries. The lifetime must exceed the time between these two steps.
+ * deliveries, and then writes the deliveries. The lifetime must exceed the time between the two steps.
  */
 const LINGER_MS = 10 * 60_000;
 
@@ -87,13 +88,13 @@ export function isAwake(
   return dueAtMs <= nowMs && leaseExpiresAtMs <= nowMs && emptySinceMs === undefined;
 }
 
-/** Returns whether the next run is soon enough that new deliveries need no announcement. */
+/** Returns whether the next run is so soon that new deliveries need no announcement. */
 export function looksSoon({ dueAtMs, hung }: WebhookLane, nowMs: number): boolean {
   return dueAtMs !== undefined && (hung > 0 || dueAtMs <= nowMs + LOOK_MS);
 }
 
 /**
- * Claims the lane.
+ * Returns the lane as claimed by a run.
  *
  * @returns undefined when no run is due, or a rival has claimed the lane
  */
@@ -128,7 +129,7 @@ export function afterRun(lane: WebhookLane, held: WebhookLane, run: LaneRun, now
   if (lane.wokenAtMs > held.wokenAtMs) return { ...next, ...dueFrom(nowMs, nowMs) };
   const soonestMs = run.tried > 0 ? nowMs : nowMs + IDLE_WAIT_MS;
   if (run.isSlow || run.nextAtMs !== undefined) {
-    // A delivery that is written now can be due before the first delivery that the run found.
+    // A delivery that is written after the run's last read can be due before the first delivery that the run found.
     const atMs = Math.min(run.nextAtMs ?? Infinity, nowMs + (run.isSlow ? LOOK_MS : LINGER_MS));
     return { ...next, ...dueFrom(Math.max(atMs, soonestMs), nowMs) };
   }

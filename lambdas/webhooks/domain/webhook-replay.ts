@@ -1,6 +1,6 @@
 import type { WebhookEventType, WebhookOwner } from './webhook-endpoint.ts';
 
-/** Range replay. It redelivers all events of a time range page by page, each page once. */
+/** A range replay, which redelivers all events of a time range. It is processed page by page, each page once. */
 export interface WebhookReplay extends WebhookOwner {
   /** Replay id (`rpl_…`), derived from the key scope of the request. */
   readonly id: string;

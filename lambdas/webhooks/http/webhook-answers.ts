@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { REPLAY_ID } from '../domain/webhook-replay.ts';
 
-/** Response schemas of the webhook API, for the API documents. */
+/* Response schemas of the webhook API, for the API documentation. */
 
 const unixSeconds = z.int().meta({ description: 'Unix time in seconds.', example: 1_772_366_400 });
 
@@ -20,11 +20,11 @@ const endpointFields = {
     .nullable()
     .meta({
       description:
-        'The reason why nothing is sent: `requested`, `gone` (it answered 410), or `failing` (for three days).',
+        'Why nothing is sent: `requested`; `gone` (the endpoint responded with 410); or `failing` (for three days).',
     }),
   previous_secret_expires: unixSeconds
     .nullable()
-    .meta({ description: 'The time until which the previous secret still signs.' }),
+    .meta({ description: 'The time until which the previous secret also signs.' }),
   created: unixSeconds,
   livemode: z.boolean(),
 };
@@ -34,7 +34,10 @@ export const webhookEndpoint = z.looseObject(endpointFields).meta({ id: 'Webhook
 export const webhookEndpointWithSecret = z
   .looseObject({
     ...endpointFields,
-    secret: z.string().startsWith('whsec_').meta({ description: 'Of Standard Webhooks: base64 after `whsec_`.' }),
+    secret: z
+      .string()
+      .startsWith('whsec_')
+      .meta({ description: 'The secret in the format of Standard Webhooks: `whsec_`, followed by base64.' }),
   })
   .meta({ id: 'WebhookEndpointWithSecret' });
 
@@ -58,19 +61,16 @@ export const webhookDelivery = z
     type: z.string(),
     status: z
       .enum(['pending', 'delivered', 'failed', 'canceled'])
-      .meta({ description: '`canceled` when its endpoint was disabled or deleted first.' }),
+      .meta({ description: '`canceled`: the endpoint was disabled or deleted before the delivery succeeded.' }),
     attempts: z.array(
       z.looseObject({
         at: unixSeconds,
         duration_ms: z.int(),
         status: z.int().nullable(),
-        error: z
-          .string()
-          .nullable()
-          .meta({ description: 'The reason why there was no answer, for example `timeout`.' }),
+        error: z.string().nullable().meta({ description: 'Why there was no response, for example `timeout`.' }),
       }),
     ),
-    last_answer: z.string().nullable().meta({ description: 'The first kilobyte of the latest answer.' }),
+    last_answer: z.string().nullable().meta({ description: 'The beginning of the latest response.' }),
     next_attempt: unixSeconds.nullable(),
     delivered: unixSeconds.nullable(),
     created: unixSeconds,

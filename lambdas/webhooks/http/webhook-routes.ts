@@ -80,8 +80,8 @@ const postEndpoint = keyed({
     tag: 'Webhooks',
     summary: 'Create a webhook endpoint',
     description:
-      'From now on each event of these types is posted to the URL at least once, signed as Standard Webhooks specifies. Every ' +
-      'attempt at an event has the same `webhook-id` header.',
+      'From now on, each event of these types is posted to the URL at least once, signed as Standard Webhooks specifies. All ' +
+      'attempts to deliver an event have the same `webhook-id` header.',
     key: ['endpoint', 'no second endpoint is ever made'],
     // A request with an expired key is processed as new.
     expires: false,
@@ -118,7 +118,7 @@ const postRotation = keyed({
     tag: 'Webhooks',
     summary: 'Replace the secret of a webhook endpoint',
     description:
-      'The new secret signs immediately. The previous one also signs, in the same header, for `overlap_seconds`. At most four secrets sign at a time: a rotation that would revoke one before the end of its overlap is refused.',
+      'The new secret signs immediately. The previous secret also signs, in the same header, for `overlap_seconds`. At most four secrets sign at the same time: a rotation that would end a secret before the end of its overlap is refused.',
     path,
     key: ['rotation', NOTHING_TWICE],
     requests: { hour: { summary: 'Both secrets sign for one hour', value: { overlap_seconds: 3_600 } } },
@@ -136,7 +136,7 @@ const deleteRoute = keyed({
     operationId: 'deleteWebhookEndpoint',
     tag: 'Webhooks',
     summary: 'Delete a webhook endpoint',
-    description: 'No further event is sent to it.',
+    description: 'No further events are sent to the endpoint.',
     path,
     key: ['deletion', NOTHING_TWICE],
     expires: false,
@@ -166,7 +166,7 @@ const patchEndpoint = setting({
     tag: 'Webhooks',
     summary: 'Update a webhook endpoint',
     description:
-      'Sets the given fields and keeps the others. It needs no key. Events that occurred while the endpoint was disabled can be replayed.',
+      'Sets the given fields and keeps the others. The request needs no idempotency key. Events that occurred while the endpoint was disabled can be replayed.',
     path,
     requests: { off: { summary: 'Disable the endpoint', value: { enabled: false } } },
     answers: { 200: { description: 'The endpoint after the update.', schema: webhookEndpoint } },
@@ -186,7 +186,7 @@ const listEndpoints = reading({
     operationId: 'listWebhookEndpoints',
     tag: 'Webhooks',
     summary: 'List the webhook endpoints',
-    description: 'All of them; there are at most 16.',
+    description: 'Lists all endpoints. There are at most 16.',
     answers: { 200: { description: 'The endpoints.', schema: webhookEndpointList } },
   },
 });
@@ -203,7 +203,7 @@ const getEndpoint = reading({
     operationId: 'getWebhookEndpoint',
     tag: 'Webhooks',
     summary: 'Retrieve a webhook endpoint',
-    description: 'The current state, without the secret.',
+    description: 'Returns the current state of the endpoint, without the secret.',
     path,
     answers: { 200: { description: 'The endpoint.', schema: webhookEndpoint } },
   },
@@ -229,7 +229,7 @@ async function deliveries(call: ReadingCall<WebhookApiTools, typeof deliveriesQu
   const { tools, caller, request, id, query } = call;
   if (endpointOf(await tools.webhooks.readBook(caller), id) === undefined) return handled(call, { kind: 'not_found' });
   const { limit = DEFAULT_PAGE, starting_after: after } = query;
-  // The cursor must be a delivery of this endpoint, so a page cannot start at a delivery of another tenant.
+  // The cursor must be a delivery of this endpoint, so that a page cannot start at another tenant's delivery.
   if (after !== undefined && (await tools.webhooks.readDelivery(id, after)) === undefined) {
     const detail = 'starting_after must be the id of a delivery from an earlier page of this list.';
     return refusal(problem('invalid_request', detail, 'starting_after'), request);
@@ -256,7 +256,7 @@ const getDelivery = reading({
     operationId: 'getWebhookDelivery',
     tag: 'Webhooks',
     summary: 'Retrieve a delivery',
-    description: 'The current state. A delivery is kept for 90 days.',
+    description: 'Returns the current state of the delivery. Deliveries are kept for 90 days.',
     path: deliveryPath,
     answers: { 200: { description: 'The delivery.', schema: webhookDelivery } },
   },
@@ -275,7 +275,7 @@ const getReplay = reading({
     operationId: 'getWebhookReplay',
     tag: 'Webhooks',
     summary: 'Retrieve a replay',
-    description: 'The current state.',
+    description: 'Returns the current state of the replay.',
     path: path.extend({ replay: webhookReplay.shape.id.meta({ description: 'The id of the replay.' }) }),
     answers: { 200: { description: 'The replay.', schema: webhookReplay } },
   },
@@ -306,7 +306,7 @@ const postResend = keyed({
     tag: 'Webhooks',
     summary: 'Send an event again',
     description:
-      'Makes one more attempt now, whatever the result of the earlier ones. A scheduled attempt is brought forward. If the endpoint is slow, the attempt waits for its turn among the other webhooks of the endpoint.',
+      'Makes one more attempt now, regardless of the results of earlier attempts. A scheduled attempt is brought forward. If the endpoint is slow, the attempt waits for its turn among the other webhooks of the endpoint.',
     path: deliveryPath,
     key: ['attempt', NOTHING_TWICE],
     answers: { 202: { description: 'The delivery. The attempt follows.', schema: webhookDelivery } },
@@ -325,7 +325,7 @@ const postTest = keyed({
     tag: 'Webhooks',
     summary: 'Send a test event',
     description:
-      'Sends an event of the type `webhook_endpoint.test` to this endpoint, signed and delivered like all others, even if the endpoint subscribes only to other events. It does not concern a payment. There is one attempt, whose failure does not disable the endpoint, except for an answer of 410.',
+      'Sends an event of the type `webhook_endpoint.test` to this endpoint, signed and delivered like all others, even if the endpoint subscribes only to other events. The event does not concern a payment. There is only one attempt. A failure does not disable the endpoint, except if the response is 410.',
     path,
     key: ['test event', NOTHING_TWICE],
     answers: { 202: { description: 'The delivery. The attempt follows.', schema: webhookDelivery } },
@@ -342,8 +342,8 @@ const postReplay = keyed({
   docs: {
     operationId: 'replayWebhooks',
     tag: 'Webhooks',
-    summary: 'Send the events of a range of time again',
-    description: 'Every event of the range that the endpoint subscribes to is sent once more, with its original id.',
+    summary: 'Send the events of a time range again',
+    description: 'Sends every event of the time range that the endpoint subscribes to once more, with its original id.',
     path,
     key: ['replay', NOTHING_TWICE],
     requests: {
@@ -407,28 +407,28 @@ function answerOf(outcome: Outcome, requestId: string): Answer {
     case 'key_expired':
       return refuse(
         'idempotency_key_expired',
-        'This Idempotency-Key has had its effect, and its answer is no longer stored. Read the endpoint, the delivery or the replay.',
+        'A request with this Idempotency-Key has taken effect, and its response is no longer stored. Retrieve the endpoint, the delivery or the replay.',
       );
     case 'not_found':
       return refuse('not_found', 'There is no such webhook endpoint, delivery or replay.');
     case 'endpoint_disabled':
-      return refuse('webhook_endpoint_disabled', 'This webhook endpoint is disabled: nothing is sent to it.');
+      return refuse('webhook_endpoint_disabled', 'This webhook endpoint is disabled, so nothing is sent to it.');
     case 'replay_running':
       return refuse(
         'webhook_replay_running',
-        `The replay ${outcome.replayId} of this webhook endpoint is running. Retry when it has ended.`,
+        `The replay ${outcome.replayId} of this webhook endpoint is still running. Retry after it has ended.`,
       );
     case 'url_refused':
       return refuse('url_not_allowed', `url ${outcome.reason}.`, 'url');
     case 'limit_reached':
       return refuse(
         'webhook_endpoint_limit',
-        `There are ${outcome.limit} webhook endpoints already, which is the maximum.`,
+        `There are already ${outcome.limit} webhook endpoints, which is the maximum.`,
       );
     case 'too_many_secrets':
       return refuse(
         'invalid_request',
-        `overlap_seconds must be 0 until ${new Date(outcome.fromMs).toISOString()}: the maximum number of secrets is signing already.`,
+        `overlap_seconds must be 0 until ${new Date(outcome.fromMs).toISOString()}: the maximum number of secrets already signs.`,
         'overlap_seconds',
       );
   }

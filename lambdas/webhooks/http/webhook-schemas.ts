@@ -4,7 +4,7 @@ import { described, freeText, unixSecond } from '../../http/validate.ts';
 import { DELIVERY_ID } from '../domain/webhook-delivery.ts';
 import { WEBHOOK_EVENT_TYPES } from '../domain/webhook-endpoint.ts';
 
-/** Request schemas of the webhook API. The API documents are generated from them. */
+/* Request schemas of the webhook API. The API documentation is generated from them. */
 
 const LONGEST_URL = 2_048;
 /**
@@ -15,7 +15,7 @@ const MAX_OVERLAP_SECONDS = 7 * 24 * 60 * 60;
 export const DEFAULT_OVERLAP_SECONDS = 24 * 60 * 60;
 
 const url = freeText(LONGEST_URL, 1).meta({
-  description: 'Where events are posted: a public https address, on port 443 or from 1024.',
+  description: 'The URL to which events are posted: a public https address with port 443, or a port of 1024 or higher.',
   format: 'uri',
   example: 'https://shop.example.com/hooks',
 });
@@ -27,10 +27,10 @@ const events = z
   )
   .min(1, 'must have at least one event type')
   .max(WEBHOOK_EVENT_TYPES.length, `must have at most ${WEBHOOK_EVENT_TYPES.length} event types`)
-  .refine((types) => new Set(types).size === types.length, 'must not name an event type twice')
-  .refine((types) => !types.includes('*') || types.length === 1, 'must be * alone, or types without *')
+  .refine((types) => new Set(types).size === types.length, 'must not contain an event type twice')
+  .refine((types) => !types.includes('*') || types.length === 1, 'must be either * alone, or event types without *')
   .meta({
-    description: 'The event types to send: `["*"]` for all, including types added later.',
+    description: 'The event types to send. `["*"]`: all types, including types that are added later.',
     example: ['*'],
     ...described({
       oneOf: [
@@ -47,7 +47,7 @@ const events = z
 
 const description = freeText(500).meta({ description: 'Free text, stored unchanged.', example: 'Order system' });
 
-/** Validation reports the first invalid field in this order. */
+/** If several fields are invalid, the first one in this order is reported. */
 export const createEndpointBody = z
   .strictObject({ url, events, description: description.optional() })
   .meta({ id: 'CreateWebhookEndpoint' });
@@ -60,7 +60,7 @@ export const updateEndpointBody = z
     enabled: z
       .boolean('must be true or false')
       .optional()
-      .meta({ description: 'False stops all deliveries. True resumes with later events.' }),
+      .meta({ description: '`false` stops all deliveries. `true` resumes them, starting with later events.' }),
   })
   .meta({ id: 'UpdateWebhookEndpoint' });
 
@@ -72,7 +72,7 @@ export const rotateSecretBody = z
       .max(MAX_OVERLAP_SECONDS, `must be at most ${MAX_OVERLAP_SECONDS}`)
       .optional()
       .meta({
-        description: `How long the previous secret continues to sign in addition to the new one. Default: ${DEFAULT_OVERLAP_SECONDS}.`,
+        description: `Time for which the previous secret continues to sign in addition to the new one, in seconds. Default: ${DEFAULT_OVERLAP_SECONDS}.`,
         example: 3_600,
       }),
   })
@@ -80,14 +80,17 @@ export const rotateSecretBody = z
 
 export const replayBody = z
   .strictObject({
-    created_from: unixSecond.meta({ description: 'Unix seconds, inclusive.', example: 1_772_366_400 }),
+    created_from: unixSecond.meta({
+      description: 'Start of the time range (inclusive), in Unix seconds.',
+      example: 1_772_366_400,
+    }),
     created_to: unixSecond.meta({
-      description: 'Unix seconds, exclusive; at most 31 days after `created_from`.',
+      description: 'End of the time range (exclusive), in Unix seconds, at most 31 days after `created_from`.',
       example: 1_772_452_800,
     }),
     events: events
       .optional()
-      .meta({ description: 'The event types to deliver again. Default: all types of the endpoint.' }),
+      .meta({ description: 'The event types to send again. Default: all types that the endpoint subscribes to.' }),
   })
   .meta({ id: 'ReplayWebhooks' });
 

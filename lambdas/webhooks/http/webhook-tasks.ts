@@ -31,8 +31,8 @@ export interface TaskTools extends LaneTools, Pick<ReplayTools, 'pastEvents'> {
 }
 
 /**
- * Runs the tasks of a batch concurrently, so that a slow receiver does not delay the others. A failed task is
- * redelivered alone, until its message is parked.
+ * Runs the tasks of a batch concurrently, so that a slow receiver does not delay the others. Only failed tasks are
+ * redelivered, until their messages are parked.
  */
 export async function runWebhookTasks(
   tools: TaskTools,

@@ -83,8 +83,8 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   }
 
   /**
-   * Writes a change. Every write expects the revision that was read, so one of two writers that read the same revision
-   * fails:
+   * Writes a change. Every write expects the revision that was read, so only one of two writers that read the same
+   * revision succeeds:
    *
    *   A ── read rev 3 ── rev 4 ✓
    *   B ──── read rev 3 ──── rev 4 ✗: changed
@@ -110,7 +110,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     const existing = itemOf(reason);
     if (record === undefined || existing === undefined || !isRefused(reason)) return { kind: 'changed' };
     const found = parseEffectRecord(existing);
-    // A record with the same owner is from this call: an earlier attempt was applied, but its response was lost.
+    // If the record is this call's own, an earlier attempt was applied and its response was lost.
     return found.owner === record.owner ? { kind: 'written' } : { kind: 'recorded_before', record: found };
   }
 
@@ -141,7 +141,8 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
         new UpdateCommand({
           TableName: this.#tables.registry,
           Key: deliveryKey({ endpointId, id: deliveryId }),
-          // If the delivery's message is redriven while the endpoint is slow, the delivery returns to the lane.
+          // If the delivery's message is redriven while the endpoint is slow, the delivery must be able to return to
+          // the lane.
           UpdateExpression: 'REMOVE #due, apart',
           ConditionExpression: 'attribute_exists(#due)',
           ExpressionAttributeNames: { '#due': RegistryTable.dueIndex.partitionKey },
@@ -150,7 +151,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     );
   }
 
-  /** Lists deliveries. Each shard is queried for a whole page, so that no shard's first deliveries are missing. */
+  /** Lists deliveries. Queries each shard for a whole page, because all deliveries of the page may be in one shard. */
   async listDeliveries(endpointId: string, page: DeliveryPage): Promise<readonly Delivery[]> {
     const { limit, oldestFirst = false } = page;
     // Ids consist of letters, digits and `_`, which all sort before `~`.
@@ -197,7 +198,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   }
 
   /**
-   * Moves a row if its time has not changed since the read, so only one of two sweeps queues the row:
+   * Moves a row if its time has not changed since it was read, so that only one of two sweeps queues the row:
    *
    *   A ── read at 12:00 ── to 12:10 ✓ ── queue
    *   B ──── read at 12:00 ──── to 12:10 ✗
@@ -211,7 +212,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     const update = new UpdateCommand({
       TableName: this.#tables.registry,
       Key: keyOfTask(task),
-      // Returns the owner and the due time at no additional cost. The index does not contain them.
+      // Return the owner and the due time, which the index does not contain, at no additional cost.
       ReturnValues: 'ALL_NEW',
       UpdateExpression: lane === undefined ? 'SET #at = :to' : 'SET #at = :to, #due = :lane, apart = :apart',
       ConditionExpression: 'attribute_exists(#due) AND #at = :at',
@@ -222,7 +223,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
         ...(lane === undefined ? {} : { ':lane': lane, ':apart': true }),
       },
     });
-    // If the response is lost, the retry finds that the row was moved, and the sweep's next round queues it.
+    // If the response is lost, the retry finds that the row was moved, and the next round of the sweep queues it.
     let row: Item | undefined;
     const { kind } = await writeConditionally(this.#pacing, async () => {
       row = (await this.#client.send(update)).Attributes;

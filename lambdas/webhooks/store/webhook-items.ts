@@ -107,7 +107,7 @@ const laneItem = itemSchema<WebhookLane>()({
   leaseExpiresAtMs: z.int().exactOptional(),
 });
 
-/** An entry of the due queue. It contains the key of its row. */
+/** An entry of the due queue, which contains the key of its row. */
 const dueEntry = z.object({
   [KeyAttribute.partition]: z
     .string()

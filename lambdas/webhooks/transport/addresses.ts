@@ -17,8 +17,9 @@ export type Resolve = (name: string) => Promise<readonly Resolved[]>;
 export const systemResolve: Resolve = (name) => systemLookup(name, { all: true, verbatim: true });
 
 /**
- * Networks that are not the public internet, from the IANA registries of special-purpose addresses (RFC 6890 and its updates).
- * Link-local addresses serve cloud metadata; CGNAT and private networks lead to hosts that trust local callers.
+ * Networks outside the public internet, from the IANA registries of special-purpose addresses (RFC 6890 and its
+ * updates). Link-local addresses serve cloud metadata; CGNAT and private networks lead to hosts that trust local
+ * callers.
  */
 const NOT_PUBLIC_V4: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8], // this network, unspecified
@@ -64,7 +65,7 @@ function listOf(v4: readonly (readonly [string, number])[], v6: readonly (readon
 
 export type AddressClass = 'public' | 'loopback' | 'not_public';
 
-/** Returns the class of an address without brackets. An address that cannot be parsed is `not_public`. */
+/** Returns the class of an address, which must have no brackets. An address that cannot be parsed is `not_public`. */
 export function classOf(address: string): AddressClass {
   const family = isIP(address);
   // An address with a zone id is link-local.
@@ -100,7 +101,7 @@ export interface AddressRulesOptions {
   readonly allowLoopback: boolean;
 }
 
-/** The lowest allowed port except 443. Lower ports belong to other protocols. */
+/** The lowest allowed port other than 443. Lower ports belong to other protocols. */
 const FIRST_FREE_PORT = 1024;
 const HTTPS_PORT = 443;
 const LONGEST_URL = 2_048;
@@ -119,7 +120,7 @@ export type UrlRuling =
   | { readonly kind: 'good'; readonly url: URL; readonly host: string }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Checks the parts of a URL that can be checked without a DNS look-up: form, host and port. */
+/** Checks a URL's form, host and port, without a DNS look-up. */
 export function ruleOnUrl(text: string, { allowLoopback }: AddressRulesOptions): UrlRuling {
   if (text.length > LONGEST_URL) return refused(REFUSALS.malformed);
   const read = readWebUrl(text);
@@ -132,7 +133,7 @@ export function ruleOnUrl(text: string, { allowLoopback }: AddressRulesOptions):
   if (url.protocol !== 'https:' && !(isLocal && url.protocol === 'http:')) return refused(REFUSALS.not_http);
   const port = url.port === '' ? HTTPS_PORT : Number(url.port);
   if (port !== HTTPS_PORT && port < FIRST_FREE_PORT && !isLocal) {
-    return refused(`must have the port ${HTTPS_PORT}, or one from ${FIRST_FREE_PORT}`);
+    return refused(`must use port ${HTTPS_PORT}, or a port of ${FIRST_FREE_PORT} or higher`);
   }
   if (isLocal) return { kind: 'good', url, host };
   if (isIP(host) === 0) {

@@ -7,8 +7,7 @@ import type { WebhookSecrets, WebhookTasks } from '../use/webhooks.ts';
 import { webhookSecrets } from './webhook-secrets.ts';
 
 /**
- * Maximum number of concurrent calls to SQS. With this number, the sweep finishes in time, and one process can make the
- * calls.
+ * Maximum number of concurrent calls to SQS: enough for the sweep to finish in time, and not too many for one process.
  */
 const MOST_AT_ONCE = 10;
 
@@ -23,8 +22,8 @@ export function configuredTasks({ sqs }: Queues, urls: QueueUrls): WebhookTasks 
 }
 
 /**
- * Creates task queues that send one message per request. A request with several messages can fail for some of them. The
- * sweep enqueues lost tasks again.
+ * Creates task queues that send one message per request, because a request with several messages can fail for some of
+ * them. The sweep enqueues lost tasks again.
  */
 function sqsWebhookTasks(client: SQSClient, { tasksQueueUrl, lanesQueueUrl }: QueueUrls): WebhookTasks {
   return {

@@ -5,8 +5,8 @@ import { invariant } from '../../kernel/invariant.ts';
 import type { WebhookSecrets } from '../use/webhooks.ts';
 
 /**
- * Number of hexadecimal digits in a root key's name. The name is the beginning of a hash, which identifies the key
- * without revealing it.
+ * Number of hexadecimal digits in a root key's name: the beginning of a hash, which identifies the key without
+ * revealing it.
  */
 const NAME_LETTERS = 16;
 const PREFIX = 'whsec_';
@@ -15,8 +15,8 @@ const PREFIX = 'whsec_';
 type RootKeys = () => Promise<readonly string[]>;
 
 /**
- * Derives the secrets of endpoints. A secret is the HMAC-SHA-256 of the endpoint and the version under a root key: 256
- * bits that cannot be guessed without the root key and do not have to be stored. New secrets are derived from the last
+ * Derives the secrets of endpoints. A secret is the HMAC-SHA-256 of the endpoint id and the version under a root key:
+ * 256 bits that cannot be guessed without the root key, and need not be stored. New secrets are derived from the last
  * root key; existing secrets keep their root key.
  */
 export function webhookSecrets(rootKeys: RootKeys): WebhookSecrets {
@@ -28,7 +28,7 @@ export function webhookSecrets(rootKeys: RootKeys): WebhookSecrets {
     },
     secretOf: async (endpointId, { root, version }) => {
       const key = (await rootKeys()).find((each) => nameOf(each) === root);
-      // The root key may be new: another process derived the secret from this key before this process has read the key.
+      // The root key may be so new that another process has used it, but this process has not read it yet.
       if (key === undefined)
         throw new RetryableError('webhook_root_unknown', `this process does not know the root key ${root}`);
       const bytes = createHmac('sha256', key)

@@ -23,9 +23,9 @@ export interface WebhookTransportOptions extends AddressRulesOptions {
 }
 
 /**
- * Calls receivers over HTTPS. The name is resolved once, all its addresses are checked, and the connection uses only
- * these addresses. A second look-up with a different result (DNS rebinding) is therefore impossible. Redirects are not
- * followed. Connections are not reused, so the addresses are checked for each call.
+ * Calls receivers over HTTPS. Each call resolves the host name once, checks all its addresses, and connects only to
+ * these addresses, so a second look-up with a different result (DNS rebinding) is impossible. Redirects are not
+ * followed. Connections are not reused, so that each call checks the addresses.
  */
 export function webhookTransport(options: WebhookTransportOptions): WebhookTransport {
   return {
@@ -83,7 +83,7 @@ function call(url: URL, { headers, body }: WebhookRequest, options: CallOptions)
   return promise;
 }
 
-/** Returns a look-up function that answers with the checked addresses and makes no DNS request. */
+/** Returns a look-up function that returns the checked addresses, without a DNS request. */
 function judged(found: readonly Resolved[]): LookupFunction {
   return (_hostname, { all }, callback) => {
     const [first] = found;
@@ -105,8 +105,8 @@ async function inTime<Value>(signal: AbortSignal, coming: Promise<Value>): Promi
 }
 
 /**
- * Reads the beginning of a response. Only the status matters. For a truncated or endless response, the part that
- * arrived is reported.
+ * Reads the beginning of a response, for diagnosis only. If a response is truncated or endless, reports the part that
+ * arrived.
  */
 function readExcerpt(response: http.IncomingMessage, signal: AbortSignal, done: (excerpt: string) => void): void {
   const chunks: Buffer[] = [];
@@ -126,7 +126,7 @@ function readExcerpt(response: http.IncomingMessage, signal: AbortSignal, done: 
 }
 
 /**
- * Errors with which Node refuses a header or a path with invalid characters, before it connects (Node.js, "Errors").
+ * Error codes with which Node refuses invalid characters in a header or path before it connects (Node.js, "Errors").
  */
 const REFUSED_BEFORE_SENDING = new Set(['ERR_INVALID_CHAR', 'ERR_INVALID_HTTP_TOKEN', 'ERR_UNESCAPED_CHARACTERS']);
 
@@ -142,7 +142,7 @@ function unanswered(error: string): AttemptResult {
   return { kind: 'unanswered', error };
 }
 
-/** Maps Node's error codes to Payonce's. The error's text is not used: it can quote data of the server. */
+/** Maps Node's error codes to Payonce's. Does not use the error's text, which can quote data from the server. */
 function reasonOf(error: unknown): string {
   const code = codeOf(error);
   if (code === 'ETIMEDOUT') return 'timeout';

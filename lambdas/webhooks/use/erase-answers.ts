@@ -16,7 +16,7 @@ const ENTRIES_AT_ONCE = 1_000;
 
 /**
  * Deletes the receivers' responses to events of an erased payment or order, because a response can quote its event. The
- * result of an attempt that is running is not recorded; the attempt is repeated without the erased data.
+ * result of a running attempt is not recorded; the attempt is repeated without the erased data.
  *
  * @param events the events of the payment or the order
  */

@@ -20,8 +20,8 @@ export interface FanOutTools {
 
 /**
  * Creates a delivery for each endpoint that subscribes to the event. A delivery's id is derived from the endpoint and
- * the event, and its row must not exist yet, so no delivery is created twice. After a crash between two deliveries,
- * redelivery of the event creates the missing deliveries.
+ * the event, and its row must not exist yet, so no delivery is created twice. After a crash between two deliveries, the
+ * redelivered event creates the missing ones.
  *
  * @throws RetryableError, AmbiguousError: the event can be processed again
  */
@@ -57,13 +57,13 @@ export function messageOf({ event, occurredAtMs }: PayonceEvent): WebhookMessage
   return { eventId: event.id, type: event.type, occurredAtMs };
 }
 
-/** Returns the tasks to enqueue for a delivery. A delivery in a lane has no message, so it has none. */
+/** Returns the tasks to enqueue for a delivery: none if it is in a lane, where deliveries have no messages. */
 export function messagesOf({ endpointId, id, apart }: Delivery): readonly WebhookTask[] {
   return apart === true ? [] : [{ kind: 'attempt', endpointId, deliveryId: id }];
 }
 
 /**
- * Enqueues tasks without waiting for the sweep. The tasks are in the due queue already, so a failure here only delays
+ * Enqueues tasks without waiting for the sweep. The tasks are already in the due queue, so a failure here only delays
  * them until the next sweep.
  */
 export async function enqueueAtOnce(

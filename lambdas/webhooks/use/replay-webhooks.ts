@@ -53,8 +53,7 @@ export async function acceptReplay(
       const book = await tools.webhooks.readBook(caller);
       const endpoint = endpointOf(book, endpointId);
       if (endpoint === undefined) return { kind: 'not_found' };
-      // An existing replay means that the key has expired, because a replay is stored for longer than its request's
-      // record.
+      // An existing replay means that the key has expired: a replay is stored for longer than its request's record.
       if ((await tools.webhooks.readReplay(replayId)) !== undefined) return { kind: 'key_expired' };
       if (endpoint.disabled !== undefined) return { kind: 'endpoint_disabled' };
       if (endpoint.replay !== undefined) return { kind: 'replay_running', replayId: endpoint.replay };
@@ -100,8 +99,8 @@ export interface ReplayTools {
 }
 
 /**
- * Number of events on one page. A delivery takes up to three writes, including the writes of its due rows, and a
- * transaction is limited to 100 writes (DynamoDB, "TransactWriteItems").
+ * Number of events per page. A delivery takes up to three writes, including its due rows, and a transaction is limited
+ * to 100 writes (DynamoDB, "TransactWriteItems").
  */
 const EVENTS_PER_PAGE = 25;
 
@@ -150,7 +149,7 @@ async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOu
     page.cursor === undefined
       ? { ...ended(was, 'completed'), sent }
       : { ...was, revision: was.revision + 1, sent, cursor: page.cursor, ...dueFrom(clock.nowMs(), clock.nowMs()) };
-  // The lane is woken before the write, so that it runs even if this process crashes.
+  // Wake the lane before the write, so that it runs even if this process crashes.
   if (deliveries.length > 0) await wakeLane(tools, was, was.endpointId);
   const end = now.status === 'running' ? {} : released(book, was);
   const outcome = await webhooks.write({ replay: { was, now }, deliveries, ...end });

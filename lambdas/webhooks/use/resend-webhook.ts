@@ -20,7 +20,7 @@ export interface ResendWebhook extends KeyedRequest {
 /** The possible reasons why a resend is refused, in order of precedence. */
 export type ResendRefusal = NotFound | { readonly kind: 'endpoint_disabled' } | KeyExpired;
 
-/** Requests one more attempt of a delivery in any status. @throws as `takeWebhookEffect` */
+/** Requests one more attempt for a delivery in any status. @throws as `takeWebhookEffect` */
 export async function resendWebhook(
   tools: AskTools,
   request: ResendWebhook,

@@ -3,8 +3,9 @@ import type { SecretVersion, WebhookEndpoint } from '../domain/webhook-endpoint.
 import type { WebhookSecrets } from './webhooks.ts';
 
 /**
- * Matches the placeholder of a secret. A replayed response must contain the same secret as the first one, but a stored
- * response must not contain a secret. It therefore contains the inputs from which each replay derives the secret.
+ * Matches the placeholder for a secret. A stored response must not contain a secret, but a replay must return the same
+ * secret as the first response. The placeholder therefore contains the inputs from which each replay derives the
+ * secret.
  */
 const SEALED = /^derived:(?<root>[0-9a-f]{16}):(?<version>[1-9]\d{0,8})$/;
 

@@ -90,26 +90,26 @@ export type SendOutcome =
   | 'disabled';
 
 /**
- * Time from the moment when a request is classified as slow until the result of its attempt is recorded, in seconds.
+ * Maximum time from the classification of a request as slow until the result of its attempt is recorded, in seconds.
  */
 const AFTER_CALL_SECONDS = 6;
 
 /**
- * Number of deliveries that are checked for a success before an endpoint is disabled: this many of its latest
- * deliveries, and as many from each time in {@link LOOKED_AT_SINCE}.
+ * Number of deliveries that are checked for a success before an endpoint is disabled: this many of the latest ones, and
+ * this many from each time in {@link LOOKED_AT_SINCE}.
  */
 const LOOKED_AT = 100;
 /**
  * Times from which deliveries are checked in addition to the latest ones, because the latest deliveries of a busy
- * endpoint may all belong to one outage. Each time is a fraction of the schedule's duration, counted back from now. The
- * first time is a whole schedule ago, so it precedes any outage that is shorter than the schedule.
+ * endpoint may all fall into one outage. Each time is a fraction of the schedule's duration, counted back from now. The
+ * first one is a whole schedule ago, which is before the start of any outage shorter than the schedule.
  */
 const LOOKED_AT_SINCE = [1, 3 / 4, 1 / 2, 3 / 8, 3 / 16, 3 / 32, 3 / 64, 1 / 64, 1 / 256] as const;
 
 /**
- * Makes one delivery attempt if it is due: claim, send, commit. The delivery's row is the record: only one of two
- * concurrent messages claims the attempt. If the sender crashes, the delivery becomes due again when its lease ends,
- * and the next attempt has the same id and the same body.
+ * Makes one delivery attempt if it is due: claim, send, commit. The delivery's row serves as the record: only one of
+ * two concurrent messages claims the attempt. If the sender crashes, the delivery becomes due again when its lease
+ * ends. The next attempt has the same id and the same body.
  *
  *   A ── claim (rev 2) ── send ── † …… lease ends
  *   B ──── claim ✗                        C ── claim (rev 3) ── send ── commit (rev 4)
@@ -138,7 +138,7 @@ interface Which {
 }
 
 function run(tools: SendTools, which: Which): Promise<SendOutcome> {
-  // There is no release step: after the lease ends, the sweep enqueues the delivery again.
+  // No release step is needed: after the lease ends, the sweep enqueues the delivery again.
   return tools.runner.run<Claimed, Sent, SendOutcome>(attemptOperation(which.endpointId, which.deliveryId), {
     claim: () => claim(tools, which),
     execute: (claimed) => send(tools, claimed),
@@ -161,8 +161,8 @@ async function claim(
   { endpointId, deliveryId, inFlight }: Which,
 ): Promise<ClaimStep<Claimed, SendOutcome>> {
   const { webhooks, clock } = tools;
-  // A delivery in a lane has no message of its own that could become a dead letter. If the delivery cannot be read, the
-  // lane queues a message for it, and the delivery is parked when this message is processed.
+  // A delivery in a lane has no message of its own that could become a dead letter. If it cannot be read, the lane
+  // queues a message for it, and the delivery is parked when that message is processed.
   const delivery = await (inFlight === undefined
     ? webhooks.readDelivery(endpointId, deliveryId)
     : readOrPark(webhooks, endpointId, deliveryId));
@@ -185,8 +185,8 @@ async function claim(
 }
 
 /**
- * Moves a delivery to its endpoint's lane. A slow endpoint already has a lane. For any other endpoint, the first
- * delivery that moves creates the lane.
+ * Moves a delivery to its endpoint's lane. A slow endpoint already has a lane; for any other endpoint, the first moved
+ * delivery creates the lane.
  */
 async function moveToLane(tools: SendTools, delivery: Delivery, { id, slow }: WebhookEndpoint): Promise<void> {
   if (delivery.apart === true) return;
@@ -197,8 +197,8 @@ async function moveToLane(tools: SendTools, delivery: Delivery, { id, slow }: We
 }
 
 /**
- * Reads a delivery. A delivery that this code cannot read would be enqueued by every sweep, so it is removed from the
- * due queue. Its message goes to the dead-letter queue and can be redriven after a fix.
+ * Reads a delivery. Removes a delivery that this code cannot parse from the due queue, because every sweep would
+ * enqueue it again. Its message goes to the dead-letter queue, and can be redriven after a fix.
  *
  * @throws TerminalError `row_unreadable`
  */
@@ -230,7 +230,7 @@ async function send(tools: SendTools, { delivery, endpoint, inFlight, atMs }: Cl
   let isolated = Promise.resolve(false);
   const isolateNow = (blocksSender: boolean): void => {
     // Isolate the endpoint now, so that its next deliveries do not block shared senders. The lane's first run waits
-    // until this call has ended, because a lane that is found empty ends.
+    // until this call has ended, because a run that finds the lane empty ends it.
     if (endpoint.slow === undefined)
       isolated = isolate(tools, delivery, clock.nowMs(), { blocksSender, delaySeconds: AFTER_CALL_SECONDS });
   };
@@ -290,8 +290,8 @@ async function record(
       );
       return outcomeOf(delivery, attempt.result, { disable: disabling === 'moved' ? undefined : disable, late });
     }
-    // A conflict does not always mean that a rival took over: if the change includes the list of endpoints, that list
-    // may have changed. Only a changed delivery means a takeover.
+    // A conflict does not always mean that a rival took over. If the change includes the list of endpoints, that list
+    // may have changed instead. Only a changed delivery means a takeover.
     const found = disable === undefined ? undefined : await webhooks.readDelivery(taken.endpointId, taken.id);
     return found?.revision === taken.revision ? 'again' : 'superseded';
   });
@@ -319,10 +319,10 @@ function outcomeOf(
 /**
  * Marks the endpoint as slow, so that its next deliveries go to its lane. The mark is not part of the attempt's
  * transaction: many attempts can be slow at the same time, and the first mark is enough. The lane is woken before the
- * endpoint is marked, so every process that reads the mark finds a lane that runs.
+ * endpoint is marked, so that every process that reads the mark finds a running lane.
  *
  * @param call describes an attempt in flight: whether it blocks a shared sender, and the delay of the lane's first run
- * @returns false when the endpoint could not be marked; the next slow attempt tries again
+ * @returns false when the endpoint could not be marked; the next slow attempt marks it
  */
 async function isolate(
   tools: SendTools,
@@ -352,8 +352,8 @@ async function isolate(
 }
 
 /**
- * Returns whether the endpoint accepts other events. An endpoint must not be disabled because it cannot process one
- * event.
+ * Returns whether the endpoint accepts other events. An endpoint must not be disabled only because it cannot process
+ * one of them.
  */
 async function acceptsOtherEvents(webhooks: WebhookStore, { endpointId }: Delivery, nowMs: number): Promise<boolean> {
   const since = LOOKED_AT_SINCE.map((part) => idsBefore(Math.ceil(nowMs - part * SHORTEST_SCHEDULE_MS)));
@@ -371,8 +371,8 @@ type Disabling = Pick<WebhookChange, 'book' | 'deliveries'>;
 /**
  * Disables the endpoint and notifies the tenant's other endpoints, unless the endpoint is already disabled or deleted.
  *
- * @param url the address to which the attempt was sent
- * @returns `moved` when the endpoint now has a different address, which was not tried
+ * @param url the URL to which the attempt was sent
+ * @returns `moved` when the endpoint now has a different URL, which was not tried
  */
 async function disabled(
   { webhooks, digest }: SendTools,

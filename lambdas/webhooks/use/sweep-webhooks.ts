@@ -18,19 +18,17 @@ export interface SweepWebhooksTools {
 
 /** Number of rows that are moved and queued together. */
 const PAGE = 400;
-/** Maximum number of pages per run (200 × 400 = 80,000 rows). It limits a run that has no deadline. */
+/** Maximum number of pages per run (200 × 400 = 80,000 rows). Limits a run without a deadline. */
 const MAX_PAGES = 200;
 /** Time after which a row is queued again if it is still due, in milliseconds. */
 const ROUND_MS = 10 * 60_000;
-/**
- * Maximum number of deliveries that a run queues for each endpoint. The other deliveries move to the endpoint's lane.
- */
+/** Maximum number of deliveries that a run queues for each endpoint. The others move to the endpoint's lane. */
 const SHARE = 100;
 
 /**
  * Queues due tasks: retries with long waits, and tasks whose message was lost. Each task is first moved to a later
- * time, so it is queued once per round, and a backlog does not hide later tasks. A task that is queued twice takes
- * effect once.
+ * time, so that it is queued once per round, and a backlog does not hide later tasks. A task that is queued twice takes
+ * effect only once.
  *
  * @returns the number of rows that were queued or moved to a lane
  */
@@ -69,7 +67,7 @@ function counted(shares: Map<string, number>, endpointId: string): number {
 }
 
 /**
- * Wakes the lane of the endpoint, once per run. If the delivery cannot be read, its owner is unknown, and the delivery
+ * Wakes the lane of the endpoint, once per run. A delivery that cannot be read, and whose owner is therefore unknown,
  * stays in the queue.
  */
 async function openLane(

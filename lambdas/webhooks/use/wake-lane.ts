@@ -5,12 +5,12 @@ import { isAwake, withAnnouncement } from '../domain/webhook-lane.ts';
 import type { WebhookStore } from './webhooks.ts';
 
 /**
- * Announces deliveries to the lane of their endpoint. Call it before the deliveries are written, so that the lane runs
- * even if the caller crashes.
+ * Announces deliveries to the lane of their endpoint. Call this before the deliveries are written, so that the lane
+ * runs even if the caller crashes.
  *
  * @param runsByItself returns whether the lane runs without being woken @default whether the lane is awake
  * @returns whether the lane was woken
- * @throws RetryableError, AmbiguousError of the store
+ * @throws RetryableError, AmbiguousError when the store fails
  */
 export async function wakeLane(
   { webhooks, clock }: { readonly webhooks: WebhookStore; readonly clock: Pick<Clock, 'nowMs'> },

@@ -17,7 +17,7 @@ export interface WebhookTools extends Pick<ExpiryOptions, 'retention'> {
   readonly entropy: Entropy;
 }
 
-/** Change that a keyed request makes, and the response that is stored with it. */
+/** The change that a keyed request makes, and the response that is stored with it. */
 interface Decided {
   readonly kind: 'change';
   readonly change: Omit<WebhookChange, 'record'>;
@@ -81,7 +81,7 @@ export async function takeWebhookEffect<Refusal extends { readonly kind: string 
         const record = await webhooks.readEffect(operationId);
         return done(record === undefined ? decided : await judge(record));
       }
-      // The secret is derived before the write, because a secret that cannot be shown must not become active.
+      // Derive the secret before the write, because a secret that cannot be shown must not become active.
       const answer = await unsealed(secrets, decided.answer);
       const record = {
         operationId,

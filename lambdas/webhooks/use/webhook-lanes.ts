@@ -20,8 +20,8 @@ export interface LaneTools extends SendTools {
 }
 
 /**
- * Processes the lane of an endpoint: attempts the deliveries that are due, page by page, until an attempt hangs, no
- * delivery is due or the run's time is over. The lane's row is claimed, so that only one run at a time works.
+ * Processes the lane of an endpoint: attempts the due deliveries page by page, until an attempt hangs, no delivery is
+ * due, or the run's time is over. Claims the lane's row first, so that only one run at a time processes the lane.
  *
  * @returns the outcomes of the attempts
  * @throws RetryableError, AmbiguousError when the store fails: the sweep queues the lane again
@@ -51,10 +51,10 @@ export async function runLane(tools: LaneTools, endpointId: string): Promise<rea
 /** Delay of a postponed delivery, in milliseconds. Must exceed the lease of an attempt. */
 const SET_BACK_MS = 2 * 60_000;
 
-/** Outcomes of attempts that had a result. */
+/** Outcomes that count as a result of an attempt. */
 const TRIED: readonly SendOutcome[] = ['dropped', 'delivered', 'delivered_late', 'failed', 'failed_late', 'disabled'];
 
-/** Maximum number of pages of a run. The run's time limits it, too. */
+/** Maximum number of pages per run, in addition to the time limit. */
 const MAX_PAGES = 100;
 
 async function workAt(
@@ -82,7 +82,7 @@ async function workAt(
       if (each.status === 'fulfilled') outcomes.push(each.value);
       else if (entry !== undefined) await setBack(tools, held, entry, each.reason);
     }
-    // A tried delivery can be due again before deliveries that are later in the lane, so the lane is read again.
+    // An attempted delivery can be due again before later deliveries in the lane, so read the lane again.
     nextAtMs = page.length === 0 ? found[0]?.sweepAtMs : clock.nowMs();
     const isOk = ended.every(
       (each) => each.status === 'fulfilled' && TRIED.includes(each.value) && each.value !== 'failed_late',
@@ -97,9 +97,8 @@ async function workAt(
 }
 
 /**
- * Postpones a delivery after a failure of Payonce, so that later deliveries are attempted. If the failure cannot be
- * transient, also queues a separate message for the delivery. The message becomes a dead letter if the delivery fails
- * again.
+ * Postpones a delivery after a failure in Payonce, so that later deliveries are attempted. If the failure cannot be
+ * transient, also queues a separate message for the delivery, which becomes a dead letter if the delivery fails again.
  */
 async function setBack(
   tools: LaneTools,
@@ -115,7 +114,7 @@ async function setBack(
 }
 
 /**
- * Ends the isolation of an endpoint that answers quickly or has no deliveries.
+ * Ends the isolation of an endpoint that responds quickly or has no deliveries.
  *
  * @returns whether the endpoint is still isolated
  */

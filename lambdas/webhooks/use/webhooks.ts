@@ -15,7 +15,7 @@ export interface Revised<Row> {
 }
 
 /**
- * Rows that one transaction writes, together with their due rows. Every row must still have the revision that was read.
+ * Rows that one transaction writes, together with their due rows. Each row must still have the revision that was read.
  */
 export interface WebhookChange {
   /** The effect record, which must not exist yet. */
@@ -24,7 +24,7 @@ export interface WebhookChange {
   readonly deliveries?: readonly Revised<Delivery>[];
   readonly replay?: Revised<WebhookReplay>;
   readonly lane?: Revised<WebhookLane>;
-  /** Activity-log entry of the request. */
+  /** Activity-log entry for the request. */
   readonly activity?: ActivityDraft;
 }
 
@@ -33,8 +33,8 @@ export type WebhookChangeOutcome =
   | { readonly kind: 'written' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
   /**
-   * A row has changed since it was read, or a rival has appended to the activity log. The caller must read and decide
-   * again.
+   * A row has changed since it was read, or a rival has appended to the activity log. The caller must read the rows and
+   * decide again.
    */
   | { readonly kind: 'changed' };
 
@@ -70,7 +70,7 @@ export type WebhookTask =
   | { readonly kind: 'replay'; readonly replayId: string }
   | { readonly kind: 'lane'; readonly endpointId: string };
 
-/** A task with its group (`groupOf`). The task uses the group's share of the senders. */
+/** A task with its message group (`groupOf`), which determines its share of the senders. */
 export interface GroupedTask {
   readonly task: WebhookTask;
   readonly group: string;
@@ -83,10 +83,7 @@ export interface DueWebhook {
   readonly sweepAtMs: number;
 }
 
-/**
- * The queue of the sweep, and the lanes. Each row contains its own position in one of these queues, so its entry cannot
- * be lost.
- */
+/** The sweep queue and the lanes. Each row contains its own position in one of them, so its entry cannot be lost. */
 export interface DueWebhooks {
   /** Returns at most `limit` rows that the sweep must queue at `nowMs`, oldest first in each shard. */
   due(nowMs: number, limit: number): Promise<readonly DueWebhook[]>;
@@ -95,7 +92,7 @@ export interface DueWebhooks {
    */
   dueInLane(endpointId: string, limit: number): Promise<readonly DueWebhook[]>;
   /**
-   * Moves a row to another time, or into its endpoint's lane.
+   * Moves a row to a different time, or into its endpoint's lane.
    *
    * @returns undefined when the row no longer has the time of `due`, because a rival has moved the row or the row's
    * work is done
@@ -127,7 +124,7 @@ export interface WebhookRequest {
   readonly body: string;
 }
 
-/** Callback that is called at most once, when a request has had no response for `afterMs`. */
+/** A callback that is called at most once, if there is no response within `afterMs`. */
 export interface Late {
   /** Milliseconds. */
   readonly afterMs: number;
@@ -135,8 +132,8 @@ export interface Late {
 }
 
 /**
- * Calls a receiver once: no redirects, no retries, allowed addresses only. Reports a receiver's failure as a result and
- * does not throw.
+ * Calls a receiver once, at an allowed address, without redirects or retries. Returns a receiver's failure as a result
+ * instead of throwing.
  */
 export interface WebhookTransport {
   post(request: WebhookRequest, late: readonly Late[]): Promise<AttemptResult>;
@@ -144,7 +141,7 @@ export interface WebhookTransport {
 
 /** Rules for the addresses to which webhooks can be sent. */
 export interface WebhookAddresses {
-  /** Checks a URL. @returns the reason of the refusal, for the merchant; undefined when the URL is allowed */
+  /** Checks a URL. @returns the reason for a refusal, to show to the merchant; undefined when the URL is allowed */
   refusal(url: string): Promise<string | undefined>;
 }
 
