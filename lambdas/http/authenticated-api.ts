@@ -28,15 +28,15 @@ export interface Call<Tools, AnyCaller = Caller> {
   readonly pieces: Readonly<Record<string, string>>;
   readonly receivedAtMs: number;
   /**
-   * Reserves a place for a request that waits for another request of its tenant. @returns undefined when no place is
+   * Reserves a place for a request that waits for another request from its tenant. @returns undefined when no place is
    * free
    */
   readonly enterWait: Waiting['enter'];
-  /** Fields of the log line. Set each field as soon as its value is known, so that a failed request logs it too. */
+  /** Fields of the log line. Set each field as soon as its value is known, so that a failed request also logs it. */
   readonly logFields: LogFields;
 }
 
-/** Returns the cause that is recorded for the changes of a request. */
+/** Returns the cause to record with the changes that a request makes. */
 export function causedByRequest({
   request,
   caller,
@@ -52,7 +52,7 @@ export interface LogFields {
   paymentId?: string;
   /** Reasons why the outcome needs an operator. */
   because?: readonly string[];
-  /** Raises an alarm, at most once per request. It is written immediately, so that a later crash does not lose it. */
+  /** Raises an alarm, at most once per request. Writes it immediately, so that a later crash does not lose it. */
   readonly alarm: (what: AlarmMetric, about: string) => void;
 }
 
@@ -65,11 +65,11 @@ export interface Handled {
 
 export interface RouteBy<Tools, AnyCaller> {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** The path in the form of the API documents, for example `/v1/payments/{id}`. */
+  /** The path as documented, for example `/v1/payments/{id}`. */
   readonly path: string;
   /** The scope that a tenant's key needs. */
   readonly scope?: Scope;
-  /** Whether a read calls the processor. All tenants share the processor's rate limit. @default never */
+  /** Returns whether a read calls the processor, whose rate limit all tenants share. @default it never does */
   readonly asksProcessor?: (request: GatewayRequest) => boolean;
   readonly handle: (call: Call<Tools, AnyCaller>) => Promise<Handled>;
 }
@@ -103,9 +103,9 @@ export type Admit<AnyCaller, Entry> = (
 /** A caller to whom limits may apply. Operators have no limits. */
 type Limited = Partial<Owner> & Pick<Caller, 'person'>;
 
-/** The tools of every API. Routes can need more. */
+/** The dependencies of every API. Routes can require more. */
 export interface ApiTools {
-  /** Limits of tenants. Operators have none. */
+  /** The limits of tenants. Operators have no limits. */
   readonly limits?: Pick<TenantLimits, 'admit' | 'enterWait'>;
   readonly clock: { nowMs(): number };
   readonly digest: Pick<Digest, 'sha256'>;
@@ -115,7 +115,7 @@ export interface ApiTools {
 export interface TenantApiTools extends ApiTools {
   readonly keys: ApiKeyRegistry;
   readonly limits: Pick<TenantLimits, 'admit' | 'enterWait'>;
-  /** Needed by APIs with routes that operators may call for a tenant. */
+  /** Required if operators may call a route for a tenant. */
   readonly operators?: OperatorsForTenants;
 }
 
@@ -126,8 +126,8 @@ export type RoutePath = Pick<RouteBy<never, never>, 'method' | 'path'>;
 /**
  * Creates an API with these routes for callers with an API key.
  *
- * @param paths all routes at the same paths, including routes that other functions serve; `Allow` lists their methods
- * in this order
+ * @param paths all routes at the same paths, including routes that other functions serve; the `Allow` header lists
+ * their methods in this order
  * @default `routes`
  */
 export function authenticatedApi<Tools>(
@@ -139,8 +139,8 @@ export function authenticatedApi<Tools>(
 }
 
 /**
- * Authenticates a caller by API key, or an operator who calls for the tenant in the header. Each API caches known keys
- * for some seconds.
+ * Authenticates a tenant by its API key, or an operator who calls for the tenant in the header. Each API caches known
+ * keys for some seconds.
  */
 function byApiKey({
   keys,
@@ -172,8 +172,8 @@ export function apiFor<Tools, AnyCaller extends Limited, Entry extends RouteBy<T
 }
 
 /**
- * Responds to every request and writes one log line for each. Catches all faults and bugs: the response is a problem
- * without internals, and the log contains the error.
+ * Responds to every request, and writes one log line for each. Catches all faults and bugs: the response is then a
+ * problem document without internals, and the log contains the error.
  *
  * @param route the route name that is logged until a route is matched
  */
@@ -229,7 +229,7 @@ type Found<Entry> =
   | { readonly kind: 'refused'; readonly path?: string; readonly handled: Handled };
 
 /**
- * Matches a request to its route. An unknown path gets a 404 response, and a known path with another method gets a 405.
+ * Matches a request to its route. The response is 404 for an unknown path, and 405 for an unsupported method.
  *
  * @param paths as in {@link authenticatedApi}
  */
@@ -249,7 +249,7 @@ export function findRoute<Entry extends RoutePath>(
     return { kind: 'refused', handled: refusal(problem('not_found', 'There is nothing at this path.'), request) };
   }
   const allow = onPath.flatMap((each) => (each.method === 'GET' ? ['GET', 'HEAD'] : [each.method])).join(', ');
-  const refused = problem('method_not_allowed', `This path takes ${allow}.`);
+  const refused = problem('method_not_allowed', `This path supports ${allow}.`);
   return { kind: 'refused', path: first.path, handled: refusal(refused, request, { headers: { allow } }) };
 }
 
@@ -275,7 +275,7 @@ async function dispatch<Tools, AnyCaller extends Limited, Entry extends RouteBy<
   if (!('caller' in admission)) return refusal(problem(admission.kind, admission.detail, TENANT_HEADER), request);
   if (admission.caller.tenantId !== undefined) logFields.tenantId = admission.caller.tenantId;
   if (admission.kind !== 'authenticated') {
-    const { detail = 'This API key lacks the scope that this route needs.' } = admission;
+    const { detail = 'This API key lacks the scope that this route requires.' } = admission;
     return refusal(problem(admission.kind, detail), request);
   }
   const overLimit = await refuseOverLimit(asked, admission.caller, route);
@@ -288,7 +288,8 @@ async function dispatch<Tools, AnyCaller extends Limited, Entry extends RouteBy<
 
 /**
  * Counts the request against its tenant's limit, before anything is claimed or stored for the request. Operators have
- * no limit. If the limits cannot be read, the request is admitted, because the tables that it needs may be available.
+ * no limit. If the limits cannot be read, the request is admitted, because the tables that it needs may still be
+ * available.
  */
 async function refuseOverLimit(
   { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },
@@ -309,8 +310,8 @@ async function refuseOverLimit(
 }
 
 /**
- * Reserves a place for a waiting request. Without a configured store of places, no request waits. A place that is not
- * released expires.
+ * Reserves a place for a waiting request. Requests from operators do not wait, and without configured limits, no
+ * request waits. A place that is not released expires.
  */
 async function placeToWait(
   { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },
@@ -330,7 +331,7 @@ async function placeToWait(
 
 const OVER_LIMIT = problem(
   'rate_limited',
-  'The limit of this tenant is used up. The request had no effect; retry it later.',
+  'This tenant has reached its request limit. The request had no effect. Retry it later.',
 );
 
 /** Returns `Retry-After` and the fields of draft-ietf-httpapi-ratelimit-headers-11, sections 4 and 5. */

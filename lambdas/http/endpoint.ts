@@ -18,11 +18,11 @@ export interface EndpointDocs {
   readonly description: string;
   readonly path?: z.ZodObject;
   readonly answers: Readonly<Partial<Record<200 | 201 | 202, AnswerDocs>>>;
-  /** Problems in addition to those that all endpoints of this kind have. */
+  /** Problem codes in addition to those of all endpoints of this kind. */
   readonly problems?: readonly ProblemCode[];
 }
 
-/** Groups of endpoints in the API documents. */
+/** Groups of endpoints in the API documentation. */
 export type Tag =
   | 'Payments'
   | 'Refunds'
@@ -42,7 +42,7 @@ interface AnswerDocs {
   readonly schema: z.ZodType;
 }
 
-/** Example bodies of requests, by name. */
+/** Example request bodies, by name. */
 type ExampleBodies = Readonly<Record<string, { readonly summary: string; readonly value: JsonObject }>>;
 
 export interface BodyDocs extends EndpointDocs {
@@ -52,8 +52,7 @@ export interface BodyDocs extends EndpointDocs {
 
 export interface KeyedDocs extends BodyDocs {
   /**
-   * Texts about the idempotency key: the object that it identifies, the effect that a retry does not repeat, and
-   * further sentences.
+   * Texts about the idempotency key: the object that it identifies, the promise about a retry, and further sentences.
    */
   readonly key: readonly [object: string, promise: string, more?: string];
   /** Whether the response has a `Location`. @default false */
@@ -65,14 +64,14 @@ export interface KeyedDocs extends BodyDocs {
 }
 
 export interface SignedDocs extends EndpointDocs {
-  /** Schema of the part of the body that is the same for all senders. `handle` validates the body. */
+  /** Schema of the part of the body that is the same for all senders. `handle` itself validates the body. */
   readonly body: z.ZodType;
 }
 
 /**
- * Declares one endpoint. The router validates requests by the declaration, and the API documents are generated from it.
- * The bundler removes `docs` from the functions that serve endpoints, and `handle` from the function that serves the
- * documents.
+ * The declaration of one endpoint. The router validates requests against it, and the API documentation is generated
+ * from it. The bundler removes `docs` from the functions that serve endpoints, and `handle` from the function that
+ * serves the documentation.
  */
 export interface Endpoint<Tools, AnyCaller> extends RouteBy<Tools, AnyCaller> {
   readonly kind: 'reading' | 'keyed' | 'setting' | 'signed';
@@ -137,7 +136,7 @@ export function reading<Tools, AnyCaller, Rights extends Access, Query extends z
   return { ...declared, method: 'GET', kind: 'reading', handle } as const;
 }
 
-/** Declares an endpoint that changes something under an idempotency key. */
+/** Declares an endpoint that makes a change under an idempotency key. */
 export function keyed<
   Tools extends { readonly digest: Digest },
   AnyCaller,
@@ -157,7 +156,7 @@ export function keyed<
        * none
        */
       readonly notInFingerprint?: readonly string[];
-      /** Handles a request with `"dry_run": true`, which needs no key. @default dry runs are not accepted */
+      /** Handles a request with `"dry_run": true`, which needs no key. @default the endpoint has no dry runs */
       readonly dryRun?: (call: SettingCall<Tools, Body, AnyCaller>) => Promise<Handled>;
       readonly handle: (call: KeyedCall<Tools, Body, AnyCaller>) => Promise<Handled>;
       readonly docs: KeyedDocs;
@@ -201,7 +200,10 @@ export function setting<Tools, AnyCaller, Rights extends Access, Body extends z.
   return { ...declared, method, kind: 'setting', handle } as const;
 }
 
-/** Declares an endpoint for callbacks. Their senders sign the raw body, so `handle` verifies the signature before it parses the body. */
+/**
+ * Declares an endpoint for callbacks. Their senders sign the raw body, so `handle` verifies the signature before it
+ * parses the body.
+ */
 export function signed<Tools, AnyCaller>(declared: {
   readonly path: string;
   readonly handle: (call: SignedCall<Tools, AnyCaller>) => Promise<Handled>;

@@ -5,8 +5,9 @@ import type { IdentifyOperator } from '../tenants/operators.ts';
 import type { IsTenant } from '../tenants/owners.ts';
 
 /**
- * The header with which an operator calls a route of tenants. It names the tenant and the mode, for example
- * `ten_desk/live`. If the path contained the tenant, API Gateway would need a second route for each of these routes.
+ * The header with which an operator calls a tenant route. It names the tenant and the mode, for example
+ * `ten_desk/live`. If the path contained the tenant instead, API Gateway would need a second route for each tenant
+ * route.
  */
 export const TENANT_HEADER = 'payonce-tenant';
 
@@ -14,25 +15,25 @@ export const TENANT_HEADER = 'payonce-tenant';
 export const OWNER = /^(?<tenant>ten_\w{1,100})\/(?<mode>test|live)$/;
 
 const OPERATOR_NEEDED =
-  'Send a valid operator key, or a token of the identity provider, as "Authorization: Bearer <key>".';
+  'Send a valid operator key, or a token from the identity provider, as "Authorization: Bearer <key>".';
 const TENANTS_KEY =
-  'This is the API key of a tenant. This route takes an operator key (ok_…), or a token of the identity provider.';
+  'This is the API key of a tenant. This route requires an operator key (ok_…), or a token from the identity provider.';
 const OPERATORS_KEY =
-  'This is the key of an operator. This route takes the API key of a tenant (sk_test_… or sk_live_…)';
-export const ROLE_NEEDED = 'Your role does not include the one that this route needs.';
-const KEY_NEEDED = 'This route takes API keys of tenants only, without the header Payonce-Tenant.';
+  'This is the key of an operator. This route requires the API key of a tenant (sk_test_… or sk_live_…)';
+export const ROLE_NEEDED = 'Your role does not include the role that this route requires.';
+const KEY_NEEDED = 'This route accepts only API keys of tenants, without the Payonce-Tenant header.';
 const NO_TENANT = 'There is no such tenant.';
-const MALFORMED = 'Payonce-Tenant must be the id of a tenant and a mode, for example ten_desk/live.';
+const MALFORMED = 'Payonce-Tenant must be a tenant id and a mode, for example ten_desk/live.';
 
 /**
- * Returns why no operator was identified. It names a key of the wrong kind by its form, which is the same for valid and
- * invalid keys.
+ * Returns why no operator was identified. Recognizes a key of the wrong kind by its form alone, so the text does not
+ * reveal whether the key is valid.
  */
 export function operatorNeeded(authorization: readonly string[]): string {
   return bearerToken(authorization).startsWith('sk_') ? TENANTS_KEY : OPERATOR_NEEDED;
 }
 
-/** Returns why no tenant was identified, like {@link operatorNeeded}. @param role as in {@link forTenant} */
+/** Like {@link operatorNeeded}, returns why no tenant was identified. @param role as in {@link forTenant} */
 export function keyNeeded(authorization: readonly string[], role: Role | undefined): string | undefined {
   if (!bearerToken(authorization).startsWith('ok_')) return undefined;
   const alternative = role === undefined ? '' : ', or an operator key together with Payonce-Tenant: <tenant>/<mode>';
@@ -44,7 +45,7 @@ type Admitted =
   | { readonly kind: 'insufficient_role'; readonly caller: Caller; readonly detail: string }
   | { readonly kind: 'authenticated'; readonly caller: Caller };
 
-/** Tools of APIs with routes that operators may call for a tenant. */
+/** Dependencies of APIs with routes that operators may call for a tenant. */
 export interface OperatorsForTenants {
   readonly identify: IdentifyOperator;
   readonly isTenant: IsTenant;

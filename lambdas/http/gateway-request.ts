@@ -5,9 +5,9 @@ export interface GatewayRequest {
   /** The gateway's request id, which is also in the gateway's access log. */
   readonly requestId: string;
   readonly method: string;
-  /** Relative reference from the request's address to the root of the API, for example `../` for `/v1/payments`. */
+  /** Relative reference from the request's URL to the root of the API, for example `../` for `/v1/payments`. */
   readonly root: string;
-  /** The decoded segments of the path. Empty segments, for example from a trailing slash, are left out. */
+  /** The decoded segments of the path, without empty segments, for example from a trailing slash. */
   readonly path: readonly string[];
   /** Returns all distinct values of a header. The name must be in lower case. */
   readonly header: (name: string) => readonly string[];
@@ -19,7 +19,7 @@ export interface GatewayRequest {
   readonly isBase64Encoded: boolean;
 }
 
-/** The used fields of a REST API event (Lambda proxy integration). The gateway sends null for empty maps. */
+/** The fields in use of a REST API event (Lambda proxy integration). The gateway sends null for empty maps. */
 export interface GatewayEvent {
   readonly httpMethod: string;
   /** The route that the gateway matched, for example `/{proxy+}`. */
@@ -86,7 +86,7 @@ function pieces(path: string): readonly string[] {
     .map(decoded);
 }
 
-/** Decodes a path segment. A segment that cannot be decoded is returned unchanged and matches no route. */
+/** Decodes a path segment. Returns a segment that cannot be decoded unchanged; it matches no route. */
 function decoded(piece: string): string {
   try {
     return decodeURIComponent(piece);
@@ -96,7 +96,7 @@ function decoded(piece: string): string {
 }
 
 /**
- * Merges the two maps. The gateway sends the last value in one map and all values in the other. The test console sends
+ * Merges the two maps. The gateway sends the last value in one map and all values in the other; its test console sends
  * one map or none.
  */
 function collect(single: Single, multiple: Multiple, nameOf: (name: string) => string): Map<string, readonly string[]> {

@@ -7,7 +7,7 @@ import { problem } from './problems.ts';
 
 export interface ProblemExtras {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Extension members of the body. */
+  /** Extension members of the problem document. */
   readonly members?: Readonly<Record<string, unknown>>;
 }
 
@@ -23,14 +23,14 @@ export function jsonAnswer(body: Readonly<Record<string, unknown>>): Answer {
   return { status: 200, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(body) };
 }
 
-/** Reports whether a retry of the same request can succeed. */
+/** Returns whether a retry of the same request can succeed. */
 export function isPassing(error: unknown): error is RetryableError | AmbiguousError {
   return error instanceof RetryableError || error instanceof AmbiguousError;
 }
 
 /**
- * Returns the response for a fault or a bug. The response requests a retry, of a write with the same key, and contains no
- * internals.
+ * Returns the response for a fault or a bug, without internals. The response asks the caller to retry; a write must be
+ * retried with the same key.
  */
 export function faultAnswer(error: unknown, requestId: string, method = 'POST'): Answer {
   const again = /^(?:GET|HEAD)$/.test(method)
@@ -40,7 +40,7 @@ export function faultAnswer(error: unknown, requestId: string, method = 'POST'):
   const code = error.code.startsWith('processor_') ? 'processor_unavailable' : 'temporarily_unavailable';
   const reason =
     error.code === AUTHORITY_CHANGED
-      ? 'The settings name a database that does not have the payments, so the operator must change them.'
+      ? 'The settings name a database that does not contain the payments. The operator must correct them.'
       : 'The request could not be served now.';
   const detail = `${reason} ${again}`;
   const seconds = Math.max(1, Math.ceil(error.retryAfterSeconds ?? 1));
@@ -48,10 +48,10 @@ export function faultAnswer(error: unknown, requestId: string, method = 'POST'):
 }
 
 /**
- * Converts an answer to the gateway's format and adds the headers that every answer has. An answer refers to an object
- * by the object's path from the root of the API. The caller receives this path relative to the address of the request,
- * because only the caller knows the host, the stage and the base path. An absolute address would be wrong behind
- * another domain, and would remain in stored answers.
+ * Converts a response to the gateway's format, and adds the headers that every response has. A stored response refers
+ * to an object by its path from the root of the API. The caller receives this path relative to the URL of the request,
+ * because only the caller knows the host, the stage and the base path. An absolute URL would be wrong behind another
+ * domain, and would remain in stored responses.
  */
 export function gatewayResult(
   answer: Answer,
@@ -69,10 +69,10 @@ export function gatewayResult(
 }
 
 /**
- * Converts an answer of Payonce's API to the gateway's format. Adds links to its documents (RFC 8631), and replaces the
- * `about:blank` of a problem by the address of its explanation. Both are relative, like `Location`, so a stored answer
- * contains no address. The address in the body is relative to the documented spelling of the path, so that a replay has
- * the same body for every spelling.
+ * Converts a response of Payonce's API to the gateway's format. Adds links to the API documentation (RFC 8631), and
+ * replaces the `about:blank` of a problem document with the address of its explanation. Both are relative, like
+ * `Location`, so a stored response contains no address. The address in the body is relative to the documented spelling
+ * of the path, so that replays have the same body for every spelling.
  */
 export function apiResult(answer: Answer, request: Pick<GatewayRequest, 'requestId' | 'root' | 'path'>): GatewayResult {
   const { root, path } = request;

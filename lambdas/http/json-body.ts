@@ -9,7 +9,7 @@ export type RequestBody = Pick<GatewayRequest, 'body' | 'isBase64Encoded' | 'hea
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Character with which the gateway replaces bytes that are not UTF-8 when it passes a body as text. */
+/** The character that replaces bytes that are not UTF-8 when the gateway passes a body as text. */
 const REPLACED = '\ufffd';
 
 /** Reads the body and checks, in this order: size, media type, encoding, JSON, object. */
@@ -22,14 +22,14 @@ export function readJsonObject(request: RequestBody): Parsed<JsonObject> {
   }
   const text = bodyText(request);
   if (text === undefined || text.includes(REPLACED)) {
-    return refused('invalid_json', 'The body is not valid UTF-8, or has the replacement character U+FFFD.');
+    return refused('invalid_json', 'The body is not valid UTF-8, or contains the replacement character U+FFFD.');
   }
   const parsed = parseStrictJson(text);
   if (parsed.kind === 'refused') return parsed;
   return isObject(parsed.value) ? valid(parsed.value) : refused('invalid_json', 'The body must be a JSON object.');
 }
 
-/** Like {@link readJsonObject}, but an absent body is an empty object. */
+/** Like {@link readJsonObject}, but treats an absent body as an empty object. */
 export function readOptionalJsonObject(request: GatewayRequest): Parsed<JsonObject> {
   return bodyBytes(request) === 0 ? valid({}) : readJsonObject(request);
 }

@@ -20,8 +20,9 @@ export interface KeyedRequest<Body> {
 }
 
 /**
- * Returns the key to store, within the scope of its caller. When operators call for a tenant, their keys are separate
- * from the keys of the tenant and of other operators: the stored key contains spaces, which no sent key can contain.
+ * Returns the key to store, within the scope of its caller. If an operator calls for a tenant, the stored key cannot
+ * equal a key of the tenant or of another operator: it contains the operator's name, and spaces, which a sent key
+ * cannot contain.
  */
 export function ownKey(
   { tenantId, mode, person }: Pick<Caller, 'tenantId' | 'mode' | 'person'>,
@@ -31,7 +32,7 @@ export function ownKey(
 }
 
 /**
- * Validates key, query and body, in this order. Stores nothing before all are valid.
+ * Validates the key, the query and the body, in this order. Stores nothing.
  *
  * @param readBody reads the body
  * @param leftOut personal fields that the fingerprint must not cover, because it is stored permanently
@@ -65,7 +66,7 @@ export function fingerprintOfSent(
 
 /**
  * Reads the body of a request with `"dry_run": true`. Nothing is stored for a dry run, so the request needs no key. If
- * it contains a key, the key is not used up, and the request that takes effect can contain the same key.
+ * a key is sent, it is not used up: the later request that takes effect can use it.
  *
  * @returns undefined when the request is not a dry run
  */
@@ -76,7 +77,7 @@ export function readDryRun<Body>(request: GatewayRequest, schema: z.ZodType<Body
   return read.kind === 'refused' ? read : valid(read.value.body);
 }
 
-/** Validates query and body, in this order. The query must be empty. */
+/** Validates the query, which must be empty, and then the body. */
 export function readBodyWithoutQuery<Body>(
   request: GatewayRequest,
   schema: z.ZodType<Body>,
@@ -109,7 +110,7 @@ export function replayed(stored: Answer): Answer {
 
 export function payloadMismatch(requestId: string): Answer {
   const detail =
-    'This Idempotency-Key belongs to a request with another body, which may have taken effect. Send that body again. A new key is a new operation.';
+    'This Idempotency-Key belongs to a request with a different body, which may have taken effect. Send that body again. A new key starts a new operation.';
   return problemAnswer(problem('idempotency_key_payload_mismatch', detail), requestId);
 }
 

@@ -26,18 +26,18 @@ const cursor = (what: string, id: RegExp, where: string) =>
 
 /** Returns the query parameters of a list that is shown newest first. @param id pattern of the ids */
 export const pageOf = (what: string, id: RegExp) => ({
-  created_from: wholeNumber(0, LAST_SECOND, 'Unix seconds, inclusive.'),
-  created_to: wholeNumber(0, LAST_SECOND, 'Unix seconds, exclusive.'),
+  created_from: wholeNumber(0, LAST_SECOND, 'Start of the range of creation times (inclusive), in Unix seconds.'),
+  created_to: wholeNumber(0, LAST_SECOND, 'End of the range of creation times (exclusive), in Unix seconds.'),
   limit: wholeNumber(1, MAX_PAGE, `Maximum number of ${what}. Default: ${DEFAULT_LIST_PAGE}.`),
-  starting_after: cursor(what, id, 'the page begins after it, with older ones.'),
+  starting_after: cursor(what, id, 'the page contains those directly after it, which are older.'),
   ending_before: cursor(
     what,
     id,
-    'the page ends immediately before it, with newer ones. Not together with `starting_after`.',
+    'the page contains those directly before it, which are newer. Cannot be combined with `starting_after`.',
   ),
 });
 
-export const ONE_CURSOR = { path: ['ending_before'], message: 'must not be given together with starting_after' };
+export const ONE_CURSOR = { path: ['ending_before'], message: 'cannot be combined with starting_after' };
 
 interface Cursors {
   readonly starting_after?: string | undefined;

@@ -30,12 +30,12 @@ export function operatorApi<Tools>(
   return apiFor(byRole(identify), routes, tools);
 }
 
-/** Routes paths below `/v1/admin` to the API of operators, and all others to the API of tenants. */
+/** Returns a handler that routes paths below `/v1/admin` to the operators' API, and all others to the tenants' API. */
 export function byPath(operators: Handler, tenants: Handler): Handler {
   return (event: GatewayEvent) => (gatewayRequest(event).path[1] === 'admin' ? operators(event) : tenants(event));
 }
 
-/** Returns the cause that is recorded for the changes of an operator's request. */
+/** Returns the cause to record with the changes that an operator's request makes. */
 export function causedByOperator({
   request,
   caller,

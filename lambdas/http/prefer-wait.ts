@@ -15,7 +15,7 @@ const WAIT = /^\s*wait\s*=\s*(?:(\d+)|"(\d+)")\s*(?:;|$)/i;
  * Returns the number of seconds that the caller prefers to wait (`Prefer: wait=N`, RFC 7240, sections 2 and 4.3), at
  * most 8. If there are several such preferences, the first one applies.
  *
- * @returns undefined when the preference is absent or malformed: a preference never makes a request fail
+ * @returns undefined when the preference is absent or malformed, because a preference must not make a request fail
  */
 export function preferredWaitSeconds(values: readonly string[]): number | undefined {
   for (const [preference] of values.join(',').matchAll(PREFERENCE)) {

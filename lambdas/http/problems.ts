@@ -10,8 +10,8 @@ const kind = (status: number, title: string): ProblemKind => ({ status, title })
 const conflict = (title: string): ProblemKind => kind(409, title);
 
 /**
- * All problem codes of the API, including those of the gateway. Codes never change. The API documents explain each code
- * (api-docs/problem-meanings.ts).
+ * All problem codes of the API, including those of the gateway. Codes never change. The API documentation explains each
+ * code (api-docs/problem-meanings.ts).
  */
 export const PROBLEMS = {
   invalid_json: kind(400, 'Invalid JSON'),
@@ -86,7 +86,7 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** Creates a problem; `param` names the invalid field. */
+/** Creates a problem. @param param the invalid field */
 export function problem(code: ProblemCode, detail: string, param?: string): Problem {
   const { status, title } = PROBLEMS[code];
   return { status, code, title, detail, ...defined({ param }) };

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { described, wholeNumber } from './validate.ts';
 
-/** Filters that few callers use. They are not in `lists.ts`, because functions load that file at their start. */
+/* Filters that few callers use. They are not in `lists.ts`, because functions load that file at startup. */
 
 const NEEDS_RANGE = 'needs `created_from` and `created_to`, at most 31 days after `created_from`.';
 
@@ -20,7 +20,11 @@ export const emailFilter = (subject: string) =>
 
 /** Creates a filter by the requested amount. */
 export const amountFilter = (max: number) =>
-  wholeNumber(1, max, `Only those of this requested amount, in minor units of any currency. It ${NEEDS_RANGE}`);
+  wholeNumber(
+    1,
+    max,
+    `Only those with this requested amount, in minor units of any currency. The filter ${NEEDS_RANGE}`,
+  );
 
 export const RANGE_MESSAGE = 'needs created_from and created_to, at most 31 days apart';
 const LONGEST_RANGE_SECONDS = 31 * 24 * 60 * 60;
@@ -30,7 +34,7 @@ interface Range {
   readonly created_to?: number | undefined;
 }
 
-/** Reports whether the time range is short enough for a filter without an index. */
+/** Returns whether the time range is short enough for a filter without an index. */
 export function hasShortRange({ created_from: from, created_to: to }: Range): boolean {
   return from !== undefined && to !== undefined && to - from <= LONGEST_RANGE_SECONDS;
 }
@@ -38,13 +42,13 @@ export function hasShortRange({ created_from: from, created_to: to }: Range): bo
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Creates the schema of a calendar day in UTC. It parses a day to the day's start and end (exclusive), in Unix
+ * Creates the schema of a calendar day in UTC. The parsed value is the day's start and end (exclusive), in Unix
  * milliseconds.
  */
 export const day = (description: string) =>
   z
     .string('must be a string')
-    .refine((text) => startOfDay(text) !== undefined, 'must be a day as YYYY-MM-DD, for example 2026-03-01')
+    .refine((text) => startOfDay(text) !== undefined, 'must be a day in the form YYYY-MM-DD, for example 2026-03-01')
     .transform((text) => {
       const fromMs = startOfDay(text) ?? 0;
       return { fromMs, untilMs: fromMs + DAY_MS };

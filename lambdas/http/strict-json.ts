@@ -4,7 +4,7 @@ import { refused, valid } from './problems.ts';
 
 /**
  * Maximum nesting depth of a body. Valid bodies have three levels. Up to this maximum, the schema reports a body that
- * is too deep, with a more specific message.
+ * is nested too deeply, with a more specific message.
  */
 const MAX_DEPTH = 16;
 
@@ -19,7 +19,7 @@ export function parseStrictJson(text: string): Parsed<unknown> {
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's message is not used, because it quotes the body, and often names no position.
+    // Do not use the parser's message, because it quotes the body, and often does not state the position.
     return refused('invalid_json', text.trim() === '' ? 'The body is empty.' : syntaxFault(text));
   }
   const fault = firstAmbiguity(text);
@@ -33,7 +33,7 @@ function syntaxFault(text: string): string {
     : `The body is not valid JSON at ${placeOf(text, offset)}.`;
 }
 
-/** Returns the line and the column of an offset. Both begin with 1; a column is a UTF-16 code unit, as in editors. */
+/** Returns the line and column of an offset. Both begin at 1; columns count UTF-16 code units, as in editors. */
 function placeOf(text: string, offset: number): string {
   const lines = text.slice(0, offset).split(/\r\n|[\r\n]/);
   return `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
@@ -46,7 +46,7 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const UNCLOSED_STRING = /"[ !#-[\]-\u{10FFFF}]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\u{10FFFF}]*)*/uy;
 
 /**
- * Returns the offset of the first character that no JSON text has after the characters before it.
+ * Returns the offset of the first character with which the text is no longer the beginning of valid JSON.
  *
  * @param text nested at most {@link MAX_DEPTH} deep
  */
@@ -79,7 +79,7 @@ function lengthAt(token: RegExp, text: string, offset: number): number {
   return token.exec(text)?.[0].length ?? 0;
 }
 
-/** Reports whether the nesting exceeds `limit`. Iterative, so that no text can exhaust the stack. */
+/** Returns whether the nesting exceeds `limit`. Iterative, so that no text can exhaust the stack. */
 function depthExceeds(text: string, limit: number): boolean {
   let depth = 0;
   let inString = false;
@@ -118,12 +118,12 @@ function firstAmbiguity(text: string): string | undefined {
 function stringFault(literal: string, siblings: Set<string> | undefined): string | undefined {
   const decoded: unknown = JSON.parse(literal);
   const text = String(decoded);
-  if (!text.isWellFormed()) return 'A string has a lone surrogate, which is no Unicode character';
-  if (text.includes('\0')) return 'A string has a NUL character';
+  if (!text.isWellFormed()) return 'A string contains a lone surrogate, which is not a Unicode character';
+  if (text.includes('\0')) return 'A string contains a NUL character';
   if (siblings === undefined) return undefined;
   // JavaScript can interpret `__proto__` as the prototype instead of a key.
   if (text === '__proto__') return 'The key __proto__ is not allowed';
-  if (siblings.has(text)) return 'An object has the same key twice';
+  if (siblings.has(text)) return 'An object contains the same key twice';
   siblings.add(text);
   return undefined;
 }

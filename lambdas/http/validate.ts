@@ -12,8 +12,8 @@ import { problem, refused, valid } from './problems.ts';
 const LONGEST_NAME = 100;
 
 /**
- * Validates a body and reports the first issue. The whole body is searched for sensitive content first, so that no
- * other message can quote such content. Then the schema is checked.
+ * Validates a body, and reports the first issue. Searches the whole body for sensitive content before checking the
+ * schema, so that no other message can quote such content.
  */
 export function validateBody<Value>(schema: z.ZodType<Value>, body: JsonObject): Parsed<Value> {
   const found = refuseSensitiveBody(body);
@@ -24,7 +24,7 @@ export function refuseSensitiveBody(body: JsonObject): Problem | undefined {
   const found = findInside(body, []);
   if (found === undefined) return undefined;
   const name = nameOf(found.path);
-  // Harmless field names can form a card number when they are read one after the other.
+  // Field names that are harmless by themselves can form a card number together.
   const isShown = name !== undefined && findSensitive(name) === undefined;
   return problem(`${found.kind}_not_allowed`, SENSITIVE_DETAIL[found.kind], isShown ? name : undefined);
 }
@@ -42,8 +42,8 @@ const IDENTIFIERS =
   /^(?:authorization$|cookie$|cloudfront-|x-(?:amz|forwarded|datadog|b3)|baggage$)|trac|span|(?:request|correlation)-?id/;
 
 /**
- * Searches the path, the query and the headers of a request for sensitive content. The problem never quotes the
- * content. The gateway limits the size of these parts.
+ * Searches the path, the query and the headers of a request for sensitive content, and never quotes it in the problem.
+ * The gateway limits the size of these parts.
  */
 export function refuseSensitive({ path, query, headers }: GatewayRequest): Problem | undefined {
   const sent = [...headers].filter(([name]) => !IDENTIFIERS.test(name));
@@ -69,7 +69,7 @@ export function validateQuery<Value>(schema: z.ZodType<Value>, query: GatewayReq
   const single: [string, string][] = [];
   for (const [name, values] of query) {
     const [value = '', ...others] = values;
-    if (others.length > 0) return refused('invalid_request', 'The parameter must be given once.', nameOf([name]));
+    if (others.length > 0) return refused('invalid_request', 'The parameter must be sent only once.', nameOf([name]));
     single.push([name, value]);
   }
   return validate(schema, Object.fromEntries(single), 'unknown_parameter');
@@ -88,7 +88,7 @@ function validate<Value>(
     const param = nameOf([...stranger.path, ...stranger.keys.slice(0, 1)]);
     const noun = unknown === 'unknown_field' ? 'field' : 'parameter';
     const named = param === undefined ? `A ${noun}` : `The ${noun} ${param}`;
-    return refused(unknown, `${named} is unknown; /v1/openapi.json describes the known ones.`, param);
+    return refused(unknown, `${named} is unknown. /v1/openapi.json lists the known ones.`, param);
   }
   const [issue] = issues;
   const path = issue?.path ?? [];
@@ -98,8 +98,8 @@ function validate<Value>(
 }
 
 /**
- * Reports whether the field is inside an object whose field names the caller chooses, such as metadata. Only `param`
- * may repeat names that the caller chose.
+ * Returns whether the field is inside an object whose field names the caller chooses, such as metadata. Messages must
+ * not repeat such names; only `param` may.
  */
 function isOwnName([field]: readonly PropertyKey[], input: JsonObject): boolean {
   const value = typeof field === 'string' && Object.hasOwn(input, field) ? input[field] : undefined;
@@ -125,7 +125,7 @@ interface Finding {
   readonly path: readonly string[];
 }
 
-/** The recursion is bounded by the limits of size and depth. */
+/** Searches a value recursively. The limits on size and depth bound the recursion. */
 function findInside(value: unknown, path: readonly string[]): Finding | undefined {
   if (typeof value === 'string') {
     const kind = findSensitive(value);
@@ -143,7 +143,7 @@ function findInside(value: unknown, path: readonly string[]): Finding | undefine
 }
 
 /**
- * Returns the name of an invalid field. A name with control characters is not repeated.
+ * Returns the name of an invalid field to show in a message. Does not repeat a name with control characters.
  *
  * @param path names without sensitive content
  * @returns undefined when the whole input is invalid
@@ -176,8 +176,8 @@ export const wholeNumber = (min: number, max: number, meaning: string) => {
 };
 
 /**
- * Returns metadata that replaces a part of the schema in the API documents: for a value that is parsed from text, and
- * for rules that are written as code.
+ * Returns metadata that replaces a part of the schema in the API documentation, for values that are parsed from text
+ * and for rules that are written as code.
  */
 export const described = (schema: Readonly<Record<string, unknown>>) => ({
   override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
@@ -193,7 +193,7 @@ export const described = (schema: Readonly<Record<string, unknown>>) => ({
 });
 
 /**
- * Creates the schema of one line of free text. Its length is counted in code points, as in JSON Schema, not in UTF-16
+ * Creates the schema of one line of free text. The length is counted in code points, as in JSON Schema, not in UTF-16
  * units.
  *
  * @param min 1 for a text that must not be blank
@@ -213,7 +213,7 @@ export const freeText = (max: number, min: 0 | 1 = 0, subject = '') =>
       pattern: (min === 0 ? ONE_LINE : ONE_LINE_NOT_BLANK).source,
     });
 
-/** Creates the schema of free text with line breaks and tabs. Its length is counted as in {@link freeText}. */
+/** Creates the schema of free text with line breaks and tabs. The length is counted as in {@link freeText}. */
 export const freeLines = (max: number) =>
   z
     .string('must be a string')
@@ -221,7 +221,7 @@ export const freeLines = (max: number) =>
     .refine((value) => value.length <= max || Array.from(value).length <= max, `must be at most ${max} characters`)
     .meta({ maxLength: max, pattern: MULTI_LINE.source });
 
-/** Latest accepted time, in Unix seconds. Times have ten digits until the year 2286. */
+/** Latest accepted time, in Unix seconds: the last one with ten digits, in the year 2286. */
 export const LAST_SECOND = 9_999_999_999;
 
 /** Schema of a body field with a time, in Unix seconds. */

@@ -92,7 +92,7 @@ describe.each<[began: Authority, switchedTo: Authority]>([
       expect(error).toMatchObject({ name: 'RetryableError', code: 'authority_changed' });
       const { status, headers, body } = faultAnswer(error, 'req');
       expect([status, headers['retry-after']]).toEqual([503, '60']);
-      expect(body).toContain('The settings name a database that does not have the payments');
+      expect(body).toContain('The settings name a database that does not contain the payments');
       await expect(store.readPayment(request.paymentId)).rejects.toMatchObject({ code: 'authority_changed' });
     }
     expect(world.processor.charges(request.paymentId)).toEqual([]);

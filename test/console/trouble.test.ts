@@ -66,7 +66,7 @@ describeConsole('the console under failures', (shown) => {
   const failures = [
     [
       403,
-      problem('insufficient_role', 'Your role does not include the one that this route needs.'),
+      problem('insufficient_role', 'Your role does not include the role that this route requires.'),
       'insufficient_role',
     ],
     [409, problem('idempotency_key_in_progress', 'The first request is running.'), 'idempotency_key_in_progress'],

@@ -25,10 +25,10 @@ describe('a key of the wrong kind', () => {
     async (key) => {
       const api = new Api();
       expect((await api.get('/v1/payments', as(key))).body['detail']).toBe(
-        `${OF_OPERATOR} This route takes the API key of a tenant (sk_test_… or sk_live_…), or an operator key together with Payonce-Tenant: <tenant>/<mode>.`,
+        `${OF_OPERATOR} This route requires the API key of a tenant (sk_test_… or sk_live_…), or an operator key together with Payonce-Tenant: <tenant>/<mode>.`,
       );
       expect((await api.pay('k', {}, as(key))).body['detail']).toBe(
-        `${OF_OPERATOR} This route takes the API key of a tenant (sk_test_… or sk_live_…).`,
+        `${OF_OPERATOR} This route requires the API key of a tenant (sk_test_… or sk_live_…).`,
       );
     },
   );

@@ -36,7 +36,7 @@ describe('strict JSON', () => {
     ['a key and an equal key after an inner object', '{"a":{"b":1},"c":[],"a":2}', 21],
     ['a key with white space before its colon', '{"a" :1,"a"\n:1}', 9],
   ])('refuses a repeated key in %s', (_where, text, column) => {
-    expect(parsed(text)).toBe(`An object has the same key twice, at line 1, column ${column}.`);
+    expect(parsed(text)).toBe(`An object contains the same key twice, at line 1, column ${column}.`);
   });
 
   test.each(['{"a":{"a":1},"b":{"a":1}}', '[{"a":1},{"a":1}]', '{"a":"a","b":"a"}', '{"a":"\\"a\\":","b":1}'])(
@@ -90,20 +90,20 @@ describe('strict JSON', () => {
     [
       'a lone high surrogate',
       '"\\ud800"',
-      'A string has a lone surrogate, which is no Unicode character, at line 1, column 1.',
+      'A string contains a lone surrogate, which is not a Unicode character, at line 1, column 1.',
     ],
     [
       'a lone low surrogate in a key',
       '{"\\udc00":1}',
-      'A string has a lone surrogate, which is no Unicode character, at line 1, column 2.',
+      'A string contains a lone surrogate, which is not a Unicode character, at line 1, column 2.',
     ],
     [
       'surrogates in the wrong order',
       '"\\udc00\\ud800"',
-      'A string has a lone surrogate, which is no Unicode character, at line 1, column 1.',
+      'A string contains a lone surrogate, which is not a Unicode character, at line 1, column 1.',
     ],
     ['a raw lone surrogate', '"\ud800"', 'The body must be valid Unicode.'],
-    ['NUL', '"a\\u0000b"', 'A string has a NUL character, at line 1, column 1.'],
+    ['NUL', '"a\\u0000b"', 'A string contains a NUL character, at line 1, column 1.'],
     ['a byte-order mark', '\ufeff{}', 'The body must not begin with a byte-order mark.'],
     ['nothing', '', 'The body is empty.'],
     ['white space', ' \n', 'The body is empty.'],

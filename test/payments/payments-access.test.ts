@@ -285,7 +285,7 @@ describe('a path', () => {
       for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
         if (allow.split(', ').includes(method)) continue;
         const { status, headers, body } = await harness.ask(method, path.replace('{id}', UNKNOWN_ID), as('wrong'));
-        const detail = method === 'HEAD' ? undefined : `This path takes ${allow}.`;
+        const detail = method === 'HEAD' ? undefined : `This path supports ${allow}.`;
         expect([method, path, status, headers['Allow'], body['detail']]).toEqual([method, path, 405, allow, detail]);
       }
     }

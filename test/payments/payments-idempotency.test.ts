@@ -278,7 +278,7 @@ describe('a reused key', () => {
     expect(other.body).toMatchObject({
       code: 'idempotency_key_payload_mismatch',
       detail:
-        'This Idempotency-Key belongs to a request with another body, which may have taken effect. Send that body again. A new key is a new operation.',
+        'This Idempotency-Key belongs to a request with a different body, which may have taken effect. Send that body again. A new key starts a new operation.',
     });
     expect(countsOfLast()).toEqual(['mismatch']);
     expect(meaning(await harness.pay('k-1'))).toEqual(meaning(first));
