@@ -3,14 +3,14 @@ import { type ConsoleSignIn, Environment } from '../kernel/contract/environment.
 import { jsonOf, readVariables } from '../kernel/platform/variables.ts';
 
 /**
- * A file of the console that Vite built. Its name contains a hash of its content, so a cache may keep it permanently.
+ * Matches a console file that Vite built. Its name contains a hash of its content, so a cache may keep it permanently.
  */
 const HASHED = /^[\w-]+\.(?<ending>js|css)$/;
 const TYPES = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' } as const;
 
 /**
- * Returns the headers of the console's page and of the sign-in settings. The page may load only files of this origin,
- * and call only the API at this origin and the identity provider, if there is one.
+ * Returns the headers of the console's page and of the sign-in settings. The page may load files from this origin only,
+ * and call only this origin and the identity provider, if there is one.
  */
 export function headersOfConsole(signIn: ConsoleSignIn | undefined) {
   const policy = [

@@ -2,8 +2,8 @@ import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
 import { MEANINGS } from './problem-meanings.ts';
 
 /**
- * The page that renders the API's description. This function serves all files of the page, and all addresses are
- * relative, so that the page works under every host, stage and prefix.
+ * Returns the page that renders the API description. The documentation function serves all files of the page, and all
+ * URLs are relative, so that the page works under every host, stage and prefix.
  *
  * @param base relative path from the page's own address to the assets: `docs/` for `/docs`, empty for `/docs/`
  */
@@ -32,9 +32,9 @@ JavaScript and the file <a href="${base}start.js">start.js</a>.</p>
 }
 
 /**
- * Script that starts the page. It is a separate file, because the page allows no inline script. The renderer shows no
- * samples itself, so a plugin shows them below the parameters of each operation. If the renderer was not loaded, the
- * script requests it again, to show the reason.
+ * Script that starts the page. It is a separate file, because the page allows no inline scripts. The renderer itself
+ * shows no samples, so a plugin shows them below the parameters of each operation. If the renderer was not loaded, the
+ * script requests it again to show the reason.
  */
 export const START_SCRIPT = `const element = document.getElementById('api');
 const samples = () => ({
@@ -52,8 +52,8 @@ const explain = async () => {
   const { src } = document.getElementById('renderer');
   const reason = await fetch(src, { cache: 'reload' }).then(
     async ({ ok, status, url }) => {
-      if (!ok) return 'The server answered with ' + status + '.';
-      return 'It was loaded, but this browser did not run it. Reload the page, or use a newer browser.';
+      if (!ok) return 'The server responded with ' + status + '.';
+      return 'The file was loaded, but this browser did not run it. Reload the page, or use a newer browser.';
     },
     (error) => 'The request failed (' + error.message + '). Is the server running, or does an extension block it?',
   );
@@ -98,7 +98,7 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
 
-/** Allows only files of this origin. The renderer also needs styles on elements, and icons from `data:` URLs. */
+/** Allows only files from this origin. The renderer also needs inline styles, and icons from `data:` URLs. */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

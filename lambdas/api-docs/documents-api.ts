@@ -22,14 +22,15 @@ const SCRIPT = 'text/javascript; charset=utf-8';
 
 /**
  * Cache headers of the documents, which change only with a deployment. After an hour, a cache revalidates a document by
- * its entity tag. Responses vary by `Accept-Encoding`, because the gateway compresses them for callers that accept it.
+ * its entity tag. Responses vary by `Accept-Encoding`, because the gateway compresses them for callers that accept
+ * compression.
  */
 const CACHED = { 'cache-control': 'public, max-age=3600', vary: 'Accept-Encoding' };
 const PAGE_HEADERS = { 'content-security-policy': CONTENT_SECURITY_POLICY, 'referrer-policy': 'no-referrer' };
 
 /**
- * Serves the API's description, the page that shows it, and the console for operators. The handler needs no key, knows
- * no secret and reads no table.
+ * Serves the API description, the page that shows it, and the operators' console. The handler requires no key, knows no
+ * secrets and reads no tables.
  *
  * @param listAssets lists the names of the files in `console/assets`
  * @param signIn the identity provider with which operators sign in to the console; absent when operators use keys
@@ -83,7 +84,7 @@ export function documentsApi(
     const asked = findRoute(request.path[0] === 'console' ? await allDocuments() : documents, request);
     if (asked.kind === 'refused') return apiResult(asked.handled.answer, request);
     const document = asked.route;
-    // Relative addresses in the page need a path that ends with a slash.
+    // Relative URLs in the page require a path that ends with a slash.
     if (document.path === '/console' && !event.path.endsWith('/')) {
       return apiResult({ status: 308, headers: { location: 'console/' }, body: '' }, request);
     }
@@ -114,8 +115,8 @@ function assetOf(name: string, readAsset: ReadAsset, content: (read: () => Promi
 }
 
 /**
- * Reads a document at the first call only, and derives its entity tag. The tag is weak, because the bytes differ by
- * content coding (RFC 9110, section 8.8.1).
+ * Returns a function that reads a document on its first call only, and derives the entity tag. The tag is weak, because
+ * the bytes differ by content coding (RFC 9110, section 8.8.1).
  */
 function readOnce(read: () => Promise<string> | string, { sha256 }: Pick<Digest, 'sha256'>): () => Promise<Content> {
   let content: Content | undefined;

@@ -13,7 +13,7 @@ interface Placed {
   readonly operation: Described;
 }
 
-/** The collection whose ids an operation returns, for each operation whose path names a different collection. */
+/** Collections whose ids operations return, for operations whose path names a different collection. */
 const COLLECTIONS: Readonly<Record<string, string>> = {
   replayWebhooks: 'replays',
   testWebhook: 'deliveries',
@@ -23,9 +23,9 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
 const WITHOUT_LINK = ['redriveQueue'];
 
 /**
- * Adds a link (OpenAPI 3.1, "Link Object") from each response that contains an id to the operations that accept the id,
- * for example from a new refund or a list of refunds to `GET /v1/refunds/{id}`. Two operations are linked only if they
- * need the same kind of key.
+ * Returns the paths with links (OpenAPI 3.1, "Link Object") from each response that contains an id to the operations
+ * that accept the id, for example from a new refund or a list of refunds to `GET /v1/refunds/{id}`. Two operations are
+ * linked only if they require the same kind of key.
  */
 export function withLinks(paths: ZodOpenApiPathsObject): ZodOpenApiPathsObject {
   const all = Object.entries(paths).flatMap(([path, methods]) =>
@@ -71,7 +71,7 @@ function idOf({ method, operation }: Placed): string | undefined {
 }
 
 /**
- * Reports whether `from` supplies all ids in the path of `to`: the last id from its response, and all earlier ids from
+ * Returns whether `from` supplies all ids in the path of `to`: the last id from its response, and all earlier ids from
  * its own path.
  */
 function leadsTo(from: Placed, to: Placed): boolean {
@@ -85,7 +85,7 @@ function leadsTo(from: Placed, to: Placed): boolean {
   return collectionOf(from) === collection && (!isNested || from.path.startsWith(before));
 }
 
-/** Reports whether an operation is a list that a query restricts to a payment. */
+/** Returns whether an operation is a list with a query parameter that selects a payment. */
 function asksForPayment({ path, operation }: Placed): boolean {
   const { query } = operation.requestParams ?? {};
   return !path.includes('{') && query instanceof z.ZodObject && 'payment' in query.shape;

@@ -3,9 +3,9 @@ import type { CreateDocumentOptions } from 'zod-openapi';
 const INT32 = 2 ** 31;
 
 /**
- * Adds the format to each number, according to the number's range (OpenAPI Format Registry: `int32`, `int64`,
- * `double`). Client generators for Go, Java or Rust choose the type by the format, and default to 32 bits, which
- * amounts and times exceed.
+ * Adds a format to each number, according to its range (OpenAPI Format Registry: `int32`, `int64`, `double`). Client
+ * generators for Go, Java or Rust choose the type by the format, and default to 32 bits, which amounts and times
+ * exceed.
  */
 export const numberFormats: NonNullable<CreateDocumentOptions['override']> = ({ jsonSchema }) => {
   const { type, const: only, minimum = -INT32 - 1, maximum = INT32 } = jsonSchema;

@@ -8,19 +8,19 @@ import { pathsOf } from './operations.ts';
 const TAGS: Readonly<Record<Tag, string>> = {
   Payments: 'Create, read, capture and cancel payments.',
   Refunds: 'Refund payments.',
-  Disputes: 'Amounts that banks of payers took back.',
-  Orders: 'Payments with a reservation, a confirmation and a referral credit.',
+  Disputes: 'Amounts that payers’ banks claimed back.',
+  Orders: 'Payments with a stock reservation, a confirmation e-mail and a referral credit.',
   Events: 'Events, as webhooks deliver them.',
   Reports: 'Counts and amounts by day.',
-  Exports: 'Rows as CSV files.',
-  Ledger: 'Double-entry postings, balances, corrections and differences.',
+  Exports: 'Lists as CSV files.',
+  Ledger: 'Double-entry postings, balances, corrections and mismatches.',
   Operators: 'Approvals by a second person, look-ups and lists across tenants.',
   Jobs: 'Scheduled jobs and their runs.',
   Webhooks: 'Endpoints, deliveries and replays.',
-  Callbacks: 'Events of processors.',
+  Callbacks: 'Events from processors.',
 };
 
-/** The API's description (OpenAPI 3.1), generated from the schemas that validate the requests. */
+/** The API description (OpenAPI 3.1), generated from the schemas that validate the requests. */
 export const openApiDocument = createDocument(
   {
     openapi: '3.1.1',
@@ -32,7 +32,7 @@ export const openApiDocument = createDocument(
         'problem details (RFC 9457) with a stable `code`. Clients must ignore unknown fields.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    // Relative to the address of this document, so that the description is correct for every host and stage.
+    // Relative to the URL of this document, so that the description is correct for every host and stage.
     servers: [{ url: '..' }],
     security: [{ apiKey: [] }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),

@@ -86,8 +86,8 @@ function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
 }
 
 /**
- * Returns the schema of the key header. The header is optional if the operation has dry runs, because a schema cannot
- * make a header depend on the body.
+ * Returns the schema of the `Idempotency-Key` header. It is optional if the operation has dry runs, because a schema
+ * cannot make a header depend on the body.
  */
 function keyOf({ key: [thing, promise, more = ''], dryRuns }: KeyedOperation): z.ZodType {
   if (!dryRuns) return idempotencyKey(thing, promise, more);
@@ -108,7 +108,7 @@ function setting(operation: Operation & { readonly body: Body }): ZodOpenApiOper
   };
 }
 
-/** An operation whose callers sign the body. */
+/** Describes an operation whose callers sign the body. */
 function signed(operation: SignedDocs): ZodOpenApiOperationObject {
   const { operationId, body, problems = [] } = operation;
   const size = `At most ${MAX_CALLBACK_BYTES} bytes of JSON in the processor’s form, with the header of its signature.`;
@@ -165,7 +165,7 @@ function problemsOf(operation: Operation): readonly ProblemCode[] {
   ];
 }
 
-/** Reports whether operators can call a tenants' route by naming the tenant in a header. */
+/** Returns whether operators can call a tenant route by naming the tenant in a header. */
 function isForTenant({ scope, role }: Pick<Operation, 'scope' | 'role'>): boolean {
   return scope !== undefined && role !== undefined;
 }
@@ -201,7 +201,7 @@ function examplesOf(operationId: string, part: string): Examples {
   return examples[operationId]?.[part] ?? {};
 }
 
-/** Describes endpoints, in their order. Endpoints of one path are described together. */
+/** Describes endpoints, in their order. Endpoints with the same path are described together. */
 export function pathsOf(endpoints: readonly Endpoint<never, never>[]): ZodOpenApiPathsObject {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const endpoint of endpoints) (paths[endpoint.path] ??= {})[endpoint.method.toLowerCase()] = describe(endpoint);
@@ -211,7 +211,7 @@ export function pathsOf(endpoints: readonly Endpoint<never, never>[]): ZodOpenAp
 function describe(endpoint: Endpoint<never, never>) {
   const { kind, docs } = endpoint;
   const described = describeCall(endpoint);
-  // The senders of callbacks are processors, which sign them.
+  // Callbacks have no samples, because processors send and sign them.
   if (kind === 'signed') return described;
   const [example] = Object.values(examplesOf(docs.operationId, 'request'));
   return { ...described, 'x-codeSamples': samplesOf(endpoint, example?.value) };

@@ -9,17 +9,17 @@ const codes = z.enum(Object.keys(PROBLEMS));
 export const problem = z
   .looseObject({
     type: z.string().meta({
-      description: 'The address of the explanation, relative to the address of the request.',
+      description: 'The URL of the explanation, relative to the URL of the request.',
       format: 'uri-reference',
       example: '../docs/problems#invalid_json',
     }),
     title: z.string(),
     status: z.int(),
-    code: codes.meta({ description: 'Stable. Programs should decide by this member only.' }),
-    detail: z.string().meta({ description: 'For people; may change.' }),
-    param: z.string().optional().meta({ description: 'The field at fault.', example: 'metadata.order' }),
+    code: codes.meta({ description: 'A stable code. Base program logic on this field only.' }),
+    detail: z.string().meta({ description: 'An explanation for people, whose wording can change.' }),
+    param: z.string().optional().meta({ description: 'The invalid field.', example: 'metadata.order' }),
     request_id: z.string(),
-    payment_id: z.string().optional().meta({ description: 'The conflicting payment.' }),
+    payment_id: z.string().optional().meta({ description: 'The id of the conflicting payment.' }),
     payment_status: z
       .enum(PAYMENT_STATUSES)
       .optional()
@@ -27,8 +27,8 @@ export const problem = z
     decidable_from: z
       .int()
       .optional()
-      .meta({ description: 'The time from which an operator may decide the change; Unix seconds.' }),
-    amount_left: shownAmount('What is left').optional(),
+      .meta({ description: 'The time from which an operator may decide the change, in Unix seconds.' }),
+    amount_left: shownAmount('The remaining amount').optional(),
     processor_amount: shownAmount('The amount that the processor shows as captured, held or refunded').optional(),
     processor_currency: z
       .string()
@@ -39,7 +39,7 @@ export const problem = z
       .meta({ description: 'The payment that failed or was canceled; after a failed change, the unchanged payment.' }),
     refund: refund.optional().meta({ description: 'The refund that failed.' }),
     order: order.optional().meta({ description: 'The order that was canceled.' }),
-    order_id: z.string().optional().meta({ description: 'The conflicting order.' }),
-    correction_id: z.string().optional().meta({ description: 'The conflicting correction.' }),
+    order_id: z.string().optional().meta({ description: 'The id of the conflicting order.' }),
+    correction_id: z.string().optional().meta({ description: 'The id of the conflicting correction.' }),
   })
-  .meta({ id: 'Problem', description: 'RFC 9457.' });
+  .meta({ id: 'Problem', description: 'A problem document (RFC 9457).' });

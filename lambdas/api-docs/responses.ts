@@ -5,7 +5,7 @@ import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
 import { MEANINGS } from './problem-meanings.ts';
 import { problem } from './problem-schema.ts';
 
-/** Problems that every route may return. */
+/** Problem codes that every route may return. */
 export const COMMON_PROBLEMS: readonly ProblemCode[] = [
   'forbidden',
   'not_found',
@@ -16,7 +16,7 @@ export const COMMON_PROBLEMS: readonly ProblemCode[] = [
   'timeout',
 ];
 
-/** Problems of every route for callers with a key. */
+/** Problem codes of every route for callers with an API key. */
 export const CALLER_PROBLEMS: readonly ProblemCode[] = [
   'unknown_parameter',
   'card_number_not_allowed',
@@ -24,7 +24,7 @@ export const CALLER_PROBLEMS: readonly ProblemCode[] = [
   'unauthorized',
 ];
 
-/** Problems of every route that accepts an idempotency key. */
+/** Problem codes of every route that accepts an idempotency key. */
 export const KEY_PROBLEMS: readonly ProblemCode[] = [
   'missing_idempotency_key',
   'invalid_idempotency_key',
@@ -32,7 +32,7 @@ export const KEY_PROBLEMS: readonly ProblemCode[] = [
   'idempotency_key_payload_mismatch',
 ];
 
-/** Problems of every route that accepts a body. */
+/** Problem codes of every route that accepts a body. */
 export const BODY_PROBLEMS: readonly ProblemCode[] = [
   'body_too_large',
   'unsupported_media_type',
@@ -42,7 +42,7 @@ export const BODY_PROBLEMS: readonly ProblemCode[] = [
 ];
 
 const requestId = z.string().meta({
-  description: 'The id of this request in the logs of the service.',
+  description: 'The id of this request in the service’s logs.',
   header: { id: 'Request-Id' },
 });
 
@@ -50,16 +50,17 @@ const documents = z
   .string()
   .optional()
   .meta({
-    description: 'This document (`service-desc`) and its page (`service-doc`), relative to the address of the request.',
+    description:
+      'The URLs of this document (`service-desc`) and of its page (`service-doc`), relative to the URL of the request.',
     example: '<../v1/openapi.json>; rel="service-desc", <../docs>; rel="service-doc"',
     header: { id: 'Link' },
   });
 
-/** Headers of every response. The gateway's own problems have no links. */
+/** Headers of every response, except that problems from the gateway itself have no links. */
 export const EVERY_ANSWER = { 'Request-Id': requestId, Link: documents };
 
 export const location = z.string().meta({
-  description: 'The address of the object, relative to the address of the request (RFC 9110, section 10.2.2).',
+  description: 'The URL of the object, relative to the URL of the request (RFC 9110, section 10.2.2).',
   example: '../v1/payments/pay_jryp727fewpudzxvuorpnf7r2kpjwlfg',
   header: { id: 'Location' },
 });
@@ -68,7 +69,7 @@ export const replayed = z
   .literal('true')
   .optional()
   .meta({
-    description: 'The answer was stored when the key was first used.',
+    description: 'Present if this is a stored response to an earlier request with the same key.',
     header: { id: 'Idempotency-Replayed' },
   });
 
@@ -77,7 +78,7 @@ export const preferWait = z
   .optional()
   .meta({
     description:
-      '`wait=N`: if the first request with this key is still running, wait up to N seconds for its answer, at most 8.',
+      '`wait=N`: if the first request with this key is still running, wait up to N seconds for its response. The maximum is 8.',
     example: 'wait=8',
     param: { id: 'Prefer' },
   });
@@ -95,7 +96,7 @@ export const preferenceApplied = z
  * Returns the schema of the `Idempotency-Key` header.
  *
  * @param thing the object that the key identifies
- * @param promise the effect that a retried request does not have
+ * @param promise the promise about a retried request, for example `nothing happens twice`
  * @param more additional sentences
  */
 export const idempotencyKey = (thing: string, promise: string, more = '') =>
@@ -104,28 +105,29 @@ export const idempotencyKey = (thing: string, promise: string, more = '') =>
     .regex(KEY_FORM)
     .meta({
       description:
-        `Identifies this ${thing}. A request that is repeated with the same key and body gets the same answer, and ` +
+        `Identifies this ${thing}. A request that is repeated with the same key and body gets the same response, and ` +
         `${promise}. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID.${more}`,
       example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
     });
 
 export const payonceTenant = z.string().regex(OWNER).optional().meta({
-  description: 'Only for operators: the tenant and the mode that they call for. API keys are sent without it.',
+  description:
+    'Only for operators: the tenant and the mode to call for. Callers with an API key must not send this header.',
   example: 'ten_desk/live',
 });
 
-/** Matches a raw key or a String of RFC 8941 (section 3.3.3), as in lambdas/kernel/idempotency-key.ts. */
+/** Matches a raw key, or a quoted string (RFC 8941, section 3.3.3), as in lambdas/kernel/idempotency-key.ts. */
 const KEY_FORM = /^(?:[!#-~][!-~]{0,127}|"(?:[!#-[\]-~]|\\["\\]){1,128}")$/;
 
 const retryAfter = z
   .int()
   .min(0)
   .optional()
-  .meta({ description: 'The time until a retry, in seconds.', example: 1, header: { id: 'Retry-After' } });
+  .meta({ description: 'The time after which to retry, in seconds.', example: 1, header: { id: 'Retry-After' } });
 const allow = z
   .string()
   .optional()
-  .meta({ description: 'The methods of this path.', example: 'GET, HEAD', header: { id: 'Allow' } });
+  .meta({ description: 'The methods that this path supports.', example: 'GET, HEAD', header: { id: 'Allow' } });
 
 const rateLimit = z
   .string()
@@ -140,7 +142,7 @@ const rateLimitPolicy = z
   .string()
   .optional()
   .meta({
-    description: 'The limit of the tenant: `q` requests in `w` seconds.',
+    description: 'The tenant’s limit: `q` requests in `w` seconds.',
     example: '"payments";q=200;w=2',
     header: { id: 'RateLimit-Policy' },
   });
@@ -168,7 +170,7 @@ const problemExamples = Object.fromEntries(
 
 type StatusCode = `${4 | 5}${string}`;
 
-/** Returns one response for each status, with its codes and their meanings. */
+/** Returns one response for each status, with its problem codes and their meanings. */
 export function problemResponses(named: readonly ProblemCode[]) {
   const codes = [...new Set(named)];
   const statuses = [...new Set(codes.map((code) => PROBLEMS[code].status))].sort((left, right) => left - right);

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Endpoint } from '../http/endpoint.ts';
 
-/** Operations of the typed clients. In Python, a name has underscores instead of capitals. */
+/** Operations of the typed clients. In Python, their names are in snake case. */
 const CLIENT_CALLS: Readonly<Record<string, string>> = {
   createPayment: 'payments.create',
   capturePayment: 'payments.capture',
@@ -35,10 +35,10 @@ const CLIENT_CALLS: Readonly<Record<string, string>> = {
   listWebhookDeliveries: 'webhookEndpoints.deliveries',
 };
 
-/** The caller's name of the operation, which is also its idempotency key in requests without a client. */
+/** The caller's name for the operation, which also serves as the idempotency key in requests without a client. */
 const OPERATION = 'order_42';
 
-/** A sample as Redoc and other readers of `x-codeSamples` expect it. */
+/** A sample in the format that Redoc and other readers of `x-codeSamples` expect. */
 export interface CodeSample {
   readonly lang: 'Shell' | 'TypeScript' | 'Python';
   readonly label: string;
@@ -52,17 +52,17 @@ interface Asked extends Pick<Endpoint<never, never>, 'method' | 'path'> {
   readonly ids: readonly string[];
   /** Names of the query parameters that must be sent. */
   readonly query: readonly string[];
-  /** An example. Undefined if the operation has no body, or if it is optional and empty. */
+  /** An example of the body. Undefined if the operation has no body, or if the body is optional and empty. */
   readonly body: unknown;
-  /** The same for the functions of the clients, which take an optional body if it has any fields. */
+  /** The example for the clients' functions, whose parameters include an optional body if it has any fields. */
   readonly params: unknown;
-  /** The variable with the key. */
+  /** The name of the variable that contains the API key. */
   readonly credential: 'key' | 'operator_key';
 }
 
 /**
- * Returns a request in curl, and the same call in TypeScript and Python: by the typed client if it has the operation,
- * else by the standard library.
+ * Returns code samples in curl, TypeScript and Python. The latter two use the typed client if it supports the
+ * operation, and otherwise the standard library.
  *
  * @param body an example of the body; undefined for a request without one
  */
@@ -110,7 +110,7 @@ function curl(asked: Asked): string {
   ].join(' \\\n  ');
 }
 
-/** Headers of a request without a client, as fields of a literal. */
+/** Returns the headers of a request without a client, as fields of an object literal. */
 function headersOf({ body, isKeyed }: Asked, authorization: string): readonly string[] {
   return [
     `"authorization": ${authorization}`,
@@ -149,7 +149,7 @@ function urlopened(asked: Asked): string {
   ].join('\n');
 }
 
-/** Each change by a client has an operation of its own. Only one change creates what the caller calls order 42. */
+/** Returns the operation name for a client call. Each change needs its own name; only the creation is `order_42`. */
 function nameOf({ operationId }: Asked): string {
   return /^create(?:Payment|Order)$/.test(operationId) ? OPERATION : `${OPERATION}/${operationId}`;
 }
@@ -197,7 +197,7 @@ function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Renders a JSON value as a literal of Python, in which a JSON string is a string, too. */
+/** Renders a JSON value as a Python literal. A JSON string is also a valid Python string. */
 function inPython(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(inPython).join(', ')}]`;
   if (typeof value === 'object' && value !== null) {

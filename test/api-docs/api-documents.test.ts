@@ -51,7 +51,7 @@ describe('the API documents', () => {
   });
 
   test.each<[string, () => Promise<object>, string]>([
-    ['the server refuses it', async () => ({ ok: false, status: 403 }), 'The server answered with 403.'],
+    ['the server refuses it', async () => ({ ok: false, status: 403 }), 'The server responded with 403.'],
     [
       'no server answers',
       () => Promise.reject(new TypeError('Failed to fetch')),
