@@ -9,7 +9,7 @@ import type { Owner } from './owners.ts';
 export interface Caller extends Owner {
   /** The request's API key, or the operator who acts on behalf of the tenant. Recorded with the request's effects. */
   readonly by: Omit<RequestCause, 'requestId'> | Omit<OperatorCause, 'requestId'>;
-  /** Identifies the operator as a person: the same for all keys of one person. */
+  /** Identifies the operator as a person. The value is the same for all keys of one person. */
   readonly person?: string;
 }
 
@@ -36,13 +36,13 @@ interface LookUpTools<Key> {
 }
 
 /**
- * Time for which a process caches a key, in milliseconds, so that a replay needs no read. A revoked key may be accepted
- * for this long.
+ * Time for which a process caches a key, in milliseconds, so that a replay needs no read. A revoked key may still be
+ * accepted for this time.
  */
 const FOUND_FOR_MS = 10_000;
 /**
- * Maximum number of cached keys, which together take a few kilobytes. Beyond this number, the key that was looked up
- * longest ago is evicted.
+ * Maximum number of cached keys, which together take a few kilobytes. If there are more, the key whose look-up is the
+ * oldest is evicted.
  */
 const MAX_FOUND = 500;
 
@@ -60,7 +60,7 @@ export function bearerToken([value = '', ...others]: readonly string[]): string 
 }
 
 /**
- * Authenticates a request by the values of its Authorization header. A malformed key is rejected without a look-up.
+ * Authenticates a request by the values of its Authorization header. Rejects a malformed key without a look-up.
  *
  * @throws RetryableError if the registry cannot be read
  */
@@ -101,8 +101,8 @@ export async function lookUp<Key extends Parameters<typeof hasEnded>[0]>(
   found.put(hash, record, readAtMs);
   const day = new Date(nowMs).toISOString().slice(0, 'YYYY-MM-DD'.length);
   if (!found.isNoted(hash, day)) {
-    // If the use cannot be stored, the request still succeeds. Another process, or this process on the next day, stores
-    // the use.
+    // If the use cannot be stored, the request still succeeds. Another process stores the use, or this process stores
+    // the next day's use.
     await keys.noteUse(id, day).catch(() => undefined);
     found.noted(hash, day);
   }
@@ -110,8 +110,8 @@ export async function lookUp<Key extends Parameters<typeof hasEnded>[0]>(
 }
 
 /**
- * A cache of recently found keys in this process. Unknown keys are not cached, because any client could fill the cache
- * with them.
+ * A per-process cache of recently found keys. Unknown keys are not cached, because any client could fill the cache with
+ * them.
  */
 export class FoundKeys<Key> {
   readonly #found = new Map<string, { readonly record: Key; readonly atMs: number }>();

@@ -20,8 +20,8 @@ import { bearerToken } from './authenticate.ts';
 import type { IdentifyOperator, Operator } from './operators.ts';
 
 /**
- * Accepted algorithms. Only asymmetric algorithms are allowed, regardless of the token's header. This excludes `none`,
- * and HMAC, with which a public key would be accepted as a secret.
+ * Accepted algorithms, regardless of the token's header. All are asymmetric. This excludes `none`, and HMAC, with which
+ * a public key could be misused as a secret.
  */
 const ALGORITHMS = [
   'RS256',
@@ -40,15 +40,13 @@ const ALGORITHMS = [
 const CLOCK_TOLERANCE_SECONDS = 30;
 /** Timeout of a request to the provider, in milliseconds. An operator waits for at most two requests. */
 const TIMEOUT_MS = 3_000;
-/** Maximum age of cached keys until they are reread, in milliseconds. */
+/** Age of cached keys at which they are read again, in milliseconds. */
 const FRESH_MS = 10 * 60_000;
-/**
- * Minimum time between two reads of the provider's keys if tokens with unknown keys cause the reads, in milliseconds.
- */
+/** Minimum time between two reads of the provider's keys that tokens with unknown keys cause, in milliseconds. */
 const COOLDOWN_MS = 30_000;
 /**
  * Maximum age of cached keys while the provider does not respond, in milliseconds. A key that the provider has removed
- * is accepted for at most this long.
+ * is accepted for at most this time.
  */
 const STALE_MS = 60 * 60_000;
 /** Time after a failure during which no request is sent to the provider, in milliseconds. */
@@ -56,8 +54,8 @@ const FAILED_FOR_MS = 5_000;
 /** Maximum time from `iat` to `exp`, in seconds. Access tokens are valid for minutes to hours. */
 const LONGEST_VALIDITY_SECONDS = 24 * 60 * 60;
 /**
- * Types of access and ID tokens (RFC 9068, section 2.1; RFC 8725, section 3.11). Logout tokens have a different type,
- * or only an `events` claim.
+ * Types of access and ID tokens (RFC 9068, section 2.1; RFC 8725, section 3.11). Logout tokens have a different type or
+ * an `events` claim.
  */
 const TYPES = ['jwt', 'at+jwt', 'application/at+jwt'];
 /** Pattern of a token: three base64url segments. */
@@ -70,9 +68,9 @@ const claims = z.object({
 });
 
 /**
- * Identifies operators by tokens of an OpenID Connect provider (OpenID Connect Discovery 1.0; RFC 7519). The provider's
- * keys are cached for ten minutes, and reread for a token with an unknown key. While the provider does not respond, a
- * process keeps using the cached keys for an hour, and retries every five seconds.
+ * Identifies operators by tokens from an OpenID Connect provider (OpenID Connect Discovery 1.0; RFC 7519). The
+ * provider's keys are cached for ten minutes, and read again for a token with an unknown key. While the provider does
+ * not respond, a process uses the cached keys for up to an hour, and retries every five seconds.
  *
  * @throws RetryableError `identity_provider_unavailable`
  */
@@ -98,7 +96,7 @@ export function byIdentityProvider(
       return isOfTimes(payload, nowSeconds) ? operatorOf(payload, roles) : undefined;
     } catch (error) {
       if (isOfToken(error)) return undefined;
-      throw new RetryableError('identity_provider_unavailable', 'The identity provider does not answer.', {
+      throw new RetryableError('identity_provider_unavailable', 'The identity provider does not respond.', {
         cause: error,
         retryAfterSeconds: FAILED_FOR_MS / 1000,
       });
@@ -107,8 +105,8 @@ export function byIdentityProvider(
 }
 
 /**
- * Returns true if the token is of a type that can identify an operator, and names this issuer. Other tokens are
- * rejected without reading keys.
+ * Returns whether the token has a type that can identify an operator, and names this issuer. Other tokens are rejected
+ * without reading keys.
  */
 function mayBeOf(issuer: string, token: string): boolean {
   try {
@@ -130,8 +128,8 @@ interface KeyTimes {
 }
 
 /**
- * Returns a function that finds a key of the provider. The first token causes the keys to be read. After a failure, the
- * provider is not called for some seconds.
+ * Returns a function that finds a key of the provider. The keys are read when the first token arrives. After a failure,
+ * the provider is not called for some seconds.
  */
 function keysOf(issuer: string, times: Required<KeyTimes>, clock: WireClock): JWTVerifyGetKey {
   const known: JWKSCacheInput = {};
@@ -163,7 +161,7 @@ function keysOf(issuer: string, times: Required<KeyTimes>, clock: WireClock): JW
 
 /**
  * Reads the configuration and the keys of the provider.
- * @param known receives the keys that were read last
+ * @param known receives the keys
  */
 async function discover(
   issuer: string,
@@ -173,7 +171,7 @@ async function discover(
   const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' });
   const found = configuration.parse(await response.json());
-  if (found.issuer !== issuer) throw new Error(`${address} belongs to another issuer`);
+  if (found.issuer !== issuer) throw new Error(`${address} belongs to a different issuer`);
   return createRemoteJWKSet(new URL(found.jwks_uri), {
     timeoutDuration: TIMEOUT_MS,
     cacheMaxAge: freshMs,
@@ -182,7 +180,7 @@ async function discover(
   });
 }
 
-/** Reports whether the error means that the token is invalid. All other errors are caused by the provider. */
+/** Returns whether the error means that the token is invalid. The provider causes all other errors. */
 function isOfToken(error: unknown): boolean {
   return (
     error instanceof errors.JOSEError &&

@@ -5,7 +5,10 @@ import type { ApiKeyRecord } from './api-key-registry.ts';
 import type { OperatorKeyRecord } from './operators.ts';
 
 interface StoredKey {
-  /** Lower-case hexadecimal SHA-256 of the key. The key itself is not stored, so read access to the table does not reveal it. */
+  /**
+   * Lower-case hexadecimal SHA-256 of the key. The key itself is not stored, so read access to the table does not
+   * reveal it.
+   */
   readonly keyHash: string;
   /** The last characters of the key, by which a person recognizes it. */
   readonly hint: string;
@@ -68,7 +71,7 @@ export type RecordOfKey = (made: KeySummary) => EffectRecord;
 
 /**
  * Thrown when a request would revoke the last key with the owner role. Only owners may manage keys, so without that
- * key, no key could be created or revoked.
+ * key, no keys could be created or revoked.
  */
 export class LastOwnerKeyError extends Error {
   override readonly name = 'LastOwnerKeyError';
@@ -94,8 +97,8 @@ export interface KeyAdministration {
    */
   makeApiKey(wanted: NewApiKey, recordOf?: RecordOfKey): Promise<MadeKey | undefined>;
   /**
-   * Replaces a key by a new key with the same name, rights and lifetime. The old key stays valid for the overlap, so
-   * that its user can switch to the new key. Of two concurrent replacements, only the first takes effect.
+   * Replaces a key with a new key that has the same name, rights and lifetime. The old key stays valid during the
+   * overlap, so that its user can switch to the new one. Of two concurrent replacements, only the first takes effect.
    *
    * @param overlapSeconds 0 revokes the old key immediately
    * @returns undefined if no valid key has this id, the key was already replaced, or the request was already recorded

@@ -17,8 +17,8 @@ export interface Bucket extends Owner {
 }
 
 /**
- * Returns the kind of a request. GET requests are reads; reads that query the processor are a separate kind. For other
- * methods, the scope distinguishes payments from administration.
+ * Returns the kind of a request. GET requests are reads, with a separate kind for reads that query the processor. For
+ * other methods, the scope distinguishes payments from administration.
  */
 export function limitKindOf(method: string, scope: Scope | undefined, asksProcessor: boolean): LimitKind {
   if (method === 'GET') return asksProcessor ? 'processor_reads' : 'reads';
@@ -42,7 +42,7 @@ export interface LimitSettings {
    */
   list(owner: Owner): Promise<readonly TenantLimit[]>;
   /**
-   * Changes a limit. A process applies the change when it next takes tokens.
+   * Changes a limit. Each process applies the change when it next takes tokens.
    *
    * @param own undefined restores the deployment's limit
    * @param record the request's idempotency record, written in the same transaction
@@ -64,8 +64,8 @@ export function deployedLimitOf(deployed: RateLimit, kind: LimitKind): RateLimit
 
 export interface BucketState {
   /**
-   * Time at which the bucket will be full again, in Unix microseconds. Taking a token postpones this time by as long as
-   * the rate needs to produce one token.
+   * Time at which the bucket will be full again, in Unix microseconds. Taking a token postpones this time by the time
+   * that it takes to produce one token.
    */
   readonly fullAtUs: number;
   /** The tenant's own limit. @default the limit of the deployment */
@@ -75,14 +75,13 @@ export interface BucketState {
 /** A request for tokens. All times are from the caller's clock. */
 export interface TokenRequest {
   /**
-   * The clock is read for each attempt, because a process may be paused for seconds between the start of the request
-   * and its write.
+   * Read for each attempt, because a process may be paused for seconds between the start of the request and its write.
    */
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Number of tokens to take while at least half of the burst remains. Otherwise, `scarce` tokens are taken. */
   readonly ample: number;
   readonly scarce: number;
-  /** The bucket state that the caller has read last. */
+  /** The bucket state that the caller read last. */
   readonly known?: BucketState;
 }
 
@@ -112,9 +111,9 @@ export type Admitted =
 
 /** Maximum number of tokens that one process holds per bucket. */
 const LARGEST_BATCH = 8;
-/** Number of batches per second into which the rate is divided. At a low limit, a batch has one token. */
+/** Number of batches per second into which the rate is divided. At a low limit, a batch is one token. */
 const BATCHES_PER_SECOND = 10;
-/** Maximum time for which a process may use tokens that it has taken, in milliseconds. */
+/** Maximum times for which a process may use the tokens that it has taken, in milliseconds. */
 const SCARCE_FOR_MS = 1_000;
 const AMPLE_FOR_MS = 60_000;
 /**
@@ -123,7 +122,7 @@ const AMPLE_FOR_MS = 60_000;
  */
 const REFUSED_FOR_MS = 1_000;
 /**
- * Maximum number of buckets that a process caches. Beyond this number, the bucket with the oldest read is evicted
+ * Maximum number of buckets that a process caches. If there are more, the bucket that was read longest ago is evicted
  * together with its tokens.
  */
 const MAX_BUCKETS = 500;
@@ -196,8 +195,8 @@ export class TenantLimits {
 
 /**
  * Returns the sizes of the next batch. While tokens are scarce, a process that used its whole last batch takes twice as
- * many tokens; any other process takes as many as it used. So a process with a steady load leaves at most half of its
- * tokens unused.
+ * many tokens, and any other process takes as many as it used. A process with a steady load thus leaves at most half of
+ * its tokens unused.
  */
 function sizes(held: Held | undefined): Pick<TokenRequest, 'ample' | 'scarce' | 'known'> {
   if (held === undefined) return { ample: LARGEST_BATCH, scarce: 1 };

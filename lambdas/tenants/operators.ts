@@ -5,13 +5,13 @@ import type { Clock } from '../kernel/world.ts';
 import { type ApiKeyRegistry, hasEnded } from './api-key-registry.ts';
 import { bearerToken, FoundKeys, hex, lookUp } from './authenticate.ts';
 
-/** An authenticated person of the deployment. Operators belong to no tenant. */
+/** An authenticated person who operates the deployment. Operators belong to no tenant. */
 export interface Operator {
   readonly name: string;
   readonly role: Role;
   /** The id of the operator's key, or the subject at the identity provider. */
   readonly identity: string;
-  /** Identifies the person: the same for all keys of one person. */
+  /** Identifies the person. The value is the same for all keys of one person. */
   readonly person: string;
   readonly tenantId?: never;
 }

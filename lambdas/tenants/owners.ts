@@ -8,10 +8,10 @@ export interface Owner {
 /** Returns whether a tenant exists. Tenants are never deleted. @throws RetryableError if the registry cannot be read */
 export type IsTenant = (id: TenantId) => Promise<boolean>;
 
-/** Lists all owners: each tenant in each mode that may have payments. */
+/** Lists all owners. An owner is a tenant in a mode in which it may have payments. */
 export interface Owners {
   /**
-   * Lists owners in the order of their names. A name never changes.
+   * Lists owners in the order of their names, which never change.
    *
    * @param after the last name of the previous page
    */

@@ -183,7 +183,7 @@ describe('a token of the identity provider', () => {
         (operator) => operator?.identity,
         (error: Error) => error.message,
       );
-    const refused = 'The identity provider does not answer.';
+    const refused = 'The identity provider does not respond.';
     try {
       const identifies = byIdentityProvider({ issuer, audience: AUDIENCE, roleClaim: 'roles' }, clock, { freshMs: 0 });
       const foreign = new UnsecuredJWT({}).setIssuer(issuer).encode();
@@ -245,9 +245,9 @@ describe('a token of the identity provider', () => {
       const altered = [head, body, signature.replace(/^./, (letter) => (letter === 'A' ? 'B' : 'A'))].join('.');
       expect(await known([altered])).toBeUndefined();
       // An unknown key may be a new key of the provider.
-      await expect(known(bearer(await signed(await key('new'), 'new')))).rejects.toThrow('does not answer');
+      await expect(known(bearer(await signed(await key('new'), 'new')))).rejects.toThrow('does not respond');
       passedMs = 61 * 60_000;
-      await expect(known(token)).rejects.toThrow('does not answer');
+      await expect(known(token)).rejects.toThrow('does not respond');
     } finally {
       server.removeAllListeners('request');
       for (const listener of answering) server.on('request', listener as RequestListener);

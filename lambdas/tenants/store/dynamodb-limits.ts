@@ -25,8 +25,8 @@ import type { Owner } from '../owners.ts';
 /** Maximum number of attempts while rivals change the same row. */
 const MAX_ATTEMPTS = 5;
 /**
- * Tolerance in microseconds. If a bucket's `fullAt` lies further in the future than a full refill takes plus this
- * tolerance, the bucket was written by a process with a wrong clock, or under a higher limit.
+ * Tolerance in microseconds. If a bucket's `fullAt` is further in the future than a full refill plus this tolerance,
+ * the bucket was written by a process with a wrong clock, or under a higher limit.
  */
 const FAR_AHEAD_US = 10_000_000;
 
@@ -73,16 +73,16 @@ export class DynamoDbLimits implements BucketStore {
   }
 
   /**
-   * Takes tokens. The row contains the bucket's `fullAt`, which only moves forward, even if the processes' clocks
+   * Takes tokens. The row contains the bucket's `fullAt`, which moves only forward, even if the processes' clocks
    * differ:
    *
    *   used tokens  remaining burst
    *   ├──────────┬────────────────┤
-   *   now        fullAt           now + burst, the latest `fullAt` that a write may make
+   *   now        fullAt           now + burst, the latest `fullAt` that a write may set
    *
-   * Concurrent writers also move `fullAt`, but not beyond the same bound, so several writes can succeed. This write
+   * Concurrent writers also move `fullAt`, but not beyond the same limit, so several writes can succeed. This write
    * fails only if another write moves `fullAt` past the start of the request, past half of the burst, or past the whole
-   * burst. Because `fullAt` only moves forward, the last attempt has read a bucket that is used up.
+   * burst. Because `fullAt` moves only forward, the last attempt has read a bucket that is used up.
    */
   async take(bucket: Bucket, asked: TokenRequest): Promise<TokenGrant> {
     const startMs = asked.clock.nowMs();
@@ -90,9 +90,9 @@ export class DynamoDbLimits implements BucketStore {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const times = { startMs, nowMs: asked.clock.nowMs() };
       const limit = state.own ?? deployedLimitOf(this.#default, bucket.kind);
-      // After a collision, one token is most likely still available.
+      // After a collision, a single token is most likely still available.
       const plan = planOf(state, limit, attempt > 1 ? { ample: 1, scarce: 1 } : asked, times.nowMs);
-      // The cached state may be old, so a request is refused only after the row was read.
+      // The cached state may be outdated, so refuse a request only after reading the row.
       const isFresh = attempt > 0;
       if (plan.kind === 'refused' && isFresh) return { ...plan, limit, state };
       const step = plan.kind === 'refused' ? { ...ONE_TOKEN, latestUs: latestOf(limit, times.nowMs) } : plan;
@@ -105,7 +105,7 @@ export class DynamoDbLimits implements BucketStore {
       if (step.kind === 'set_back') state = after;
       else return { kind: 'taken', tokens: step.tokens, isAmple: step.isAmple, limit, state: after };
     }
-    // All attempts have failed: rivals take each token as soon as it is available.
+    // All attempts have failed, because rivals take each token as soon as it becomes available.
     const limit = state.own ?? deployedLimitOf(this.#default, bucket.kind);
     return { kind: 'refused', retryAfterMs: Math.ceil(tokenUsOf(limit) / 1000), limit, state };
   }
@@ -118,7 +118,8 @@ export class DynamoDbLimits implements BucketStore {
     times: Times,
   ): Promise<{ kind: 'applied'; fullAtUs: number } | { kind: 'refused'; state: BucketState }> {
     const change = changeOf(state, limit, step, times);
-    // If an operator has changed the limit since, the condition fails, and the new limit is read before it is applied.
+    // If an operator has changed the limit in the meantime, the condition fails, and the next attempt uses the new
+    // limit.
     const isSameLimit = state.own === undefined ? 'attribute_not_exists(#rate)' : '#rate = :rate AND #burst = :burst';
     const own = state.own === undefined ? {} : { ':rate': state.own.rate, ':burst': state.own.burst };
     const names = state.own === undefined ? { '#rate': 'rate' } : { '#rate': 'rate', '#burst': 'burst' };
@@ -155,7 +156,7 @@ export class DynamoDbLimits implements BucketStore {
           await this.#update({
             Key,
             UpdateExpression: 'REMOVE #place',
-            // The slot may have expired, and another request may have taken it.
+            // If the slot has expired, another request may have taken it.
             ConditionExpression: '#place = :until',
             ExpressionAttributeNames: names,
             ExpressionAttributeValues: { ':until': untilMs },
@@ -184,7 +185,7 @@ export class DynamoDbLimits implements BucketStore {
       if (error instanceof ConditionalCheckFailedException) {
         return { kind: 'refused', item: error.Item === undefined ? {} : unmarshall(error.Item) };
       }
-      throw new RetryableError('limits_unavailable', 'the rate limit store did not answer', { cause: error });
+      throw new RetryableError('limits_unavailable', 'the rate limit store did not respond', { cause: error });
     }
   }
 }
@@ -193,7 +194,7 @@ export function parseLimit(item: Readonly<Record<string, unknown>>) {
   return bucketItem.parse(item);
 }
 
-/** Start of the request and time of the current attempt, in Unix milliseconds. */
+/** The start of the request and the time of the current attempt, in Unix milliseconds. */
 interface Times {
   readonly startMs: number;
   readonly nowMs: number;
@@ -245,7 +246,7 @@ function changeOf({ fullAtUs }: BucketState, limit: RateLimit, step: Exclude<Pla
   };
 }
 
-/** Returns how long the rate takes to produce one token, in microseconds, rounded up. */
+/** Returns the time that the rate takes to produce one token, in microseconds, rounded up. */
 function tokenUsOf({ rate }: RateLimit): number {
   return Math.ceil(1_000_000 / rate);
 }

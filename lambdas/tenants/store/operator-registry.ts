@@ -52,7 +52,7 @@ export function configuredOperators(
     const operators = new DynamoDbOperatorKeys(documents, registryTable, { clock, entropy });
     return byOperatorKey({ operators, clock, digest });
   }
-  // Loaded dynamically, so that deployments with operator keys do not load this module.
+  // Load dynamically, so that deployments with operator keys do not load this module.
   const loaded = import('../identity-provider.ts').then(({ byIdentityProvider }) =>
     byIdentityProvider(provider, clock),
   );

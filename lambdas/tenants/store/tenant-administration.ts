@@ -39,7 +39,7 @@ import { operatorKeyItem } from './operator-registry.ts';
 import { ownerRow, tenantRowKey } from './tenant-owners.ts';
 import { apiKeyItem, apiKeyUseKey, idOfKeyHash, type KeyRowPrefix, keyRowKey } from './tenant-registry.ts';
 
-/** The clock and randomness for the command line. */
+/** The clock and the source of randomness for the command line. */
 export const PACING: Pacing = { clock: systemClock, entropy: systemEntropy };
 
 /** Length of a secret key, in bytes (256 bits). */
@@ -47,7 +47,7 @@ const KEY_BYTES = 32;
 const TENANT_BYTES = 10;
 /** Number of stored characters of a key: enough to distinguish two keys, too few to use one. */
 const HINT_LENGTH = 4;
-/** Number of rows per page for the command line. The command line reads at most 1,000 pages, that is 100,000 rows. */
+/** Number of rows per page for the command line, which reads at most 1,000 pages, or 100,000 rows. */
 const PAGE = 100;
 const MAX_PAGES = 1_000;
 /** Number of concurrent look-ups, each with two reads. */
@@ -85,9 +85,9 @@ export class UnknownTenantError extends Error {
 }
 
 /**
- * Creates tenants, and creates, rolls and revokes API keys. Used by operators. Each change is written in one
- * transaction with its entry in the activity log. The operators' API is the only deployed function that may create and
- * change keys, and only tenants' keys. The command line can also create operators' keys.
+ * Creates tenants, and creates, replaces and revokes API keys, for operators. Each change is written in one transaction
+ * with its entry in the activity log. The operators' API is the only deployed function that may create and change keys,
+ * and only tenants' keys. The command line can also create operators' keys.
  */
 export class TenantAdministration implements KeyAdministration {
   readonly #client: DynamoDBDocumentClient;
@@ -144,7 +144,7 @@ export class TenantAdministration implements KeyAdministration {
         ...this.#recordRows(recordOf, summary),
         tenantExists(this.#table, owner),
         ...this.#newKeyRows(row),
-        // Payments require an API key, so these rows include every owner, and owners can be listed without a scan.
+        // Payments require an API key, so these rows cover every owner, and owners can be listed without a scan.
         { Put: { TableName: this.#table, Item: ownerRow(owner, mode) } },
       ],
       {
@@ -189,7 +189,7 @@ export class TenantAdministration implements KeyAdministration {
     const { key, row } = this.#newKey({ ...rightsOf(old), ...lifetime });
     const summary = { id: idOfKeyHash(row.keyHash), ...row };
     const endsAtMs = Math.min(expiresAtMs ?? Number.MAX_SAFE_INTEGER, nowMs + overlapSeconds * 1000);
-    // Of two concurrent rolls, the second finds that the key already has a successor, and writes nothing.
+    // Of two concurrent replacements, the second finds that the key already has a successor, and writes nothing.
     const change = [
       ...this.#recordRows(recordOf, summary),
       this.#update(old, { expiresAtMs: endsAtMs, rolledTo: summary.id }),
@@ -204,8 +204,8 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   /**
-   * Revokes a key. Processes that have cached the key reject it within ten seconds, all others immediately. The command
-   * line may revoke the last owner key, because it can create another one.
+   * Revokes a key. Processes that have cached the key reject it within ten seconds; all others reject it immediately.
+   * The command line may revoke the last owner key, because it can create another one.
    *
    *   A revokes B ── reads B, A ── B revoked if A is valid ✓
    *   B revokes A ──── reads A, B ──── A revoked if B is valid ✗ ── reads A: no other key is valid
@@ -224,8 +224,8 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   /**
-   * Builds a condition for an owner key: another owner key must be valid. A replaced key does not count, because it
-   * expires soon.
+   * Builds the condition for revoking an owner key: another owner key must be valid. A replaced key does not count,
+   * because it expires at the end of its overlap.
    */
   async #otherOwner(key: StoredApiKey | StoredOperatorKey): Promise<readonly TransactItem[]> {
     const nowMs = this.#pacing.clock.nowMs();
@@ -233,7 +233,7 @@ export class TenantAdministration implements KeyAdministration {
     const others = (await this.listOperatorKeys()).filter(
       (each) => isOwner(each) && each.keyHash !== key.keyHash && each.rolledTo === undefined && !hasEnded(each, nowMs),
     );
-    // Checks the key that expires last. A key without an expiry is treated as the last to expire.
+    // Check the key that expires last. A key without an expiry counts as the last to expire.
     const [other] = others.toSorted((left, right) => endOf(right) - endOf(left));
     if (other === undefined) throw new LastOwnerKeyError('no other owner has a valid key');
     const valid = 'attribute_not_exists(revokedAtMs) AND attribute_not_exists(rolledTo)';
@@ -399,7 +399,7 @@ export function idOfApiKey(key: string): KeyId {
   return idOfKeyHash(hashOfApiKey(key));
 }
 
-/** Returns the lower-case hexadecimal SHA-256 of a key. The key is found by this hash. */
+/** Returns the lower-case hexadecimal SHA-256 of a key, by which the key is found. */
 export function hashOfApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
@@ -410,7 +410,7 @@ export function parseKey(item: Record<string, unknown>): StoredApiKey | StoredOp
   return { ...row, tenantId: tenantId(row.tenantId) };
 }
 
-/** Returns the rights that a rolled key's successor gets. */
+/** Returns the rights that a key's successor gets. */
 function rightsOf(key: StoredApiKey | StoredOperatorKey): NewApiKey | NewOperatorKey {
   if ('operator' in key) return { operator: key.operator, role: key.role };
   return { tenantId: key.tenantId, mode: key.mode, scopes: key.scopes, name: key.name };
@@ -450,7 +450,7 @@ function expiry({ expiresAtMs }: { readonly expiresAtMs?: number }): Readonly<Re
   return expiresAtMs === undefined ? {} : { expires: new Date(expiresAtMs).toISOString() };
 }
 
-/** Builds the write of a request's idempotency record, for the same transaction as the request's effect. */
+/** Builds the item that writes a request's idempotency record, for the transaction that writes the request's effect. */
 export function newRecord(recordTable: string, record: EffectRecord): TransactItem {
   const Item = effectRecordItem(record);
   return { Put: { TableName: recordTable, Item, ConditionExpression: RECORD_IS_NEW } };

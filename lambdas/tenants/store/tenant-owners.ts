@@ -8,7 +8,7 @@ import { rowsAfter } from '../../kernel/platform/rows-after.ts';
 import type { IsTenant, Owner, Owners } from '../owners.ts';
 
 /**
- * The single partition of all owners. Each row has about a hundred bytes and is written only when an API key is
+ * The single partition of all owners. Each row takes about a hundred bytes, and is written only when an API key is
  * created.
  */
 const OWNERS = RegistryRow.owners;

@@ -19,7 +19,7 @@ export const apiKeyItem = z.object({
   revokedAtMs: z.int().exactOptional(),
 });
 
-/** Partition prefixes of the rows of keys. */
+/** Partition prefixes of rows that store keys. */
 export type KeyRowPrefix = typeof RegistryRow.apiKey | typeof RegistryRow.operatorKey;
 
 export function keyRowKey(row: KeyRowPrefix, id: KeyId): Record<string, string> {
