@@ -9,7 +9,7 @@ export function deriveExportId(digest: Digest, scope: KeyScope): string {
   return `exp_${derivedCharacters(digest, scopeParts(scope))}`;
 }
 
-/** Derives the id of the operation that creates an export; it equals the export's id. */
+/** Returns the id of the operation that creates an export, which equals the export's id. */
 export function exportOperation(exportId: string): OperationId {
   return exportId as OperationId;
 }

@@ -3,7 +3,7 @@ import { Environment } from '../kernel/contract/environment.ts';
 import { readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
 import { ExportsEnvironment } from './contract.ts';
 
-/** Variable that Lambda sets to the function's own name. */
+/** Environment variable that Lambda sets to the function's own name. */
 const OWN_NAME = 'AWS_LAMBDA_FUNCTION_NAME';
 
 const bucket = z.string('is not set').min(3, 'must be the name of a bucket');

@@ -2,16 +2,16 @@
 export type Cell = string | number | undefined;
 
 /**
- * Matches the position at which a cell begins with a formula (OWASP, "CSV Injection"). The cell can be a cell of the
- * file, or one that a spreadsheet creates by splitting at another separator or at line breaks. White space, quotes and
- * control characters before the formula are skipped. The full-width forms are included for spreadsheets that normalize
- * them to ASCII (Unicode, "Normalization Form KC").
+ * Matches the position at which a cell begins with a formula (OWASP, "CSV Injection"). This includes cells that a
+ * spreadsheet creates by splitting at a different separator or at line breaks. White space, quotes and control
+ * characters before the formula are skipped. Full-width forms are included for spreadsheets that normalize them to
+ * ASCII (Unicode, "Normalization Form KC").
  */
 const FORMULA = /(?=[=+\-@%＝＋－＠％﹦﹢﹣﹫﹪⁼⁺₌₊﬩⩵⩶])(?<=(?:^|[,;|\t\r\n"])[\s\p{C}'"]*)/gu;
-/** Some spreadsheets treat a leading tab or line break like the beginning of a formula. */
+/** Matches a leading tab or line break, which some spreadsheets treat like the beginning of a formula. */
 const LEADING = /^[\t\r\n]/;
 /**
- * Matches cells that must be quoted: RFC 4180, section 2, rules 5 to 7, plus `;` for spreadsheets that use it as
+ * Matches cells that must be quoted: RFC 4180, section 2, rules 5 to 7, plus `;` for spreadsheets that use it as the
  * separator.
  */
 const QUOTED = /[",;\r\n\t]|^\s|\s$/;

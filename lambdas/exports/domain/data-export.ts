@@ -6,7 +6,7 @@ import { EXPORTS_FOLDER, FILE_DAYS } from '../contract.ts';
 export const EXPORT_KINDS = ['entries', 'payments', 'refunds', 'disputes', 'events'] as const;
 export type ExportKind = (typeof EXPORT_KINDS)[number];
 
-/** Filters of the rows. An absent filter matches all rows. */
+/** Filters for the rows. An absent filter matches all rows. */
 export interface ExportFilters {
   /** ISO 4217, upper case. */
   readonly currency?: string;
@@ -14,7 +14,7 @@ export interface ExportFilters {
   readonly status?: string;
   /** The type of an event. */
   readonly type?: string;
-  /** In minor units, inclusive, like `amountToMinor`. */
+  /** Lower limit of the amount (inclusive), in minor units. The upper limit `amountToMinor` is also inclusive. */
   readonly amountFromMinor?: number;
   readonly amountToMinor?: number;
 }
@@ -43,11 +43,11 @@ export interface DataExport extends ExportKey {
   readonly from: string;
   readonly to: string;
   readonly filters: ExportFilters;
-  /** Start in Unix milliseconds, inclusive. */
+  /** Start of the exported time range (inclusive), in Unix milliseconds. */
   readonly fromMs: number;
   /**
-   * End of the exported time, in Unix milliseconds, exclusive: the end of the last day, or the second of the request if
-   * that is earlier.
+   * End of the exported time range (exclusive), in Unix milliseconds: the end of the last day, or the time of the
+   * request in whole seconds if that is earlier.
    */
   readonly untilMs: number;
   /** The API key or operator that requested the export. */
@@ -66,8 +66,8 @@ export interface DataExport extends ExportKey {
   /** The number of the next part. Each writer begins at a number that no earlier writer has used. */
   readonly nextPart: number;
   /**
-   * Number of the file that stores the remaining rows after the saved parts, if they are too few for a part. Absent or
-   * 0 when there is no such file.
+   * Number of the file that stores the rows after the saved parts, if they are too few for a part. Absent or 0 when
+   * there is no such file.
    */
   readonly rest?: number;
   /** Position after the last row that is in a saved part or in the file of remaining rows. */
@@ -84,8 +84,8 @@ export interface DataExport extends ExportKey {
 }
 
 /**
- * Time that the writer of a new export has to start, in milliseconds. If no writer has started by then, the next read
- * of the export starts a writer.
+ * Time within which the writer of a new export must start, in milliseconds. If no writer has started by then, the next
+ * read of the export starts one.
  */
 const START_MS = 10_000;
 
@@ -132,25 +132,25 @@ export function hasEnded({ status }: Pick<DataExport, 'status'>): boolean {
   return status === 'completed' || status === 'failed';
 }
 
-/** Reports whether the export is unfinished and no writer is working on it. */
+/** Returns whether the export is unfinished and no writer is working on it. */
 export function hasNoWriter(asked: DataExport, nowMs: number): boolean {
   return !hasEnded(asked) && asked.leaseExpiresAtMs <= nowMs;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Time for which a link to a file is valid, in seconds. */
+/** Time for which a pre-signed URL for a file is valid, in seconds. */
 export const LINK_SECONDS = 15 * 60;
 
 export function fileEndsAtMs({ endedAtMs }: DataExport): number | undefined {
   return endedAtMs === undefined ? undefined : endedAtMs + FILE_DAYS * DAY_MS;
 }
 
-/** Returns the name of the export's file in the bucket. Each tenant has a separate folder. */
+/** Returns the S3 key of the export's file. Each tenant has a separate folder. */
 export function fileOf({ tenantId, mode, id }: ExportKey): string {
   return `${EXPORTS_FOLDER}${tenantId}/${mode}/${id}.csv`;
 }
 
-/** Returns the name of the file with the remaining rows, which are too few for a part. */
+/** Returns the S3 key of the file with the remaining rows, which are too few for a part. */
 export function restOf(key: ExportKey, number: number): string {
   return `${fileOf(key)}.${number}`;
 }

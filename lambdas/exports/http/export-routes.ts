@@ -29,8 +29,8 @@ export interface ExportsTools extends RequestExportTools {
   readonly digest: Digest;
   readonly clock: Pick<Clock, 'nowMs'>;
   /**
-   * Creates a link to the file of a completed export.
-   * @returns a link that is valid for `LINK_SECONDS`
+   * Creates a pre-signed URL for the file of a completed export.
+   * @returns a URL that is valid for `LINK_SECONDS`
    */
   readonly link: (asked: DataExport) => Promise<string>;
 }
@@ -48,9 +48,9 @@ const postExport = keyed({
     tag: 'Exports',
     summary: 'Export rows as a CSV file',
     description:
-      'Writes all rows of a kind and a range of days to one file (RFC 4180, UTF-8). The rows are `entries` of the ledger, `payments` and `disputes` by ' +
-      'the day on which they were created, and outcomes of `refunds` and `events` by the day on which they occurred; oldest first. Amounts are given as decimals and ' +
-      'in minor units. A text that a spreadsheet would read as a formula begins with an apostrophe. The file is written in ' +
+      'Writes all rows of a kind from a range of days to one file (RFC 4180, UTF-8), oldest first. `payments` and `disputes` are selected by ' +
+      'the day on which they were created; `entries` of the ledger, outcomes of `refunds`, and `events` by the day on which they occurred. Amounts are given as decimals and ' +
+      'in minor units. A text that a spreadsheet would interpret as a formula begins with an apostrophe. The file is written in ' +
       `the background. A tenant has at most ${MAX_OPEN_EXPORTS} unfinished exports in each mode.`,
     key: ['export', 'no second export is ever made'],
     expires: false,
@@ -81,7 +81,7 @@ async function request(call: KeyedCall<ExportsTools, typeof exportBody>): Promis
       ...defined({ currency, account, status, type, amountFromMinor: least, amountToMinor: most }),
     },
     fromMs: from.fromMs,
-    // Truncated to whole seconds, so that balances can be requested for the same time.
+    // Truncate to whole seconds, so that balances can be requested for the same time.
     untilMs: Math.max(from.fromMs, Math.min(to.untilMs, Math.floor(receivedAtMs / 1000) * 1000)),
     requestedBy: caller.by.by === 'operator' ? caller.by.operator : caller.by.keyId,
     fingerprint,
@@ -100,7 +100,7 @@ function answerOf(outcome: RequestedOutcome, requestId: string): Answer {
     case 'payload_mismatch':
       return payloadMismatch(requestId);
     case 'too_many': {
-      const detail = `There are ${MAX_OPEN_EXPORTS} unfinished exports already, which is the maximum.`;
+      const detail = `There are already ${MAX_OPEN_EXPORTS} unfinished exports, which is the maximum.`;
       return problemAnswer(problem('too_many_exports', detail), requestId);
     }
   }
@@ -115,7 +115,7 @@ const getExport = reading({
     const asked = EXPORT_ID.test(id) ? await tools.exports.read({ tenantId, mode, id }) : undefined;
     if (asked === undefined) return refusal(problem('not_found', 'There is no such export.'), sent);
     const nowMs = tools.clock.nowMs();
-    // The writer did not start, or has stopped. If a second writer is started by mistake, it finds that the lease is
+    // The writer did not start, or has stopped. A second writer that is started by mistake finds that the lease is
     // taken, and ends.
     if (hasNoWriter(asked, nowMs)) await tools.startWriter(asked).catch(tools.report);
     return found({ ...exportObject(asked), ...(await linkOf(tools, asked, nowMs)) });
@@ -124,7 +124,7 @@ const getExport = reading({
     operationId: 'getExport',
     tag: 'Exports',
     summary: 'Retrieve an export',
-    description: 'Its progress, and a link to its file when it is completed.',
+    description: 'Returns the progress of the export and, after its completion, a pre-signed URL for the file.',
     path: z.object({ id: z.string().meta({ description: 'The id of the export.' }) }),
     answers: { 200: { description: 'The export.', schema: shownExport } },
   },
@@ -154,7 +154,7 @@ const listExports = reading({
     operationId: 'listExports',
     tag: 'Exports',
     summary: 'List exports',
-    description: 'Newest first, without links.',
+    description: 'Newest first, without URLs.',
     answers: { 200: { description: 'A page of exports.', schema: exportList } },
   },
 });

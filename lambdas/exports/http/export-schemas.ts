@@ -9,7 +9,7 @@ import { DAY_MS } from '../../views/domain/views.ts';
 import { EXPORT_KINDS, type ExportKind } from '../domain/data-export.ts';
 import { EXPORT_ID } from '../ids.ts';
 
-/** Request schemas of exports. The API documents are generated from them. */
+/* Request schemas of exports. The API documentation is generated from them. */
 
 const MAX_DAYS = 366;
 
@@ -26,7 +26,9 @@ const amountOf = (bound: string) =>
     .min(1, 'must be at least 1')
     .max(LARGEST_AMOUNT, `must be at most ${LARGEST_AMOUNT}`)
     .optional()
-    .meta({ description: `For \`payments\`: only those of this amount or ${bound}, in minor units of any currency.` });
+    .meta({
+      description: `For \`payments\`: only those with this amount or ${bound}, in minor units of any currency.`,
+    });
 
 export const exportBody = z
   .strictObject({
@@ -34,7 +36,7 @@ export const exportBody = z
       .enum(EXPORT_KINDS, `must be one of ${EXPORT_KINDS.join(', ')}`)
       .meta({ description: 'The kind of the rows.' }),
     from: day('The first day, in UTC.'),
-    to: day(`The last day, in UTC: at most ${MAX_DAYS} days with \`from\`.`),
+    to: day(`The last day, in UTC. The range can include at most ${MAX_DAYS} days.`),
     currency: currency.optional().meta({ description: 'Only rows in this currency.' }),
     account: z
       .enum(ACCOUNTS, `must be one of ${ACCOUNTS.join(', ')}`)
@@ -45,7 +47,7 @@ export const exportBody = z
       .optional()
       .meta({
         description:
-          'For `payments`, `refunds` and `disputes`: only those with this status, which must be one of theirs.',
+          'For `payments`, `refunds` and `disputes`: only those with this status, which must be a status of that kind.',
       }),
     type: z
       .enum(PUBLIC_EVENT_TYPES, `must be one of ${PUBLIC_EVENT_TYPES.join(', ')}`)

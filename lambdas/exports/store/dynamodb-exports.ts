@@ -25,7 +25,7 @@ import {
   parseOpen,
 } from './export-items.ts';
 
-/** Number of rows of {@link OpenExports} that one query reads. Each has at most a few hundred bytes. */
+/** Number of {@link OpenExports} rows that one query reads. Each row takes at most a few hundred bytes. */
 const OWNERS_PAGE = 1_000;
 
 /** Stores exports in the Registry table. Requests for exports are logged in the activity log, in the Ledger table. */
@@ -47,8 +47,8 @@ export class DynamoDbExports implements ExportStore {
   }
 
   /**
-   * Creates an export. The write requires that the list of unfinished exports has not changed since it was read, so if
-   * two requests use the last free slot, one is refused:
+   * Creates an export. The write requires that the list of unfinished exports has not changed since it was read, so of
+   * two requests for the last free slot, one is refused:
    *
    *   A ── read four ── write five ✓
    *   B ──── read four ──── write five ✗ ── read five: too many
@@ -151,7 +151,7 @@ export class DynamoDbExports implements ExportStore {
   }
 
   /**
-   * Reports whether this call's write took effect although its response was lost: then the retry finds the row that
+   * Returns whether this call's write took effect although its response was lost. In this case, the row is the one that
    * this call wrote.
    */
   async #isMine(now: DataExport): Promise<boolean> {
@@ -169,7 +169,7 @@ export class DynamoDbExports implements ExportStore {
   }
 
   /**
-   * Returns the write of the row that lists an owner's unfinished exports. The row is removed when the list is empty,
+   * Builds the write of the row that lists an owner's unfinished exports. Removes the row when the list is empty,
    * because a job reads all of these rows.
    */
   #opened(was: OpenExports, ids: readonly string[]): TransactItem {
@@ -195,8 +195,8 @@ export class DynamoDbExports implements ExportStore {
 }
 
 /**
- * Returns the condition for writing the list entry of an export: the entry does not exist, or is the one to replace.
- * @param createdAtMs creation time of the list entry to replace, whose export is missing
+ * Returns the condition for writing an export's location row: the row does not exist, or is the one to replace.
+ * @param createdAtMs creation time in the location row to replace, whose export is missing
  */
 function whileStill(createdAtMs: number | undefined) {
   if (createdAtMs === undefined) return { ConditionExpression: ROW_IS_NEW };

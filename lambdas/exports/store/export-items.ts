@@ -14,7 +14,7 @@ import {
   type FilePart,
 } from '../domain/data-export.ts';
 
-/**
+/*
  * Rows of exports in the Registry:
  *
  * | row                         | partition        | sort key       |

@@ -98,8 +98,8 @@ export class S3ExportFiles implements ExportFiles {
 }
 
 /**
- * Returns a link to an export's file. The link needs no credentials. It is valid for `LINK_SECONDS`, or until the
- * credentials of this process expire, if that is earlier.
+ * Returns a pre-signed URL for an export's file. The URL is valid for `LINK_SECONDS`, or until the credentials of this
+ * process expire, if that is earlier.
  */
 export function linkTo(client: S3Client, bucket: string, asked: DataExport): Promise<string> {
   const { kind, from, to } = asked;

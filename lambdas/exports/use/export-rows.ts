@@ -36,8 +36,8 @@ type Row = readonly Cell[];
 type Read = (row: ViewRow) => Promise<Transition | undefined>;
 
 /**
- * The data source for one kind of export: a list in the Views, and a function that returns the rows for each entry of
- * the list.
+ * The data source for one kind of export: a list in the Views, and a function that returns the export rows for each row
+ * of the list.
  */
 interface Source {
   readonly columns: readonly string[];
@@ -144,9 +144,9 @@ const SOURCES = {
 } as const satisfies Readonly<Record<keyof AllExportRows, Source>>;
 
 /**
- * Reads the rows of all kinds of exports, oldest first. The list is read from the Views, and the data of payments from
- * the Ledger. Entries and events show the state after their transition. Payments and disputes show the state after the
- * newest projected transition.
+ * Returns the readers of all kinds of exports. Rows are read oldest first: the list from the Views, and the data of
+ * payments from the Ledger. Entries and events show the state after their transition. Payments and disputes show the
+ * state after the newest projected transition.
  *
  * Reading a page throws RetryableError when the rows cannot be read now.
  */
@@ -171,7 +171,7 @@ function rowsFrom({ views, transitions }: ExportRowsTools, { columns, list, rows
     page: async (asked, after) => {
       const found = await mergedRows(views, {
         ...list(asked),
-        // A trailing space gives the next possible sort key.
+        // The cursor followed by a space is the next possible sort key.
         from: after === undefined ? timeSortKey(asked.fromMs) : `${after} `,
         until: timeSortKey(asked.untilMs),
         limit: PAGE_ROWS,

@@ -3,7 +3,7 @@ import type { ViewOwner } from '../../views/domain/lists.ts';
 import type { Cell } from '../domain/csv.ts';
 import type { DataExport, ExportKey, ExportKind, FilePart } from '../domain/data-export.ts';
 
-/** Maximum number of unfinished exports of one tenant and mode. */
+/** Maximum number of unfinished exports per tenant and mode. */
 export const MAX_OPEN_EXPORTS = 5;
 
 export type MadeExport =
@@ -42,7 +42,7 @@ export interface ExportStore {
 export interface ExportFiles {
   begin(file: string): Promise<string>;
   /**
-   * Uploads a part. Replaces an earlier part with the same number. Every part except the last must have at least 5 MiB.
+   * Uploads a part. Replaces an earlier part with the same number. All parts except the last must have at least 5 MiB.
    */
   part(file: string, uploadId: string, number: number, text: string): Promise<FilePart>;
   /**

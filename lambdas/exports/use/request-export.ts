@@ -21,9 +21,9 @@ export type RequestedOutcome =
   | { readonly kind: 'too_many' };
 
 /**
- * Creates an export once, with its entry in the activity log, and starts its writer. The row of the export is the
- * record of the request, and the response is rendered from fields that never change. If the writer does not start, the
- * next read of the export starts a writer.
+ * Creates an export once, with its activity log entry, and starts its writer. The export's row serves as the record of
+ * the request, and the response is rendered from fields that never change. If the writer does not start, the next read
+ * of the export starts one.
  *
  * @throws RetryableError, AmbiguousError: a retry with the same idempotency key is safe
  */

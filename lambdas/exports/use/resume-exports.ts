@@ -13,8 +13,8 @@ export interface ResumeExportsTools {
 }
 
 /**
- * Starts a writer for every unfinished export that has no active writer, for all tenants. Such an export's writer was
- * never started, or failed in all of Lambda's attempts.
+ * Starts a writer for every unfinished export without an active writer, for all tenants. The writer of such an export
+ * was never started, or failed in all of Lambda's attempts.
  */
 export async function resumeExports(
   { exports, startWriter, clock, report }: ResumeExportsTools,

@@ -19,19 +19,19 @@ export interface WriteExportTools {
 
 /**
  * Minimum length of a part, in characters. S3 requires at least 5 MiB for every part except the last, and a character
- * has at least one byte.
+ * takes at least one byte.
  */
 const PART_LENGTH = 5 * 1024 * 1024;
 /**
- * Maximum number of parts of one export. 1,000 parts contain 5 GB, and their list takes 100 KB of the export's row,
- * which is limited to 400 KB.
+ * Maximum number of parts per export. 1,000 parts contain 5 GB, and their list takes 100 KB of the export's row, whose
+ * size is limited to 400 KB.
  */
 const MAX_PARTS = 1_000;
 /** Time for which a writer continues after its deadline to fill the current part, in milliseconds. */
 const FILL_PART_MS = 60_000;
 /**
- * Time in milliseconds after which the projector has processed all events from before a request, unless an event is
- * late.
+ * Time after a request within which the projector normally processes all events from before the request, in
+ * milliseconds.
  */
 const SETTLED_MS = 10_000;
 /**
@@ -41,10 +41,10 @@ const SETTLED_MS = 10_000;
 const LEASE_MS = 60_000;
 /** Interval at which the progress is saved and the lease is renewed, in milliseconds. */
 const SAVE_PROGRESS_EVERY_MS = 2_000;
-/** Maximum number of consecutive writers that save no part. After that, the export fails. */
+/** Maximum number of consecutive writers that save no part before the export fails. */
 const MAX_TRIES = 20;
 /**
- * Time in milliseconds by which the pause grows with each failed attempt. With this increment, an export survives an
+ * Time by which the pause grows with each failed attempt, in milliseconds. With this value, an export survives an
  * outage of an hour and a half.
  */
 const PAUSE_MS = 30_000;
@@ -61,11 +61,11 @@ class TakenOver extends Error {}
  *   A ── lease, revision 4 ── part 2 ── (stops) ────────────────────────── part 3 ── save revision 5 ✗
  *   B ─────────────────────────── lease, revision 5 ── part 4 ── save revision 6 ✓ ── end with parts 1, 2, 4
  *
- * The file consists of the parts that the export's row lists. Parts of a superseded writer are not in the file, because
- * each writer begins with its own part number. The upload is completed only when the saved parts contain all rows, so
- * the file is the same whichever writer completes it.
+ * The file consists of the parts that the export's row lists. It contains no unsaved parts of a superseded writer,
+ * because each writer begins with its own part number. The upload is completed only when the saved parts contain all
+ * rows, so the file does not depend on the writer that completes it.
  *
- * @throws the errors of the ports. The lease then ends after a pause, and the next writer continues
+ * @throws the errors of the ports; the lease then ends after a pause, and the next writer continues
  */
 export async function writeExport(tools: WriteExportTools, key: ExportKey, stopAtMs: number): Promise<WroteExport> {
   const found = await tools.exports.read(key);
@@ -135,7 +135,7 @@ class Writer {
     return ended;
   }
 
-  /** Ends the lease, by default now, so that the next writer can continue. */
+  /** Ends the lease after a pause, so that the next writer can continue. By default, there is no pause. */
   async release(pauseMs = 0): Promise<void> {
     await this.#save({}, pauseMs);
   }
@@ -153,7 +153,7 @@ class Writer {
 
   /**
    * Reads the rows of one part, uploads them, and saves the progress. If too few rows match to fill a part in time,
-   * stores them in a separate file instead. No superseded writer uses the number of this file.
+   * stores them in a separate file instead. A superseded writer never uses the number of this file.
    */
   async #part(uploadId: string, begin: string, stopAtMs: number): Promise<void> {
     const { rows, files, clock, partLength = PART_LENGTH } = this.#tools;
@@ -191,7 +191,7 @@ class Writer {
   }
 
   /**
-   * Saves a change of the export with the next revision.
+   * Saves a change to the export with the next revision.
    * @throws TakenOver when another writer has the lease
    */
   async #save(change: Partial<DataExport>, leaseMs = LEASE_MS): Promise<void> {
