@@ -1,17 +1,17 @@
 /**
- * Metrics of expired idempotency records, published under the service name of reconciliation. They are gauges, so
+ * Metrics about expired idempotency records, published under the service name of reconciliation. They are gauges, so
  * alarms use the maximum, not the sum.
  */
 export const PurgeMetric = {
-  /** Number of tables whose time to live is off or lags too far behind. Reported every night, also when zero. */
+  /** Number of tables whose time to live is off or lags too far behind. Reported every night, even when zero. */
   ttlNotWorking: 'ttl_not_working',
-  /** Number of records that time to live had not deleted days after their expiry. Reported every night. */
+  /** Number of records that time to live has not deleted days after their expiry. Reported every night. */
   expiredLeft: 'expired_left',
 } as const;
 
 /**
- * Queues that no function reads, each with the queue or function that receives its messages in a redrive. If a queue
- * that no function reads is missing here, it is the dead-letter queue of the task queue with the same prefix.
+ * Queues that no function reads, each with the queue or function that receives its messages in a redrive. A queue that
+ * is not listed here and that no function reads is the dead-letter queue of the task queue with the same prefix.
  */
 export const REDRIVE_TARGETS: Readonly<Record<string, string>> = {
   'Events-Parked': 'Events-Republisher',
@@ -22,24 +22,22 @@ export const REDRIVE_TARGETS: Readonly<Record<string, string>> = {
 export const TASKS_END = '-Queue';
 export const DEAD_LETTERS_END = '-DeadLetters';
 
-/** The environment variable with the message queues that operators can list. JSON, `MessageQueueNames`. */
+/** Environment variable that holds the message queues that operators can list, as JSON (`MessageQueueNames`). */
 export const MESSAGE_QUEUES = 'MESSAGE_QUEUES';
 
 /**
- * The deployed queues, by the names that operators see. Most values are names instead of full addresses, because the
+ * The deployed queues, by the names that operators see. Most values are queue names instead of full URLs, because the
  * environment of a function is limited to 4 kB.
  */
 export interface MessageQueueNames {
-  /** The address of any one of the queues. To get the address of another queue, replace the queue name at the end. */
+  /** URL of any one of the queues. To get the URL of another queue, replace the queue name at the end. */
   readonly at: string;
-  /**
-   * Pairs of a task queue and its dead-letter queue, keyed by their common prefix. The values are names or addresses.
-   */
+  /** Pairs of a task queue and its dead-letter queue, keyed by their common prefix. The values are names or URLs. */
   readonly tasks: Readonly<Record<string, readonly [received: string, kept: string]>>;
-  /** Names or addresses of other queues that a function reads. */
+  /** Names or URLs of other queues that a function reads. */
   readonly received: Readonly<Record<string, string>>;
-  /** Names or addresses of other queues that no function reads. */
+  /** Names or URLs of other queues that no function reads. */
   readonly kept: Readonly<Record<string, string>>;
-  /** The functions of {@link REDRIVE_TARGETS}. */
+  /** The functions in {@link REDRIVE_TARGETS}. */
   readonly functions: Readonly<Record<string, string>>;
 }

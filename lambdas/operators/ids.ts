@@ -5,7 +5,7 @@ import type { OperationId, PaymentId } from '../kernel/ids.ts';
 import { type ChangeKind, changeIdOf } from '../payments/ids.ts';
 
 /**
- * Returns a function that derives an id with this prefix from an operator's request. The same request always has the
+ * Returns a function that derives an id with this prefix from an operator's request. The same request always yields the
  * same id.
  */
 const fromRequest =
@@ -39,12 +39,12 @@ export const deriveLimitRequestId = fromRequest(OperationPrefix.limitRequest);
 export const deriveRedriveId = fromRequest(OperationPrefix.redrive);
 
 /**
- * The form of the id of a correction, a decision or an annotation. The payment is not part of the id, but of the
- * operation's idempotency record.
+ * Matches the id of a correction, a decision or an annotation. The id does not contain the payment: the operation's
+ * idempotency record names it.
  */
 const OPERATOR_EFFECT_ID = /^(?:cor|dec|ann)_[a-z2-7]{32}$/;
 
-/** Parses the id of a correction, a decision or an annotation. @returns undefined when `text` has a different form */
+/** Parses the id of a correction, a decision or an annotation. @returns undefined when `text` is no such id */
 export function parseOperatorEffectId(text: string): OperationId | undefined {
   return OPERATOR_EFFECT_ID.test(text) ? (text as OperationId) : undefined;
 }

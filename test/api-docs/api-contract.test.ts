@@ -105,7 +105,7 @@ const SEARCHED_RANGE: Rule = {
 };
 const TENANT_OF_SEARCH: Rule = {
   of: 'query',
-  described: /Without it, the payments in review of all tenants/,
+  described: /Required except with `status=needs_review`/,
   keep: ({ q: _text, tenant = 'ten_desk', ...query }) => ({ ...query, tenant }),
 };
 const DAY_OR_DAYS: Rule = {

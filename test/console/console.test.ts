@@ -173,7 +173,7 @@ describeConsole('an operator in a browser', (shown) => {
     }
     await amount.fill('6');
     await dialog.getByRole('button', { name: 'Preview' }).click();
-    await dialog.getByText('Decide without it.').waitFor();
+    await dialog.getByText('Remove override.').waitFor();
     expect(dataOf(await shown.api.get(`/v1/decisions?payment=${id}`))).toEqual([]);
     expect(shown.violations).toEqual([]);
   });

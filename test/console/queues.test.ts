@@ -81,8 +81,8 @@ describeConsole('dead letters in a browser', (shown) => {
 
   test('cannot be redriven by a viewer, nor by anyone in a queue that only a command or a job empties', async () => {
     for (const [queue, because] of [
-      ['Archive-Parked', 'use the command `payonce redrive`'],
-      ['Open claims', 'A job empties this queue: request a run of it.'],
+      ['Archive-Parked', 'Run `payonce redrive` instead'],
+      ['Open claims', 'A job empties this queue. Request a run of the job.'],
     ] as const) {
       const page = await openQueue(queue);
       expect(await page.getByRole('button', { name: 'Redrive' }).isDisabled()).toBe(true);

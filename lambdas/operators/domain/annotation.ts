@@ -28,9 +28,9 @@ export type AnnotationDecision =
   | { readonly kind: 'append'; readonly draft: TransitionDraft };
 
 /**
- * Decides on an annotation. It is allowed in any status of the payment. An annotation posts nothing, and only increases
- * the payment's number of annotations. It is a transition, so that its removal is detected; a separate row would need
- * its own chain for this.
+ * Decides on an annotation, which is allowed in any payment status. An annotation posts nothing, and only increases the
+ * payment's annotation count. It is a transition, so that the hash chain reveals its removal; a separate row would need
+ * a chain of its own.
  */
 export function decideAnnotation(
   { annotationId, reason, operator, annotates }: AnnotationRequest,
@@ -45,7 +45,7 @@ export function decideAnnotation(
   return { kind: 'append', draft: { type: 'payment.annotated', payment: annotated, postings: [], subject } };
 }
 
-/** Renders the response to the request that made this annotation. */
+/** Renders the response to the request that created this annotation. */
 export function annotationAnswer(transition: Transition): Answer {
   return {
     status: 201,
@@ -54,7 +54,7 @@ export function annotationAnswer(transition: Transition): Answer {
   };
 }
 
-/** Renders an annotation for the API from its transition; the time in Unix seconds. */
+/** Renders an annotation for the API from its transition, with the time in Unix seconds. */
 export function annotationObject({ sequence, payment, subject, occurredAtMs }: Transition): Record<string, unknown> {
   invariant(subject?.kind === 'annotation', 'the transition of an annotation has a different subject');
   return {

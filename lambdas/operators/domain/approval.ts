@@ -32,7 +32,7 @@ export interface Person {
   readonly identity: string;
 }
 
-/** A request for a change of a payment. The amount is explicit, so that an approval has the effect that it shows. */
+/** A request to change a payment. The amount is explicit, so that an approval has exactly the effect that it shows. */
 export interface AskedChange {
   readonly kind: ChangeKind;
   /** Minor units. */
@@ -87,7 +87,7 @@ export interface ApprovalEnd {
 }
 
 export const APPROVAL_ID = /^apr_([0-9a-z]{1,10})_[a-z2-7]{26}$/;
-/** Length of the digest's part in the id: the first 130 bits, encoded as 26 base32 characters. */
+/** Length of the digest in the id: the first 130 bits, encoded as 26 base32 characters. */
 const ID_BYTES = 17;
 const ID_LETTERS = 26;
 
@@ -124,10 +124,10 @@ export function approvalPlace(id: string): string | undefined {
 export type ApprovalAmount = Pick<Approval, 'amountMinor' | 'currency'>;
 
 /**
- * Returns the amount that exceeds its limit, if any. The corrections of one payment are added up per currency, so that
- * a correction above the limit cannot be split into smaller ones, and so are the refunds. Postings of a stray charge can have a different
- * currency than the payment. For a decision, the amount that is compared is at least the amount that the decision is
- * about, even if the decision posts nothing.
+ * Returns the amount that exceeds its limit, if any. The corrections of one payment are added up per currency, and so
+ * are its refunds, so that an amount above the limit cannot be split into smaller ones. The currency of a correction
+ * can differ from the payment's, because the postings of a stray charge can. For a decision, the compared amount is at
+ * least the amount under decision, even if the decision posts nothing.
  */
 export function amountAboveLimit(
   rules: ApprovalRules,
@@ -153,7 +153,7 @@ function stakesOf(asked: Asked, draft: TransitionDraft, chain: Chain): readonly 
   }
 }
 
-/** Adds up the refunds of operators, so that a refund above the limit cannot be split into smaller ones. */
+/** Returns the amount of the change. For a refund, adds the payment's earlier refunds by operators. */
 function stakeOfChange(
   { kind, amountMinor }: AskedChange,
   { payment: { currency } }: TransitionDraft,
@@ -238,7 +238,7 @@ function statusOf({ end, expiresAtMs }: Approval, nowMs: number): string {
   return nowMs < expiresAtMs ? 'pending_approval' : 'expired';
 }
 
-/** Renders an approval for the API; amounts in minor units, times in Unix seconds. */
+/** Renders an approval for the API, with amounts in minor units and times in Unix seconds. */
 export function approvalObject(approval: Approval, nowMs: number): Record<string, unknown> {
   const { id, asked, effect, end, askedBy } = approval;
   return {

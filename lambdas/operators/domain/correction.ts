@@ -24,7 +24,7 @@ export type CorrectionDecision =
   | { readonly kind: 'made_before' }
   /** There is no such transition, or it has no postings. */
   | { readonly kind: 'nothing_to_reverse' }
-  /** The set of postings was already reversed by this correction. The correction itself can be reversed. */
+  /** The correction with this id has already reversed the postings. That correction can itself be reversed. */
   | { readonly kind: 'already_reversed'; readonly correctionId: string }
   /** `byMinor` is debits minus credits, in minor units. */
   | { readonly kind: 'unbalanced'; readonly byMinor: number }
@@ -57,13 +57,13 @@ export function decideCorrection(
   return { kind: 'append', draft };
 }
 
-/** Renders the response to the request that made this correction. */
+/** Renders the response to the request that created this correction. */
 export function correctionAnswer(transition: Transition): Answer {
   const body = correctionObject(transition);
   return { status: 201, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(body) };
 }
 
-/** Renders a correction for the API from its transition; amounts in minor units, the time in Unix seconds. */
+/** Renders a correction for the API from its transition, with amounts in minor units and the time in Unix seconds. */
 export function correctionObject(transition: Transition): Record<string, unknown> {
   const { sequence, payment, postings, subject, occurredAtMs } = transition;
   invariant(subject?.kind === 'correction', 'the transition of a correction has a different subject');

@@ -18,8 +18,8 @@ import { OUTCOME_KNOWN_WITHIN_MS } from '../../payments/domain/settlement.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
 
 /**
- * An operator's decision about a payment in review or about an open change. The operator has made inquiries outside of
- * Payonce.
+ * An operator's decision about a payment in review or about an open change. The operator has determined the outcome
+ * outside of Payonce.
  */
 export interface DecisionRequest {
   readonly decisionId: string;
@@ -54,7 +54,7 @@ export type DecisionOutcome =
   | { readonly kind: 'change_not_found' }
   | { readonly kind: 'change_ended' }
   /**
-   * Until `fromMs` (Unix milliseconds), the resolver still queries the processor, and the result could contradict the
+   * The resolver queries the processor until `fromMs` (Unix milliseconds), and its result could contradict the
    * decision.
    */
   | { readonly kind: 'change_too_young'; readonly fromMs: number }
@@ -142,8 +142,8 @@ function decideDone(change: PendingChange, state: PaymentState): Decision {
 }
 
 /**
- * Adds the decision to a draft. A transition has one subject. When the subject is the change, the decision is stored
- * inside the change.
+ * Returns the draft with the decision. A transition has only one subject: if that is the change, the decision is stored
+ * inside it; otherwise, the decision becomes the subject.
  */
 function signed(draft: TransitionDraft, decision: OperatorDecision): TransitionDraft {
   const { subject } = draft;
@@ -151,7 +151,7 @@ function signed(draft: TransitionDraft, decision: OperatorDecision): TransitionD
   return { ...draft, subject: isChange ? { ...subject, decision } : decision };
 }
 
-/** Renders a decision for the API from the transition that it caused; the time in Unix seconds. */
+/** Renders a decision for the API from the transition that it caused, with the time in Unix seconds. */
 export function decisionObject(transition: Transition, decision: OperatorDecision): Record<string, unknown> {
   const { sequence, type, payment, postings, subject, occurredAtMs } = transition;
   const isChange = subject?.kind === 'refund' || subject?.kind === 'capture' || subject?.kind === 'void';

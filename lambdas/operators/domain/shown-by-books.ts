@@ -1,6 +1,6 @@
 /**
- * Compares an operator's decision about a charge with the processor's books. If the books contradict the decision, it
- * is refused: otherwise, its amount would be posted and reported to the merchant before the books are read again.
+ * Compares an operator's decision about a charge with the processor's books. A decision that the books contradict is
+ * refused: otherwise, a wrong amount would be posted and reported to the merchant until the next reconciliation.
  */
 import { changeOf } from '../../payments/domain/change.ts';
 import { mayBeSameRefund } from '../../payments/domain/nameless-refunds.ts';
@@ -35,8 +35,8 @@ interface Money {
 }
 
 /**
- * Returns the charge that the books must contain if a decision is correct. The books cannot contradict the decision
- * that a payment failed: if they contain money for the payment, now or later, the money is refunded to the payer.
+ * Returns the charge that the books must contain if a decision is correct. Returns undefined for the decision that a
+ * payment failed, which the books cannot contradict: if a charge exists, now or later, it is refunded to the payer.
  */
 export function claimedCharge(
   { outcome, change, chargeId }: Pick<Claim, 'outcome' | 'change' | 'chargeId'>,
@@ -68,7 +68,7 @@ export function notShown(claim: Claim, state: PaymentState, charge: ProcessorCha
 }
 
 /**
- * Reports whether the charge belongs to the payment, according to the charge's metadata or the Ledger. Metadata alone
+ * Returns whether the charge belongs to the payment, according to the charge's metadata or the Ledger. Metadata alone
  * is not enough, because every user of the processor's account can remove it.
  */
 function isShownOf(charge: ProcessorCharge, { payment, strayCharges }: PaymentState): boolean {

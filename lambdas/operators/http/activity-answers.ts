@@ -12,15 +12,14 @@ export const actor = z
   ])
   .meta({
     id: 'Actor',
-    description:
-      'The actor. `command`: the user of the command line of the deployment. `start`: a function that started.',
+    description: 'The actor. `command`: a user of the command line. `start`: a function that started.',
   });
 
 export const activity = z
   .looseObject({
     id: z.string().regex(ACTIVITY_ID),
     object: z.literal('activity'),
-    sequence: z.int().min(1).meta({ description: 'The place in the chain, from 1, without gaps.' }),
+    sequence: z.int().min(1).meta({ description: 'The position in the chain, counted from 1 without gaps.' }),
     action: z.enum(ACTIONS),
     caused_by: actor,
     about: z

@@ -43,7 +43,7 @@ export interface AdminTools
   readonly isTenant: IsTenant;
 }
 
-/** The routes for operators, except those of jobs. If the query names an unknown tenant, the response is 404. */
+/** The routes for operators, except the job routes. If the query names an unknown tenant, the response is 404. */
 export const ADMIN_ROUTES: readonly OperatorEndpoint<AdminTools>[] = [
   postAnnotation,
   postCorrection,
@@ -69,7 +69,7 @@ function forKnownTenant(route: OperatorEndpoint<AdminTools>): OperatorEndpoint<A
     handle: async (call) => {
       const { tools, request } = call;
       const [tenant = ''] = request.query.get('tenant') ?? [];
-      // The route itself refuses a text that is not a tenant id, and names the parameter.
+      // The route itself refuses a malformed tenant id, and names the parameter.
       const isKnown = !TENANT_ID.test(tenant) || (await tools.isTenant(tenantId(tenant)));
       return isKnown ? route.handle(call) : refusal(NO_TENANT, request);
     },

@@ -10,7 +10,7 @@ import { QUEUES } from '../use/queue-lists.ts';
 import { actor } from './activity-answers.ts';
 import { TENANT_ID } from './ledger-schemas.ts';
 
-/** Schemas of the responses to operators, for the API documents. */
+/* Schemas of the responses to operators, for the API documentation. */
 
 const person = z
   .looseObject({
@@ -33,7 +33,7 @@ export const operatorSelf = z
 export const NEEDS_APPROVAL =
   'The amount is above the limit of the deployment, so nothing has happened: a second person must approve it.';
 
-/** Problems of a decision that its processor’s books do not confirm. */
+/** Problem codes for a decision that the processor’s books do not confirm. */
 export const NOT_AS_SHOWN = [
   'charge_unknown_at_processor',
   'amount_differs_from_processor',
@@ -64,25 +64,31 @@ export const approval = z
           z.looseObject({ type: z.literal(type), amount: shownAmount('The amount of the change') }),
         ),
       ])
-      .meta({ id: 'ApprovalRequest', description: 'The request of an operator, with its fields.' }),
+      .meta({ id: 'ApprovalRequest', description: 'The operator’s request, with its fields.' }),
     amount: shownAmount('The amount that was compared with the limit'),
     currency: z.string(),
     reason: z.string().nullable(),
     details_erased: z.literal(true).optional().meta({ description: 'Present after the reason was erased.' }),
     effect: z
       .looseObject({
-        id: z.string().meta({ description: 'The id that the correction, decision or change will have.' }),
+        id: z.string().meta({ description: 'The id of the future correction, decision or change.' }),
         type: z.enum(TRANSITION_TYPES),
-        payment_status: z.enum(PAYMENT_STATUSES).meta({ description: 'The status of the payment after it.' }),
+        payment_status: z
+          .enum(PAYMENT_STATUSES)
+          .meta({ description: 'The payment’s status after the request is executed.' }),
         postings: z.array(posting).meta({ description: 'Debits equal credits in every currency.' }),
       })
-      .meta({ id: 'ApprovalEffect', description: 'What an approval appends: exactly this, or it is refused.' }),
+      .meta({
+        id: 'ApprovalEffect',
+        description:
+          'The transition that an approval appends. If the request would now have a different effect, the approval is refused.',
+      }),
     requested_by: person,
     decided_by: person.nullable(),
     decided: unixSeconds.nullable(),
     created: unixSeconds,
     expires: unixSeconds.meta({
-      description: 'Approvals and rejections are accepted until a minute before. Unix seconds.',
+      description: 'The time of expiry, in Unix seconds. Approvals and rejections are accepted until a minute before.',
     }),
   })
   .meta({ id: 'Approval' });
@@ -112,7 +118,7 @@ const tenant = z
     created: unixSeconds,
   })
   .meta({ id: 'Tenant' });
-export const tenantList = listOf(tenant, 'By their ids.').meta({ id: 'TenantList' });
+export const tenantList = listOf(tenant, 'Sorted by id.').meta({ id: 'TenantList' });
 
 const QUEUE_ID = /^[A-Za-z][A-Za-z0-9_-]{0,127}$/;
 const ofWork = Object.keys(QUEUES);
@@ -121,7 +127,7 @@ const queueId = z
   .string()
   .regex(QUEUE_ID)
   .meta({
-    description: `One of ${ofWork.map((name) => `\`${name}\``).join(', ')}, or the name of a queue of messages (Amazon SQS), as on the dashboard.`,
+    description: `One of ${ofWork.map((name) => `\`${name}\``).join(', ')}, or the name of an Amazon SQS queue, as shown on the dashboard.`,
     example: 'holds',
   });
 
@@ -133,23 +139,21 @@ const queue = z
     job: z
       .string()
       .nullable()
-      .meta({ description: 'The job whose runs count its entries as `left`; null when none does.' }),
+      .meta({ description: 'The job whose runs report the number of entries as `left`; null when there is none.' }),
     is_kept: z.boolean().meta({
       description:
-        'Whether its messages could not be handled and wait for an operator, because no function receives them.',
+        'Whether no function receives the messages of the queue: they could not be processed, and wait for an operator.',
     }),
     redrive_to: z.string().nullable().meta({
       description: 'The queue or function that processes redriven messages. Null when a redrive is not possible.',
     }),
     no_redrive_because: z.string().nullable().meta({
-      description:
-        'The reason why a redrive is not possible, and the alternative, for people. Null when it is possible.',
+      description: 'A text that says why a redrive is not possible, and what to do instead. Null when it is possible.',
     }),
     waiting: z.int().min(0).meta({
-      description:
-        'The number of entries, or at least this number if `more_waiting` is true. Approximate for messages of Amazon SQS.',
+      description: 'The number of entries; a lower bound if `more_waiting` is true. Approximate for Amazon SQS queues.',
     }),
-    more_waiting: z.boolean().meta({ description: 'Whether there are more entries than were counted.' }),
+    more_waiting: z.boolean().meta({ description: 'Whether there are more entries than `waiting`.' }),
     oldest_age: z.int().nullable().meta({
       description:
         'The age of the oldest counted entry. Seconds. Null for messages: Amazon SQS reports their age only to CloudWatch, which the dashboard shows.',
@@ -162,7 +166,7 @@ export const redrive = z
   .looseObject({
     object: z.literal('redrive'),
     queue: queueId,
-    to: z.string().meta({ description: 'The queue or the function that the messages are moved to.' }),
+    to: z.string().meta({ description: 'The queue or function that the messages are moved to.' }),
     waiting: z
       .int()
       .min(1)
@@ -173,26 +177,28 @@ export const redrive = z
 
 const queueEntry = z
   .looseObject({
-    id: z.string().meta({ description: 'The place of the entry, or the id of the message.' }),
+    id: z
+      .string()
+      .meta({ description: 'Identifies the entry by its position in the queue; for a message, the message id.' }),
     object: z.literal('queue_entry'),
     queue: queueId,
-    about: z.string().nullable().meta({ description: 'The payment or the order; null when it is not known.' }),
+    about: z.string().nullable().meta({ description: 'The id of the payment or order; null when it is unknown.' }),
     part: z.string().nullable().meta({ description: 'The operation, the charge, or the call to a vendor.' }),
-    since: unixSeconds
-      .nullable()
-      .meta({ description: 'Start of the entry. Null when the row cannot be read. Unix seconds.' }),
+    since: unixSeconds.nullable().meta({
+      description: 'Time since which the entry has been waiting, in Unix seconds. Null when the row cannot be read.',
+    }),
     age: z.int().nullable().meta({ description: 'Seconds.' }),
-    needs_operator: z.boolean().meta({ description: 'Whether no job can end it.' }),
+    needs_operator: z.boolean().meta({ description: 'Whether only an operator can resolve the entry.' }),
     reason: z
       .string()
       .nullable()
-      .meta({ description: 'The reason why a message was given up, if its sender gave one.' }),
+      .meta({ description: 'Why the message could not be processed, if its sender gave a reason.' }),
   })
   .meta({ id: 'QueueEntry' });
 export const queueEntryList = listOf(queueEntry, 'In the order of the queue.').meta({ id: 'QueueEntryList' });
 export const queuePath = z.object({
   id: queueId.meta({
-    description: `One of ${ofWork.map((name) => `\`${name}\``).join(', ')}, or the name of a queue of messages with \`is_kept\`. The messages of others cannot be listed, because a function receives them.`,
+    description: `One of ${ofWork.map((name) => `\`${name}\``).join(', ')}, or the name of a message queue with \`is_kept\`. Messages of other queues cannot be listed, because a function receives them.`,
     example: 'holds',
   }),
 });
@@ -200,7 +206,7 @@ export const redrivePath = z.object({
   id: z.string().meta({
     ...described({ type: 'string', pattern: QUEUE_ID.source, not: { enum: ofWork } }),
     description:
-      'The name of a queue of messages with `redrive_to` in the list of queues. Others cannot be redriven; their `no_redrive_because` says why.',
+      'The name of a message queue with `redrive_to` in the list of queues. Other queues cannot be redriven; their `no_redrive_because` says why.',
     example: 'Webhooks-Tasks-DeadLetters',
   }),
 });
@@ -226,17 +232,19 @@ const timelineKinds = {
     call: z.enum(['send', 'look']),
     result: z.string().meta({
       description:
-        'The kind of the processor’s answer, for example `succeeded`. `no_response`: the request may have taken effect. `not_sent`: it has not. `absent`, `unavailable`: results of a look-up.',
+        'The kind of the processor’s response, for example `succeeded`. `no_response`: the request may have taken effect. `not_sent`: the request has had no effect. `absent`, `unavailable`: results of a look-up.',
     }),
     duration_ms: z.int(),
   },
   answer: { operation: z.string(), http_status: z.int() },
   open: {
     operation: z.string(),
-    was_released: z.boolean().meta({ description: 'The owner released its claim, because it had sent nothing.' }),
+    was_released: z
+      .boolean()
+      .meta({ description: 'Whether the owner released its claim because it had sent nothing.' }),
     lease_until: z.iso.datetime().nullable(),
   },
-  callback: { event_id: z.string().meta({ description: 'Of the processor.' }) },
+  callback: { event_id: z.string().meta({ description: 'The processor’s id of the event.' }) },
   event: { event_id: z.string(), type: z.enum(TRANSITION_TYPES) },
   delivery: {
     delivery: z.string(),
@@ -257,7 +265,7 @@ const entryOf = <Kind extends keyof typeof timelineKinds>(kind: Kind, descriptio
       object: z.literal('timeline_entry'),
       at: z.iso.datetime().meta({ description: 'RFC 3339, with milliseconds.' }),
       kind: z.literal(kind),
-      sequence: z.int().nullable().meta({ description: 'The transition that it belongs to.' }),
+      sequence: z.int().nullable().meta({ description: 'The sequence of the related transition.' }),
       ...timelineKinds[kind],
     })
     .meta({ description });
@@ -272,13 +280,16 @@ export const timeline = z
       .array(
         z.discriminatedUnion('kind', [
           entryOf('transition', 'A row of the Ledger.'),
-          entryOf('claim', 'A request claimed an operation. Until its lease ends, it alone may call the processor.'),
-          entryOf('takeover', 'Another request or a job took the claim over.'),
+          entryOf(
+            'claim',
+            'A request claimed an operation. Until the lease ends, only this request may call the processor.',
+          ),
+          entryOf('takeover', 'Another request or a job took over the claim.'),
           entryOf('call', 'A call to the processor, by the owner that completed the operation.'),
-          entryOf('answer', 'The answer was stored. A repeated request gets it again.'),
+          entryOf('answer', 'The response was stored. A repeated request gets the stored response.'),
           entryOf('open', 'The operation is not completed.'),
-          entryOf('callback', 'A callback of the processor was accepted.'),
-          entryOf('event', 'An event on the bus. `GET /v1/events/{id}` returns it if merchants receive its type.'),
+          entryOf('callback', 'A callback from the processor was accepted.'),
+          entryOf('event', 'An event on the bus. If merchants receive its type, `GET /v1/events/{id}` returns it.'),
           entryOf('delivery', 'An attempt to deliver a webhook.'),
           entryOf('alarm', 'An alarm that was raised.'),
           entryOf('act', 'An action of an operator that is not a transition.'),
@@ -286,6 +297,9 @@ export const timeline = z
       )
       .meta({ description: 'Oldest first.' }),
     has_more: z.boolean(),
-    next_sequence: z.int().nullable().meta({ description: 'For `starting_after`. Null on the last page.' }),
+    next_sequence: z
+      .int()
+      .nullable()
+      .meta({ description: 'The `starting_after` of the next page. Null on the last page.' }),
   })
   .meta({ id: 'Timeline' });

@@ -44,7 +44,7 @@ const getApprovals = reading({
     tag: 'Operators',
     summary: 'List approvals',
     description:
-      'The requests above the limit of the deployment (`approvalAbove`), of all tenants, that wait or waited for a second person: corrections, decisions, refunds, captures and cancellations.',
+      'Requests above the deployment’s limit (`approvalAbove`) that need, or needed, the approval of a second person: corrections, decisions, refunds, captures and cancellations for all tenants.',
     answers: { 200: { description: 'A page of approvals.', schema: approvalList } },
   },
 });
@@ -90,11 +90,11 @@ const postApproval = setting({
     tag: 'Operators',
     summary: 'Approve the request of another operator',
     description:
-      'Executes the request, exactly once. It is decided again on the current payment, with the same refusals as a request that does not wait. The person who made the request cannot approve it. ' +
-      'An approval ends once, so a repeated request has the same answer and needs no key.',
+      'Executes the request exactly once. Payonce checks it again against the current payment, and can refuse it like a new request. The person who made the request cannot approve it. ' +
+      'An approval ends only once, so a repeated request gets the same response and needs no idempotency key.',
     path: approvalPath,
-    requests: { approve: { summary: 'The path says it all', value: {} } },
-    answers: { 200: { description: 'The approval, whose request was executed.', schema: approval } },
+    requests: { approve: { summary: 'No fields: send an empty object', value: {} } },
+    answers: { 200: { description: 'The approval. Its request was executed.', schema: approval } },
     problems: [
       'own_approval',
       'approval_ended',
@@ -124,9 +124,10 @@ const postRejection = setting({
     operationId: 'rejectRequest',
     tag: 'Operators',
     summary: 'Reject the request of another operator',
-    description: 'The request has no effect and can no longer be approved. A repeated request has the same answer.',
+    description:
+      'The request has no effect and can no longer be approved. A repeated rejection gets the same response.',
     path: approvalPath,
-    requests: { reject: { summary: 'The path says it all', value: {} } },
+    requests: { reject: { summary: 'No fields: send an empty object', value: {} } },
     answers: { 200: { description: 'The rejected approval.', schema: approval } },
     problems: ['own_approval', 'approval_ended'],
   },
@@ -140,21 +141,21 @@ const NOT_FOUND = problem('not_found', 'There is no such approval.');
 const REFUSALS: Readonly<Record<ApprovalRefusal['kind'], Problem>> = {
   approval_not_found: NOT_FOUND,
   own_approval: problem('own_approval', 'You made this request. Another person must approve or reject it.'),
-  approval_ended: problem('approval_ended', 'The approval has ended otherwise. Read it.'),
+  approval_ended: problem('approval_ended', 'The approval has already ended with a different result. Retrieve it.'),
   approval_expired: problem('approval_ended', 'The approval has expired. Send a new request.'),
   approval_outdated: problem(
     'approval_outdated',
-    'The payment has changed, so that the request would now have another effect than the approval shows. Send a new request.',
+    'The payment has changed, so the effect of the request would differ from the one that the approval shows. Send a new request.',
   ),
   reason_erased: problem(
     'approval_outdated',
-    'The reason was erased with the data of the payment. Send a new request.',
+    'The reason was erased together with the payment’s personal data. Send a new request.',
   ),
 };
 
 /**
- * Gives a verdict. Repeating the request has no further effect, because it states the result of one approval.
- * Therefore, it needs no idempotency key.
+ * Gives a verdict. The request needs no idempotency key: it names the approval and the verdict, so repeating it has no
+ * further effect.
  */
 async function give(
   call: VerdictCall,
@@ -176,7 +177,7 @@ async function give(
   return { answer, outcome: outcome.kind, counts: keyedCounts(outcome) };
 }
 
-/** Routes of the operator requests that wait, or waited, for a second person. */
+/** Routes that list, approve and reject the operator requests that need a second person. */
 export const APPROVAL_ROUTES: readonly OperatorEndpoint<ApprovalTools>[] = [
   getApprovals,
   getApproval,

@@ -19,7 +19,9 @@ export const correction = z
     reason: z.string().nullable(),
     details_erased: reasonErased,
     operator: z.string(),
-    reverses: z.int().nullable().meta({ description: 'The sequence of the transition whose postings it reversed.' }),
+    reverses: z.int().nullable().meta({
+      description: 'The sequence of the transition whose postings the correction reversed; null if it added postings.',
+    }),
     postings: z.array(posting).meta({ description: 'Debits equal credits in every currency.' }),
     created: unixSeconds,
   })
@@ -57,9 +59,9 @@ export const decision = z
       .meta({ example: 'dec_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' }),
     object: z.literal('decision'),
     payment: paymentId,
-    sequence: z.int().min(2).meta({ description: 'The sequence of the transition that it caused.' }),
+    sequence: z.int().min(2).meta({ description: 'The sequence of the transition that the decision caused.' }),
     change: z.string().nullable().meta({
-      description: 'The capture, cancellation or refund that was decided; null when the payment itself was.',
+      description: 'The id of the decided capture, cancellation or refund; null when the payment itself was decided.',
     }),
     outcome: z.enum(['succeeded', 'failed']),
     reason: z.string().nullable(),
@@ -82,7 +84,7 @@ export const dryRun = z
     object: z.literal('dry_run'),
     payment: paymentId,
     type: z.enum(TRANSITION_TYPES).meta({ description: 'The transition that would be appended.' }),
-    payment_status: z.enum(PAYMENT_STATUSES).meta({ description: 'The status of the payment after it.' }),
+    payment_status: z.enum(PAYMENT_STATUSES).meta({ description: 'The payment’s status after the transition.' }),
     needs_approval: z
       .boolean()
       .meta({ description: 'Whether the request would wait for the approval of a second person.' }),
@@ -97,6 +99,9 @@ export const dryRun = z
           after: z.int(),
         }),
       )
-      .meta({ description: 'The balances of this payment only, in minor units, in the direction of each account.' }),
+      .meta({
+        description:
+          'The balances of this payment only, in minor units. A balance is positive in the normal direction of its account.',
+      }),
   })
   .meta({ id: 'DryRun' });

@@ -28,7 +28,7 @@ export interface GetAttentionTools extends AttentionTools {
   readonly store: Pick<PaymentStore, 'readEnds'>;
 }
 
-/** Default page size. Each change and charge of a page costs up to three calls. */
+/** Default page size. Each change and charge on a page costs up to three calls. */
 const PAGE = 20;
 const ENTRY_ID = /^att_[A-Za-z0-9_-]{1,800}$/;
 
@@ -36,7 +36,7 @@ const attentionQuery = z.strictObject({
   kind: z
     .enum(ATTENTION_KINDS, `must be one of ${ATTENTION_KINDS.join(', ')}`)
     .optional()
-    .meta({ description: 'Only entries of this kind. The counts are of all kinds.' }),
+    .meta({ description: 'List only entries of this kind. The counts still cover all kinds.' }),
   limit: pageLimit('entries', PAGE),
   starting_after: z
     .string()
@@ -45,7 +45,7 @@ const attentionQuery = z.strictObject({
     .meta({ description: 'The `id` of the last entry of the previous page.' }),
 });
 
-/** Lists what only a person can end, across all tenants. */
+/** Lists the work that only a person can resolve, across all tenants. */
 export const getAttention = reading({
   path: '/v1/admin/attention',
   role: 'viewer',
@@ -54,11 +54,11 @@ export const getAttention = reading({
   docs: {
     operationId: 'listAttention',
     tag: 'Operators',
-    summary: 'List what needs a person',
+    summary: 'List work that needs a person',
     description:
-      'What no job can end, across all tenants: by kind, then oldest first. `act` is the action that ends an entry. A queue of messages is ' +
-      'one entry with its number of messages. A page reads a bounded part of each kind; `more` says where there may be more. ' +
-      'Reviews and differences lag by about a second.',
+      'Work that no job can finish, across all tenants, sorted by kind, then oldest first. `act` is the action that resolves an entry. A message ' +
+      'queue is one entry with its number of messages. A page covers a limited number of entries of each kind; `more` marks kinds that may have ' +
+      'more entries. Reviews and mismatches can lag by about a second.',
     answers: {
       200: { description: 'A page of entries, and the number of entries of each kind.', schema: attentionList },
     },
@@ -87,7 +87,7 @@ async function listAttention(call: ReadingCall<GetAttentionTools, typeof attenti
   });
 }
 
-/** Adds tenant, mode and amount to an entry whose row contains only the id of its payment. */
+/** Returns the entry with tenant, mode and amount, if its row contains only the id of its payment. */
 async function withPayment(store: GetAttentionTools['store'], entry: AttentionEntry): Promise<AttentionEntry> {
   const paymentId = parsePaymentId(entry.about ?? '');
   if (paymentId === undefined || entry.tenantId !== undefined) return entry;
@@ -135,20 +135,20 @@ function seconds(timeMs: number): number {
 }
 
 const SENTENCES: Readonly<Record<Exclude<Reason['kind'], 'payment' | 'change' | 'mismatch' | 'approval'>, string>> = {
-  inquiry: 'Its outcome cannot be looked up at the processor.',
-  order: 'The order can neither be completed nor undone without a person.',
-  return: 'The payment must not keep this charge, and Payonce cannot return it.',
-  hold: 'The time of the authorization is over, and Payonce cannot void it.',
+  inquiry: 'The outcome cannot be looked up at the processor.',
+  order: 'The order can be neither completed nor undone without a person.',
+  return: 'The payment must not keep this charge, and Payonce cannot refund or void it.',
+  hold: 'The authorization was not captured in time, and Payonce cannot void it.',
   claim: 'The request was not completed, and neither a retry nor a job can complete it.',
-  callback: 'The processor called about a charge of no known payment.',
-  messages: 'The messages could not be handled.',
+  callback: 'The processor sent a callback about a charge that belongs to no known payment.',
+  messages: 'The messages could not be processed.',
 };
 
 function sentenceOf(reason: Reason): string {
   switch (reason.kind) {
     case 'payment':
       return reason.failureCode === 'wrong_amount'
-        ? 'The processor captured another amount or currency than was requested.'
+        ? 'The captured amount or currency differs from the requested one.'
         : 'Neither a charge nor its absence can be proven.';
     case 'change':
       return `The outcome of the ${reason.of} cannot be determined.`;
@@ -171,7 +171,7 @@ function sentenceOf(reason: Reason): string {
   }
 }
 
-/** Returns the id of an entry. The id contains the entry's place, so it also serves as the cursor. */
+/** Returns the id of an entry. The id contains the entry's position, so it also serves as the cursor. */
 function idOf({ kind, sinceMs = 0, name }: AttentionPlace): string {
   return `att_${Buffer.from(`${kind} ${sinceMs} ${name}`).toString('base64url')}`;
 }

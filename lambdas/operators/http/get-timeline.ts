@@ -26,7 +26,7 @@ const timelineQuery = z.strictObject({
   starting_after: wholeNumber(
     0,
     MAX_SEQUENCE,
-    'The `next_sequence` of the previous page: this page covers the transitions after it.',
+    'The `next_sequence` of the previous page. This page covers the transitions after it.',
   ),
 });
 
@@ -56,10 +56,10 @@ export const getTimeline = reading({
     tag: 'Operators',
     summary: 'Show the timeline of a payment',
     description:
-      'In chronological order: transitions, claims and takeovers, calls to the processor with their answers, callbacks, events, attempts of webhooks, alarms and actions of operators. ' +
-      'A page covers some transitions and everything that belongs to them. Claims and calls are shown until the record of their key expires, and deliveries for 90 days. The calls of a crashed process are not known.',
+      'Lists transitions, claims and takeovers, calls to the processor with their results, callbacks, events, webhook attempts, alarms and actions of operators in chronological order. ' +
+      'A page covers some transitions and everything that belongs to them. Claims and calls are shown until the record of their key expires, and deliveries for 90 days. Calls of a crashed process are not recorded.',
     path: paymentPath,
-    answers: { 200: { description: 'What happened.', schema: timeline } },
+    answers: { 200: { description: 'A page of the timeline.', schema: timeline } },
   },
 });
 

@@ -18,7 +18,7 @@ export const key = z
     last_used: z.string().nullable().meta({ description: 'The day of the last use, in UTC.', example: '2026-03-01' }),
     expires: unixSeconds.nullable(),
     revoked: unixSeconds.nullable(),
-    rolled_to: z.string().nullable().meta({ description: 'The id of the key that has replaced it.' }),
+    rolled_to: z.string().nullable().meta({ description: 'The id of the key that replaced this one.' }),
   })
   .meta({ id: 'Key' });
 
@@ -27,7 +27,7 @@ export const keyPath = z.object({ id: key.shape.id.meta({ description: 'The id o
 export const keyWithSecret = key
   .extend({
     secret: z.string().nullable().meta({
-      description: 'The key itself, in the first answer only. It is not stored, so a repeated request shows null.',
+      description: 'The key itself, in the first response only. It is not stored, so a repeated request gets null.',
     }),
   })
   .meta({ id: 'KeyWithSecret' });
@@ -46,7 +46,7 @@ export const limit = z
     burst: z.int().meta({ description: 'Maximum burst of requests after a pause.' }),
     is_own: z
       .boolean()
-      .meta({ description: 'Whether the tenant has a limit of its own; false for the limit of the deployment.' }),
+      .meta({ description: 'Whether the tenant has a limit of its own. If not, the deployment’s limit applies.' }),
   })
   .meta({ id: 'Limit' });
 

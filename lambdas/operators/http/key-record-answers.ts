@@ -6,27 +6,27 @@ const moment = z.iso.datetime().meta({ description: 'RFC 3339, with milliseconds
 export const keyRecord = z
   .looseObject({
     object: z.literal('idempotency_record'),
-    operation: z
-      .string()
-      .meta({ description: 'The operation that the key names. It is also its key at the processor.' }),
+    operation: z.string().meta({
+      description: 'The id of the operation that the key identifies. It is also the idempotency key at the processor.',
+    }),
     payment: z.string().nullable(),
     state: z.enum(KEY_STATES).meta({
       description:
-        '`in_progress`: its owner works on it. `lease_ended`: its owner did not complete it in time; the next request, or the job `resolve`, takes it over. ' +
-        '`released`: its owner released it, because it had sent nothing. `completed`: a repeated request gets the stored answer. ' +
+        '`in_progress`: the owner works on the operation. `lease_ended`: the owner did not complete it in time; the next request, or the job `resolve`, takes it over. ' +
+        '`released`: the owner had sent nothing and released it. `completed`: a repeated request gets the stored response. ' +
         '`expired`: a repeated request is refused with `idempotency_key_expired`, and has no second effect.',
     }),
-    owner: z.string().nullable().meta({ description: 'The attempt that holds or completed it.' }),
+    owner: z.string().nullable().meta({ description: 'The attempt that holds the operation or completed it.' }),
     earlier_owners: z.array(z.looseObject({ owner: z.string(), until: moment, was_released: z.boolean() })),
     calls: z
       .array(z.looseObject({ call: z.enum(['send', 'look']), result: z.string(), at: moment, duration_ms: z.int() }))
-      .meta({ description: 'The calls to the processor by the owner that completed it.' }),
+      .meta({ description: 'The calls to the processor by the owner that completed the operation.' }),
     fingerprint: z
       .looseObject({ version: z.int(), sha256: z.string().regex(/^[0-9a-f]{64}$/) })
       .nullable()
       .meta({
         description:
-          'The fingerprint of the body and the query of the request. Another request under the key is refused.',
+          'The fingerprint of the request’s body and query. A different request with the same key is refused.',
       }),
     claimed: moment.nullable(),
     changed: moment.nullable().meta({ description: 'Time of the latest claim, takeover, release or completion.' }),
@@ -40,8 +40,10 @@ export const keyRecord = z
       .nullable()
       .meta({
         description:
-          'The stored answer, without personal data, which is read again for each repetition. Viewers get only the status.',
+          'The stored response without personal data, which is added when a request is repeated. Viewers get only the status.',
       }),
-    expires: moment.nullable().meta({ description: 'Null while it is open, and for a record that never expires.' }),
+    expires: moment
+      .nullable()
+      .meta({ description: 'Null while the record is open, and for a record that never expires.' }),
   })
   .meta({ id: 'IdempotencyRecord' });

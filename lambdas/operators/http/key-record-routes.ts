@@ -38,20 +38,19 @@ const keyRecordQuery = z
   .strictObject({
     key: z
       .string('must be an Idempotency-Key')
-      .regex(KEY, 'must be 1 to 128 visible ASCII characters, as they are or as a quoted string')
-      .meta({ description: 'The `Idempotency-Key`, as it was sent.', example: 'order-1234' }),
+      .regex(KEY, 'must be 1 to 128 visible ASCII characters, with or without quotation marks')
+      .meta({ description: 'The value of the `Idempotency-Key` header, as it was sent.', example: 'order-1234' }),
     path: z.string('must be a path').regex(KEYED_PATH, PATHS).meta({
-      description: 'The path of the `POST` that it was sent to, with the ids in it.',
+      description: 'The path of the `POST` request, including its ids.',
       example: '/v1/payments',
     }),
     tenant: z.string().regex(TENANT_ID, 'must be the id of a tenant').optional().meta({
       description: 'The tenant that owns the key. Required for the paths of tenants, and not allowed for others.',
       example: 'ten_desk',
     }),
-    mode: z
-      .enum(['test', 'live'], 'must be test or live')
-      .optional()
-      .meta({ description: 'The mode of the API key of the request, for the paths of tenants. Default: `live`.' }),
+    mode: z.enum(['test', 'live'], 'must be test or live').optional().meta({
+      description: 'For the paths of tenants: the mode of the API key that sent the request. Default: `live`.',
+    }),
     operator: freeText(200, 1).optional().meta({
       description:
         'The owner of the key: the name of the operator, or the subject at the identity provider. Required for the paths of operators, and not allowed for others.',
@@ -60,12 +59,12 @@ const keyRecordQuery = z
   .superRefine(({ path, tenant, mode, operator }, context) => {
     const refuse = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
     if (ownerKindOf(path) === 'tenant') {
-      if (tenant === undefined) refuse('tenant', 'is needed for this path');
-      if (operator !== undefined) refuse('operator', 'must not be given for a path of tenants');
+      if (tenant === undefined) refuse('tenant', 'is required for this path');
+      if (operator !== undefined) refuse('operator', 'is not allowed for a path of tenants');
     } else {
-      if (operator === undefined) refuse('operator', 'is needed for this path');
-      if (tenant !== undefined) refuse('tenant', 'must not be given for a path of operators');
-      if (mode !== undefined) refuse('mode', 'must not be given for a path of operators');
+      if (operator === undefined) refuse('operator', 'is required for this path');
+      if (tenant !== undefined) refuse('tenant', 'is not allowed for a path of operators');
+      if (mode !== undefined) refuse('mode', 'is not allowed for a path of operators');
     }
   });
 
@@ -79,7 +78,7 @@ const getRecordOfKey = reading({
     tag: 'Operators',
     summary: 'Inspect an idempotency key',
     description:
-      'The record of a key of any tenant, or of an operator. The key is not stored: its operation is derived again from key, path and owner. A strongly consistent read.',
+      'Retrieves the record of a tenant’s or operator’s key. Payonce does not store keys: it derives the operation from the key, the path and the owner. The read is strongly consistent.',
     answers: { 200: { description: 'The record.', schema: keyRecord } },
   },
 });
@@ -91,7 +90,7 @@ async function findRecord(call: ReadingCall<Tools, typeof keyRecordQuery, Operat
       ? { kind: 'operator', person: operator }
       : { kind: 'tenant', tenantId: tenantId(tenant), mode };
   const parsed = parseIdempotencyKey([key]);
-  invariant(parsed.kind === 'key', 'the schema of the query admits what is a key');
+  invariant(parsed.kind === 'key', 'the query schema admitted a malformed key');
   return shown(call, ...operationsOfKey(call.tools.timeline.digest, owner, { path, key: parsed.key }));
 }
 
@@ -103,14 +102,15 @@ const getRecord = reading({
     operationId: 'getIdempotencyRecord',
     tag: 'Operators',
     summary: 'Inspect an operation',
-    description: 'The record of an operation by its id, as a timeline shows it. A strongly consistent read.',
+    description:
+      'Retrieves the record of an operation by the id that the timeline shows. The read is strongly consistent.',
     path: z.object({
       id: z
         .string()
         .regex(/^(?:pay|ord|cor|dec|ann|cb|chr)_[a-z2-7]{32}$|^(?:cap|can|ref|rtn)_[a-z2-7]{58}$/)
         .meta({
           description:
-            'The id of a payment, capture, cancellation, refund, order, correction, decision, annotation or callback, or of a change that waits for a second person.',
+            'The id of a payment, capture, cancellation, refund, order, correction, decision, annotation, callback, or change that waits for a second person.',
           example: 'pay_3sn5pwrcn64iekkszfiknf37ovvhkpxg',
         }),
     }),
@@ -120,7 +120,7 @@ const getRecord = reading({
 
 export const KEY_RECORD_ROUTES: readonly OperatorEndpoint<Tools>[] = [getRecordOfKey, getRecord];
 
-/** Shows the first record that exists. */
+/** Returns the first of these records that exists. */
 async function shown({ tools, request, caller }: Call, ...ids: readonly string[]): Promise<Handled> {
   const records = await Promise.all(ids.map((id) => readKeyRecord(tools.timeline, id, tools.clock.nowMs())));
   const record = records.find((each) => each !== undefined);

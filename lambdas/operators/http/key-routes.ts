@@ -34,7 +34,7 @@ export interface KeyTools extends RecordTools {
 type Tools = KeyTools & { readonly digest: Digest };
 
 const keysQuery = z.strictObject({
-  tenant: tenantParameter.meta({ description: 'The keys of this tenant. By default, those of operators.' }),
+  tenant: tenantParameter.meta({ description: 'List the keys of this tenant. Default: the keys of operators.' }),
   limit: pageLimit('keys', SMALL_PAGE),
   starting_after: z
     .string()
@@ -49,7 +49,7 @@ const revokeKeyBody = z
 const DAY_MS = 86_400_000;
 const DEFAULT_OVERLAP_HOURS = 24;
 const SECRET_ONCE =
-  'A repeated request shows `null` instead: if the first answer was lost, revoke the key and create another one.';
+  'A repeated request gets `null` instead. If the first response was lost, revoke the key and create another one.';
 
 const createKeyBody = z
   .strictObject({
@@ -89,7 +89,7 @@ const getKeys = reading({
     operationId: 'listKeys',
     tag: 'Ledger',
     summary: 'List keys',
-    description: 'The keys of a tenant or of operators, by their ids, without the keys themselves.',
+    description: 'Lists the keys of a tenant or of operators, sorted by id, without their secrets.',
     answers: { 200: { description: 'A page of keys.', schema: keyList } },
   },
 });
@@ -112,7 +112,7 @@ const postKey = keyed({
     operationId: 'createKey',
     tag: 'Ledger',
     summary: 'Create a key of a tenant',
-    description: `The first answer shows the key itself, once. ${SECRET_ONCE} The command line creates keys of operators.`,
+    description: `Only the first response contains the key itself. ${SECRET_ONCE} To create keys for operators, use the command line.`,
     key: ['key', 'no second key is made'],
     expires: false,
     requests: {
@@ -156,7 +156,7 @@ const postRoll = keyed({
     operationId: 'rollKey',
     tag: 'Ledger',
     summary: 'Replace a key of a tenant',
-    description: `Creates a key with the same name, scopes and lifetime. The old one stays valid for \`overlap_hours\`. A key is replaced once. ${SECRET_ONCE}`,
+    description: `Creates a key with the same name, scopes and lifetime. The old key stays valid for \`overlap_hours\`. A key can be replaced only once. ${SECRET_ONCE}`,
     path: keyPath,
     key: ['replacement', 'no second key is made'],
     expires: false,
@@ -186,11 +186,11 @@ async function rollKey(call: KeyedCall<Tools, typeof rollKeyBody, Operator>): Pr
   return recordedAnswer(
     outcome,
     request,
-    problem('key_ended', 'The key was revoked, has expired, or was replaced before.'),
+    problem('key_ended', 'The key was revoked, has expired, or was already replaced.'),
   );
 }
 
-const LAST_OWNER = problem('last_owner_key', 'No other owner has a valid key. Create one by the command line first.');
+const LAST_OWNER = problem('last_owner_key', 'No other owner has a valid key. Create one with the command line first.');
 const NO_KEY_OF_TENANT = problem('not_found', 'There is no such key of a tenant.');
 
 /** Renders a key with its secret. Only the first response contains the secret. */

@@ -24,8 +24,10 @@ export const tenantParameter = z.string().regex(TENANT_ID, 'must be the id of a 
 
 /** Parameters that select a chain of the activity log. */
 const chainFields = {
-  tenant: tenantParameter.meta({ description: 'The actions in this tenant. By default, those in the deployment.' }),
-  mode: modeField.optional().meta({ description: 'The mode of the tenant; `live` by default.' }),
+  tenant: tenantParameter.meta({
+    description: 'List the actions that concern this tenant. Default: the actions that concern the deployment.',
+  }),
+  mode: modeField.optional().meta({ description: 'The mode of the tenant. Default: `live`.' }),
 };
 
 export const activityEntryQuery = z.strictObject(chainFields);
@@ -58,7 +60,7 @@ const dryRun = z
   .optional()
   .meta({
     description:
-      'Returns the postings that would be made, and the balances of the payment before and after. Nothing is written, and ' +
+      'Returns the postings that the request would make, and the payment’s balances before and after. Nothing is written, and ' +
       '`Idempotency-Key` is neither needed nor used up.',
   });
 
@@ -76,22 +78,22 @@ export const correctionBody = z
       .max(MAX_SEQUENCE, `must be at most ${MAX_SEQUENCE}`)
       .optional()
       .meta({
-        description: 'The sequence of the transition whose set of postings is reversed. Not together with `postings`.',
+        description: 'The sequence of the transition whose postings are reversed. Cannot be combined with `postings`.',
       }),
     postings: z
       .array(leg, 'must be an array of postings')
       .min(2, 'must have at least 2 postings')
       .max(MAX_LEGS, `must have at most ${MAX_LEGS} postings`)
       .optional()
-      .meta({ description: 'A new set of postings whose debits equal its credits. Not together with `reverses`.' }),
+      .meta({ description: 'New postings, whose debits equal their credits. Cannot be combined with `reverses`.' }),
     dry_run: dryRun,
   })
   .superRefine(({ reverses, postings }, context) => {
     if ((reverses === undefined) !== (postings === undefined)) return;
     const issue =
       reverses === undefined
-        ? { path: ['reverses'], message: 'must be given, or else postings' }
-        : { path: ['postings'], message: 'must not be given together with reverses' };
+        ? { path: ['reverses'], message: 'is required unless postings is given' }
+        : { path: ['postings'], message: 'cannot be combined with reverses' };
     context.addIssue({ code: 'custom', ...issue });
   })
   .meta({ id: 'CreateCorrection', oneOf: [{ required: ['reverses'] }, { required: ['postings'] }] });
@@ -107,7 +109,7 @@ export const annotationBody = z
       .min(1, 'must be at least 1')
       .max(MAX_SEQUENCE, `must be at most ${MAX_SEQUENCE}`)
       .optional()
-      .meta({ description: 'The sequence of the annotated transition. Default: the payment as a whole.' }),
+      .meta({ description: 'The sequence of the transition to annotate. Default: annotate the payment as a whole.' }),
   })
   .meta({ id: 'AnnotatePayment' });
 
@@ -122,7 +124,7 @@ export const decisionBody = z
       .optional()
       .meta({
         description:
-          'The refund (`ref_…`), capture (`cap_…`) or cancellation (`can_…`) to decide. Without it, the payment itself.',
+          'The refund (`ref_…`), capture (`cap_…`) or cancellation (`can_…`) to decide. Default: decide the payment itself.',
       }),
     charge_id: z
       .string('must be a string')
@@ -130,7 +132,7 @@ export const decisionBody = z
       .optional()
       .meta({
         description:
-          'The id of the charge, whose metadata must name the payment. Only with `succeeded`; required when the payment has none.',
+          'The id of the charge. Its metadata must name the payment. Only with `succeeded`; required when the payment has no charge id.',
       }),
     amount: z
       .int('must be a JSON integer of minor units')
@@ -139,7 +141,7 @@ export const decisionBody = z
       .optional()
       .meta({
         description:
-          'The captured amount to post, in minor units of the payment’s currency, which the processor’s books must show. Only with `succeeded`; required when the payment’s `failure.code` is `wrong_amount`. Default: the requested amount.',
+          'The captured amount to post, in minor units of the payment’s currency. The processor’s books must show this amount. Only with `succeeded`; required when the payment’s `failure.code` is `wrong_amount`. Default: the requested amount.',
         example: 600,
       }),
     reason: reason.meta({
@@ -151,14 +153,14 @@ export const decisionBody = z
       .optional()
       .meta({
         description:
-          'Decides without the processor’s books. Refused while they can be read, and recorded with the decision. ' +
-          'The books of a processor without a look-up cannot be read.',
+          'Decides without the processor’s books. Allowed only while the books cannot be read, which is always so for a processor without a look-up. ' +
+          'The override is recorded with the decision.',
       }),
     dry_run: dryRun,
   })
   .superRefine(({ outcome, change, ...given }, context) => {
     if (outcome === 'succeeded' && change === undefined) return;
-    const message = 'must not be given unless the outcome of the payment itself is succeeded';
+    const message = 'is allowed only if the payment itself is decided as succeeded';
     for (const name of ['charge_id', 'amount'] as const)
       if (given[name] !== undefined) context.addIssue({ code: 'custom', path: [name], message });
   })
@@ -178,7 +180,7 @@ const requestReason = reason.meta({ description: 'The reason. Stored until it is
 export const operatorRefundBody = z
   .strictObject({
     amount: refundBody.shape.amount,
-    reason: requestReason.meta({ description: 'The reason, which the refund shows. Stored until it is erased.' }),
+    reason: requestReason.meta({ description: 'The reason, shown with the refund. Stored until it is erased.' }),
   })
   .meta({ id: 'OperatorRefund' });
 

@@ -21,11 +21,13 @@ export interface LimitTools extends RecordTools {
   readonly digest: Digest;
   /** @param by the operator to name in the activity log */
   readonly limitsBy: (by: OperatorCause) => LimitSettings;
-  /** The limit of each tenant that has no specific limit. */
+  /** The limit for each tenant that has no limit of its own. */
   readonly deployedLimit: RateLimit;
 }
 
-const limitsQuery = z.strictObject({ tenant: tenantField.meta({ description: 'The limits of this tenant.' }) });
+const limitsQuery = z.strictObject({
+  tenant: tenantField.meta({ description: 'The tenant whose limits are listed.' }),
+});
 
 const range = `must be a whole number from 1 to ${HIGHEST_LIMIT}, or null`;
 const number = z.int(range).min(1, range).max(HIGHEST_LIMIT, range).nullable();
@@ -42,7 +44,7 @@ const setLimitBody = z
   })
   .refine(({ rate, burst }) => (rate === null) === (burst === null), {
     path: ['burst'],
-    message: 'must be null if rate is null, and only then',
+    message: 'must be null if and only if rate is null',
   })
   .meta({ id: 'SetLimit' });
 
@@ -57,7 +59,7 @@ const getLimits = reading({
     operationId: 'listLimits',
     tag: 'Ledger',
     summary: 'List the request limits of a tenant',
-    description: 'For each mode and kind of request, its own limit or the limit of the deployment.',
+    description: 'Lists, for each mode and kind of request, the tenant’s own limit or else the deployment’s limit.',
     answers: { 200: { description: 'All limits of the tenant.', schema: limitList } },
   },
 });
@@ -83,7 +85,7 @@ const postLimit = keyed({
     tag: 'Ledger',
     summary: 'Change a request limit of a tenant',
     description:
-      'Gives the tenant a limit of its own, or restores the limit of the deployment. Each process applies it with its next batch of tokens, within a second while requests are refused.',
+      'Gives the tenant a limit of its own, or restores the limit of the deployment. Each process applies the change when it next reserves tokens: within a second, if requests are being refused.',
     key: ['change', 'it does not undo a later change'],
     expires: false,
     requests: {

@@ -33,8 +33,8 @@ export const getActivity = reading({
     tag: 'Ledger',
     summary: 'List actions of operators',
     description:
-      'In the deployment: tenants, keys of operators, runs of jobs. With `tenant`: its API keys, corrections, decisions, annotations, erasures, webhook ' +
-      'endpoints and replays. An entry of a tenant is written together with its action, or neither is. The entries are a hash chain and are never changed.',
+      'Without `tenant`: actions on tenants, keys of operators and job runs. With `tenant`: actions on its API keys, corrections, decisions, annotations, erasures, webhook ' +
+      'endpoints and replays. An action on a tenant and its entry are written together, or not at all. The entries form a hash chain and never change.',
     answers: { 200: { description: 'A page of entries.', schema: activityList } },
   },
 });

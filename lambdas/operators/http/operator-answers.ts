@@ -9,9 +9,7 @@ import type { CorrectionRefusal } from '../use/correct-ledger.ts';
 import type { DecisionRefusal } from '../use/decide-payment.ts';
 import type { KeyedEffectOutcome } from '../use/keyed-effect.ts';
 
-/**
- * Renders the response to a correction, a decision or an annotation, including one that a second person has approved.
- */
+/** Renders the response to a correction, a decision or an annotation, including one that a second person approved. */
 export function operatorAnswer(
   outcome: KeyedEffectOutcome<CorrectionRefusal | DecisionRefusal | AnnotationRefusal>,
   requestId: string,
@@ -26,7 +24,8 @@ export function operatorAnswer(
     case 'not_found':
       return problemAnswer(problem('not_found', 'There is no such payment.'), requestId);
     case 'key_expired': {
-      const detail = 'This Idempotency-Key has had its effect, and its answer is no longer stored. Read the payment.';
+      const detail =
+        'A request with this Idempotency-Key has taken effect, and its response is no longer stored. Retrieve the payment.';
       return problemAnswer(problem('idempotency_key_expired', detail), requestId, {
         members: { payment_id: outcome.paymentId },
       });
@@ -62,14 +61,15 @@ function correctionRefusal(refusal: CorrectionRefusal, requestId: string): Answe
       return problemAnswer(problem('invalid_request', detail, 'reverses'), requestId);
     }
     case 'already_reversed': {
-      const detail = 'These postings were reversed before. To restore them, reverse the correction that reversed them.';
+      const detail =
+        'These postings were already reversed. To restore them, reverse the correction that reversed them.';
       return problemAnswer(problem('already_reversed', detail, 'reverses'), requestId, {
         members: { correction_id: refusal.correctionId },
       });
     }
     case 'unbalanced': {
       const [more, less] = refusal.byMinor > 0 ? ['debits', 'credits'] : ['credits', 'debits'];
-      const detail = `The ${more} are ${Math.abs(refusal.byMinor)} more than the ${less}, in minor units.`;
+      const detail = `The ${more} exceed the ${less} by ${Math.abs(refusal.byMinor)} minor units.`;
       return problemAnswer(problem('unbalanced', detail, 'postings'), requestId);
     }
   }
@@ -79,7 +79,7 @@ function comparisonRefusal(refusal: ComparisonRefusal, requestId: string): Answe
   switch (refusal.kind) {
     case 'charge_not_shown': {
       const detail =
-        'The books of the payment’s processor have no such charge of this payment. Its metadata must name the payment.';
+        'The books of the payment’s processor contain no such charge for this payment. The charge’s metadata must name the payment.';
       return problemAnswer(problem('charge_unknown_at_processor', detail, 'charge_id'), requestId);
     }
     case 'amount_not_shown': {
@@ -92,12 +92,12 @@ function comparisonRefusal(refusal: ComparisonRefusal, requestId: string): Answe
     }
     case 'books_unreadable': {
       const detail =
-        'The books of the payment’s processor cannot be read, so nothing was compared. Decide later, or with override.';
+        'The books of the payment’s processor cannot be read, so nothing was compared. Try again later, or use override.';
       return problemAnswer(problem('processor_books_unreadable', detail), requestId);
     }
     case 'override_refused': {
       const detail =
-        'override is only for a decision about a charge whose processor’s books cannot be read. Decide without it.';
+        'override is allowed only if the processor’s books about the charge cannot be read. Remove override.';
       return problemAnswer(problem('override_not_allowed', detail, 'override'), requestId);
     }
   }
@@ -106,21 +106,22 @@ function comparisonRefusal(refusal: ComparisonRefusal, requestId: string): Answe
 function decisionRefusal(refusal: Exclude<DecisionRefusal, ComparisonRefusal>, requestId: string): Answer {
   switch (refusal.kind) {
     case 'not_in_review': {
-      const detail = `The payment’s status is ${refusal.status}: only a payment that needs review waits for a decision.`;
+      const detail = `The payment’s status is ${refusal.status}. Only a payment that needs review can be decided.`;
       return problemAnswer(problem('payment_not_in_review', detail), requestId, {
         members: { payment_status: refusal.status },
       });
     }
     case 'change_not_found': {
-      const detail = 'change names no refund, capture or cancellation of this payment.';
+      const detail = 'change must be the id of a refund, capture or cancellation of this payment.';
       return problemAnswer(problem('invalid_request', detail, 'change'), requestId);
     }
     case 'change_ended': {
-      const detail = 'The outcome of the change is known. Read the payment.';
+      const detail = 'The outcome of the change is already known. Retrieve the payment.';
       return problemAnswer(problem('change_not_undecided', detail), requestId);
     }
     case 'change_too_young': {
-      const detail = 'The resolver may still determine the outcome of the change. Decide after it has given up.';
+      const detail =
+        'The resolver may still determine the outcome of the change. Decide only after the resolver has given up.';
       return problemAnswer(problem('change_not_undecided', detail), requestId, {
         members: { decidable_from: Math.ceil(refusal.fromMs / 1000) },
       });
@@ -135,7 +136,7 @@ function decisionRefusal(refusal: Exclude<DecisionRefusal, ComparisonRefusal>, r
       return problemAnswer(problem('invalid_request', detail, 'charge_id'), requestId);
     }
     case 'amount_unnamed': {
-      const detail = 'amount is missing: the captured amount differs from the requested one, and must be given.';
+      const detail = 'amount is missing: the captured amount differs from the requested one, so you must state it.';
       return problemAnswer(problem('invalid_request', detail, 'amount'), requestId);
     }
   }

@@ -25,7 +25,7 @@ interface ReadTools {
   readonly effects: EffectStore;
 }
 
-/** One kind of operators' effects on a payment, in the order in which they were recorded. */
+/** One kind of operator effect on a payment. `shown` returns the effects in the order in which they were recorded. */
 interface Effects {
   readonly noun: 'correction' | 'decision' | 'annotation';
   readonly shown: (chain: PaymentChain) => readonly Readonly<Record<string, unknown>>[];

@@ -63,7 +63,7 @@ const getMe = reading({
     operationId: 'getMe',
     tag: 'Operators',
     summary: 'Show the caller',
-    description: 'The name, the identity and the role of the operator whose key or token is sent.',
+    description: 'Returns the name, the identity and the role of the operator whose key or token sent the request.',
     answers: { 200: { description: 'The operator.', schema: operatorSelf } },
   },
 });
@@ -106,7 +106,7 @@ const getQueues = reading({
     tag: 'Operators',
     summary: 'List the queues of unfinished work',
     description:
-      'The number of entries of each queue, across all tenants, and the age of the oldest one. The queues of unfinished work come first, followed by the queues of messages.',
+      'Lists each queue with its number of entries, across all tenants, and the age of the oldest entry. The queues of unfinished work come first, then the message queues.',
     answers: { 200: { description: 'The queues.', schema: queueList } },
   },
 });
@@ -147,7 +147,7 @@ function redriveOf(deployed: DeployedQueues, id: string) {
 }
 
 const MESSAGES = 'Messages that a function receives.';
-const KEPT_MESSAGES = 'Messages that no function receives: they could not be handled, and wait for an operator.';
+const KEPT_MESSAGES = 'Messages that no function receives: they could not be processed, and wait for an operator.';
 
 const getEntries = reading({
   path: '/v1/admin/queues/{id}',
@@ -159,8 +159,8 @@ const getEntries = reading({
     tag: 'Operators',
     summary: 'List the entries of a queue',
     description:
-      'Each entry has its payment or order and its age. An entry that a job ends leaves the list. For queues of messages, only messages that no function receives are listed ' +
-      '(dead letters, parked records): in no particular order, without `starting_after`, at most `limit`, and hidden from a redrive while they are read.',
+      'Lists entries with their payment or order and their age. An entry that a job resolves leaves the list. Of the message queues, only those that no function reads are listed ' +
+      '(dead letters, parked records): in no particular order, without `starting_after`, and at most `limit` messages. A redrive does not see the messages while they are being listed.',
     path: queuePath,
     answers: { 200: { description: 'A page of entries.', schema: queueEntryList } },
   },
@@ -184,7 +184,8 @@ async function listEntries(call: Read<typeof queueQuery>): Promise<Handled> {
 }
 
 /**
- * Lists messages that no function receives. Amazon SQS has no cursors, and counts every read of a message as a receive.
+ * Lists messages that no function receives. There are no pages: Amazon SQS has no cursors, and counts each listing of a
+ * message as a receive.
  */
 async function listMessages({ tools, request, id, query }: Read<typeof queueQuery>): Promise<Handled> {
   const { messages, clock } = tools;
@@ -236,5 +237,5 @@ function seconds(timeMs: number): number {
   return Math.floor(timeMs / 1000);
 }
 
-/** Routes of the lists across tenants. */
+/** Routes that list data across tenants. */
 export const LIST_ROUTES: readonly OperatorEndpoint<OperatorListTools>[] = [getMe, getTenants, getQueues, getEntries];

@@ -52,7 +52,7 @@ const searchQuery = z
   .strictObject({
     tenant: z.string(TENANT_MESSAGE).regex(TENANT_ID, TENANT_MESSAGE).optional().meta({
       description:
-        'Whose payments. Without it, the payments in review of all tenants (`status=needs_review`), or the payment of an id in `q`.',
+        'List the payments of this tenant. Required except with `status=needs_review`, which lists all tenants’ payments in review, and with an id in `q`.',
       example: 'ten_desk',
     }),
     mode: z
@@ -64,8 +64,9 @@ const searchQuery = z
       .meta({
         description:
           'The id of a payment, refund, capture, cancellation, dispute, order or charge; an idempotency key; a `reference` or a part of it; or ' +
-          'the `receipt_email`, not for viewers. The first of these that a payment has. Only together with `tenant`, `mode` and the page. ' +
-          'A part of a reference is searched among 1,000 payments for each page. A charge is read from the processor.',
+          'the `receipt_email` (not available to viewers). The text is tried as each of these in this order; the first that matches is used. ' +
+          'Cannot be combined with filters other than `tenant`, `mode` and paging. A page searches 1,000 payments for a part of a reference. ' +
+          'A charge is looked up at the processor.',
         example: 'order-4711',
       }),
     ...paymentFilters,
@@ -79,7 +80,7 @@ const searchQuery = z
       .enum(CURRENCIES, 'must be the code of a currency, for example EUR')
       .optional()
       .meta({ description: `Only payments in this currency. ${NEEDS_RANGE}`, example: 'EUR' }),
-    email: emailFilter('payments with this address as `receipt_email` in their `metadata`. Not for viewers'),
+    email: emailFilter('payments with this address as `receipt_email` in their `metadata`. Not available to viewers'),
     created_from: from,
     created_to: to,
     ...page,
@@ -92,7 +93,7 @@ const searchQuery = z
       if (asked[field] !== undefined && !hasShortRange(asked)) refuse(field, RANGE_MESSAGE);
     }
     const [other] = asked.q === undefined ? [] : FILTERS.filter((field) => asked[field] !== undefined);
-    if (other !== undefined) refuse(other, 'must not be given together with q');
+    if (other !== undefined) refuse(other, 'cannot be combined with q');
     if (asked.tenant === undefined && !isOfAllTenants(asked)) refuse('tenant', TENANT_MESSAGE);
     if (least > most) refuse('amount_to', 'must be at least amount_from');
     if (begin !== undefined && end !== undefined && begin > end)
@@ -109,7 +110,7 @@ export const searchPayments = reading({
     operationId: 'searchPayments',
     tag: 'Operators',
     summary: 'Search payments',
-    description: `Newest first. A page examines at most 1,000 payments; it can then be short, and \`next_cursor\` continues. Viewers get \`description\` and \`metadata\` empty. ${LAGS}`,
+    description: `Newest first. Each page examines at most 1,000 payments, so it may hold fewer than \`limit\`; continue with \`next_cursor\`. For viewers, \`description\` and \`metadata\` are empty. ${LAGS}`,
     answers: { 200: { description: 'A page of payments.', schema: foundPaymentList } },
     problems: ['processor_unavailable'],
   },
@@ -150,13 +151,13 @@ async function found({ tools, query }: ReadingCall<FindPaymentsTools, typeof sea
   return ofTenant(outcome, id);
 }
 
-/** Adds the tenant to each payment. */
+/** Returns the outcome with the tenant in each payment. */
 function ofTenant(outcome: ListOutcome, id: TenantId | undefined): ListOutcome {
   if (outcome.kind !== 'found' || id === undefined) return outcome;
   return { ...outcome, rows: outcome.rows.map((row) => ({ ...row, body: withTenant(row.body, id) })) };
 }
 
-/** Removes the merchant's texts, which can name persons. */
+/** Returns the payment without the merchant's texts, which can name persons. */
 function withoutNotes(body: string): string {
   const payment = JSON.parse(body) as Record<string, unknown>;
   return JSON.stringify({ ...payment, description: null, metadata: {} });

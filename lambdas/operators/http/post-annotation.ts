@@ -23,9 +23,9 @@ export const postAnnotation = keyed({
     tag: 'Ledger',
     summary: 'Annotate a payment',
     description:
-      'Adds an operator’s explanation to a payment or to one of its transitions. No record can be changed or removed, so a wrong one ' +
-      'is annotated. An annotation posts nothing and changes neither the status nor the amounts. The payment shows how many it has, ' +
-      'and its transitions show each.',
+      'Adds an operator’s explanation to a payment or to one of its transitions. Records cannot be changed or removed; annotate a wrong ' +
+      'record instead. An annotation posts nothing and changes neither the status nor the amounts. The payment shows the number of its ' +
+      'annotations, and its transitions show each annotation.',
     path: paymentPath,
     key: ['annotation', 'it is made once'],
     requests: {

@@ -29,7 +29,7 @@ const waits = (schema: z.ZodObject, id: string) => ({
   schema: z.discriminatedUnion('object', [schema, approval]).meta({ id }),
 });
 const LIKE_TENANTS =
-  'Like the request of a tenant, with the key, the name and the reason of the operator, and an entry in the activity log.';
+  'Works like the same request from a tenant, but under the operator’s key, name and reason, and with an entry in the activity log.';
 
 const postRefund = keyed({
   path: PATHS.refund,
@@ -40,7 +40,7 @@ const postRefund = keyed({
     operationId: 'refundForTenant',
     tag: 'Operators',
     summary: 'Refund a payment of a tenant',
-    description: `Refunds the remaining amount or a part of it. ${LIKE_TENANTS} The refunds of a payment by operators are added up and compared with the limit.`,
+    description: `Refunds the remaining amount or a part of it. ${LIKE_TENANTS} The sum of a payment’s refunds by operators is compared with the limit.`,
     path: paymentPath,
     key: ['refund', 'no amount is refunded twice'],
     located: true,

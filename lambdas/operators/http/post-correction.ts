@@ -27,8 +27,8 @@ export const postCorrection = keyed({
     tag: 'Ledger',
     summary: 'Correct the postings of a payment',
     description:
-      'Appends a set of postings: the reverse of an earlier set, or a new one. Nothing is changed or removed, and the status and ' +
-      'the amounts of the payment stay the same. A set can be reversed once; the correction that reverses it can itself be reversed.',
+      'Appends a set of postings: the reverse of an earlier set, or a new set. Nothing is changed or removed, and the status and ' +
+      'the amounts of the payment stay the same. A set can be reversed only once, but the reversing correction can itself be reversed.',
     key: ['correction', 'nothing is posted twice'],
     answers: {
       200: { description: 'A dry run: the postings that would be made.', schema: dryRun },

@@ -31,7 +31,7 @@ export const postDecision = keyed({
       'Records the outcome that an operator has determined, with the operator’s name. A success posts the requested amount, or `amount`; a ' +
       'failure posts nothing. With `change`, the decision concerns a capture, cancellation or refund whose outcome cannot be determined. ' +
       'A decision is compared with the current books of the payment’s processor, and again when a second person approves it: the charge must belong to this payment ' +
-      'and be captured, held or refunded as stated in the decision. A failed payment keeps no money, so it is not compared: captured money is returned to the payer.',
+      'and be captured, held or refunded as the decision states. A decision that the payment failed is not compared, because any captured money is refunded to the payer.',
     path: paymentPath,
     key: ['decision', 'nothing is posted twice'],
     requests: {
@@ -40,7 +40,7 @@ export const postDecision = keyed({
         value: { outcome: 'failed', reason: 'Nothing on the bank statement of 3 March' },
       },
       succeeded: {
-        summary: 'The charge was found, with another amount',
+        summary: 'The charge was found with a different amount',
         value: {
           outcome: 'succeeded',
           charge_id: 'ch_1',
@@ -61,7 +61,7 @@ export const postDecision = keyed({
     },
     answers: {
       200: {
-        description: 'The payment after the decision, the refund that was decided, or a dry run.',
+        description: 'The payment after the decision, the decided refund, or the result of a dry run.',
         schema: z.discriminatedUnion('object', [payment, refund, dryRun]).meta({ id: 'Resolved' }),
       },
       202: { description: NEEDS_APPROVAL, schema: approval },

@@ -9,7 +9,7 @@ import { ACCOUNTS, type Posting } from '../../payments/domain/posting.ts';
 import type { Approval, ApprovalEnd, Asked, AskedChange, Person, ShownEffect } from '../domain/approval.ts';
 import type { CorrectionRequest } from '../domain/correction.ts';
 
-/** The rows of approvals, which every store writes. */
+/* The rows of approvals, as every store writes them. */
 
 const operation = z.string().transform((id) => id as OperationId);
 const leg = {
@@ -64,7 +64,7 @@ const approvalItem = itemSchema<Omit<Approval, 'reason' | 'salt'>>()({
   }).exactOptional(),
 });
 
-/** An approval as its row stores it. */
+/** An approval as stored in its row, without the reason. */
 type StoredApproval = Omit<Approval, 'reason' | 'salt'> & Required<Pick<Approval, 'commitment'>>;
 
 const reasonItem = z.object({ reason: z.string() });
@@ -76,13 +76,13 @@ export function parseApproval(item: Item): StoredApproval {
 /** Returns the row of a new approval, and the details row with its reason. */
 export function storedApproval(approval: Approval) {
   const { reason, salt, ...row } = approval;
-  invariant(salt !== undefined, 'a new approval has no sealed reason');
+  invariant(salt !== undefined, 'the reason of a new approval is not sealed');
   return { row, salt, details: { reason }, part: approval.id };
 }
 
 /**
- * Adds the reason to an approval. The reason is stored in a details row of the payment, so that an erasure of the
- * payment's personal data includes it.
+ * Returns the approval with its reason, which is read from a details row of the payment. An erasure of the payment's
+ * personal data deletes this row.
  */
 export async function withReason(from: DetailsTools | DetailsRows, approval: StoredApproval): Promise<Approval> {
   const { paymentId, commitment, id } = approval;

@@ -89,7 +89,7 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
     );
     if (withReasons === false) return Items.map(parseApproval);
     const found: Approval[] = [];
-    // Read the reasons one after the other: a page is short, and is rarely requested.
+    // Read the reasons sequentially: pages are short and rarely requested.
     for (const item of Items) found.push(await this.#withReason(item));
     return found;
   }
@@ -103,7 +103,7 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
    * Implements `ApprovingStore.claimChange`. Of two concurrent verdicts, only one ends the approval:
    *
    *   Ben  ── read ── approve: claim ✓ T3 ✓ end ✓
-   *   Carl ──── read ── approve: claim ✗ record of Ben
+   *   Carl ──── read ── approve: claim ✗ Ben's record exists
    */
   async claimChange({ record, pending, activity, ...change }: OperatorClaim): Promise<ClaimOutcome> {
     const items = [
@@ -151,7 +151,7 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
           ExpressionAttributeValues: { ':end': ended.end },
         },
       });
-      // An approved effect copies the reason of the approval. After an erasure, the copy would restore the reason.
+      // An approved effect copies the approval's reason. After an erasure, the copy would restore the reason.
       if (ended.end.verdict === 'approved') {
         const { paymentId, id } = ended.approval;
         items.push(checkDetails(this.#tables, paymentId, id));

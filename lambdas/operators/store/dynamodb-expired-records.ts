@@ -20,7 +20,7 @@ const expiredItem = z.object({ [PK]: z.string(), [EXPIRY]: z.int() });
 
 /**
  * Finds expired records by segmented scans of the Idempotency table. Only completed records expire. An open record has
- * no expiry; if it had one, the filter would still exclude the record.
+ * no expiry, and the filter excludes open records in any case.
  */
 export class DynamoDbExpiredRecords implements ExpiredRecords {
   readonly #client: DynamoDBDocumentClient;
@@ -58,7 +58,7 @@ export class DynamoDbExpiredRecords implements ExpiredRecords {
   /**
    * Deletes the record if it has not changed. If the key was used again, the condition protects the new record:
    *
-   *   purge   ── finds it, expired ─────────────────────── delete ✗ another expiry
+   *   purge   ── finds the expired record ──────────────── delete ✗ the expiry differs
    *   rival             └─ time to live deletes it, the operation is recorded again
    */
   async remove({ key, expiresAtSeconds }: ExpiredRecord): Promise<boolean> {
@@ -77,13 +77,13 @@ export class DynamoDbExpiredRecords implements ExpiredRecords {
   }
 }
 
-/** Reads whether time to live is enabled in the tables that were deployed with it. */
+/** Reads whether time to live is enabled in the tables that rely on it. */
 export class DynamoDbTimeToLive implements TimeToLive {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: Readonly<Record<string, string>>;
   readonly #pacing: Pacing;
 
-  /** @param tables the name of each table in DynamoDB, keyed by the name that is used in logs */
+  /** @param tables DynamoDB table names, keyed by the names that are used in logs */
   constructor(client: DynamoDBDocumentClient, tables: Readonly<Record<string, string>>, pacing: Pacing) {
     this.#client = client;
     this.#tables = tables;

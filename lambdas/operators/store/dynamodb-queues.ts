@@ -70,10 +70,10 @@ const ROWS: Readonly<Record<Exclude<QueueName, 'claims'>, Rows>> = {
 /** Maximum number of entries to count in each shard. */
 const MAX_COUNTED = 125;
 
-/** Minimum number of claims to read at once. Claims with an active owner are read, too, but are not listed. */
+/** Minimum number of claims to read at once. Claims with an active owner are also read, but not listed. */
 const CLAIMS_AT_ONCE = 250;
 
-/** Conditions on open claims. */
+/** Filter conditions on open claims. */
 const IS_WITHOUT_OWNER = 'leaseExpiresAtMs <= :now';
 const IS_UNDECIDABLE = 'undecidable = :true';
 
@@ -126,7 +126,7 @@ export class DynamoDbQueues implements QueueLists {
     return { entries, isWhole: found.length <= MAX_COUNTED };
   }
 
-  /** Reads inquiries that no job can end. A separate partition of the index has them. */
+  /** Reads inquiries that no job can resolve. The index has a separate partition for them. */
   #undecidable(shard: number) {
     const { name: IndexName, partitionKey } = RegistryTable.queuesIndex;
     return readWithRetries(this.#pacing, () =>
@@ -183,7 +183,7 @@ export class DynamoDbQueues implements QueueLists {
     }));
   }
 
-  /** Reads a page of a shard of open claims. @param filter a condition on their attributes */
+  /** Reads one page of open claims from one shard. @param filter a condition on the claims' attributes */
   #openClaims(
     shard: number,
     filter: typeof IS_WITHOUT_OWNER | typeof IS_UNDECIDABLE,

@@ -13,10 +13,10 @@ import { type Approval, type ApprovalEnd, approvalTime } from '../domain/approva
 import type { ApprovalChange, ApprovingStore, OperatorClaim } from '../use/approving-store.ts';
 import { parseApproval, storedApproval, withReason } from './approval-items.ts';
 
-/** Position of the reason of an approval, which no transition holds. */
+/** Sequence under which an approval's reason is stored, because no transition contains the reason. */
 const NO_TRANSITION = 0;
 
-/** Adds to an effect the approvals in `$10` and the ends of approvals in `$11`. */
+/** Parts of the statement that insert the approvals in `$10` and the ends of approvals in `$11`. */
 const APPROVAL_PARTS = `asked AS (
   INSERT INTO approval (approval_id, created_at, tenant_id, mode, payment_id, body)
   SELECT approval_id, created_at, tenant_id, mode, payment_id, body::json
@@ -31,21 +31,22 @@ const APPROVAL_PARTS = `asked AS (
 )`;
 
 /**
- * The condition that the operation in `$12`, if any, has no record. A statement does not see what was committed after its
- * begin. The entry of the activity log, whose position was read earlier, then refuses the second of two statements.
+ * Condition that the operation in `$12`, if any, has no record. A statement does not see rows that were committed after
+ * it began. Of two concurrent statements, the second then fails on the activity log, because both insert an entry at
+ * the same position.
  */
 const IS_ABSENT = 'WHERE NOT EXISTS (SELECT 1 FROM idempotency WHERE operation_id = $12)';
 
 /**
- * The condition of an approved effect, which copies the reason of the approval in `$13` and `$14`. The lock makes an
- * erasure wait, which then also erases the copy:
+ * Condition of an approved effect, which copies the approval's reason, stored under `$13` and `$14`. The lock makes a
+ * concurrent erasure wait, so that it also erases the copy:
  *
  *   approval ── lock reason ── copy ── commit ✓
  *   erasure  ──────── delete reason: waits ──── ✓ ── delete copy ✓ ── nothing left
  */
 const REASON_EXISTS = 'EXISTS (SELECT 1 FROM details WHERE chain_id = $13 AND part = $14 FOR UPDATE)';
 
-/** Each approval with its end and its reason, so that all are of one moment. */
+/** Selects each approval with its end and its reason in one statement, so that all three are consistent. */
 const APPROVALS = `SELECT approval.body::text, approval_end.body::text AS ended, details.part, details.salt, details.details
   FROM approval
   LEFT JOIN approval_end ON approval_end.approval_id = approval.approval_id

@@ -9,7 +9,7 @@ const PAGE = 500;
 /** Pattern of a position: `<Unix milliseconds> <operation id>` of the previous record. */
 const POSITION = /^(?<expires>\d+) (?<id>.+)$/;
 
-/** Finds expired records by an index, so that only the first segment has records. */
+/** Finds expired records with an index, which needs no segments: the first segment returns all records. */
 export class PostgresExpiredRecords implements ExpiredRecords {
   readonly #tools: PostgresTools;
 

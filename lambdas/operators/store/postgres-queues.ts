@@ -23,9 +23,9 @@ import { ENTRY_OF, readableEntry } from './queue-entries.ts';
 
 /** The queries of a queue. */
 interface Rows {
-  /** Returns the query for the rows of the queue, with a column `since`. @param now the parameter of the current time */
+  /** Returns the query for the queue's rows, with a column `since`. @param now the parameter for the current time */
   readonly select: (now: string) => string;
-  /** The columns that identify a row and sort the queue. The order of a row does not change while it is listed. */
+  /** The columns that identify a row and sort the queue. Their values do not change while the queue is listed. */
   readonly sort: readonly [first: string, second: string];
   readonly entryOf: (row: Row) => ReturnType<(typeof ENTRY_OF)[QueueName]>;
 }
@@ -60,7 +60,7 @@ const ROWS: Readonly<Record<QueueName, Rows>> = {
   },
 };
 
-/** Conditions for the entries that need an operator, after the conditions of their queue. */
+/** Conditions that select the entries that need an operator, appended to the query of the queue. */
 const NEEDS_OPERATOR: Readonly<Record<OperatorQueue, string>> = {
   claims: ' AND undecidable',
   inquiries: " AND queue = 'undecidable'",
@@ -69,10 +69,10 @@ const NEEDS_OPERATOR: Readonly<Record<OperatorQueue, string>> = {
   unmatched_callbacks: '',
 };
 
-/** Maximum number of entries to count in a queue. Each is read. */
+/** Maximum number of entries to count in a queue. PostgreSQL reads each counted row. */
 const MAX_COUNTED = 1_000;
 
-/** PostgreSQL has no shards, so all positions have the same one. */
+/** Shard of all positions, because the PostgreSQL queues have no shards. */
 const SHARD = 0;
 
 /** Lists the queues of unfinished work. */

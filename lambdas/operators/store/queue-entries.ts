@@ -4,7 +4,7 @@ import type { OrphanedCallback } from '../../payments/use/effect-store.ts';
 import type { ChargeToReturn, Hold, Inquiry, OpenOrder } from '../../payments/use/payment-store.ts';
 import type { QueueEntry } from '../use/queue-lists.ts';
 
-/** Renders the rows of the queues of unfinished work for operators. */
+/* Renders the rows of the queues of unfinished work for operators. */
 
 type Rendered = Omit<QueueEntry, 'needsOperator'> & { readonly needsOperator?: boolean | undefined };
 

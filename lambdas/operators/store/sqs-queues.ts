@@ -22,7 +22,7 @@ import type { DeployedQueues, MessageEntry, MessageQueues, PutBack } from '../us
 
 /**
  * Visibility timeout of a message that is only listed, in seconds. Longer than a listing takes, so that no message is
- * received twice, but short enough that an operator can wait until it ends.
+ * listed twice, but short enough that an operator can wait for it to end.
  */
 const HIDDEN_SECONDS = 15;
 /**
@@ -30,11 +30,11 @@ const HIDDEN_SECONDS = 15;
  * polling").
  */
 const LONG_POLL_SECONDS = 1;
-/** Visibility timeout of a message that is received to be moved, in seconds. */
+/** Visibility timeout of a message that is being moved, in seconds. */
 const MOVED_WITHIN_SECONDS = 30;
 /** Maximum number of messages that SQS returns per receive. */
 const MAX_AT_ONCE = 10;
-/** Maximum number of receives. A receive from an empty queue takes a second. */
+/** Maximum number of receives per listing. A receive from an empty queue takes a second. */
 const MAX_RECEIVES = 15;
 /** Number of consecutive empty receives after which a redrive ends. */
 const EMPTY_RECEIVES = 3;
@@ -158,7 +158,7 @@ export class SqsQueues implements MessageQueues {
       redriver === undefined ? this.#send(message, to) : this.#start(redriver, message.Body ?? '');
     let count = 0;
     let empty = 0;
-    // Empty receives are repeated: another operator's listing hides messages for seconds.
+    // Repeat empty receives: another operator's listing may hide the messages for some seconds.
     while (empty < EMPTY_RECEIVES && this.#nowMs() < stopAtMs) {
       const command = new ReceiveMessageCommand({
         QueueUrl: url,
@@ -188,12 +188,12 @@ export class SqsQueues implements MessageQueues {
   }
 }
 
-/** Starts a function with the body of a parked message. Resolves when Lambda has accepted the invocation. */
+/** Invokes a function with the body of a parked message. Resolves when Lambda has accepted the invocation. */
 type StartRedrive = (functionName: string, parked: string) => Promise<void>;
 
 const startsNothing: StartRedrive = () => Promise.reject(new Error('no redrive function is configured'));
 
-/** Returns a function that invokes Lambda functions asynchronously; Lambda retries, then parks the request. */
+/** Returns a {@link StartRedrive} that invokes asynchronously: Lambda retries, and then parks the request. */
 export function startRedrives({ lambda }: Functions): StartRedrive {
   return async (FunctionName, parked) => {
     const Payload = JSON.stringify({ parked: firstParked(parked) } satisfies RedriveRequest);

@@ -65,9 +65,9 @@ export type ApprovalOutcome =
     >;
 
 /**
- * Executes the request of another operator, exactly once. The request is decided again on the current payment, and
- * takes effect in the transaction that ends the approval. If two verdicts are given concurrently, only the first takes
- * effect, because both write the same record.
+ * Executes another operator's request exactly once. The request is decided again on the current payment, and takes
+ * effect in the transaction that ends the approval. Of two concurrent verdicts, only one takes effect, because both
+ * write the same record.
  *
  *   Ben  ── read ── decide T3 ── record ✓ T3 ✓ end ✓
  *   Carl ──── read ── reject ──── record ✗: ended
@@ -104,13 +104,13 @@ export async function approve(tools: ApprovalTools, verdict: Verdict): Promise<A
     personalFields: () => reasonFields(approval),
     ended: (atMs) => ({ approval, end: end(atMs) }),
   });
-  // Either the opposite verdict was recorded, or the effect exists and the record of its verdict has expired.
+  // Either the opposite verdict was recorded, or the effect exists and the verdict's record has expired.
   return taken.kind === 'payload_mismatch' || taken.kind === 'key_expired' ? { kind: 'approval_ended' } : taken;
 }
 
 /**
- * Begins the change of another operator, in the transaction that ends the approval. A repeated approval of the same
- * change continues it, as a retry of its request would.
+ * Begins the change that another operator requested, in the transaction that ends the approval. A repeated approval
+ * continues the change, as a retry of the request would.
  */
 async function approveChange(
   tools: OperatorChangeTools,
@@ -136,7 +136,7 @@ async function approveChange(
   if (outcome.kind === 'not_admitted') return refused ?? { kind: 'approval_ended' };
   if (outcome.kind === 'refused') return { kind: 'change_refused', change: kind, refusal: outcome.refusal };
   if (outcome.kind === 'not_found') return outcome;
-  // The change has begun, whatever its outcome is. The approval says who approved it.
+  // The change has begun, with any outcome. The approval shows who approved it.
   const current = await effects.readApproval(id);
   if (current?.end?.verdict !== 'approved') return { kind: 'approval_ended' };
   const isFirst = outcome.kind === 'first' && approval.end === undefined;
@@ -184,7 +184,7 @@ export async function reject(tools: KeyedEffectTools, verdict: Verdict): Promise
     write: async () => {
       const atMs = clock.nowMs();
       if (!isOpen(approval, atMs)) return { kind: 'done', outcome: { kind: 'approval_expired' } };
-      // The approval of a change leaves no record of the verdict.
+      // The approval of a change writes no record of the verdict, so read the approval.
       const current = await effects.readApproval(operationId);
       if (current?.end?.verdict === 'approved') return { kind: 'done', outcome: { kind: 'approval_ended' } };
       const end = endBy(verdict.by, 'rejected')(atMs);

@@ -16,8 +16,8 @@ export interface ApprovalChange {
    */
   readonly ended?: { readonly approval: Approval; readonly end: ApprovalEnd };
   /**
-   * An operation that must have no record: a request begins its change or waits, never both. Of two concurrent writes
-   * that exclude each other, only one is applied if both have an entry in the same activity log.
+   * An operation that must have no record, so that a request either begins its change or waits, but never both. Two
+   * concurrent writes that exclude each other must write to the same activity log; then, only one of them is applied.
    */
   readonly absent?: OperationId;
 }
@@ -33,8 +33,9 @@ export interface OperatorClaim extends Pick<ApprovalChange, 'ended' | 'absent'> 
 export interface ApprovingStore extends EffectStore {
   recordEffect(effect: Effect & ApprovalChange): Promise<EffectOutcome>;
   /**
-   * Claims a change, writes the entry of the activity log, and ends the approval, in one transaction. If a rival has
-   * taken the position in the chain or in the log, or has ended the approval, or if `absent` has a record, the outcome is `transition_exists`.
+   * Claims a change, writes the activity log entry, and ends the approval, in one transaction. The outcome is
+   * `transition_exists` if a rival has taken the position in the chain or in the log, if a rival has ended the
+   * approval, or if `absent` has a record.
    */
   claimChange(claim: OperatorClaim): Promise<ClaimOutcome>;
   /**
@@ -44,8 +45,8 @@ export interface ApprovingStore extends EffectStore {
   readApproval(id: string): Promise<Approval | undefined>;
   /**
    * Lists approvals, newest first.
-   * @param page `after` is the id of the last approval of the previous page. Without reasons, the store may leave them
-   * out, which saves a read for each approval.
+   * @param page `after` is the id of the last approval of the previous page. With `withReasons: false`, the store may
+   * omit the reasons, which saves a read for each approval
    */
   listApprovals(page: {
     readonly after?: string;

@@ -16,7 +16,7 @@ import {
   type QueueLists,
 } from './queue-lists.ts';
 
-/** The kinds of work that only a person can end, in the order of the list. */
+/** The kinds of work that only a person can resolve, in the order of the list. */
 export const ATTENTION_KINDS = [
   'payment_in_review',
   'change_in_review',
@@ -33,7 +33,7 @@ export const ATTENTION_KINDS = [
 
 export type AttentionKind = (typeof ATTENTION_KINDS)[number];
 
-/** The actions that end an entry. `look` means that no action of the API ends it: the reason says what to look at. */
+/** The actions that resolve an entry. `look`: no action of the API resolves it; the reason says what to look at. */
 export const ATTENTION_ACTS = [
   'decide_payment',
   'decide_change',
@@ -44,14 +44,14 @@ export const ATTENTION_ACTS = [
   'look',
 ] as const;
 
-/** Something that only a person can end. */
+/** Work that only a person can resolve. */
 export interface AttentionEntry {
   readonly kind: AttentionKind;
   /** Unique within the kind. */
   readonly name: string;
-  /** The payment or the order. */
+  /** Id of the payment or order. */
   readonly about?: string;
-  /** The change, charge, approval or mismatch. */
+  /** Id of the change, charge, approval or mismatch. Absent if the entry concerns the whole payment or order. */
   readonly part?: string;
   readonly queue?: string;
   /** Number of messages, if the entry is a queue of messages. */
@@ -84,7 +84,7 @@ export type Reason =
 export interface AttentionCount {
   readonly kind: AttentionKind;
   readonly count: number;
-  /** Whether there may be more than were counted. */
+  /** Whether there may be more entries than were counted. */
   readonly more: boolean;
   readonly oldestMs?: number;
 }
@@ -108,8 +108,8 @@ interface Gathered {
 const MAX_READ = 500;
 
 /**
- * Gathers all entries that wait for a person, and counts them. The number of reads is bounded: if there are more entries
- * of a kind than it reads, the others appear when the first ones have ended. Approvals are read newest first.
+ * Gathers and counts the entries that wait for a person. The number of reads is limited: if a kind has more entries
+ * than are read, the others appear when the first ones have been resolved. Approvals are read newest first.
  */
 export async function gatherAttention(
   tools: AttentionTools,
@@ -136,7 +136,7 @@ function countOf(kind: AttentionKind, all: readonly AttentionEntry[], gathered: 
   };
 }
 
-/** The place of an entry in the list: its kind, time and name. */
+/** The position of an entry in the list: its kind, time and name. */
 export type AttentionPlace = Pick<AttentionEntry, 'kind' | 'name' | 'sinceMs'>;
 
 /** Orders entries by kind, then oldest first, then by name. */
@@ -167,7 +167,7 @@ async function reviews({ views }: AttentionTools): Promise<Gathered> {
   return { kinds: ['payment_in_review', 'order_in_review'], entries, more: found.length === MAX_READ };
 }
 
-/** Only a confirmed mismatch needs a person. A suspected one usually ends by itself. */
+/** Gathers confirmed mismatches only. A suspected mismatch usually resolves itself. */
 async function mismatches({ views }: AttentionTools): Promise<Gathered> {
   const found = await someMismatches({ views }, undefined, MAX_READ);
   const confirmed = found.flatMap(({ open }) => (open.status === 'confirmed' ? [open] : []));
@@ -242,7 +242,7 @@ async function messageQueues({ messages }: AttentionTools): Promise<Gathered> {
   return { kinds: ['dead_letters', 'parked_records'], entries, more: false };
 }
 
-/** The changes of a payment, by the prefixes of their ids. */
+/** The kinds of changes to a payment, by the prefixes of their ids. */
 const CHANGES: readonly (readonly [prefix: string, noun: string])[] = [
   [OperationPrefix.capture, 'capture'],
   [OperationPrefix.cancel, 'cancellation'],

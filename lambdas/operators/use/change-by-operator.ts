@@ -38,9 +38,9 @@ export interface OperatorChangeTools extends KeyedEffectTools, Omit<ChangePaymen
 /** An operator's request for a capture, cancellation or refund. */
 interface OperatorChange {
   readonly kind: ChangeKind;
-  /** Derived from the operator, the path and the idempotency key. The id of the change. */
+  /** Id of the change, derived from the operator, the path and the idempotency key. */
   readonly operationId: OperationId;
-  /** Derived from the same. The id of the record of a request that waits for a second person. */
+  /** Id of the record of a request that waits for a second person. Derived from the same values. */
   readonly requestId: OperationId;
   readonly paymentId: PaymentId;
   readonly fingerprint: Fingerprint;
@@ -54,14 +54,14 @@ interface OperatorChange {
 }
 
 /**
- * Captures, cancels or refunds a payment for an operator, once. An amount above the limit waits for a second person: the
- * request is then recorded under an id of its own, so that its approval can claim the change.
+ * Captures, cancels or refunds a payment for an operator exactly once. If the amount is above the limit, the request
+ * waits for a second person. It is then recorded under an id of its own, so that its approval can claim the change.
  *
  *   below the limit   claim: record, pending transition, activity ── call ── commit
- *   above the limit   record, approval, activity ───────────────── approve: claim, end of the approval ── call ── commit
+ *   above the limit   record, approval, activity ─────────────── approve: claim, end of the approval ── call ── commit
  *
- * Of two concurrent requests with one key, one may be above the limit because of the other, or of its own amount. Each of
- * the two writes requires that the record of the other is absent, so one of them is refused, and then finds that record:
+ * Two requests with the same key can run concurrently, one below the limit and one above it. Each write requires that
+ * the record of the other is absent, so one of them is refused, and then finds that record:
  *
  *   A ── read ── 300 ≤ 500 ── claim ✓
  *   B ──── read ── 300 + 300 > 500 ── approval ✗ ── replays A
@@ -87,7 +87,7 @@ export async function changeByOperator(
       waits = (await effects.readEffect(asked.requestId)) !== undefined;
       if (waits || approvals === undefined) return !waits;
       const chain = await readChain(effects, asked.paymentId);
-      invariant(chain !== undefined, 'the chain of a payment that was read is empty');
+      invariant(chain !== undefined, 'the payment exists, but its chain is empty');
       const change = askedChange(asked.kind, draft);
       const amount = amountAboveLimit(approvals, change, draft, chain);
       above = amount && { change, draft, amount, expiresAtMs: tools.clock.nowMs() + approvals.lifetimeMs };
@@ -96,7 +96,7 @@ export async function changeByOperator(
     const outcome = await beginChange(tools, { ...asked, ...owner }, { admits }, notes);
     if (outcome.kind !== 'not_admitted') return outcome;
     if (waits) return 'again';
-    invariant(above !== undefined, 'a change below the limit was not admitted');
+    invariant(above !== undefined, 'a change within the limit was not admitted');
     return (await waitForApproval(tools, asked, owner, above)) ?? 'again';
   });
 }
@@ -114,7 +114,7 @@ interface Above {
   readonly expiresAtMs: number;
 }
 
-/** A change that an operator begins: the operator's own, or an approved one. */
+/** A change that begins: requested by the operator, or approved by a second person. */
 type BegunChange = Owner &
   Pick<
     OperatorChange,
@@ -122,7 +122,7 @@ type BegunChange = Owner &
   > &
   Partial<Pick<OperatorChange, 'receivedAtMs' | 'requestId'>>;
 
-/** Begins a change, with its entry in the activity log. @param approved the approval that ends with it */
+/** Begins a change and writes its activity log entry. @param approved the approval that ends with the change */
 export function beginChange(
   tools: OperatorChangeTools,
   change: BegunChange,
@@ -233,7 +233,7 @@ async function waitForApproval(
       owner: entropy.ownerToken(),
       recordedAtMs: createdAtMs,
       request: { fingerprint, answer: stored },
-      // The fingerprint covers the reason, so the record is not permanent. The change has an id of its own.
+      // The fingerprint covers the reason, so the record must expire. The change itself has a different id.
       expiresAtSeconds: expirySeconds(tools, 'events', createdAtMs),
     },
     transitions: [],
@@ -248,7 +248,7 @@ async function waitForApproval(
   return written.kind === 'recorded_before' ? replayOf(effects, written.record, asked) : undefined;
 }
 
-/** Replays the response to a request that waits, with the reason, which is stored separately. */
+/** Replays the response to a waiting request, with its separately stored reason. */
 async function replayOf(
   effects: ApprovingStore,
   record: EffectRecord,

@@ -6,7 +6,7 @@ import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/proces
 import type { DecisionRequest } from '../domain/operator-decision.ts';
 import { type Claim, claimedCharge, type NotShown, notShown } from '../domain/shown-by-books.ts';
 
-/** The processors with whose books decisions are compared. */
+/** Processors whose books an operator's decision is checked against. */
 export interface ComparingTools extends KnownProcessors {
   readonly books: readonly ProcessorBooks[];
 }
@@ -16,13 +16,13 @@ export type ComparisonRefusal =
   /** The books cannot be read, and the request has no `override`. */
   | { readonly kind: 'books_unreadable' }
   /**
-   * `override` is refused, because it is allowed only if the books cannot be read. Here, the books can be read, or the
-   * decision contains nothing that the books could contradict.
+   * `override` is allowed only if the books cannot be read. Here, they can be read, or the decision contains nothing
+   * that they could contradict.
    */
   | { readonly kind: 'override_refused' };
 
 /**
- * Compares a decision with the current books of the payment's processor, mode and account. Changes nothing.
+ * Compares a decision with the current books of the payment's processor, mode and account, without writing anything.
  *
  * @returns undefined when the decision may be made
  */

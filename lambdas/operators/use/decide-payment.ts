@@ -78,8 +78,8 @@ export function decisionEffect(
       const decision = decideOn(request, chain, clock.nowMs());
       return decision.kind === 'append' ? ((await compareDecision(tools, asked, chain)) ?? decision) : decision;
     },
-    // Reads all charges of the payment, so that wrongly captured money is refunded, and later refunds and disputes are
-    // recorded.
+    // Inquires about all charges of the payment, so that money captured by mistake is refunded, and later refunds and
+    // disputes are recorded.
     inquiry: ({ payment: { id }, occurredAtMs }) => booksInquiry(id, occurredAtMs),
     answer: (_transition, chain) => ({
       status: 200,

@@ -6,7 +6,7 @@ import type { ProcessedEvents } from '../../payments/use/transition-reader.ts';
 
 export interface ErasePaymentTools {
   readonly store: Pick<PaymentStore, 'listTransitions'>;
-  /** Reports which events were published. */
+  /** Reports which events were published and processed. */
   readonly processed: ProcessedEvents;
   /**
    * Deletes the details rows and records the deletion in the activity log.
@@ -20,7 +20,7 @@ export type ErasePaymentOutcome =
   | { readonly kind: 'not_found' }
   /** The payment may still succeed. After a success, its receipt and commission need the metadata. */
   | { readonly kind: 'unfinished'; readonly status: PaymentStatus }
-  /** The receipt and commission need the metadata in `payment.completed`, and this event has not been published yet. */
+  /** The event `payment.completed` has not been published yet. The receipt and commission need the metadata in it. */
   | { readonly kind: 'unpublished' }
   /** The payment has no details, or they were already erased. */
   | { readonly kind: 'nothing_to_erase' }
@@ -35,7 +35,7 @@ const ENDED: ReadonlySet<PaymentStatus> = new Set(['succeeded', 'failed', 'cance
  * further effect.
  *
  *   relay    ───── reads the details ── publishes `payment.completed` with the metadata ──
- *   erasure  ✗ unpublished ──────────────────────────────────────────────────────── ✓ seen: the consumers have their copy
+ *   erasure  ✗ unpublished ─────────────────────────────────────────────────── ✓ published: consumers have a copy
  */
 export async function erasePayment(
   { store, processed, erase }: ErasePaymentTools,

@@ -24,6 +24,6 @@ export interface ExpiredRecords {
 
 /** Reads whether DynamoDB time to live is enabled. */
 export interface TimeToLive {
-  /** Returns the state of every table that relies on time to live. */
+  /** Returns whether time to live is on, for every table that relies on it. */
   states(): Promise<readonly { readonly table: string; readonly isOn: boolean }[]>;
 }

@@ -18,7 +18,7 @@ export interface FindPaymentsTools {
   readonly digest: Digest;
 }
 
-/** An operator's search for payments by a text. */
+/** An operator's search for payments by text. */
 interface SearchedPayments extends Pick<ListPage, 'after' | 'before' | 'limit'> {
   readonly text: string;
   /** @default any tenant, if the text is an id */
@@ -26,18 +26,18 @@ interface SearchedPayments extends Pick<ListPage, 'after' | 'before' | 'limit'> 
   readonly mode?: Mode;
 }
 
-/** A payment as the API shows it, with its tenant. */
+/** A list outcome in which each payment has its tenant. */
 type FoundPayments = Extract<ListOutcome, { readonly kind: 'found' }>;
 
-/** The mode of payments that are not found by an id. */
+/** The mode of searches that do not use an id. */
 const DEFAULT_MODE: Mode = 'live';
 
-/** The id of an object of a processor. It becomes a path segment of a request, so it has no slash. */
+/** Matches the id of a processor's object. The id becomes a path segment of a request, so slashes are not allowed. */
 const CHARGE_ID = /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/;
-/** An id with a prefix. No tenant is needed to look for it. */
+/** Matches an id with a prefix. A search by such an id needs no tenant. */
 const PREFIXED_ID = /^[a-z]{2,5}_[A-Za-z0-9_.-]+$/;
 
-/** Returns whether a text is searched as an e-mail address. */
+/** Returns whether the text is treated as an e-mail address. */
 export function isEmail(text: string): boolean {
   return text.includes('@');
 }
@@ -47,10 +47,10 @@ export function isPrefixedId(text: string): boolean {
 }
 
 /**
- * Finds payments by a text: the id of a payment, of a part of a payment, of an order or of a charge; an idempotency key;
- * a reference or a part of one; an e-mail address. The first kind with a result is listed.
+ * Finds payments by text: the id of a payment, a part of a payment, an order or a charge; an idempotency key; a
+ * reference or a part of one; or an e-mail address. Lists the results of the first kind that has any.
  *
- * @throws RetryableError when a page cannot be read now, or when nothing is found and a processor did not answer
+ * @throws RetryableError when a page cannot be read now, or when nothing is found and a processor did not respond
  */
 export async function findPayments(tools: FindPaymentsTools, asked: SearchedPayments): Promise<ListOutcome> {
   const { text, tenantId, mode = DEFAULT_MODE, ...page } = asked;
@@ -82,7 +82,7 @@ function paymentOfOrderId(digest: Digest, text: string): PaymentId | undefined {
   return orderId === undefined ? undefined : paymentOfOrder(digest, orderId);
 }
 
-/** Lists one payment, unless it is of another tenant or mode than the operator asked for. */
+/** Lists one payment. Lists nothing if its tenant or mode differs from the requested one. */
 async function only(
   { search }: Pick<FindPaymentsTools, 'search'>,
   paymentId: PaymentId,
@@ -108,9 +108,9 @@ async function byKey(tools: FindPaymentsTools, owner: Owner, asked: SearchedPaym
 }
 
 /**
- * Finds the payment of a charge in the books of the processors.
+ * Finds the payment of a charge in the processors' books.
  *
- * @throws the fault of a processor that did not answer, if no other processor has the charge
+ * @throws the fault of a processor that did not respond, if no other processor has the charge
  */
 async function byCharge(
   tools: FindPaymentsTools,

@@ -77,13 +77,13 @@ export interface EffectOfRequest<Refusal> {
    * @default none
    */
   readonly details?: Readonly<Record<string, string>>;
-  /** Decides the effect without changing anything. Called again on the new chain when a rival has appended. */
+  /** Decides the effect without changing anything. Called again with the new chain if a rival has appended to it. */
   readonly decide: (chain: PaymentChain) => Decided<Refusal> | Promise<Decided<Refusal>>;
   readonly answer: (transition: Transition, chain: PaymentChain) => Answer;
   /** Returns the fields of the response that contain personal data, as JSON text; undefined when there are none. */
   readonly personalFields: (chain: PaymentChain) => string | undefined;
   /**
-   * Returns an inquiry at the processor, which is queued with the transition.
+   * Returns an inquiry to the processor, which is queued together with the transition.
    * @default no inquiry
    */
   readonly inquiry?: (transition: Transition) => Inquiry;
@@ -95,8 +95,7 @@ type Decided<Refusal> =
   | Refusal;
 
 /**
- * A request with an idempotency key whose effect is a single transition, without a call to another system. It needs no
- * claim.
+ * A request with an idempotency key whose only effect is a transition. It calls no other system, so it needs no claim.
  */
 export interface KeyedEffect<Refusal> extends Omit<OperatorRequest, 'asked'>, EffectOfRequest<Refusal> {
   /**
@@ -217,7 +216,7 @@ function writeOf<Refusal>(
   };
 }
 
-/** Returns the activity log details that name the requester. The actor of the entry is the approver. */
+/** Returns the activity log details that name the requester, because the entry's actor is the approver. */
 function approvedDetails(ended: ApprovalChange['ended']): Readonly<Record<string, string>> {
   return ended === undefined ? {} : { approval: ended.approval.id, asked_by: ended.approval.askedBy.name };
 }
@@ -272,8 +271,8 @@ function waitingWrite<Refusal>(
 const WAITING = 202;
 
 /**
- * Returns the record of an effect. The record is permanent, but its stored response expires. The record links a
- * correction or decision to its payment, and prevents the reuse of the request's idempotency key for another payment.
+ * Builds the record of an effect. The record is permanent, but its stored response expires. It links a correction or
+ * decision to its payment, and prevents the reuse of the idempotency key for another payment.
  */
 function recordOf<Refusal>(
   { entropy, retention }: Pick<KeyedEffectTools, 'entropy' | 'retention'>,
@@ -325,7 +324,7 @@ async function judgeReason<Refusal extends { readonly kind: string }>(
   return withPersonalFields(taken, async () => fields());
 }
 
-/** The transition that a keyed effect would append to the chain now. */
+/** Result of a dry run: the transition that a keyed effect would now append to the chain. */
 export interface Preview {
   readonly kind: 'preview';
   readonly draft: TransitionDraft;

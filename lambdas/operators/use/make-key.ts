@@ -19,8 +19,8 @@ export interface MakeKey extends Pick<RecordedAct, 'operationId' | 'fingerprint'
 }
 
 /**
- * Creates an API key exactly once. The stored response omits the secret, so that the tables never contain it.
- * Therefore, the response to a retry does not contain it either.
+ * Creates an API key exactly once. The tables must never contain the secret, so the stored response, and thus the
+ * response to a retry, omits it.
  *
  * @throws RetryableError when nothing was written
  */

@@ -8,7 +8,7 @@ import type { ExpiredRecord, ExpiredRecords, TimeToLive } from './expired-record
 export interface PurgeTools {
   readonly records: ExpiredRecords;
   /**
-   * Records that only this job deletes.
+   * Records without DynamoDB time to live, which only this job deletes.
    * @default none
    */
   readonly withoutTimeToLive?: ExpiredRecords;
@@ -35,8 +35,8 @@ interface PurgeObserver {
  */
 const GRACE_MS = 4 * DAY_MS;
 /**
- * Number of expired records from which on the job reports that time to live does not work. Even when it works, time to
- * live can lag behind by hundreds of records.
+ * Backlog of expired records above which the job reports that time to live is not working. Time to live can lag by
+ * hundreds of records even when it works.
  */
 const TTL_BACKLOG_LIMIT = 1_000;
 /**
@@ -98,7 +98,7 @@ export function purgeExpired(tools: PurgeTools): Job<ToPurge> {
   };
 }
 
-/** Returns the walks of one night, in order. */
+/** Returns the scans of one night, in order. */
 function walksOf({ records, withoutTimeToLive }: PurgeTools, night: number) {
   const segments = Array.from({ length: SEGMENTS }, (_, done) => ({
     kind: 'records' as const,

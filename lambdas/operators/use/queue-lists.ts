@@ -7,8 +7,8 @@ import { IdempotencyRow } from '../../kernel/contract/rows.ts';
 export const QUEUES = {
   claims: { waits: 'Requests whose owner did not complete them before its lease ended.', job: 'resolve' },
   inquiries: { waits: 'Payments and changes whose outcome is looked up at the processor.', job: 'resolve' },
-  returns: { waits: 'Charges that their payments must not have, and that are to be returned.', job: 'resolve' },
-  orders: { waits: 'Orders that are not fulfilled or undone yet.', job: 'resolve' },
+  returns: { waits: 'Stray charges, which are still to be refunded or voided.', job: 'resolve' },
+  orders: { waits: 'Orders that are neither fulfilled nor reversed yet.', job: 'resolve' },
   holds: { waits: 'Authorizations that are neither captured nor voided.', job: 'expire-authorizations' },
   orphans: { waits: 'Callbacks without a known payment, which are retried for a day.', job: 'retry-orphans' },
   unmatched_callbacks: { waits: 'Callbacks without a known payment, which are no longer retried.', job: null },
@@ -84,14 +84,14 @@ interface DeployedQueue {
   readonly redriver?: string;
 }
 
-/** Reasons why the messages of these queues cannot be redriven. Each reason names what the operator can do instead. */
+/** Reasons why the messages of these queues cannot be redriven. Each reason names the alternative. */
 const NO_REDRIVE_BECAUSE: Readonly<Record<string, string>> = {
-  'Archive-Parked':
-    'The archive needs the rows of these messages, and finds them by searching the whole Ledger: use the command `payonce redrive`.',
-  'Jobs-Missed': 'The next run of each job does everything that is due. Request a run of the job, and purge the queue.',
+  'Archive-Parked': 'Redriving these messages requires a scan of the whole Ledger. Run `payonce redrive` instead.',
+  'Jobs-Missed':
+    'The next run of each job does all work that is due. Request a run of the job, and then purge the queue.',
 };
 
-/** Default reason why a queue cannot be redriven. None of the stacks' queues uses this default. */
+/** Default reason why a queue cannot be redriven. None of the stacks' queues needs it. */
 export const NO_REDRIVE = 'No function processes these messages again.';
 
 /**
@@ -105,8 +105,8 @@ export function redriveTarget(
   if (isQueueName(id))
     return none(
       QUEUES[id].job === null
-        ? 'These are not retried, because their payments are not known.'
-        : 'A job empties this queue: request a run of it.',
+        ? 'These callbacks are not retried, because their payments are unknown.'
+        : 'A job empties this queue. Request a run of the job.',
     );
   const queue = Object.hasOwn(deployed, id) ? deployed[id] : undefined;
   if (queue === undefined) return undefined;
@@ -142,8 +142,8 @@ export interface MessageQueues {
   /** Returns the approximate number of messages, including delayed and in-flight messages. */
   count(queue: string): Promise<number>;
   /**
-   * Reads some messages of a queue that no function reads, in no particular order. The messages are hidden from other
-   * readers for some seconds.
+   * Reads some messages from a queue that no function reads, in no particular order. The messages are hidden from other
+   * readers while they are listed.
    *
    * @param limit at least 1
    */

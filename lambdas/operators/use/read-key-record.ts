@@ -121,8 +121,8 @@ const EFFECT = /^(?:cor|dec|ann|cb|chr)_[a-z2-7]{32}$/;
  * Reads the record of an operation, with at most two strongly consistent reads.
  *
  * @param id the unvalidated id from the request
- * @returns undefined when the key was never used or its record was deleted; for a payment, a deleted record is reported
- * as `expired`
+ * @returns undefined when the key was never used or its record was deleted; if a payment's record was deleted, a record
+ * in the state `expired`
  * @throws RetryableError when the record cannot be read now
  */
 export async function readKeyRecord(
@@ -177,7 +177,7 @@ function keyRecordOf(record: IdempotencyRecord, nowMs: number): KeyRecord {
     state: isOver ? 'expired' : 'completed',
     expiresAtSeconds,
     ...defined({ calls }),
-    // Clients no longer receive an expired response, so operators do not receive it, either.
+    // Clients no longer receive an expired response, so operators do not receive it either.
     ...(isOver ? {} : { answer }),
   };
 }

@@ -24,8 +24,7 @@ import type { WebhookStore } from '../../webhooks/use/webhooks.ts';
  */
 export const MAX_TRANSITIONS = 25;
 /**
- * Number of entries, newest first, of the tenant's activity log that are searched for operator actions without a
- * transition.
+ * Number of the newest activity log entries of the tenant that are searched for operator actions without a transition.
  */
 const ACTIVITY_READ = 100;
 
@@ -43,9 +42,9 @@ export type TimelineEvent =
   | { readonly kind: 'transition'; readonly transition: Transition }
   /** A request claimed an operation. Only the owner of the claim may call the processor until the lease ends. */
   | { readonly kind: 'claim'; readonly operationId: OperationId; readonly owner: OwnerToken }
-  /** An owner took over a claim: the lease of `from` had ended, or `from` had released its claim. */
+  /** An owner took over a claim, because the lease of `from` had ended or `from` had released its claim. */
   | { readonly kind: 'takeover'; readonly operationId: OperationId; readonly from: EarlierOwner }
-  /** The owner that completed the operation called the processor. */
+  /** A call to the processor by the owner that completed the operation. */
   | { readonly kind: 'call'; readonly operationId: OperationId; readonly call: NotedCall }
   /** The response to a request was stored. */
   | { readonly kind: 'answer'; readonly operationId: OperationId; readonly status: number }
@@ -81,7 +80,7 @@ export type TimelineOutcome =
  * Returns the timeline of a payment in chronological order, from the rows that still exist: its transitions, the
  * records of its operations with their owners and calls, callbacks, events, webhook attempts, and actions of operators.
  * A page covers some transitions and everything related to them. Records and deliveries are deleted after their
- * retention; transitions are permanent. No row is written for timelines, so a payment costs no further write unit.
+ * retention; transitions are permanent. Timelines need no rows of their own, so they cost no write units.
  *
  * @throws RetryableError when the timeline cannot be read now
  */

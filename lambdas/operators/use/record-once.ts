@@ -15,7 +15,7 @@ export interface RecordedAct {
   /**
    * Writes the effect together with the record of the request.
    *
-   * @param recordOf creates the record.
+   * @param recordOf creates the record
    * @param stored the response to retried requests
    * @returns the response to the first request; undefined when nothing was written
    */
