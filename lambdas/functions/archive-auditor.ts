@@ -32,12 +32,12 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { DynamoDbOwners } from '../tenants/store/tenant-owners.ts';
 
-/** Time range in Unix milliseconds that an operator requests. It replaces the ranges that are due. */
+/** A time range, in Unix milliseconds, that an operator requests. It replaces the ranges that are due. */
 const request = z.object({ fromMs: z.int().min(0), untilMs: z.int().min(0) });
 
 /**
- * Lists the new objects of the archive each hour, verifies a part of the archive, and records the findings. The retry
- * of a failed run finds the manifest that the run wrote, and verifies again.
+ * Each hour, lists the new objects of the archive in a manifest, verifies a part of the archive, and records the
+ * findings. The retry of a failed run finds the manifest that the run wrote, and repeats the verification.
  */
 export const handler = idempotently(
   { unit: 'the manifest of an hour', record: 'its object in the archive, which is named after its number' },
@@ -97,7 +97,7 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
   };
 }
 
-/** Maximum number of findings in a log line. `payonce verify` lists all. */
+/** Maximum number of findings in a log line. `payonce verify` lists all of them. */
 const MAX_LOGGED = 5;
 const OWNERS_AT_ONCE = 100;
 const DEPLOYMENT_CHAINS: readonly ActivityChain[] = ['deployment', 'settings', 'imports'];

@@ -32,7 +32,7 @@ export function wire(platform: Platform & Queues & Buckets, _runner: OperationRu
     const all = read.flatMap((each) => (each.kind === 'line' ? [each.line] : []));
     const lines = isLate ? all.map(withoutPosition) : all;
     const unreadable = read.filter((each) => each.kind === 'unreadable');
-    // Unreadable records are parked first: a redelivered batch may park a record twice, but no record is lost.
+    // Park unreadable records first: a redelivered batch may then park a record twice, but no record is lost.
     for (const { whole, detail } of unreadable) await parking.park({ body: whole, reason: 'unreadable', detail });
     const object = await archiveLines(tools, lines, deadlineMs, isLate);
     telemetry.run('archived', {}, { lines: lines.length, parked: unreadable.length, object: object?.name ?? 'none' });
@@ -40,7 +40,7 @@ export function wire(platform: Platform & Queues & Buckets, _runner: OperationRu
 }
 
 /**
- * Removes the sequence number of a late line. Its row was read from the Ledger, so its position in the Stream is
+ * Returns a late line without its sequence number. The row was read from the Ledger, so its position in the Stream is
  * unknown.
  */
 function withoutPosition({ sequence: _none, ...line }: ArchiveLine): ArchiveLine {

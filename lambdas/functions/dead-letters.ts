@@ -32,8 +32,8 @@ const delayedCall = z.object({
 const delayedCalls = z.object({ Records: z.array(delayedCall).length(1) });
 
 /**
- * Makes the last attempt of a delayed call. Retries the call of a dead letter that an operator moved to the queue of
- * delayed calls. Lists and redrives dead letters for `payonce dead-letters`.
+ * Makes the last attempt of a delayed call, and retries the calls of dead letters that an operator has moved to the
+ * queue of delayed calls. Lists and redrives dead letters for `payonce dead-letters`.
  */
 export const handler = await idempotently(
   { unit: 'a delayed call or a dead letter', record: 'its message, which is removed once its call has ended' },
@@ -57,8 +57,8 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
     if (delayed !== undefined) {
       const deadLetter = readDeadLetter(delayed.body);
       if (deadLetter === undefined) {
-        // An operator redrove a dead letter that has another version or was not written by Payonce. Park the dead
-        // letter until an operator acts again.
+        // An operator redrove a dead letter that has a different version or was not written by Payonce. Park it again,
+        // so that an operator can act.
         await unreadable.park({ body: delayed.body, reason: UNREADABLE, detail: delayed.messageId });
         telemetry.run('last rung', {}, { result: UNREADABLE });
         return { batchItemFailures: [] };
@@ -66,7 +66,7 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
       const isRepeated = delayed.attributes.ApproximateReceiveCount > 1;
       const result = await makeDelayedCall(tools, deadLetter, delayed.messageId, isRepeated);
       telemetry.run('last rung', {}, { result });
-      // The batch has only one message, so an error fails exactly this message.
+      // The batch has only one message, so an error affects exactly this message.
       return { batchItemFailures: [] };
     }
     const { action, atMost } = readDeadLetterRequest(event);

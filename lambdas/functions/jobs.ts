@@ -52,8 +52,8 @@ export async function wire(platform: Platform & Queues & Secrets, runner: Operat
   });
   const activity = new DynamoDbActivity(documents, tables, pacing);
   let areSettingsRecorded = false;
-  // The scheduler calls this function every minute, so new settings are recorded soon after a deployment. If recording
-  // fails, the request still succeeds, and the next request tries again.
+  // The executor calls this function every minute, so new settings are recorded soon after a deployment. If recording
+  // fails, the request still succeeds, and the next request records them.
   return async (event: GatewayEvent): Promise<GatewayResult> => {
     if (!areSettingsRecorded) {
       areSettingsRecorded = await activity.recordSettings(deploymentSettings).then(

@@ -98,7 +98,7 @@ export async function wire(
     limitsBy: (by: OperatorCause) => new LimitAdministration(documents, tables, by, pacing),
     deployedLimit: deployedLimit(platform),
     approvals: config[Environment.approvals],
-    // Decisions are compared with the books of these processors.
+    // The processors whose books decisions are compared with.
     ...(await configuredProcessors(payments, platform)),
     effects,
     replays: postgres?.replays ?? new ProcessReplayCache(),

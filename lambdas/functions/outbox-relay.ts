@@ -16,10 +16,7 @@ import { ProcessRecords } from '../once/process-records.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 
-/**
- * Publishes the records of the Ledger's Stream. The Stream redelivers from the first record that could not be
- * processed.
- */
+/** Publishes the records of the Ledger's Stream. The Stream redelivers from the first record that failed. */
 export const handler = idempotently(
   { unit: 'a record of the Stream', record: 'the acknowledgements of the bus in this process' },
   (runner) => wire({ ...systemPlatform(), ...queues, eventBridge: eventBridgeClient }, runner),

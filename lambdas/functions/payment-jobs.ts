@@ -79,10 +79,7 @@ async function paymentJobs(
   const partiesConfig = readPartiesConfig(platform.variables);
   const pacing = { clock, entropy, retention };
   const telemetry = standardTelemetry(NAME, instruments);
-  /**
-   * Reports a row that this code cannot parse. The row stays in its queue, so every read reports it to the operator
-   * again.
-   */
+  /** Reports a row that this code cannot parse. The row stays in its queue, so every read reports it again. */
   const unreadable = (error: unknown): void => {
     telemetry.fault(NAME, error);
     telemetry.run('resolve unreadable', {}, { unreadable: 1 });
@@ -102,7 +99,7 @@ async function paymentJobs(
     copies: postgres?.copies,
     digest,
     report: (error: unknown) => telemetry.fault(NAME, error),
-    // Writes the alarm immediately, so that a later crash does not lose it.
+    // Write the alarm immediately, so that a later crash does not lose it.
     alarm: (what: AlarmMetric, about: string) => telemetry.run(ALARM_RUN, { [what]: 1 }, { [what]: about }),
     ...pacing,
   };

@@ -38,7 +38,7 @@ export async function wire(platform: Platform & ProcessorsPlatform, processors =
     operators: operatorsForTenants(platform, tables.registry),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     limits: tenantLimits(platform, tables.registry),
-    // Charges are read from these processors.
+    // The processors in which charges are looked up.
     ...(await configuredProcessors(config, platform)),
     telemetry: standardTelemetry('reads', platform.instruments),
     digest,

@@ -28,8 +28,8 @@ const request = z.strictObject({ sinceMs: z.int(), untilMs: z.int() });
 const redriven = z.strictObject({ parked: z.string() }) satisfies z.ZodType<RedriveRequest>;
 
 /**
- * Republishes a range of the Ledger's outcomes until the deadline; the caller continues at `nextMs`. Also processes
- * parked messages that an operator redrives.
+ * Republishes a time range of the Ledger's outcomes until the deadline; the caller continues at `nextMs`. Also
+ * processes parked messages that an operator redrives.
  */
 export const handler = idempotently(
   {
@@ -72,7 +72,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     const { sinceMs, untilMs } = request.parse(asked);
     if (isBeyondHorizon(sinceMs, nowMs)) {
       const days = `only the last ${REPLAY_HORIZON_DAYS} days may be republished`;
-      throw new RangeError(`${days}: consumers no longer have records of older events`);
+      throw new RangeError(`${days}: consumers no longer keep records of older events`);
     }
     const range = { sinceMs, untilMs: Math.min(untilMs, nowMs), deadlineMs: nowMs + REPUBLISH_RUN_SECONDS * 1000 };
     const republished = await republishRange(tools, range);

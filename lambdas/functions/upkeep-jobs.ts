@@ -72,7 +72,7 @@ import { sweepWebhooksPiece } from '../webhooks/use/sweep-webhooks.ts';
 
 const NAME = 'upkeep-jobs';
 
-/** Runs the jobs that append nothing to the Ledger, page by page. */
+/** Runs, page by page, the jobs that append nothing to the Ledger. */
 export const handler = await idempotently(
   { unit: 'a page of a run', record: "the run's own row, saved under the job's lock" },
   (runner) =>
@@ -148,7 +148,10 @@ async function openStores(platform: Platform & Secrets, { tables }: PaymentsConf
   };
 }
 
-/** Returns the marks of the jobs. With PostgreSQL, the Ledger is a copy, so marks do not pass rows that are copied late. */
+/**
+ * Returns the marks of the jobs. With PostgreSQL, the Ledger is a copy, so marks must not move past rows that are not
+ * copied yet.
+ */
 function markedJobs(variables: Variables, marks: JobMarks) {
   if (readAuthority(variables) === 'dynamodb') return { marks };
   return { marks, completeUntilMs: async () => (await readCarriedUntil(marks))?.untilMs ?? 0 };

@@ -12,9 +12,7 @@ import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
 import { configuredTasks } from '../webhooks/transport/webhook-clients.ts';
 import { fanOut } from '../webhooks/use/fan-out-webhooks.ts';
 
-/**
- * Creates the deliveries of events. One write contains the record, the deliveries and their entries in the due queue.
- */
+/** Creates the deliveries of events. One transaction writes the record, the deliveries and their due-queue entries. */
 export const handler = idempotently({ unit: 'an event', record: 'its record, written with the deliveries' }, (runner) =>
   wire({ ...systemPlatform(), ...queues }, runner),
 );
