@@ -4,7 +4,7 @@ import { brokenLink, type Link, linkHash, NO_PREDECESSOR } from '../../kernel/ha
 import type { Mode, TenantId } from '../../kernel/ids.ts';
 
 /**
- * Actions in the chain of a tenant and mode. Each entry and the effect of its action are written in one transaction.
+ * Actions in the chain of a tenant and mode. One transaction writes each entry together with the effect of its action.
  */
 const TENANT_ACTIONS = [
   'api_key.created',
@@ -34,7 +34,7 @@ const TENANT_ACTIONS = [
 export const ACTIONS = [
   ...TENANT_ACTIONS,
   // Actions in the chain of the deployment. Entries up to `queue.redrive_requested` are written in the transaction of
-  // the action, the rest before the action begins.
+  // the action; the others are written before the action begins.
   'tenant.created',
   'operator_key.created',
   'operator_key.rolled',
@@ -69,8 +69,8 @@ export type Actor =
 
 /**
  * The chain to which an entry belongs. Each tenant and mode has its own chain, so that tenants do not contend. Settings
- * also have their own: its newest entry shows whether the settings have changed. The newest entry of the chain of
- * imports shows which database has the payments.
+ * also have their own chain, whose newest entry shows whether the settings have changed. The newest entry in the chain
+ * of imports shows which database is the system of record.
  */
 export type ActivityChain =
   | 'deployment'
@@ -113,7 +113,7 @@ export function nextEntry(digest: Digest, newest: Link | undefined, { chain, ...
 /**
  * Checks consecutive entries of a chain, oldest first.
  *
- * @param before the entry before the first given entry
+ * @param before the entry before the given ones
  * @default none: the given entries begin the chain
  * @returns the sequence of the first entry that was changed, removed or inserted; undefined when all entries are valid
  */
@@ -122,7 +122,7 @@ export function firstBrokenEntry(digest: Digest, entries: readonly ActivityEntry
 }
 
 export const ACTIVITY_ID = /^act_(?<sequence>[1-9]\d{0,8})_[a-z2-7]{16}$/;
-/** Length in bytes of the part of the hash in an id: 80 bits, encoded as 16 characters. */
+/** Number of hash bytes in an id: 80 bits, encoded as 16 characters. */
 const ID_BYTES = 10;
 
 /**
@@ -135,7 +135,7 @@ export function activityId({ sequence, hash }: Pick<ActivityEntry, 'sequence' | 
 
 /**
  * Parses the sequence in an id.
- * @returns undefined when `id` does not have the form of an id
+ * @returns undefined when `id` is not the id of an entry
  */
 export function sequenceOf(id: string): number | undefined {
   const sequence = ACTIVITY_ID.exec(id)?.groups?.['sequence'];

@@ -55,8 +55,8 @@ export function parseActivity(item: Item): ActivityEntry {
 }
 
 /**
- * Returns the conditional write of an entry. Only one writer can use a sequence number; the transaction of any other
- * writer is refused as a whole.
+ * Builds the conditional write of an entry. Only one writer can use a sequence number; the transactions of all other
+ * writers are refused as a whole.
  */
 function activityPut(ledgerTable: string, entry: ActivityEntry): TransactItem {
   return { Put: { TableName: ledgerTable, Item: activityRow(entry), ConditionExpression: ROW_IS_NEW } };
@@ -67,8 +67,8 @@ export function activityRow(entry: ActivityEntry): Item {
 }
 
 /**
- * Stores the activity log in the Ledger table, which is append-only by IAM. An entry and the effect of its action are
- * one transaction.
+ * Stores the activity log in the Ledger table, which IAM makes append-only. One transaction writes an entry and the
+ * effect of its action.
  */
 export class DynamoDbActivity implements ActivityLog {
   readonly #client: DynamoDBDocumentClient;
@@ -94,8 +94,8 @@ export class DynamoDbActivity implements ActivityLog {
   }
 
   /**
-   * Writes a change and its entry in one transaction. If the action has its effect outside the tables, call this
-   * without a change before the action begins.
+   * Writes a change and its entry in one transaction. If the action takes effect outside the tables, call this without
+   * a change before the action begins.
    *
    * @returns false when a condition of the change fails; then nothing was written
    * @throws RetryableError `contention`
@@ -194,8 +194,8 @@ export async function eraseDetails(tools: DetailsTools, log: DynamoDbActivity, d
   for (let part = 0; part < MAX_ERASURES; part += 1) {
     const deletions = await eraseDetailsItems(tools, id);
     if (deletions.length === 0) return isErased;
-    // If a rival has erased one of these rows since the read, the write is refused, and the remaining rows are read
-    // again.
+    // If a rival has erased one of these rows since they were read, the write is refused, and the next iteration reads
+    // the remaining rows.
     if (await log.record(draft, deletions)) isErased = true;
   }
   throw contention(`the details of ${id}`);

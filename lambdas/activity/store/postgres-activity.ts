@@ -17,8 +17,8 @@ import { parseActivity } from './dynamodb-activity.ts';
 const BEYOND_ALL = 2 ** 31 - 1;
 
 /**
- * Reads the log of the actions whose effects are in PostgreSQL. Its chains have the names of the chains in the Ledger,
- * but are chains of their own.
+ * Reads the log of the actions whose effects are in PostgreSQL. Its chains have the same names as those in the Ledger,
+ * but are separate chains.
  */
 export class PostgresActivity implements ActivityLog {
   readonly #tools: PostgresTools;
@@ -40,8 +40,8 @@ export class PostgresActivity implements ActivityLog {
 }
 
 /**
- * Returns the row of an action's entry, for the statement that also writes the action's effect. If a rival's entry takes
- * the sequence number first, the statement violates `activity_pkey`, and must be repeated with a new row.
+ * Returns the row of an action's entry, for the statement that also writes the action's effect. If a rival's entry
+ * takes the sequence number first, the statement violates `activity_pkey`, and must be repeated with a new row.
  */
 export async function activityRowFor(tools: PostgresTools, draft: ActivityDraft): Promise<object> {
   const [newest] = await new PostgresActivity(tools).listActivity(draft.chain, { order: 'newest_first', limit: 1 });

@@ -10,8 +10,9 @@ import type { ActivityDraft } from '../domain/activity.ts';
 import { activityRowFor } from './postgres-activity.ts';
 
 /**
- * Deletes the personal data, and writes the log entry and the outbox row if there was any. A stopped chain can have
- * copies of personal data that PostgreSQL lacks after a restore, so its first erasure is always written.
+ * Deletes the personal data, and writes the log entry and the outbox row if there was any data. After a restore of
+ * PostgreSQL, a stopped chain can have copies of personal data that PostgreSQL lacks, so the first erasure of a stopped
+ * chain is always written.
  */
 const ERASE = `WITH erased AS (
   DELETE FROM details WHERE chain_id = $1 RETURNING part
@@ -32,8 +33,8 @@ const ERASE = `WITH erased AS (
 SELECT part FROM erased`;
 
 /**
- * Erases all personal data of a payment or an order: in PostgreSQL together with the log entry, then the copies in
- * DynamoDB. The commitments stay in the chain.
+ * Erases all personal data of a payment or an order: first in PostgreSQL, together with the log entry, and then the
+ * copies in DynamoDB. The commitments stay in the chain.
  *
  * @param draft the log entry; its first id is the id of the payment or the order
  * @returns false when there is no personal data, or it was already erased; then nothing is recorded
@@ -47,17 +48,19 @@ export async function erasePostgresDetails(
   const [id = ''] = draft.about;
   const outbox = new Outbox(tools);
   let isErased = false;
-  // A statement does not delete what was committed after its begin, for example the copy of a reason that it waited for.
+  // Repeat, because a statement does not delete rows that were committed after it began, for example the copy of a
+  // reason whose lock it waited for.
   await rounds(`the details of ${id}`, async () => {
     const isAnyErased = await eraseRows(tools, id, draft);
     isErased ||= isAnyErased;
     return isAnyErased ? 'again' : undefined;
   });
   if (!isErased && !(await outbox.hasErasure(id))) return false;
-  // The copies of a stopped chain are deleted, too, but its erasure stays in the outbox until the chain is copied again.
+  // The copies of a stopped chain are also deleted, but its erasure stays in the outbox until the chain is copied
+  // again.
   const isStopped = (await carrier.carry(id)) === 'stopped';
   if (!isStopped && (await outbox.hasErasure(id))) {
-    throw new RetryableError('erasure_unfinished', `the copies of the details of ${id} are not erased yet`, {
+    throw new RetryableError('erasure_unfinished', `the copied details of ${id} are not erased yet`, {
       retryAfterSeconds: 60,
     });
   }

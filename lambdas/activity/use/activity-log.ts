@@ -31,8 +31,8 @@ export type ListedActivity =
 /**
  * Returns a page of a chain, newest first.
  *
- * @param logs the logs that have entries of the chain. The entries of one log are in the order of the chain, those of
- * several logs in the order of their times.
+ * @param logs the logs that have entries of the chain. Entries of a single log are in the order of the chain; entries
+ * of several logs are merged by time
  * @param after the id of the last entry of the previous page
  */
 export async function pageOfActivity(
@@ -55,7 +55,7 @@ interface Placed {
 /**
  * Reads the newest entries of a chain, in the order of {@link pageOfActivity}.
  *
- * @param last only entries after this one
+ * @param last the entry after which the list begins
  */
 export async function newestEntries(
   logs: readonly ActivityLog[],
@@ -80,13 +80,10 @@ export async function newestEntries(
     .map(({ entry }) => entry);
 }
 
-/**
- * Maximum number of entries whose times can be out of the order of their chain, because the clocks of concurrent writers
- * differ.
- */
+/** Maximum number of entries whose timestamps may be out of chain order, because writers' clocks differ. */
 const DISORDERED = 20;
 
-/** Orders entries of several logs, newest first. */
+/** Compares entries of several logs, newest first. */
 function byTime(left: Placed, right: Placed): number {
   return (
     right.entry.occurredAtMs - left.entry.occurredAtMs ||
@@ -95,7 +92,7 @@ function byTime(left: Placed, right: Placed): number {
   );
 }
 
-/** Finds the sequence of the first entry of a log that is later than `last`, by bisection. */
+/** Finds the sequence of the first entry in a log that is later than `last`, by binary search. */
 async function sequenceAt(log: ActivityLog, position: number, chain: ActivityChain, last: Placed): Promise<number> {
   if (position === last.log) return last.entry.sequence;
   const upTo = async (from?: number): Promise<ActivityEntry | undefined> =>
