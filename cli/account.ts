@@ -115,7 +115,7 @@ export function examineAccount(account: Account): readonly AccountFinding[] {
     find(
       'log_role',
       logRole,
-      'The account has a log role for API Gateway. Deploy with payonce:accountLogRole=false, so that it keeps its owner.',
+      'The account has a log role for API Gateway. Deploy with payonce:accountLogRole=false, so that this deployment does not replace it.',
     );
   if (stacks.length > 0 && logRole === undefined)
     find(

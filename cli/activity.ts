@@ -32,14 +32,14 @@ export function addActivity(program: Command, session: Session): void {
   const activity = program
     .command('activity')
     .description('shows and verifies the log of operators’ actions')
-    .option('--tenant <id>', 'the chain of this tenant; without it, the chain of the deployment', readTenant)
-    .addOption(new Option('--mode <mode>', 'of the tenant').choices(['test', 'live']).default('test'));
+    .option('--tenant <id>', 'only the chain of this tenant; the default is the chain of the deployment', readTenant)
+    .addOption(new Option('--mode <mode>', 'the mode of the tenant').choices(['test', 'live']).default('test'));
 
   withServer(
     activity
       .command('list')
       .description('lists the newest entries of a tenant, or of the deployment and its settings')
-      .option('--most <n>', `the maximum number, 1 to ${MAX_ENTRIES}`, readCountOf(MAX_ENTRIES), 20),
+      .option('--most <n>', `maximum number of entries, 1 to ${MAX_ENTRIES}`, readCountOf(MAX_ENTRIES), 20),
   ).action(async ({ most, ...chosen }: ChosenDatabase & { most: number }) => {
     const options = activity.opts<ChainOptions>();
     const newest = await withAuthority(session, chosen, (opened) => listNewest(opened, options, most));
@@ -90,7 +90,7 @@ interface VerifiedLog {
   readonly broken: number | null;
 }
 
-/** Verifies the chains in each log. The two logs of a chain are hash chains of their own. */
+/** Verifies the chains in each log. With PostgreSQL, a chain has a separate hash chain in each of the two logs. */
 export async function verifyChains(opened: OpenedAuthority, options: ChainOptions): Promise<readonly VerifiedLog[]> {
   const { client, tables, pacing } = opened;
   const owners = new DynamoDbOwners(client, tables.registry, pacing);
@@ -111,7 +111,7 @@ interface NamedLog {
   readonly log: ActivityLog;
 }
 
-/** Returns the log of each database. With PostgreSQL, it has the entries of actions on payments and orders. */
+/** Returns the log in each database. PostgreSQL, if used, holds the entries about payments and orders. */
 function logsOf({ client, tables, pacing, postgres }: OpenedAuthority): readonly NamedLog[] {
   const own: NamedLog = { name: 'dynamodb', log: new DynamoDbActivity(client, tables, pacing) };
   return postgres === undefined ? [own] : [{ name: 'postgres', log: postgres.activity }, own];

@@ -13,6 +13,6 @@ export function minorUnits(option: string, text: string, currency: string): numb
   if (amountMinor !== undefined) return amountMinor;
   const reason = isCurrency(currency)
     ? `must be an amount in ${currency} without separators, for example ${exampleAmount(currency)}`
-    : `needs a currency of ISO 4217, not ${currency}`;
+    : `needs an ISO 4217 currency, not ${currency}`;
   throw new CliFailure(ExitCode.usage, `${option} ${reason}.`);
 }

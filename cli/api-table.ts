@@ -8,7 +8,7 @@ import { readCountOf, readSeconds } from './session.ts';
 const PAYMENT = 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp';
 const STATUS = ['--status <status>', 'only those in this status, for example needs_review'] as const;
 const REASON = ['--reason <text>', 'the reason'] as const;
-const most = (value: number) => ['--most <n>', 'how many, 1 to 100', readCountOf(100), value] as const;
+const most = (value: number) => ['--most <n>', 'maximum number, 1 to 100', readCountOf(100), value] as const;
 
 const orderLines = listing('No orders.', { ORDER: 'id', STATUS: 'status', AMOUNT: money, CREATED: time('created') });
 const deliveryLines = listing('No deliveries.', {
@@ -25,7 +25,7 @@ const queueLines = listing('No queues.', {
   OLDEST: duration('oldest_age'),
   WHAT: 'description',
 });
-const waitingLines = listing('Nothing waits.', {
+const waitingLines = listing('No entries.', {
   ABOUT: (row) => row('about') || 'unknown',
   PART: 'part',
   AGE: duration('age'),
@@ -49,15 +49,15 @@ const annotated = (row: Row): string => {
 };
 
 const FOLLOWING = [
-  ['--wait', `wait for its end, at most ${MAX_EXPORT_MINUTES} minutes`],
+  ['--wait', `wait until it ends, at most ${MAX_EXPORT_MINUTES} minutes`],
   ['--output <file>', 'wait, and save the file'],
 ] as const;
 
 /** Descriptions of the command groups. */
 export const GROUPS = {
-  payments: 'lists and shows the payments of a tenant, decides one whose outcome is unknown, and changes one',
+  payments: 'lists, shows and changes the payments of a tenant, and decides unknown outcomes',
   orders: 'lists and shows the orders of a tenant',
-  exports: 'creates CSV files of the rows of a tenant, with its key or the key of an operator',
+  exports: 'exports rows of a tenant to CSV files, with the key of the tenant or an operator',
   parked: 'lists unfinished work and parked messages, with an operator’s key',
   webhooks: 'lists the deliveries of a webhook endpoint, and sends events again, with a tenant’s key',
   jobs: 'lists the scheduled jobs and their runs, and starts a run, with an operator’s key',
@@ -99,7 +99,7 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
       ],
       options: [
         ['--change <id>', 'the refund, capture or cancellation to decide; without it, the payment itself'],
-        ['--charge <id>', 'the charge at the processor, for a success without one'],
+        ['--charge <id>', 'the charge at the processor, if a success has no recorded charge'],
         ['--amount <amount>', 'the captured amount, for example 6.00; the default is the requested amount'],
         ['--override', 'decide although the processor’s books cannot be read'],
         ['--dry-run', 'show the status, the postings and whether an approval is needed, and write nothing'],
@@ -110,7 +110,7 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
       does: 'refunds a payment or a part of it, with the operator’s key',
       example: `${PAYMENT} --amount 6.00 --reason 'Asked by phone'`,
       calls: 'POST /v1/admin/payments/{id}/refunds',
-      required: [['--reason <text>', 'the reason, which the refund shows']],
+      required: [['--reason <text>', 'the reason, stored with the refund']],
       options: [['--amount <amount>', 'for example 6.00; the default is the remaining amount']],
       run: change,
     },
@@ -147,7 +147,7 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
   },
   exports: {
     create: {
-      does: 'requests a file; each call creates another one',
+      does: 'requests an export; each call creates another one',
       example: '--kind entries --from 2026-02-01 --to 2026-02-28 --wait --output entries.csv',
       calls: 'POST /v1/exports',
       forTenant: true,
@@ -186,7 +186,7 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
   },
   parked: {
     'list [queue]': {
-      does: 'lists the queues of unfinished work and of messages, or the entries of one of them',
+      does: 'lists the queues of unfinished work and parked messages, or the entries of one queue',
       example: 'review',
       calls: 'GET /v1/admin/queues/{id}',
       run: async ({ session, args: [queue], ask, send }) => {
@@ -204,13 +204,13 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
       lines: deliveryLines,
     },
     'resend <endpoint> <delivery>': {
-      does: 'sends an event again, with its id',
+      does: 'sends an event again, with the same id',
       example: 'we_shop dlv_first',
       calls: 'POST /v1/webhook_endpoints/{id}/deliveries/{delivery}/resend',
       lines: deliveryLines,
     },
     'replay <endpoint>': {
-      does: 'sends every event of a range of time again, each with its id',
+      does: 'sends every event of a time range again, each with the same id',
       example: 'we_shop --created-from 1772366400 --created-to 1772452800',
       calls: 'POST /v1/webhook_endpoints/{id}/replay',
       required: [
@@ -228,12 +228,12 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
       lines: jobLines,
     },
     'run <id>': {
-      does: 'starts a run of a job, for now or for a missed time; there is one run for each time',
+      does: 'starts a run of a job, now or for a missed time; each time has at most one run',
       example: 'reconcile-recent --wait',
       calls: 'POST /v1/admin/jobs/{id}/runs',
       options: [
         ['--scheduled-for <seconds>', 'the time of the run, in Unix seconds; the default is now', readSeconds],
-        ['--wait', `wait for its end, at most ${MAX_RUN_MINUTES} minutes`],
+        ['--wait', `wait until it ends, at most ${MAX_RUN_MINUTES} minutes`],
       ],
       run: startRun,
     },
@@ -243,7 +243,7 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
       calls: 'GET /v1/admin/jobs/{id}/runs',
       options: [
         most(10),
-        ['--items', 'also the items that failed, and those that a run skipped, because they crashed its worker'],
+        ['--items', 'also the items that failed, or that a run skipped because they crashed its worker'],
       ],
       run: showRuns,
     },
@@ -254,7 +254,7 @@ export const ANNOTATE: ApiCommand = {
   does: 'adds an explanation to a payment, or to one of its transitions, with an operator’s key',
   example: `${PAYMENT} --reason 'The payer called' --transition 2`,
   calls: 'POST /v1/admin/payments/{id}/annotations',
-  required: [['--reason <text>', 'the error in the record, or its explanation']],
+  required: [['--reason <text>', 'the explanation, or the error in the record']],
   options: [['--transition <n>', 'the sequence of the annotated transition', readSequence]],
   lines: sentence(annotated),
 };

@@ -26,13 +26,13 @@ interface Options {
 export function addApi(program: Command, session: Session): void {
   const command = program
     .command('api')
-    .description('sends one request to the API with the key of an operator, and prints the answer')
+    .description('sends one request to the API with the key of an operator, and prints the response')
     .argument('<method>', METHODS.join(', '), readMethod)
     .argument('<path>', 'with the query, for example /v1/admin/mismatches?limit=5', readPath)
     .option('--data <json>', 'the body, a JSON object', readObject)
     .option(
       '--idempotency-key <key>',
-      'the key of a POST or DELETE, which takes effect once for each key; the default is a new key, printed on standard error before the request is sent',
+      'for POST and DELETE: requests with the same key take effect once; the default is a new key, printed on standard error before the request is sent',
       readKey,
     );
   addTenant(command, 'the tenant that the request is for');

@@ -17,7 +17,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { invoke } from './republishing.ts';
 
 /**
- * Makes the archiver add those rows of a parked batch that are missing in the archive. This function reads the rows
+ * Makes the archiver add the rows of a parked batch that the archive lacks. This function reads the rows
  * from the Ledger; only the archiver writes to the archive. A repeated call finds no missing rows.
  *
  * @throws CliFailure when rows are still missing in the archive afterwards
@@ -26,7 +26,7 @@ export async function archiveAgain(target: AwsTarget, work: ParkedWork): Promise
   if (work.kind === 'record')
     throw new CliFailure(
       ExitCode.incomplete,
-      'it is not the record of a row: see the runbook, "The archive is behind".',
+      'it is not a record of a Ledger row: see the runbook, "The archive is behind".',
     );
   const [archiver] = await stackOutputs(target, 'service', ['archiverFunction']);
   const [bucket] = await stackOutputs(target, 'data', ['archiveBucket']);

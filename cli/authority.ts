@@ -43,7 +43,7 @@ export async function withAuthorityOf<T>(
   const { authority = 'dynamodb' } = settings;
   if (authority !== 'postgres') return work(opened);
   const { postgresStores } = await import('../lambdas/authority/postgres-stores.ts');
-  // A command waits for its copies itself, and reports what is left.
+  // The observer ignores all reports: a command waits until its rows are copied, and reports the remaining ones itself.
   const observer = { stopped: () => undefined, failed: () => undefined, observed: () => undefined };
   return withDatabase(session, chosenOr(settings, chosen), (database) =>
     work({ ...opened, postgres: postgresStores({ database, pacing, client, tables, observer }) }),

@@ -3,7 +3,7 @@ import { advanceClock, durationOf, UNITS_MS } from '../local/clock.ts';
 import { StateFile } from '../local/state-file.ts';
 import { isoTime, type Session } from './session.ts';
 
-/** The most by which one command advances the clock, in days. */
+/** Maximum number of days by which one command advances the clock. */
 const MAX_DAYS = 3_650;
 
 /** `payonce clock`. */
@@ -21,7 +21,9 @@ export function addClock(program: Command, session: Session): void {
   clock
     .command('advance')
     .argument('<duration>', 'in days, hours, minutes or seconds: 3d, 12h, 30m, 45s', readDuration)
-    .description('makes due what waits for a time: webhooks, holds, keys, schedules; the clock never goes back')
+    .description(
+      'advances the local clock so that scheduled work (webhooks, holds, keys, schedules) becomes due; the clock never goes back',
+    )
     .action(async (byMs: number) => {
       show(session, await advanceClock(await session.localStack(), byMs));
     });

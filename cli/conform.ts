@@ -39,11 +39,11 @@ export function addConform(program: Command, session: Session): void {
   program
     .command('conform <url>')
     .description(
-      'examines whether a processor of your own implements the protocol of processorUrl (docs/guides/processor-protocol.md); it makes charges: use it in test mode',
+      'checks whether your processor implements the protocol of processorUrl (docs/guides/processor-protocol.md); it creates charges: use it in test mode',
     )
     .option(
       '--signing-key <whsec>',
-      'the secret that signs the calls, in the form of the secret ProcessorSigningKey',
+      'the secret that signs the calls, in the format of the secret ProcessorSigningKey',
       readKey,
     )
     .option('--secret <text>', 'instead of a signature: a bearer token, as for the sandbox')
@@ -52,12 +52,12 @@ export function addConform(program: Command, session: Session): void {
     .option('--disputed <source>', 'a source that is disputed after the charge')
     .option(
       '--lag <seconds>',
-      'maximum time for a look-up by key to find a charge; the default is a strong look-up',
+      'maximum delay until a look-up by key finds a charge; the default is a strongly consistent look-up',
       readCountOf(MAX_SECONDS),
     )
     .option(
       '--callback-port <n>',
-      'receive callbacks at this port of 127.0.0.1; a processor on another machine needs a tunnel to it',
+      'receive callbacks on this port of 127.0.0.1; a processor on another machine needs a tunnel to it',
       readCountOf(65_535),
     )
     .option('--callback-secret <text>', 'the secret that signs the callbacks')
@@ -66,7 +66,7 @@ export function addConform(program: Command, session: Session): void {
         .choices(SCHEMES)
         .default('sandbox'),
     )
-    .option('--patience <seconds>', 'maximum time for callbacks', readCountOf(MAX_SECONDS), 60)
+    .option('--patience <seconds>', 'maximum wait for callbacks, in seconds', readCountOf(MAX_SECONDS), 60)
     .action(async (given: string, options: Options) => {
       const url = readUrl(given);
       const receiver = await receiverOf(options);
@@ -140,7 +140,7 @@ async function receiverOf({ callbackPort, callbackScheme, callbackSecret, patien
     );
   const { callbacks, receive } = await callbackReceiver(callbackScheme, callbackSecret, patience * 1_000);
   const server = await listenForCallbacks(receive, callbackPort).catch((error: unknown) => {
-    throw new CliFailure(ExitCode.settings, `Callbacks cannot be received at port ${callbackPort}: ${String(error)}`);
+    throw new CliFailure(ExitCode.settings, `Callbacks cannot be received on port ${callbackPort}: ${String(error)}`);
   });
   const close = (): void => {
     server.closeAllConnections();
@@ -186,7 +186,7 @@ async function answerCallback(request: IncomingMessage, receive: Receive): Promi
 type Receive = (headers: NodeJS.Dict<string[]>, body: Buffer) => Promise<number>;
 
 /**
- * Creates a receiver that handles callbacks like Payonce, and returns the HTTP status for each.
+ * Creates a receiver that handles callbacks as Payonce does. It returns the HTTP status for each callback.
  * @param scheme a value of the setting `callbackScheme`
  */
 export async function callbackReceiver(
@@ -221,5 +221,5 @@ function readUrl(text: string): string {
 
 function readKey(text: string): string {
   if (/^whsec_[A-Za-z0-9+/=]+$/.test(text)) return text;
-  throw new InvalidArgumentError('it must be whsec_ and base64.');
+  throw new InvalidArgumentError('it must be whsec_ followed by base64.');
 }

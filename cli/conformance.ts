@@ -4,8 +4,8 @@ import type { SandboxEvent } from '../lambdas/processors/sandbox/sandbox-api.ts'
 import { chargeAnswer, listAnswer, refundAnswer } from '../lambdas/processors/sandbox/sandbox-charge.ts';
 
 /**
- * The conformance suite of the processor protocol (docs/guides/processor-protocol.md). Each point is a requirement for a
- * processor.
+ * The conformance suite of the processor protocol (docs/guides/processor-protocol.md). Each point is a requirement for
+ * a processor.
  */
 
 export interface Answered {
@@ -80,7 +80,7 @@ function hold(holds: boolean, otherwise: string): asserts holds {
 }
 
 function parse<Shape>(schema: z.ZodType<Shape>, { status, body }: Answered, expected: number): Shape {
-  hold(status === expected, `it answered ${status} instead of ${expected}`);
+  hold(status === expected, `it returned ${status} instead of ${expected}`);
   const read = schema.safeParse(body);
   if (read.success) return read.data;
   const [issue] = read.error.issues;
@@ -123,7 +123,7 @@ async function listed(subject: Subject, query: string, isComplete: (ids: readonl
 
 const passed = undefined;
 
-/** Sends a change twice with the same key, and then with another body under this key. Returns the three responses. */
+/** Sends a change twice with the same key, and then with another body and this key. Returns the three responses. */
 async function changesOnce(
   subject: Subject,
   path: string,
@@ -133,18 +133,18 @@ async function changesOnce(
   const key = subject.freshKey();
   const first = await subject.ask('POST', path, { key, body });
   const second = await subject.ask('POST', path, { key, body });
-  hold(first.status === status, `the first call was answered ${first.status} instead of ${status}`);
-  hold(second.status === status, `the same call with the same key was answered ${second.status} instead of ${status}`);
+  hold(first.status === status, `the first call returned ${first.status} instead of ${status}`);
+  hold(second.status === status, `the same call with the same key returned ${second.status} instead of ${status}`);
   return [first, second, await subject.ask('POST', path, { key, body: { ...body, amount: PART + 1 } })];
 }
 
 export const POINTS: readonly Point[] = [
   {
     name: 'health',
-    must: 'GET /health is answered 200',
+    must: 'GET /health returns 200',
     examine: async ({ ask }) => {
       const { status } = await ask('GET', '/health');
-      hold(status === 200, `it answered ${status}`);
+      hold(status === 200, `it returned ${status}`);
       return passed;
     },
   },
@@ -159,8 +159,8 @@ export const POINTS: readonly Point[] = [
         body: order(subject.sources.ok, key),
         unsigned: true,
       });
-      hold([401, 403].includes(status), `it answered ${status}`);
-      hold((await listed(subject, `key=${key}`, () => false)).length === 0, 'it made a charge');
+      hold([401, 403].includes(status), `it returned ${status}`);
+      hold((await listed(subject, `key=${key}`, () => false)).length === 0, 'it created a charge');
       return passed;
     },
   },
@@ -175,13 +175,13 @@ export const POINTS: readonly Point[] = [
         `it captured ${charge.amount_captured} of ${charge.amount}`,
       );
       hold(charge.currency === body.currency && charge.capture === body.capture, 'currency or capture differ');
-      hold(charge.metadata['operation'] === body.metadata.operation, 'the metadata are not kept');
+      hold(charge.metadata['operation'] === body.metadata.operation, 'the metadata is not stored');
       return passed;
     },
   },
   {
     name: 'decline',
-    must: 'a declined charge is answered 402, again with the same key',
+    must: 'a declined charge returns 402, also when repeated with the same key',
     examine: async (subject) => {
       const key = subject.freshKey();
       const body = order(subject.sources.declined, key);
@@ -192,26 +192,26 @@ export const POINTS: readonly Point[] = [
   },
   {
     name: 'key',
-    must: 'a charge with the same key and body is made once, also by two calls at the same time',
+    must: 'calls with the same key and body create one charge, also when concurrent',
     examine: async (subject) => {
       const { key, body, charge } = await charged(subject);
       const again = parse(chargeAnswer, await subject.ask('POST', '/charges', { key, body }), 201);
-      hold(again.id === charge.id, 'the same key made a second charge');
+      hold(again.id === charge.id, 'the same key created a second charge');
       const other = subject.freshKey();
       const both = { key: other, body: order(subject.sources.ok, other) };
       const answers = await Promise.all([subject.ask('POST', '/charges', both), subject.ask('POST', '/charges', both)]);
       hold(
         answers.every(({ status }) => [201, 409].includes(status)),
-        `two calls at the same time were answered ${answers.map(({ status }) => status).join(' and ')}`,
+        `two concurrent calls returned ${answers.map(({ status }) => status).join(' and ')}`,
       );
       const ids = await listed(subject, `key=${other}`, (found) => found.length > 0);
-      hold(ids.length === 1, `two calls at the same time made ${ids.length} charges`);
+      hold(ids.length === 1, `two concurrent calls created ${ids.length} charges`);
       return passed;
     },
   },
   {
     name: 'body',
-    must: 'another body under a known key is refused with 422 idempotency_key_mismatch',
+    must: 'another body with a known key is refused with 422 idempotency_key_mismatch',
     examine: async (subject) => {
       const { key, body, charge } = await charged(subject);
       refusal(
@@ -233,16 +233,16 @@ export const POINTS: readonly Point[] = [
         hold(ids.length === 1 && ids[0] === charge.id, `?${query} lists ${ids.length} charges`);
       }
       const none = parse(listAnswer, await subject.ask('GET', `/charges?key=${subject.freshKey()}`), 200);
-      hold(none.data.length === 0, 'an unknown key has a charge');
+      hold(none.data.length === 0, 'a look-up by an unknown key finds a charge');
       return passed;
     },
   },
   {
     name: 'read',
-    must: 'GET /charges/{id} is the charge, and 404 for an unknown one',
+    must: 'GET /charges/{id} returns the charge, or 404 for an unknown id',
     examine: async (subject) => {
       const { charge } = await charged(subject);
-      hold((await read(subject, charge.id)).id === charge.id, 'it is another charge');
+      hold((await read(subject, charge.id)).id === charge.id, 'it returned another charge');
       refusal(await subject.ask('GET', '/charges/ch_unknown'), 404);
       return passed;
     },
@@ -258,7 +258,7 @@ export const POINTS: readonly Point[] = [
           const { data, next } = parse(listAnswer, await subject.ask('GET', `/charges?${range}${cursor}`), 200);
           hold(
             data.every(({ created }, index) => created >= (data[index - 1]?.created ?? 0)),
-            'it is not in the order of time',
+            'it is not ordered by time',
           );
           if (data.some(({ id }) => id === charge.id) || next === null) return data.some(({ id }) => id === charge.id);
           cursor = `&cursor=${encodeURIComponent(next)}`;
@@ -270,14 +270,14 @@ export const POINTS: readonly Point[] = [
   },
   {
     name: 'refund',
-    must: 'a refund with the same key is made once; another body under it, and more than is left, are refused',
+    must: 'calls with the same key create one refund; another body with the key, or an amount above the remainder, is refused',
     examine: async (subject) => {
       const { charge } = await charged(subject);
       const path = `/charges/${charge.id}/refunds`;
       const metadata = { operation: subject.freshKey() };
       const [first, second, other] = await changesOnce(subject, path, { amount: PART, metadata }, 201);
       const ids = [first, second].map((each) => parse(refundAnswer, each ?? { status: 0, body: null }, 201).id);
-      hold(ids[0] === ids[1], 'the same key made a second refund');
+      hold(ids[0] === ids[1], 'the same key created a second refund');
       refusal(other ?? { status: 0, body: null }, 422, 'idempotency_key_mismatch');
       const key = subject.freshKey();
       refusal(await subject.ask('POST', path, { key, body: { amount: AMOUNT } }), 400);
@@ -287,26 +287,29 @@ export const POINTS: readonly Point[] = [
         201,
       );
       const { amount_refunded: refunded, refunds } = await read(subject, charge.id);
-      hold(refunds.length === 2 && refunded <= AMOUNT, `${refunds.length} refunds of ${refunded} are on the charge`);
+      hold(
+        refunds.length === 2 && refunded <= AMOUNT,
+        `the charge has ${refunds.length} refunds of ${refunded} in total`,
+      );
       hold(
         refunds.some((each) => each.metadata['operation'] === metadata.operation),
-        'the metadata of the refund are not kept',
+        'the metadata of the refund is not stored',
       );
       return passed;
     },
   },
   {
     name: 'capture',
-    must: 'an authorized charge is captured once, in part if requested; another body under the key is refused',
+    must: 'an authorized charge is captured once, in part if requested; another body with the key is refused',
     examine: async (subject) => {
       const { charge } = await charged(subject, { capture: 'manual' });
       hold(
         charge.status === 'authorized' && charge.amount_captured === 0,
-        `it is ${charge.status} with ${charge.amount_captured}`,
+        `the charge is ${charge.status}, with ${charge.amount_captured} captured`,
       );
       const [, second, other] = await changesOnce(subject, `/charges/${charge.id}/capture`, { amount: PART }, 200);
       const { amount_captured: captured, status } = parse(chargeAnswer, second ?? { status: 0, body: null }, 200);
-      hold(captured === PART && status === 'succeeded', `it is ${status} with ${captured}`);
+      hold(captured === PART && status === 'succeeded', `the charge is ${status}, with ${captured} captured`);
       refusal(other ?? { status: 0, body: null }, 422, 'idempotency_key_mismatch');
       refusal(await subject.ask('POST', `/charges/${charge.id}/capture`, { key: subject.freshKey(), body: {} }), 400);
       return passed;
@@ -314,13 +317,16 @@ export const POINTS: readonly Point[] = [
   },
   {
     name: 'void',
-    must: 'an authorized charge is voided, with the reason, and cannot be captured then',
+    must: 'an authorized charge can be voided, with the reason, and cannot be captured afterwards',
     examine: async (subject) => {
       const { charge } = await charged(subject, { capture: 'manual' });
       const key = subject.freshKey();
       for (const path of [`/charges/${charge.id}/void`, `/charges/${charge.id}/void`]) {
         const { status, void_reason: reason } = parse(chargeAnswer, await subject.ask('POST', path, { key }), 200);
-        hold(status === 'voided' && reason === 'requested', `it is ${status}, with the reason ${String(reason)}`);
+        hold(
+          status === 'voided' && reason === 'requested',
+          `the charge is ${status}, with the reason ${String(reason)}`,
+        );
       }
       refusal(await subject.ask('POST', `/charges/${charge.id}/capture`, { key: subject.freshKey(), body: {} }), 400);
       return passed;
@@ -328,10 +334,10 @@ export const POINTS: readonly Point[] = [
   },
   {
     name: 'callback',
-    must: 'each change of a charge is called back, signed, and again with the same id until it is answered 2xx',
+    must: 'each change to a charge causes a signed callback, repeated with the same id until the response is 2xx',
     examine: async (subject) => {
       const { callbacks } = subject;
-      if (callbacks === undefined) return 'no address for callbacks was given';
+      if (callbacks === undefined) return 'no port for callbacks was given';
       const key = subject.freshKey();
       const body = order(subject.sources.ok, key);
       callbacks.refuseFirst(body.metadata.payment);
@@ -344,18 +350,18 @@ export const POINTS: readonly Point[] = [
       );
       const succeeded = received.filter(({ type }) => type === 'charge.succeeded');
       hold(succeeded.length > 1, `the refused callback arrived ${succeeded.length} times`);
-      hold(new Set(succeeded.map(({ id }) => id)).size === 1, 'it arrived again with another id');
-      hold(succeeded[0]?.data.payment === charge.metadata['payment'], 'it does not name the payment');
+      hold(new Set(succeeded.map(({ id }) => id)).size === 1, 'the repeated callback had another id');
+      hold(succeeded[0]?.data.payment === charge.metadata['payment'], 'the callback does not name the payment');
       return passed;
     },
   },
   {
     name: 'dispute',
-    must: 'a dispute is on the charge, and is called back',
+    must: 'the charge lists a dispute, and a callback reports it',
     examine: async (subject) => {
       const { callbacks, sources } = subject;
       if (callbacks === undefined || sources.disputed === undefined)
-        return 'no address for callbacks, or no source that is disputed, was given';
+        return 'no port for callbacks or no disputed source was given';
       const { charge } = await charged(subject, {}, sources.disputed);
       const received = await arrived(subject, callbacks, charge.id, (events) =>
         events.some(({ type }) => type === 'dispute.opened'),
@@ -365,7 +371,7 @@ export const POINTS: readonly Point[] = [
       const { disputes } = await read(subject, charge.id);
       hold(
         disputes.some(({ id, status }) => id === named && status === 'open'),
-        'it is not on the charge',
+        'the charge does not list it',
       );
       return passed;
     },

@@ -45,7 +45,7 @@ export function databaseOfSettings(settings: Readonly<Record<string, string>>): 
   const { postgresCaFile: ca = '' } = settings;
   return {
     ...defined({ secret, host, database, port: port === undefined ? undefined : Number(port) }),
-    // The file is in the functions, and only with the local stack also on this machine.
+    // The functions contain this file. This machine has it only with the local stack.
     ...(existsSync(ca) ? { ca } : {}),
   };
 }
@@ -56,7 +56,7 @@ export function chosenOr(settings: Readonly<Record<string, string>>, chosen: Cho
   return url !== undefined || secret !== undefined ? chosen : { ...databaseOfSettings(settings), ...chosen };
 }
 
-/** Runs `work` on the chosen database, without a time limit for statements. @throws CliFailure for its faults */
+/** Runs `work` on the chosen database, without a time limit for statements. @throws CliFailure for a database fault */
 export async function withDatabase<T>(
   session: Pick<Session, 'aws'>,
   chosen: ChosenDatabase,
@@ -68,7 +68,7 @@ export async function withDatabase<T>(
     credentials: { current: async () => server, renewed: async () => undefined },
     clock: systemClock,
     tls: isLoopback(server.host) && chosen.ca === undefined ? undefined : { caFile: chosen.ca },
-    // The creation of an index takes as long as the table is large.
+    // Creating an index on a large table takes long.
     statementMs: 0,
     ...defined({ schema: chosen.schema, connections: chosen.connections }),
   });
@@ -110,14 +110,14 @@ async function serverInSecret(
     return await new SecretReader(client, systemClock, parse).active(secret);
   } catch (error) {
     if (error instanceof TerminalError) throw new CliFailure(ExitCode.settings, error.message);
-    // The failure of AWS.
+    // Rethrow the AWS error itself, for its message.
     throw isFault(error) && error.cause !== undefined ? error.cause : error;
   }
 }
 
-/** Returns the failure of the command line for a fault of the database. */
+/** Converts a database fault to a CliFailure. Returns other errors unchanged. */
 async function failureOf(error: unknown, { host, port, user }: Server): Promise<unknown> {
-  // A fault of DynamoDB has an error of the AWS SDK as its cause.
+  // A DynamoDB fault has an AWS SDK error as its cause.
   const isOfAws = isFault(error) && types.isNativeError(error.cause) && '$metadata' in error.cause;
   if (!isFault(error) || isOfAws) return error;
   const { DatabaseFault, isLoginRefused } = await import('../lambdas/postgres/faults.ts');

@@ -21,7 +21,7 @@ interface Chosen extends ChosenDatabase {
 export function addDb(program: Command, session: Session): void {
   const db = program.command('db').description('creates and examines the tables of a PostgreSQL database');
   withTables(
-    db.command('migrate').description('creates the tables, and gives the role of the functions its privileges'),
+    db.command('migrate').description('creates the tables, and grants the role of the functions its privileges'),
   )
     .option('--role <name>', 'the role of the functions; without it, no privilege changes')
     .action((chosen: Chosen) => migrate(session, chosen));
@@ -29,7 +29,7 @@ export function addDb(program: Command, session: Session): void {
     .requiredOption('--role <name>', 'the role of the functions')
     .action((chosen: Chosen & { readonly role: string }) => checkDatabase(session, chosen));
   db.command('empty-cache')
-    .description('deletes the answers in the table ReplayCache, so that replays ask PostgreSQL')
+    .description('deletes the responses in the table ReplayCache, so that replays read PostgreSQL')
     .action(() => emptyReplayCache(session));
   addImport(db, session);
   addRecover(db, session);
@@ -64,7 +64,7 @@ async function migrate(session: Session, chosen: Chosen): Promise<void> {
     }),
   );
   session.show({ applied, role }, [
-    applied.length === 0 ? 'All migrations had been applied.' : `Migrations applied: ${applied.join(', ')}.`,
+    applied.length === 0 ? 'All migrations were already applied.' : `Migrations applied: ${applied.join(', ')}.`,
     ...(role === undefined ? [] : [`The role ${role} has its privileges.`]),
   ]);
 }
@@ -82,8 +82,7 @@ async function checkDatabase(session: Session, chosen: Chosen & { readonly role:
 
 /**
  * Compares the database of a deployment's settings with this version, as the user of the functions. Returns a sentence
- * for each problem. That the database cannot be reached from here is a problem, too, and that the functions may not
- * decrypt the secret.
+ * for each problem. An unreachable database, and a secret that the functions may not decrypt, are problems, too.
  */
 export async function problemsOfDatabase(
   session: Pick<Session, 'aws'>,
@@ -103,7 +102,7 @@ export async function problemsOfDatabase(
   }
 }
 
-/** Finds out whether the functions lack the permission for the KMS key of the secret. */
+/** Returns a problem if the functions may not use the KMS key of the secret. */
 async function problemOfKey(
   session: Pick<Session, 'aws'>,
   SecretId: string,

@@ -24,7 +24,12 @@ export function addDeadLetters(program: Command, session: Session): void {
   deadLetters
     .command('list')
     .description('lists the dead letters and their reasons, without their content')
-    .option('--most <n>', `how many, 1 to ${MAX_DEAD_LETTERS}`, readCountOf(MAX_DEAD_LETTERS), MAX_DEAD_LETTERS)
+    .option(
+      '--most <n>',
+      `maximum number of dead letters, 1 to ${MAX_DEAD_LETTERS}`,
+      readCountOf(MAX_DEAD_LETTERS),
+      MAX_DEAD_LETTERS,
+    )
     .action(async ({ most }: { most: number }) => {
       const data = await order(session, named(), { action: 'list', atMost: most });
       session.show({ data: data.map(document) }, lines(data));
@@ -35,12 +40,17 @@ export function addDeadLetters(program: Command, session: Session): void {
     .description(
       'repeats the calls, each with its own key, so that each takes effect once; calls that fail again remain',
     )
-    .option('--most <n>', `how many, 1 to ${MAX_DEAD_LETTERS}`, readCountOf(MAX_DEAD_LETTERS), MAX_DEAD_LETTERS)
+    .option(
+      '--most <n>',
+      `maximum number of dead letters, 1 to ${MAX_DEAD_LETTERS}`,
+      readCountOf(MAX_DEAD_LETTERS),
+      MAX_DEAD_LETTERS,
+    )
     .action(async ({ most }: { most: number }) => {
       const data = await session.during('Redriving dead letters', () => redriveDeadLetters(session, most, named()));
       session.show({ data: data.map(document) }, lines(data));
       const staying = data.filter(({ state }) => state === 'stays').length;
-      if (staying > 0) throw new CliFailure(ExitCode.incomplete, `${staying} of ${data.length} letters stay.`);
+      if (staying > 0) throw new CliFailure(ExitCode.incomplete, `${staying} of ${data.length} dead letters remain.`);
     });
 }
 
@@ -99,7 +109,7 @@ function document({
 }
 
 function lines(deadLetters: readonly DeadLetterReport[]): readonly string[] {
-  if (deadLetters.length === 0) return ['No letters.'];
+  if (deadLetters.length === 0) return ['No dead letters.'];
   const rows = deadLetters.map(
     ({ state, vendor, operation, order: orderId, reason, mayBeApplied, keptSinceMs, id }) => [
       state,
@@ -112,5 +122,5 @@ function lines(deadLetters: readonly DeadLetterReport[]): readonly string[] {
       id,
     ],
   );
-  return table(['STATE', 'VENDOR', 'OPERATION', 'ORDER', 'REASON', 'EFFECT', 'KEPT SINCE', 'LETTER'], rows);
+  return table(['STATE', 'VENDOR', 'OPERATION', 'ORDER', 'REASON', 'EFFECT', 'KEPT SINCE', 'DEAD LETTER'], rows);
 }

@@ -30,7 +30,7 @@ const MAX_CHANGES = 100;
 export interface Examined {
   /** Settings of the deployment, as recorded in the activity log. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Which authority has the payments. @default the one of `settings` */
+  /** The authority that has the payments. @default the authority in `settings` */
   readonly authority?: AuthorityState | undefined;
   /** API keys of all tenants, and operator keys, which have no mode. */
   readonly keys: readonly (Pick<ApiKeySummary, 'id' | 'revokedAtMs' | 'expiresAtMs'> &
@@ -71,7 +71,7 @@ export function examine({ settings, authority, keys, secrets, nowMs }: Examined)
       .map(({ name }) => ({
         check: 'empty_secret' as const,
         about: name,
-        detail: 'The secret is empty. Put the value that its issuer gave you.',
+        detail: 'The secret is empty. Set it to the value that its issuer gave you.',
       })),
     ...valid
       .filter(({ expiresAtMs }) => expiresAtMs === undefined)
@@ -91,7 +91,7 @@ export function examineSettings(settings: Examined['settings']): readonly Findin
   if (!isLive || !(hasNone || archiveYears === '0')) return [];
   const detail = hasNone
     ? 'Live payments have no copy outside the tables. Deploy with payonce:archive=true (docs/operate/audit.md), for a trial with payonce:archiveYears=0.'
-    : 'Rows of live payments are locked for one day only. Deploy with more payonce:archiveYears.';
+    : 'Rows of live payments are locked for one day only. Deploy with a higher payonce:archiveYears.';
   return [{ check: 'live_without_archive', about: hasNone ? 'archive' : 'archiveYears', detail }];
 }
 
@@ -104,18 +104,18 @@ function examineAuthority(state: AuthorityState | undefined, selected = 'dynamod
   if (isImporting)
     return [{ check: 'authority', about: authority, detail: 'An import has stopped all writes: finish or cancel it.' }];
   if (authority === selected) return [];
-  const detail = `The payments are in ${authority}, so the functions answer 503. Deploy with payonce:authority=${authority}.`;
+  const detail = `The payments are in ${authority}, so the functions return 503. Deploy with payonce:authority=${authority}.`;
   return [{ check: 'authority', about: selected, detail }];
 }
 
-/** Examines the database, if it is PostgreSQL that decides about money. */
+/** Examines the database if PostgreSQL is the authority. */
 async function examineDatabase(session: Session, settings: Examined['settings']): Promise<readonly Finding[]> {
   if (settings['authority'] !== 'postgres') return [];
   const problems = await problemsOfDatabase(session, settings);
   return problems.map((detail) => ({ check: 'database', about: 'postgres', detail }));
 }
 
-/** Compares the peak rates of the next deployment and the deployed ones with all that were deployed before. */
+/** Checks the peak rates of the next and the current deployment against those of all earlier deployments. */
 async function examineRates({ rates, nowMs }: Deployed, context: DoctorOptions['context']) {
   return examinePeakRates(rates, nowMs, await ofClone(({ peakRatesOfClone }) => peakRatesOfClone(context)));
 }
@@ -126,10 +126,10 @@ export function addDoctor(program: Command, session: Session): void {
     .command('doctor')
     .description('reports errors and unsafe settings of the account and the deployment, before and after "cdk deploy"')
     .option('-c, --context <name=value...>', 'before a deploy: a setting, as for cdk deploy', settingOf, {})
-    .option('--probe', 'also probe what only a real account can show (docs/operate/first-deploy.md)', false)
+    .option('--probe', 'also run the probes that need a real account (docs/operate/first-deploy.md)', false)
     .option(
       '--key <key>',
-      'a test-mode API key, with which --probe makes a payment; the default is one in PAYONCE_API_KEY',
+      'a test-mode API key for the payment of --probe; the default is a test key in PAYONCE_API_KEY',
       testKey,
     )
     .option('--url <address>', 'the address of the API, for --probe')

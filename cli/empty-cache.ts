@@ -7,13 +7,18 @@ import type { Session } from './session.ts';
 const AT_ONCE = 25;
 
 /**
- * `payonce db empty-cache`: deletes all entries of the table ReplayCache. Replays then ask PostgreSQL.
+ * `payonce db empty-cache`: deletes all entries of the table ReplayCache. Replays then read PostgreSQL.
  *
  * @throws CliFailure when the deployment has no such table
  */
 export async function emptyReplayCache(session: Session): Promise<void> {
   const target = await session.aws();
-  const [table] = await stackOutputs(target, 'service', ['replayCacheTable'], 'only PostgreSQL has a cache.');
+  const [table] = await stackOutputs(
+    target,
+    'service',
+    ['replayCacheTable'],
+    'only a deployment with PostgreSQL has a cache.',
+  );
   const { client } = await openTables(target);
   const deleted = await deleteEntries(client, table);
   session.show({ deleted }, [`Entries deleted: ${deleted}.`]);

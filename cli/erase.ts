@@ -68,7 +68,7 @@ export function addErase(program: Command, session: Session): void {
     });
     if (kind === 'not_found') throw new CliFailure(ExitCode.notFound, `There is no order ${id}.`);
     if (kind === 'unfinished') {
-      const why = 'its e-mail, its credit or its answer still needs the address';
+      const why = 'its e-mail, its credit or its response still needs the address';
       throw new CliFailure(ExitCode.refused, `The order ${id} is not settled: ${why}.`);
     }
     session.show({ id, outcome: kind }, ['Erased.']);
@@ -76,7 +76,7 @@ export function addErase(program: Command, session: Session): void {
 }
 
 /**
- * Returns the tools of an erasure, and the erasure itself.
+ * Returns the stores that an erasure reads, and the function that erases.
  * @throws CliFailure if the other authority has the payments
  */
 export async function erasing(session: Pick<Session, 'operator'>, opened: OpenedAuthority) {

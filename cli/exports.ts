@@ -81,7 +81,8 @@ async function save({ id, url, bytes }: Exported, output: string): Promise<void>
   const part = `${output}.part`;
   try {
     const { ok, status, body } = await fetch(url, { redirect: 'error' });
-    if (!ok || body === null) throw new CliFailure(ExitCode.refused, `The file was answered with ${status}.`);
+    if (!ok || body === null)
+      throw new CliFailure(ExitCode.refused, `The download of the file failed with HTTP ${status}.`);
     const file = createWriteStream(part, { mode: 0o600 });
     await pipeline(body, file);
     if (file.bytesWritten !== bytes)

@@ -19,7 +19,7 @@ interface Chosen extends ChosenDatabase {
   readonly cancel?: boolean;
 }
 
-const STOPPED = 'Writes are stopped: repair it and repeat the command, or use --cancel.';
+const STOPPED = 'Writes are stopped: repair the cause and repeat the command, or use --cancel.';
 const CANCELED = 'Writes continue in DynamoDB within a minute.';
 const REPLACED = 'Another command has canceled or replaced this import.';
 const IN_POSTGRES = 'PostgreSQL has the payments of this deployment already.';
@@ -29,14 +29,14 @@ export function addImport(db: Command, session: Session): void {
   withServer(
     db
       .command('import')
-      .description('copies payments and orders from DynamoDB while they continue there; can be repeated')
+      .description('copies payments and orders from DynamoDB, which remains in use; can be repeated')
       .option('--finish', 'stops writes, copies the rest, compares all, and makes PostgreSQL the authority')
       .option('--cancel', 'lets writes continue in DynamoDB after --finish found a difference')
       .option('--segments <count>', 'segments of each table that are read concurrently', readCountOf(MAX_SEGMENTS), 4),
   ).action(async (chosen: Chosen) => importPayments(session, await openTables(await session.aws()), chosen));
 }
 
-/** Copies, finishes or cancels. @throws CliFailure if PostgreSQL does not have the payments as DynamoDB has them */
+/** Copies, finishes or cancels. @throws CliFailure if PostgreSQL differs from DynamoDB */
 export async function importPayments(
   session: Pick<Session, 'aws' | 'during' | 'operator' | 'show'>,
   opened: Awaited<ReturnType<typeof openTables>>,

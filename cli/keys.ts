@@ -39,7 +39,7 @@ export function addTenants(program: Command, session: Session): void {
 
   tenants
     .command('create')
-    .argument('<name>', 'of the tenant', readName)
+    .argument('<name>', 'the name of the tenant', readName)
     .description('creates a tenant and shows its id')
     .action(async (name: string) => {
       const id = await (await open()).createTenant(name);
@@ -57,7 +57,7 @@ export function addKeys(program: Command, session: Session): void {
     .description('creates an API key and shows it once')
     .requiredOption('--tenant <id>', 'the tenant that owns the key', readTenant)
     .requiredOption('--name <text>', 'the purpose of the key, for example "web shop"', readName)
-    .addOption(new Option('--mode <mode>', 'of the key').choices(['test', 'live']).default('test'))
+    .addOption(new Option('--mode <mode>', 'the mode of the key').choices(['test', 'live']).default('test'))
     .option('--scopes <list>', `comma-separated: ${ALL_SCOPES.join(', ')}`, readScopes, ALL_SCOPES)
     .option(
       '--expires-in <days>',
@@ -75,7 +75,7 @@ export function addKeys(program: Command, session: Session): void {
   keys
     .command('roll <key>')
     .description(
-      'replaces a key, given by itself or its id, with a new one, which is shown once; the old one expires after the overlap',
+      'replaces a key, given as the key or its id, with a new key, which is shown once; the old key expires after the overlap',
     )
     .option(
       '--overlap <hours>',
@@ -91,7 +91,7 @@ export function addKeys(program: Command, session: Session): void {
 
   keys
     .command('revoke <key>')
-    .description('revokes a key, given by itself or its id; all functions refuse it within ten seconds')
+    .description('revokes a key, given as the key or its id; all functions refuse it within ten seconds')
     .action(async (text: string) => {
       const revoked = await (await open()).revokeKey(readKey(text));
       if (!revoked) throw noSuchKey();
@@ -127,10 +127,12 @@ export function addOperators(program: Command, session: Session): void {
 
   operators
     .command('create')
-    .argument('<name>', 'of the person', readName)
+    .argument('<name>', 'the name of the person', readName)
     .description('creates a key for a person and shows it once; "payonce keys" rolls and revokes it')
     .addOption(
-      new Option('--role <role>', 'of the person; each includes those before it').choices(ROLES).default('operator'),
+      new Option('--role <role>', 'the role of the person; each role includes those before it')
+        .choices(ROLES)
+        .default('operator'),
     )
     .option(
       '--expires-in <days>',

@@ -24,10 +24,10 @@ export function addLimits(program: Command, session: Session): void {
       .command(name)
       .description(description)
       .requiredOption('--tenant <id>', 'the tenant', readTenant)
-      .addOption(new Option('--mode <mode>', 'of the requests').choices(['test', 'live']).default('test'));
+      .addOption(new Option('--mode <mode>', 'the mode of the requests').choices(['test', 'live']).default('test'));
   const ofKind = (name: string, description: string) =>
     ofTenant(name, description).addOption(
-      new Option('--kind <kind>', 'of the requests').choices(LIMIT_KINDS).makeOptionMandatory(),
+      new Option('--kind <kind>', 'the kind of request').choices(LIMIT_KINDS).makeOptionMandatory(),
     );
   const show = (shown: readonly TenantLimit[], { tenant, mode }: TenantOptions) => {
     const rows = shown.map(({ kind, own }) =>
@@ -40,7 +40,7 @@ export function addLimits(program: Command, session: Session): void {
     show(await (await open()).list({ tenantId: of.tenant, mode: of.mode }), of),
   );
 
-  ofKind('set', 'gives a tenant a limit of its own')
+  ofKind('set', 'sets a limit for one tenant')
     .requiredOption('--rate <number>', 'requests per second', readNumber)
     .requiredOption('--burst <number>', 'maximum burst of requests after a pause', readNumber)
     .action(async ({ kind, rate, burst, ...of }: TenantOptions & RateLimit & { kind: LimitKind }) => {
@@ -48,7 +48,7 @@ export function addLimits(program: Command, session: Session): void {
       show([{ kind, own: { rate, burst } }], of);
     });
 
-  ofKind('reset', 'gives a tenant the limit of the deployment again').action(
+  ofKind('reset', 'resets a tenant to the limit of the deployment').action(
     async ({ kind, ...of }: TenantOptions & { kind: LimitKind }) => {
       await (await open()).set({ tenantId: of.tenant, mode: of.mode, kind }, undefined).catch(throwUnknownTenant);
       show([{ kind }], of);

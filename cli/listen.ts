@@ -50,17 +50,17 @@ export function addListen(program: Command, session: Session): void {
   const command = program
     .command('listen')
     .description(
-      'posts each event to a program on this machine, signed like webhooks, until it is stopped; continues where it was stopped',
+      'posts each event to a program on this machine, signed like webhooks, until the command is stopped; the next run continues there',
     )
     .requiredOption(
       '--forward-to <address>',
       'the address of the program, for example http://localhost:3000/hooks',
       readAddress,
     )
-    .option('--from <seconds>', 'the first time, in Unix seconds; the default is now', readSeconds)
-    .option('--secret <whsec>', 'the secret that signs; the default is made once, and shown', readSecret)
+    .option('--from <seconds>', 'only events since this time, in Unix seconds; the default is now', readSeconds)
+    .option('--secret <whsec>', 'the signing secret; the default is generated once, and shown', readSecret)
     .option('--events <types>', 'only these types, for example payment.completed,refund.completed', readTypes)
-    .option('--once', 'end when the events of now are delivered');
+    .option('--once', 'end when all existing events are delivered');
   addAccess(command, TENANT);
   const ask = askerOf(session, command, TENANT);
   command.action(async ({ forwardTo, from, secret, events, once = false }: Options) => {
@@ -170,7 +170,7 @@ async function forward(to: string, secret: string, given: Event): Promise<{ acce
     });
     return { accepted: ok, result: String(status) };
   } catch (error) {
-    return { accepted: false, result: endingOf(error).sentence ?? 'no answer' };
+    return { accepted: false, result: endingOf(error).sentence ?? 'no response' };
   }
 }
 
@@ -201,11 +201,11 @@ function readTypes(text: string): readonly string[] {
   const unknown = types.filter((each) => PUBLIC_EVENT_TYPES.every((type) => type !== each));
   if (unknown.length === 0) return types;
   throw new InvalidArgumentError(
-    `${unknown.join(', ')} is no event type. The types are ${PUBLIC_EVENT_TYPES.join(', ')}.`,
+    `${unknown.join(', ')} is not an event type. The types are ${PUBLIC_EVENT_TYPES.join(', ')}.`,
   );
 }
 
 function readSecret(text: string): string {
   if (/^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(text)) return text;
-  throw new InvalidArgumentError('it must be whsec_ and at least 24 bytes in base64.');
+  throw new InvalidArgumentError('it must be whsec_ followed by at least 24 bytes in base64.');
 }

@@ -6,8 +6,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { readTenant } from './keys.ts';
 import type { Session } from './session.ts';
 
-/** Calls the API with the key of an operator or of a tenant. */
-
+/** Address of the API, and the key of an operator or a tenant. */
 export interface ApiAccess {
   /** Base URL of the API, without a trailing slash. */
   readonly url: string;
@@ -17,7 +16,7 @@ export interface ApiAccess {
 /** The owner of the key that a command needs. */
 export interface Caller {
   readonly variable: string;
-  /** For people. */
+  /** The owner as messages name it. */
   readonly ownerName: string;
   /** Field of the local stack's state that contains the key. */
   readonly local: 'operatorKey' | 'apiKey';
@@ -54,7 +53,7 @@ export function addAccess(command: Command, { variable, ownerName }: Caller = OP
 export function addTenant(command: Command, does: string): void {
   command
     .option('--tenant <id>', does, readTenant)
-    .addOption(new Option('--mode <mode>', 'of the tenant').choices(['test', 'live']).default('test'));
+    .addOption(new Option('--mode <mode>', 'the mode of the tenant').choices(['test', 'live']).default('test'));
 }
 
 /** Returns the header that selects the tenant given by `--tenant` and `--mode` for an operator's request. */
@@ -110,7 +109,7 @@ interface Request {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An error response from the API. `cause` contains the problem. */
+/** An error response from the API. `cause` contains the problem document. */
 export class Refusal extends CliFailure {
   /** The HTTP status. */
   readonly status: number;
@@ -147,7 +146,7 @@ async function askApi(
   const { data } = problem.safeParse(answer);
   throw new Refusal(
     response.status,
-    data === undefined ? `The API answered ${response.status}.` : sentenceOfProblem(data),
+    data === undefined ? `The API returned HTTP ${response.status}.` : sentenceOfProblem(data),
     answer,
   );
 }
@@ -167,7 +166,10 @@ export function readAnswer<Shape>(schema: z.ZodType<Shape>, document: unknown): 
 }
 
 export function otherAnswer(): CliFailure {
-  return new CliFailure(ExitCode.settings, 'The answer is not from the API of this version of Payonce: check --url.');
+  return new CliFailure(
+    ExitCode.settings,
+    'The response does not match the API of this version of Payonce: check --url.',
+  );
 }
 
 /**

@@ -79,7 +79,7 @@ export async function change(call: ApiCall): Promise<void> {
 
 function outcomeLine(document: unknown): string {
   const { object, id, status = object } = readAnswer(decided, document);
-  return object === 'approval' ? `${id} waits for a second person.` : `${id} is ${status}.`;
+  return object === 'approval' ? `${id} waits for the approval of a second person.` : `${id} is ${status}.`;
 }
 
 /** Formats what a decision would change: the payment's status, whether it needs an approval, and the postings. */
@@ -89,14 +89,14 @@ export function previewLines({
   needs_approval: needsApproval,
   postings,
 }: z.infer<typeof preview>): readonly string[] {
-  const approval = needsApproval ? 'after the approval of a second person' : 'without an approval';
+  const approval = needsApproval ? 'once a second person approves' : 'without an approval';
   const rows = postings.map(({ account, direction, amount, currency }) => [
     account,
     direction,
     shownAmount(amount, currency),
   ]);
   return [
-    `Dry run, nothing was written: ${payment} would be ${status}, ${approval}.`,
+    `Dry run: the status of ${payment} would become ${status}, ${approval}.`,
     ...(rows.length === 0 ? ['No postings.'] : table(['ACCOUNT', 'DIRECTION', 'AMOUNT'], rows)),
   ];
 }

@@ -15,7 +15,7 @@ interface RatesFinding {
 const DAY_LENGTH = 'yyyy-mm-dd'.length;
 
 /**
- * Finds entries of `peakRates` whose day began while they were deployed, and which the latest settings change or lack.
+ * Finds entries of `peakRates` that took effect, and that the latest settings change or lack.
  * Rows of that time are in partitions that the functions no longer read, or are under keys that they no longer find.
  *
  * @param recorded newest first
@@ -40,12 +40,12 @@ export function examinePeakRates(
       check: 'peak_rates' as const,
       about: entry,
       detail:
-        'The day of this entry began while it was deployed. Put it back: unfinished work of that time is not found.',
+        'This entry took effect and was later changed or removed. Restore it; otherwise Payonce cannot find unfinished work from that period.',
     })),
     ...late.map((entry) => ({
       check: 'peak_rates' as const,
       about: entry,
-      detail: 'The day of this entry has begun. Name a day after the deployment.',
+      detail: 'The day of this entry has begun. Use a day after the deployment.',
     })),
   ];
 }

@@ -49,7 +49,7 @@ export const PROBES: readonly Probe[] = [
   },
   {
     id: 'replay-and-location',
-    mustShow: 'The replay of a payment is marked as such, and the `Location` of its answer leads to the payment.',
+    mustShow: 'A replayed response is marked as such, and its `Location` leads to the payment.',
     source: `${GATEWAY}/api-gateway-known-issues.html`,
     run: async (context) => {
       const key = randomUUID();
@@ -57,7 +57,7 @@ export const PROBES: readonly Probe[] = [
       const replay = await pay(context, key);
       const replayed = replay?.headers.get('idempotency-replayed') ?? 'no';
       const location = replay?.headers.get('location');
-      if (!location) throw new Error(`replayed: ${replayed}, no location`);
+      if (!location) throw new Error(`the replay has no Location header (Idempotency-Replayed: ${replayed})`);
       const headers = { authorization: `Bearer ${context.key ?? ''}` };
       const found = await fetch(new URL(location, replay?.url), { headers, redirect: 'error' });
       return expected(`replayed: ${replayed}, location: HTTP ${found.status}`, replayed === 'true' && found.ok);
@@ -66,7 +66,7 @@ export const PROBES: readonly Probe[] = [
   {
     id: 'renamed-header',
     mustShow:
-      'A request without a key is answered 401. The gateway renames its `WWW-Authenticate` to `x-amzn-remapped-www-authenticate`; no client may need it.',
+      'A request without a key gets 401. The gateway renames `WWW-Authenticate` to `x-amzn-remapped-www-authenticate`; no client may rely on it.',
     source: `${GATEWAY}/api-gateway-known-issues.html`,
     run: async ({ apiUrl }) => {
       const { status, headers } = await fetch(`${apiUrl}/v1/payments`, { redirect: 'error' });
@@ -76,7 +76,7 @@ export const PROBES: readonly Probe[] = [
   },
   {
     id: 'compression',
-    mustShow: 'The API’s description, which is large, is compressed.',
+    mustShow: 'The API description is compressed.',
     source: `${GATEWAY}/api-gateway-gzip-compression-decompression.html`,
     run: async ({ apiUrl }) => {
       const { headers } = await fetch(`${apiUrl}/v1/openapi.json`, {

@@ -57,7 +57,7 @@ async function putBack(session: Session, { id, chain, sort }: Row, { fromTable, 
   if (kind === 'no_original') throw new CliFailure(ExitCode.notFound, `${source.name} has no row ${sort} of ${id}.`);
   if (kind === 'does_not_fit')
     throw new CliFailure(ExitCode.refused, `The row ${sort} of ${source.name} does not fit into the chain of ${id}.`);
-  const sentence = kind === 'put' ? 'The row is put back.' : 'The Ledger has this row already. Nothing was changed.';
+  const sentence = kind === 'put' ? 'The row is restored.' : 'The Ledger already has this row. Nothing was changed.';
   session.show({ id, row: sort, outcome: kind }, [sentence]);
 }
 

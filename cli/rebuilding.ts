@@ -14,8 +14,8 @@ import { isoTime, type Session } from './session.ts';
 const MAX_SHOWN = 50;
 
 /**
- * Safety margin in milliseconds: records are restored to a moment that is this long before the newest row. If the
- * archiver failed to write a batch, the archive may lack rows of other payments that are older than the newest row.
+ * Safety margin in milliseconds: records are restored to a point in time that is this long before the newest row. If
+ * the archiver failed to write a batch, the archive may lack rows of other payments that are older than the newest row.
  */
 const RESTORE_MARGIN_MS = 10 * 60_000;
 
@@ -28,7 +28,7 @@ export function addRebuild(tables: Command, session: Session): void {
   tables
     .command('rebuild')
     .description('creates a Ledger from the archive only, in a new table, and prints the setting that adopts it')
-    .argument('<table>', 'the name of the new table; an interrupted command continues with the same name')
+    .argument('<table>', 'the name of the new table; repeat an interrupted command with the same name')
     .option('--archive-bucket <name>', 'this bucket; the default is the bucket of the deployment')
     .action((table: string, chosen: Chosen) => rebuild(session, table, chosen));
 }
@@ -67,13 +67,14 @@ async function rebuild(session: Session, table: string, chosen: Chosen): Promise
     ...different.slice(0, MAX_SHOWN).map((place) => `different  ${place}`),
     ...unreadable.slice(0, MAX_SHOWN).map((place) => `unreadable  ${place}`),
     `Verify it: payonce verify --table ${table}`,
-    `The newest row is of ${isoTime(newestMs)}. Records of keys must be older than the Ledger, and queues and personal data newer:`,
+    `The newest row was written at ${isoTime(newestMs)}. Idempotency must be older than the Ledger, and Registry newer:`,
     ...Object.entries(restoreTo).map(([other, to]) => `payonce tables restore --only ${other} --to ${to}`),
     'Then deploy with this setting, together with the settings of all adopted tables:',
     `-c 'payonce:restoredTables=${JSON.stringify(restored)}'`,
   ]);
   const bad = different.length + unreadable.length;
-  if (bad > 0) throw new CliFailure(ExitCode.incomplete, `${bad} places of the archive are not in ${table}.`);
+  if (bad > 0)
+    throw new CliFailure(ExitCode.incomplete, `${bad} lines of the archive differ from ${table} or cannot be read.`);
 }
 
 const string = (AttributeName: string) => ({ AttributeName, AttributeType: 'S' as const });
@@ -101,12 +102,12 @@ async function create(client: DynamoDBClient, TableName: string): Promise<void> 
 /**
  * Checks the name of a new Ledger: a deployment recognizes a Ledger by its name (lib/restored-tables.ts).
  *
- * @throws CliFailure for a name with which no deployment would adopt the table
+ * @throws CliFailure for a name that no deployment recognizes
  */
 export function refuseName(table: string): void {
   if (/^[A-Za-z0-9_.-]{3,255}$/.test(table) && table.includes('Ledger')) return;
   const rule = 'it must contain Ledger and have 3 to 255 letters, digits, dots, hyphens and underscores';
-  throw new CliFailure(ExitCode.usage, `${table} is no name of a Ledger: ${rule}.`);
+  throw new CliFailure(ExitCode.usage, `${table} is not a valid name for a Ledger: ${rule}.`);
 }
 
 /**
@@ -124,7 +125,7 @@ export function refuseForeign({
   const isLedger =
     JSON.stringify(KeySchema) === JSON.stringify(KEYS) &&
     GlobalSecondaryIndexes.some((index) => index.IndexName === IndexName);
-  if (!isLedger) throw new CliFailure(ExitCode.refused, `${TableName} exists and is no Ledger: name another table.`);
+  if (!isLedger) throw new CliFailure(ExitCode.refused, `${TableName} exists and is not a Ledger: name another table.`);
   if (StreamSpecification?.StreamEnabled === true)
     throw new CliFailure(
       ExitCode.refused,

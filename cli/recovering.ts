@@ -14,8 +14,8 @@ const MAX_SHOWN = 50;
 
 /** Actions that the operator must take, and losses that remain. */
 const LEFT = [
-  'Stored responses, approvals and activity entries since the moment are lost. A retry of a request names its payment.',
-  'What was not copied before the loss is lost: run "payonce jobs run reconcile-days" once the functions run.',
+  'Stored responses, approvals and activity entries since the restored time are lost. A retried request gets an error that names its payment.',
+  'Changes that were not copied before the loss are lost: run "payonce jobs run reconcile-days" once the functions run.',
 ];
 
 /** Adds `payonce db recover`. */
@@ -23,13 +23,15 @@ export function addRecover(db: Command, session: Session): void {
   withServer(
     db
       .command('recover')
-      .description('after a restore of the database: appends what only the Ledger has, and names what differs'),
+      .description(
+        'after a restore of the database: appends transitions that only the Ledger has, and lists differences',
+      ),
   )
     .option('--segments <count>', 'segments of the Ledger that are read concurrently', readCountOf(MAX_SEGMENTS), 4)
     .action((chosen: ChosenDatabase & { readonly segments: number }) => recover(session, chosen));
 }
 
-/** Appends transitions of the Ledger, then writes the queue entries and references that follow. Safe to repeat. */
+/** Appends transitions of the Ledger, then writes the queue entries and references that they imply. Safe to repeat. */
 async function recover(
   session: Session,
   { segments, ...chosen }: ChosenDatabase & { readonly segments: number },
@@ -38,7 +40,7 @@ async function recover(
   const { client, tables, pacing } = await openTables(target);
   await requireAuthority({ client, tables, pacing }, 'postgres');
   await recordAction(session, 'tables.recovery_started', { tables: 'postgres' });
-  // Answers of lost records must not be replayed.
+  // Responses of lost records must not be replayed.
   const cache = await stackOutput(target, 'service', 'replayCacheTable');
   if (cache !== undefined) await deleteEntries(client, cache);
   const { recoverPostgres } = await import('../lambdas/authority/recover-postgres.ts');

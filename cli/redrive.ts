@@ -30,7 +30,7 @@ export function addRedrive(program: Command, session: Session): void {
   program
     .command('redrive')
     .description(
-      'redrives everything that was parked, after a fix: parked records, batches of the archive, dead letters of queues, and dead letters of vendor calls; each takes effect once',
+      'redrives all parked work after a fix: parked records, archive batches, dead letters of queues, and dead letters of vendor calls; each takes effect once',
     )
     .action(async () => {
       const target = await session.aws();
@@ -57,8 +57,8 @@ async function redriveVendors(
 ): Promise<readonly RedrivenQueue[]> {
   const redriver = await stackOutput(target, 'service', 'deadLettersFunction');
   if (redriver === undefined) return [];
-  report('calls of vendors');
-  const queue = 'calls of vendors';
+  report('vendor calls');
+  const queue = 'vendor calls';
   try {
     const deadLetters: DeadLetterReport[] = [];
     const staying = () => deadLetters.filter(({ state }) => state === 'stays');
@@ -117,7 +117,7 @@ async function redriveQueues(target: AwsTarget, report: (text: string) => void):
 async function redriveArchive(target: AwsTarget, report: (text: string) => void): Promise<readonly RedrivenQueue[]> {
   const parked = await stackOutput(target, 'service', 'parkedArchiveQueue');
   if (parked === undefined) return [];
-  report('batches of the archive');
+  report('archive batches');
   const reasons: string[] = [];
   const { done, failed } = await redrive(
     new SQSClient(target),
@@ -125,5 +125,5 @@ async function redriveArchive(target: AwsTarget, report: (text: string) => void)
     ({ Body = '' }) => archiveAgain(target, parkedWork(Body)),
     (error) => void reasons.push(endingOf(error).sentence ?? ''),
   );
-  return [{ queue: 'batches of the archive', redriven: done, failed, reasons }];
+  return [{ queue: 'archive batches', redriven: done, failed, reasons }];
 }

@@ -29,11 +29,11 @@ export interface RestoreRequest {
 }
 
 /**
- * Offset, in seconds, of a table's restore time from the Ledger's. Each table is copied at a slightly different moment,
+ * Offset, in seconds, of a table's restore time from the Ledger's. Each table is copied at a slightly different time,
  * and a copy can contain a part of a transaction (Amazon DynamoDB developer guide, "Using on-demand backup and
  * restore"). A record without its transition would report a nonexistent effect, and an order without its contacts
  * cannot continue. `payonce tables recover` repairs missing records, and entries without a transition. Therefore,
- * records are restored to an earlier moment than the Ledger, and rows that accompany its transitions to a later one. A
+ * records are restored to an earlier time than the Ledger, and rows that accompany its transitions to a later one. A
  * write with all of its attempts takes less than five seconds, and AWS clocks differ by less; a minute exceeds both.
  */
 const MARGIN_SECONDS: Readonly<Record<Restorable, number>> = { idempotency: -60, ledger: 0, registry: 60, views: 0 };
@@ -53,12 +53,12 @@ const POLL_INTERVAL_MS = 10_000;
 const MAX_POLLS = 8_640;
 
 /**
- * Restores tables to a moment, each with its margin. Then configures the settings that DynamoDB does not restore
+ * Restores tables to a point in time, each with its margin. Then configures the settings that DynamoDB does not restore
  * (Amazon DynamoDB API reference, RestoreTableToPointInTime): Stream, time to live, point-in-time recovery, and
  * deletion protection. An interrupted command can be repeated: it does not restore a table again whose copy already
  * exists.
  *
- * @throws CliFailure when a table to restore no longer exists, or is itself a copy of this moment
+ * @throws CliFailure when a table to restore no longer exists, or was itself restored to this time
  */
 export async function restoreTables(
   tools: RestoreTools,
@@ -101,7 +101,7 @@ function restoredName(source: string, toSeconds: number): string {
 function inUse(name: string): CliFailure {
   return new CliFailure(
     ExitCode.refused,
-    `${name} was restored to this moment and is in use: choose a later moment than its creation.`,
+    `${name} was restored to this time and is in use: choose a time after its creation.`,
   );
 }
 

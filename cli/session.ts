@@ -33,7 +33,7 @@ interface Options {
 /** Minimum interval between two progress lines that are not shown on a terminal, in milliseconds. */
 const PROGRESS_INTERVAL_MS = 10_000;
 
-/** The part of the state of `npm start` that commands need about the local stack. */
+/** State of the running local stack, as `npm start` wrote it. */
 type LocalStack = NonNullable<ReturnType<StateFile['read']>>;
 
 /** One invocation of the command line, with its target and output. */
@@ -67,7 +67,7 @@ export class Session {
     if (environment !== undefined && environment !== found)
       throw new CliFailure(
         ExitCode.usage,
-        `The stack ${stack} does not belong to the environment ${environment}: use one of the two options.`,
+        `The stack ${stack} does not belong to the environment ${environment}: pass either --stack or --environment, not both.`,
       );
     return found;
   }
@@ -86,7 +86,7 @@ export class Session {
   }
 
   /**
-   * Returns the local stack, for a command that no other stack has.
+   * Returns the local stack, for a command that only the local stack supports.
    * @throws CliFailure when no local stack runs, or it does not respond
    */
   async localStack(): Promise<LocalStack> {
@@ -97,7 +97,7 @@ export class Session {
     if (state.isKept())
       throw new CliFailure(
         ExitCode.unreachable,
-        `The local stack in ${directory} runs but does not answer. Try again later, or stop it with "npm stop".`,
+        `The local stack in ${directory} runs but does not respond. Try again later, or stop it with "npm stop".`,
       );
     throw new CliFailure(ExitCode.notFound, `No local stack runs in ${directory}: start it with "npm start".`);
   }
@@ -125,7 +125,7 @@ export class Session {
     this.#surroundings.print(json ? JSON.stringify(document) : line);
   }
 
-  /** Shows the result: one JSON document with `--json`, else lines for people. */
+  /** Shows the result: one JSON document with `--json`, otherwise lines of text. */
   show(document: unknown, lines: readonly string[]): void {
     const { json = false } = this.#options;
     this.#surroundings.print(json ? JSON.stringify(document, null, 2) : lines.join('\n'));
@@ -136,7 +136,7 @@ export class Session {
     this.#surroundings.note?.(text);
   }
 
-  /** Runs long work. The progress is shown in place on a terminal, else as a line every ten seconds. */
+  /** Runs long work. The progress is shown in place on a terminal, otherwise as a line every ten seconds. */
   async during<Result>(title: string, work: (report: (progress: string) => void) => Promise<Result>): Promise<Result> {
     const { json = false } = this.#options;
     if (json) return work(() => undefined);

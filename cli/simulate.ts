@@ -14,21 +14,24 @@ export function addSimulate(program: Command): void {
     .command('simulate')
     .description('runs random histories on the real handlers in this clone, and checks every invariant')
     .option('--seed <number>', 'the first seed', whole, '1')
-    .option('--histories <count>', 'how many', whole, '100')
+    .option('--histories <count>', 'number of histories', whole, '100')
     .option('--minutes <count>', 'run as many histories as fit into this time', whole)
     .option(
       '--profile <name>',
       'the profile, or with --mutants several, separated by commas; without it, all profiles in turn',
     )
-    .option('--authority <name>', 'the database that decides about money: dynamodb or postgres', 'dynamodb')
+    .option('--authority <name>', 'the system of record: dynamodb or postgres', 'dynamodb')
     .option('--whole', 'report findings without shrinking them, which is faster')
-    .option('--reached', 'report the coverage: cells of the state tables, faults, acts, pairs')
+    .option(
+      '--reached',
+      'report the coverage: cells of the state tables, faults, acts, and pairs of an act and a fault',
+    )
     .option('--mutants', 'plant each known fault, and report how many histories find it')
-    .option('--stories', 'with --mutants: play the kept stories instead of random histories')
+    .option('--stories', 'with --mutants: play the recorded stories instead of random histories')
     .option('--only <names>', 'with --mutants: the faults to plant, separated by commas')
     .option(
       '--rows <count>',
-      'with --mutants: rows of histories with seeds of their own; the median is reported',
+      'with --mutants: number of series of histories, each with its own seeds; the median is reported',
       whole,
     )
     .option('--processes <count>', 'with --mutants: number of concurrent faults; by default the number of cores', whole)

@@ -34,10 +34,10 @@ const MAX_SHOWN = 50;
 
 /** After a recovery from the Ledger: actions that the operator must take, losses that remain, and repeated work. */
 const LEFT = [
-  'Webhook deliveries: run "payonce events republish" for the events since a day before the moment, once the functions run.',
-  'E-mails that were sent since the moment can be sent again; the mail service has no idempotency keys.',
+  'Webhook deliveries: run "payonce events republish" for the events since a day before the restored time, once the functions run.',
+  'E-mails that were sent since the restored time can be sent again; the mail service has no idempotency keys.',
   'Inquiries: the Ledger does not show whether one has finished. A finished one reads the processor’s books again.',
-  'Commissions of payments that were erased, and API keys, endpoints and limits made since the moment, are lost.',
+  'Commissions of payments that were erased, and API keys, endpoints and limits created since the restored time, are lost.',
 ];
 
 type Opened = Omit<OpenedAuthority, 'postgres'>;
@@ -46,14 +46,14 @@ type Opened = Omit<OpenedAuthority, 'postgres'>;
 export function addTables(program: Command, session: Session): void {
   const tables = program
     .command('tables')
-    .description('restores tables to a moment, recovers unfinished work, and restores a row of the Ledger');
+    .description('restores tables to a point in time, requeues unfinished work, and restores a row of the Ledger');
 
   tables
     .command('restore')
-    .description('restores tables to a moment as new tables, and prints the settings that adopt them')
+    .description('restores tables to a point in time as new tables, and prints the settings that adopt them')
     .requiredOption(
       '--to <seconds>',
-      'the moment of the Ledger, in Unix seconds; Idempotency is restored to a minute before it, and Registry to a minute after it',
+      'the time to which the Ledger is restored, in Unix seconds; Idempotency is restored to a minute before it, and Registry to a minute after it',
       readSeconds,
     )
     .option(
@@ -143,7 +143,7 @@ async function recover(session: Session, { client, tables, pacing }: Opened, seg
   if (bad > 0) throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read or are broken.`);
 }
 
-/** Has copied again what the restored tables lack, if PostgreSQL is the authority. Safe to repeat. */
+/** Copies the rows that the restored tables lack from PostgreSQL, if it is the authority. Safe to repeat. */
 async function recopy(
   session: Session,
   { client, tables, pacing }: Opened,

@@ -61,7 +61,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
 };
 
 const made = z.looseObject({ id: z.string(), status: z.string(), payment: z.string().optional() });
-/** Object in the problem that the API returns after a failure. An order contains the id of its payment. */
+/** Object in the problem document that the API returns after a failure. An order contains the id of its payment. */
 const ended = z.union([z.looseObject({ order: made }), z.looseObject({ payment: made })]);
 
 /** `payonce trigger`. */
@@ -94,7 +94,7 @@ export function addTrigger(program: Command, session: Session): void {
 
 async function play(ask: AskApi, { path, body, change }: Scenario, set: Fields): Promise<unknown> {
   const created = await ask('POST', path, merged(body, set)).catch((error: unknown) => {
-    // The response to a failed payment or a canceled order is a problem, which contains the object.
+    // The response to a failed payment or a canceled order is a problem document (RFC 9457) that contains the object.
     const { data } = ended.safeParse(error instanceof Refusal ? error.cause : undefined);
     if (data === undefined) throw error;
     return data['order'] ?? data['payment'];
@@ -118,7 +118,7 @@ async function control(session: Session, payment: string, bank: Scenario['bank']
       redirect: 'error',
     });
     if (response.ok) return response.json();
-    throw new CliFailure(ExitCode.refused, `The sandbox answered ${response.status} to ${method} ${path}.`);
+    throw new CliFailure(ExitCode.refused, `The sandbox returned HTTP ${response.status} to ${method} ${path}.`);
   };
   for (let poll = 0; poll < MAX_POLLS; poll += 1) {
     const { data } = readAnswer(charges, await ask('GET', `/charges?payment=${payment}`));

@@ -60,9 +60,9 @@ export function addVerify(program: Command, session: Session): void {
     .option('--table <name>', 'this Ledger table; the default is the table of the deployment')
     .option('--archive-only', 'the archive alone, without the Ledger')
     .option('--archive-bucket <name>', 'this bucket; the default is the bucket of the deployment, if it has an archive')
-    .option('--signed-by <file>', 'the public key of the manifests (PEM): each must have its signature')
+    .option('--signed-by <file>', 'the public key (PEM) that must verify the signature of each manifest')
     .option('--lock <mode:years>', 'the weakest lock that is accepted, for example compliance:7', readLock)
-    .option('--state <file>', 'the file of the progress, from which an interrupted command continues')
+    .option('--state <file>', 'the progress file, from which an interrupted command continues')
     .action((chosen: Chosen) => verify(session, chosen));
 }
 
@@ -188,7 +188,7 @@ async function chosenLedger(target: AwsTarget, chosen: Chosen, bounds: Bounds, c
 
 /**
  * Returns the time before which every transition has been in the Ledger for long enough to be archived. Later rows may
- * have been copied from PostgreSQL only now.
+ * have been copied from PostgreSQL only recently.
  */
 async function settledUntil(target: AwsTarget, { archiveOnly }: Chosen): Promise<number> {
   if (archiveOnly) return Number.POSITIVE_INFINITY;
@@ -263,8 +263,8 @@ function rateOf(expected: number | undefined, beganAtMs: number): (state: RowsSt
 }
 
 /**
- * Formats a change that was made by hand. Such a change is reported, but is no finding: someone may have restored the
- * row.
+ * Formats a change that was made by hand. Such a change is reported, but is not a finding: someone may have restored
+ * the row.
  */
 function changeLine({ chain, sort, change, atMs, object, line }: ChangeLine): string {
   const what = change === 'REMOVE' ? 'removed' : 'changed';

@@ -51,10 +51,7 @@ export function addViews(program: Command, session: Session): void {
       readSettle,
       25,
     )
-    .option(
-      '--state <file>',
-      'the file of the progress, from which an interrupted rebuild continues (default: in .payonce)',
-    )
+    .option('--state <file>', 'the progress file, from which an interrupted rebuild continues (default: in .payonce)')
     .action((options: Options) => rebuild(session, options));
 }
 

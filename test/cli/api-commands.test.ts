@@ -123,7 +123,7 @@ describe('payonce payments', () => {
     const overridden = await ending(...decide('--amount', '6.00', '--override'));
     expect(overridden.sentence).toContain('override_not_allowed');
     const [outcome, headings, ...postings] = await run(...decide('--amount', '6.00', '--dry-run'));
-    expect(outcome).toBe(`Dry run, nothing was written: ${id} would be succeeded, without an approval.`);
+    expect(outcome).toBe(`Dry run: the status of ${id} would become succeeded, without an approval.`);
     expect(cells(headings)).toEqual(['ACCOUNT', 'DIRECTION', 'AMOUNT']);
     expect(postings.map(cells)).toContainEqual(['processor_clearing', 'debit', '6.00 EUR']);
     expect(await run(...decide('--amount', '6.00'))).toEqual([`${id} is succeeded.`]);
@@ -132,7 +132,7 @@ describe('payonce payments', () => {
   test('a dry run of decide says that a failure posts nothing, and that it needs an approval', () => {
     const document = { payment: 'pay_a', payment_status: 'failed', needs_approval: true, postings: [] };
     expect(previewLines(document)).toEqual([
-      'Dry run, nothing was written: pay_a would be failed, after the approval of a second person.',
+      'Dry run: the status of pay_a would become failed, once a second person approves.',
       'No postings.',
     ]);
   });
@@ -258,7 +258,7 @@ describe('payonce parked', () => {
     expect(lines[0]).toEqual(['QUEUE', 'WAITING', 'OLDEST', 'WHAT']);
     expect(lines.length).toBeGreaterThan(4);
     const [queue = ''] = lines[1] ?? [];
-    expect(await run('parked', 'list', queue)).toEqual(['Nothing waits.']);
+    expect(await run('parked', 'list', queue)).toEqual(['No entries.']);
     expect(await ending('parked', 'list', 'nothing')).toMatchObject({ exitCode: ExitCode.notFound });
   });
 });
@@ -345,7 +345,10 @@ describe('payonce listen', () => {
     await happens('payment.completed');
     outage = [200, 503, 0, 401];
     const untilStopped = listen('--from', '1').filter((word) => word !== '--once');
-    expect(await ending(...untilStopped)).toEqual({ exitCode: ExitCode.refused, sentence: 'The API answered 401.' });
+    expect(await ending(...untilStopped)).toEqual({
+      exitCode: ExitCode.refused,
+      sentence: 'The API returned HTTP 401.',
+    });
     expect([types(), outage]).toEqual([['payment.completed'], []]);
   });
 });

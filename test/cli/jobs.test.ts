@@ -108,7 +108,7 @@ describe('payonce jobs', () => {
     try {
       expect(await ending('--url', address, 'list')).toEqual({
         exitCode: ExitCode.settings,
-        sentence: 'The answer is not from the API of this version of Payonce: check --url.',
+        sentence: 'The response does not match the API of this version of Payonce: check --url.',
       });
       expect(printed).toEqual([]);
     } finally {

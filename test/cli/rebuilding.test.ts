@@ -17,7 +17,7 @@ test('a Ledger can be rebuilt in the table that an interrupted command left, whi
 test.each(['payonce-ledger', 'Le', 'Ledger of mine'])(
   'no Ledger is created under the name %s, because no deployment could adopt it',
   (table) => {
-    expect(() => refuseName(table)).toThrow(`${table} is no name of a Ledger: it must contain Ledger`);
+    expect(() => refuseName(table)).toThrow(`${table} is not a valid name for a Ledger: it must contain Ledger`);
     expect(() => refuseName('PayonceData-Ledger-rebuilt')).not.toThrow();
   },
 );

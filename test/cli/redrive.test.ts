@@ -137,7 +137,7 @@ test('a redrive moves and lists a dead-letter queue once if two queues share it'
   const { printed } = await redrive();
   expect(moved).toEqual(['first-dead', 'second-dead']);
   const { data } = JSON.parse(printed[0] ?? '') as { readonly data: readonly { readonly queue: string }[] };
-  expect(data.map(({ queue }) => queue)).toEqual(['parked records', 'first-dead', 'second-dead', 'calls of vendors']);
+  expect(data.map(({ queue }) => queue)).toEqual(['parked records', 'first-dead', 'second-dead', 'vendor calls']);
 });
 
 test('a redrive continues with the other queues if SQS refuses one move task', async () => {
@@ -156,7 +156,7 @@ test('a redrive continues with the other queues if SQS refuses one move task', a
       { queue: 'parked records', redriven: 0, failed: 0 },
       { queue: 'first-dead', redriven: 0, failed: 1 },
       { queue: 'second-dead', redriven: 1, failed: 0, reasons: [] },
-      { queue: 'calls of vendors', redriven: 1, failed: 1, reasons: ['postmark email: postmark_refused'] },
+      { queue: 'vendor calls', redriven: 1, failed: 1, reasons: ['postmark email: postmark_refused'] },
     ],
   });
 });
@@ -170,7 +170,7 @@ test('a redrive reports the messages that it moved even if the dead-letter funct
       { queue: 'parked records' },
       { queue: 'first-dead', redriven: 1 },
       { queue: 'second-dead', redriven: 1 },
-      { queue: 'calls of vendors', redriven: 0, failed: 1, reasons: [expect.stringContaining('not allowed')] },
+      { queue: 'vendor calls', redriven: 0, failed: 1, reasons: [expect.stringContaining('not allowed')] },
     ],
   });
 });

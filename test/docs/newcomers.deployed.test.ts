@@ -160,7 +160,7 @@ whole(test, { slice: test.skip })(
     const to = `account@${crypto.randomUUID()}.example.com`;
     const [order = ''] = /ord_\w+/.exec(await shell.run(fails.replace('account@example.com', to))) ?? [];
     await until(async () => (await shell.run(deadLetters)).includes(order) || undefined);
-    expect(await shell.run(rest[0] ?? '')).toMatch(/^calls of vendors +[1-9]/m);
+    expect(await shell.run(rest[0] ?? '')).toMatch(/^vendor calls +[1-9]/m);
     expect(await shell.run(deadLetters)).not.toContain(order);
   },
 );

@@ -105,7 +105,7 @@ describe('the state file of a local AWS', () => {
     const words = ['--directory', directory, 'tenants', 'list', '--local'];
     await expect(program.parseAsync(words, { from: 'user' }).finally(() => clock.mockRestore())).rejects.toMatchObject({
       exitCode: ExitCode.unreachable,
-      message: `The local stack in ${directory} runs but does not answer. Try again later, or stop it with "npm stop".`,
+      message: `The local stack in ${directory} runs but does not respond. Try again later, or stop it with "npm stop".`,
     });
   });
 

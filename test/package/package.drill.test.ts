@@ -258,7 +258,7 @@ describe('the command line', () => {
       const database = createDatabase(url);
       const versions = readMigrations().map(({ version }) => version);
       expect(await migrate()).toMatchObject({ code: 0, stdout: `Migrations applied: ${versions.join(', ')}.\n` });
-      expect(await migrate()).toMatchObject({ code: 0, stdout: 'All migrations had been applied.\n' });
+      expect(await migrate()).toMatchObject({ code: 0, stdout: 'All migrations were already applied.\n' });
     } finally {
       server.disconnect();
       await ended;
