@@ -30,11 +30,11 @@ const ATTACH = [
 export interface AuthorityProps {
   readonly data: CarryingProps['data'];
   readonly settings: AuthoritySettings;
-  /** The worker of the job that copies what functions have left. */
+  /** The worker of the job that copies rows that the functions did not copy. */
   readonly poller: PayonceFunction;
 }
 
-/** Lets the functions of a stack use the authority of the settings, and check that it has the payments. */
+/** Configures the functions of a stack for the authority in the settings. They may check that it has the payments. */
 export function useAuthority(stack: Stack, props: AuthorityProps): void {
   const using = stack.node
     .findAll()
@@ -51,7 +51,8 @@ function usePostgres(
 ): void {
   const { postgresSecretArn: secretId, postgresSecretKeyArn: key } = settings;
   const { postgresHost: host, postgresPort: port, postgresDatabase: database, postgresCaFile: caFile } = settings;
-  if (secretId === undefined) throw new Error('the settings name no secret, although readSettings requires one');
+  if (secretId === undefined)
+    throw new Error('the settings have no postgresSecretArn, although readSettings requires it');
   const named: PostgresSettings = { secretId, ...defined({ host, port, database, caFile }) };
   const carrying = new Carrying(stack, 'Carrying', { data });
   const cache = new ReplayCache(stack, 'ReplayCache');
@@ -61,7 +62,7 @@ function usePostgres(
     if (key !== undefined) each.role.addToPrincipalPolicy(decryptSecret(secretId, key));
     attach(each, settings);
     if (REPLAY_CACHE_FUNCTIONS.includes(each.folder)) cache.grantUse(each);
-    // The others append nothing, so they leave nothing to copy.
+    // Other functions append nothing, so they have nothing to copy.
     if (each !== poller && each instanceof EngineFunction) carrying.grantCarry(each);
   }
   carrying.grantPoll(poller);

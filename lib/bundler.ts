@@ -15,7 +15,7 @@ export interface Bundled extends BuildOptions {
    */
   readonly makesJsonSchemas?: boolean;
   /**
-   * Whether the bundled function contains the stores of PostgreSQL.
+   * Whether the bundled function contains the PostgreSQL stores.
    * @default false
    */
   readonly usesPostgres?: boolean;
@@ -26,8 +26,8 @@ const JSON_SCHEMAS = /[\\/]zod[\\/]v4[\\/]core[\\/](?:json-schema-processors|to-
 const TYPESCRIPT = /\.ts$/;
 const LAMBDAS = join(import.meta.dirname, '..', 'lambdas', sep);
 /**
- * Selects the authority. A function without the stores of PostgreSQL has this content instead: a chunk of the stores
- * would make the function larger, because the chunk shares code with its start.
+ * The module that selects the authority. In functions without the PostgreSQL stores, `ONLY_DYNAMODB` replaces it: a
+ * chunk with the stores would make a function larger, because the chunk shares code with the function's start.
  */
 const AUTHORITY = join(LAMBDAS, 'authority', 'configured-authority.ts');
 const ONLY_DYNAMODB = `import { POSTGRES_AUTHORITY } from './contract.ts';
@@ -40,11 +40,9 @@ export async function configuredAuthority(platform, tables) {
 /** The package files from which AWS SDK clients read their version. */
 const CLIENT_PACKAGE = /[\\/]@aws-sdk[\\/]client-[a-z-]+[\\/]package\.json$/;
 
-/** Name of the file with the code that a function and its later parts share. */
+/** Name of the file with the code that a function and the parts that it loads later share. */
 const SHARED = 'shared.mjs';
-/**
- * Size in bytes up to which a chunk is put into the shared file although the function does not need it at its start.
- */
+/** Maximum size, in bytes, of a chunk that the shared file contains although the start does not need it. */
 const SMALL_BYTES = 8_000;
 
 function slim({

@@ -15,7 +15,7 @@ export interface CarryingProps {
   readonly data: Pick<DataStack, 'ledger' | 'registry'>;
 }
 
-/** Copies of PostgreSQL's rows in the DynamoDB tables: permissions of the functions that copy, and alarms. */
+/** The copying of PostgreSQL rows to the DynamoDB tables: permissions of the functions that copy, and alarms. */
 export class Carrying extends Construct {
   readonly #data: CarryingProps['data'];
 
@@ -25,13 +25,13 @@ export class Carrying extends Construct {
     const gauge = (name: string) =>
       payonceMetric({ service: CARRY_SERVICE, name, statistic: 'Maximum', period: Duration.minutes(1) });
     new RunbookAlarm(this, 'CopiesLate', {
-      description: 'A row of PostgreSQL has waited for its copy in DynamoDB for more than a minute.',
+      description: 'A PostgreSQL row has waited more than a minute to be copied to DynamoDB.',
       entry: 'data.md#copies-are-late',
       metric: gauge(CarryMetric.oldest),
       threshold: COPIES_LATE_MS,
     });
     new RunbookAlarm(this, 'CopiesStopped', {
-      description: 'The Ledger has another row than PostgreSQL, so a payment or an order is no longer copied.',
+      description: 'A Ledger row differs from the row in PostgreSQL; copying of that payment or order has stopped.',
       entry: 'data.md#a-copy-is-stopped',
       metric: gauge(CarryMetric.stopped),
       threshold: 1,
@@ -39,8 +39,8 @@ export class Carrying extends Construct {
   }
 
   /**
-   * Allows a function that appends to the Ledger to do so only after the predecessor, and to copy and erase personal
-   * data. A commit is copied together with everything that waits in its chain, including an erasure.
+   * Allows a function to check that the Ledger has a row's predecessor before it copies the row, and to copy and erase
+   * personal data. A commit is copied together with all uncopied rows of its chain, including an erasure.
    */
   grantCarry(writer: PayonceFunction): void {
     const { ledger, registry } = this.#data;
@@ -50,7 +50,7 @@ export class Carrying extends Construct {
     registry.grantRows(writer, 'CopyDetails', actions, [RegistryRow.details]);
   }
 
-  /** Allows the jobs worker to copy everything that waits, and to store the time until which the copies are complete. */
+  /** Allows the jobs worker to copy all uncopied rows, and to store the time until which the copies are complete. */
   grantPoll(worker: PayonceFunction): void {
     this.grantCarry(worker);
     const actions = ['dynamodb:GetItem', 'dynamodb:PutItem'];

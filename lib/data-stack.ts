@@ -127,7 +127,7 @@ export class DataStack extends Stack {
       retain,
     });
     this.jobCredential = new ProcessorSecret(this, 'JobCredential', {
-      description: 'Signs requests for job runs, with the first value. A signature with any of the values is accepted.',
+      description: 'Keys that sign requests for job runs. The first signs; all of them verify.',
       retain,
     });
     this.jobTargetCredentials = targetCredentials(this, Object.keys(props.settings.jobTargets ?? {}), retain);

@@ -33,7 +33,7 @@ export interface JobsProps {
    * @default no other services
    */
   readonly calls?: Pick<Settings, 'jobTargets' | 'allowLoopbackWebhooks'>;
-  /** The database that decides about money. @default dynamodb */
+  /** The system of record. @default dynamodb */
   readonly authority?: Authority;
   /** Settings of the deployment, which are recorded in the activity log. */
   readonly settings: Readonly<Record<string, string>>;

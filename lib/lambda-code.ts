@@ -12,7 +12,7 @@ import { read } from './settings/rules.ts';
 const ROOT = resolve(import.meta.dirname, '..');
 /** The folder of each function's code in the published package, which contains no sources. */
 const PACKAGED = join(ROOT, 'functions');
-/** The same for the functions with the stores of PostgreSQL. */
+/** The folder for the functions that are bundled with the PostgreSQL stores. */
 const PACKAGED_WITH_POSTGRES = join(ROOT, 'functions-postgres');
 /**
  * Temporary directory of this process. Each process has its own, because two processes may synthesize at the same time.
@@ -127,7 +127,7 @@ export function lambdaCode(node: Node, name: string): Code {
  * Bundles each function into its own folder of `directory`.
  *
  * @param names the names of the functions; by default all
- * @param usesPostgres whether the functions contain the stores of PostgreSQL
+ * @param usesPostgres whether the functions contain the PostgreSQL stores
  */
 export function bundle(
   directory: string,
@@ -160,7 +160,7 @@ export function bundle(
   if (names.includes(DOCUMENTS)) buildConsole(join(directory, DOCUMENTS, 'console'));
 }
 
-/** Bundles the functions that use the authority with the stores of PostgreSQL. @param names as for {@link bundle} */
+/** Bundles the functions that use the authority, with the PostgreSQL stores. @param names as for {@link bundle} */
 export function bundleWithPostgres(directory: string, names: readonly unknown[] = AUTHORITY_FUNCTIONS): void {
   const using = AUTHORITY_FUNCTIONS.filter((name) => names.includes(name));
   bundle(directory, using, true);

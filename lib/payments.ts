@@ -50,7 +50,7 @@ export class Payments extends Construct {
     data.idempotency.grantClaim(this.api, ['charge', 'capture', 'cancel', 'refund']);
     data.idempotency.grantCommit(this.api, ['inquiry']);
     new RunbookAlarm(this, 'ReplaysMissed', {
-      description: 'Repeated requests do not find their stored answers.',
+      description: 'Repeated requests do not find their stored responses.',
       entry: 'payments.md#replays-are-missed',
       metric: payonceMetric({ service: 'payments', name: 'replay_missed', period: Duration.minutes(5) }),
       threshold: MISSED_REPLAYS,

@@ -17,8 +17,8 @@ const MISSED_PERCENT = 20;
 const COUNTED_REPLAYS = 50;
 
 /**
- * The table of final answers in front of PostgreSQL. It holds nothing that PostgreSQL does not hold, so it is not
- * backed up and is deleted with the stack.
+ * A cache of final responses in front of PostgreSQL. PostgreSQL has all of its data, so the table is not backed up and
+ * is deleted with the stack.
  */
 export class ReplayCache extends Construct {
   readonly #table: Table;
@@ -40,7 +40,7 @@ export class ReplayCache extends Construct {
     const counted = (name: string) =>
       payonceMetric({ service: REPLAY_CACHE_SERVICE, name, period: Duration.minutes(15) });
     new RunbookAlarm(this, 'ReplaysMissed', {
-      description: `More than ${MISSED_PERCENT} percent of the replays of 15 minutes were read from PostgreSQL.`,
+      description: `More than ${MISSED_PERCENT} percent of the replays in 15 minutes were read from PostgreSQL.`,
       entry: 'data.md#replays-miss-the-cache',
       metric: new MathExpression({
         expression: `IF(hits + missed >= ${COUNTED_REPLAYS}, 100 * missed / (hits + missed), 0)`,
@@ -50,7 +50,7 @@ export class ReplayCache extends Construct {
       threshold: MISSED_PERCENT,
     });
     new RunbookAlarm(this, 'ReplaysNotCached', {
-      description: 'Answers could not be written into the table ReplayCache.',
+      description: 'Responses could not be written to the table ReplayCache.',
       entry: 'data.md#replays-miss-the-cache',
       metric: counted(ReplayCacheMetric.notStored),
       threshold: 1,

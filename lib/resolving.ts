@@ -53,8 +53,8 @@ export class Resolving extends Construct {
   }
 
   /**
-   * Allows a jobs worker to finish stale claims, to return stray charges, to retry orphaned callbacks, and to end
-   * holds.
+   * Allows a jobs worker to finish stale claims, to refund or void stray charges, to retry orphaned callbacks, and to
+   * end holds.
    */
   grantResolve(worker: PayonceFunction): void {
     const { data, parties } = this.#props;

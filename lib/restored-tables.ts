@@ -34,7 +34,7 @@ export type RestoredTables = z.infer<typeof restoredTables>;
 
 export const RESTORED_TABLES_RULE = {
   allowed:
-    'JSON, an object of idempotency, ledger, registry or views, each with the name of a table; the name of the Ledger contains Ledger, and ledgerStream is the ARN of its Stream',
+    'a JSON object that maps idempotency, ledger, registry or views to the name of a table; the name of the Ledger contains Ledger, and ledgerStream is the ARN of its Stream',
   read: (given: unknown): RestoredTables | undefined => {
     try {
       return restoredTables.safeParse(typeof given === 'string' ? JSON.parse(given) : given).data;

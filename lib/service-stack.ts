@@ -184,7 +184,7 @@ function takeRequests(
 /** Returns the stack output that shows operators which processors are called. */
 function calledProcessors({ processors }: Settings): string {
   if (processors.length === 0) {
-    return 'NONE: payments are answered 503 no_processor_configured. Set payonce:sandbox, payonce:stripeAccount or payonce:processorUrl.';
+    return 'NONE: payments get 503 no_processor_configured. Set payonce:sandbox, payonce:stripeAccount or payonce:processorUrl.';
   }
   return processors.map(({ processor, mode }) => `${processor.name} (${mode})`).join(', ');
 }

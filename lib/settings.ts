@@ -205,7 +205,7 @@ export function recordedSettings({
     given === undefined ? [] : [[name, 'given']],
   );
   const rates = peakRates === undefined ? {} : { peakRates: recordedPeakRates(peakRates) };
-  // Not as a digest, because the command line connects with them.
+  // Recorded in full, because the command line connects with these values.
   const ofDatabase = defined({ postgresSecretArn, postgresHost, postgresDatabase });
   return { ...Object.fromEntries([...texts, ...ofProcessors, ...addresses]), ...ofDatabase, ...rates };
 }

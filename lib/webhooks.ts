@@ -86,7 +86,7 @@ export class Webhooks extends Construct {
       threshold: 1,
     });
     new RunbookAlarm(this, 'EndpointDisabled', {
-      description: 'A merchant’s webhook endpoint failed for three days or answered 410, and was disabled.',
+      description: 'A merchant’s webhook endpoint failed for three days or returned 410, and was disabled.',
       entry: 'webhooks.md#a-webhook-endpoint-was-disabled',
       metric: payonceMetric({ service: 'webhook-sender', name: 'webhook_endpoint_disabled', ...EVERY_MINUTE }),
       threshold: 1,

@@ -25,7 +25,7 @@ export function grantVerify({ name, shown }: ArchiveBucket, role: Role): void {
 }
 
 /**
- * Allows a role to read the manifests and the records of verifications. The role sees the names of all objects, but no
+ * Allows a role to read the manifests and the records of verifications. The role can list all S3 keys, but reads no
  * rows.
  */
 export function grantReadAudit(bucket: ArchiveBucket, role: Role): void {

@@ -45,7 +45,7 @@ export class ExportsBucket extends Construct {
     );
   }
 
-  /** Allows actions on the files. */
+  /** Grants the actions on the export files, and on no other object of the bucket. */
   grantFiles({ grantPrincipal }: IGrantable, sid: string, actions: readonly string[]): void {
     const resources = [this.bucket.arnForObjects(`${EXPORTS_FOLDER}*`)];
     grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ sid, actions: [...actions], resources }));

@@ -34,7 +34,7 @@ const INTERNAL_ERROR: GatewayProblem = {
   code: 'internal_error',
   title: 'Internal error',
   detail:
-    'The service did not answer: it failed or is overloaded. Send the same request again: it takes effect at most once.',
+    'The service did not respond: it failed or is overloaded. Send the same request again: it takes effect at most once.',
 };
 
 /**
@@ -93,7 +93,7 @@ const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
       status: 504,
       code: 'timeout',
       title: 'Gateway timeout',
-      detail: 'The service did not answer in time. Send the same request again: it takes effect at most once.',
+      detail: 'The service did not respond in time. Send the same request again: it takes effect at most once.',
     },
   ],
 ];

@@ -232,7 +232,7 @@ function acknowledge(api: RestApi): void {
     },
     {
       id: 'PCI.DSS.321::PCI.DSS.321-APIGWCacheEnabledAndEncrypted',
-      reason: 'Caching is disabled: a cache could serve one tenant’s answer to another.',
+      reason: 'Caching is disabled: a cache could serve one tenant’s response to another.',
     },
     {
       id: 'PCI.DSS.321::PCI.DSS.321-APIGWSSLEnabled',

@@ -117,7 +117,7 @@ function waiting(): IWidget[] {
       backlogMetric(BacklogMetric.openClaims),
       backlogMetric(BacklogMetric.unknownOutcomes),
     ]),
-    graph('Age of the oldest, in milliseconds', ages.map(backlogMetric)),
+    graph('Age of the oldest entry, in milliseconds', ages.map(backlogMetric)),
     graph('Requires an operator', [
       ...counted('outbox-relay', [EventMetric.toReview, EventMetric.tampered]),
       ...counted(ALARM_SERVICE, Object.keys(ofMoney)),

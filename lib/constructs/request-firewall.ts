@@ -153,10 +153,10 @@ function isCallback({ basePath }: RequestFirewallProps['settings']): CfnWebACL.S
 
 /**
  * Returns the response body of a blocked request. The firewall responds before the gateway, without a request id, and
- * does not support the media type of problems.
+ * does not support the media type of problem documents.
  */
 function problem(root: string, status: number, code: string, title: string): CfnWebACL.CustomResponseBodyProperty {
-  const detail = `${title}. Nothing was done.`;
+  const detail = `${title}. The request had no effect.`;
   return {
     contentType: 'APPLICATION_JSON',
     content: JSON.stringify({ type: `${root}/${explanationOf(code)}`, title, status, code, detail }),

@@ -27,7 +27,7 @@ export interface WatchProps {
   readonly api: RestApi;
   /** The names of the processors that are called. */
   readonly processors: readonly string[];
-  /** The database that decides about money. @default dynamodb */
+  /** The system of record. @default dynamodb */
   readonly authority?: Authority;
 }
 

@@ -78,7 +78,7 @@ function eventPath(
 ): Path {
   return {
     title,
-    assumes: `The relay and ${consumers} consumers take ${seconds * 1_000} milliseconds with 256 MB. A message costs three requests${share < 1 ? ', two shared by ten' : ''}.`,
+    assumes: `The relay and ${consumers} consumers take ${seconds * 1_000} milliseconds with 256 MB. Each message costs three SQS requests${share < 1 ? '; ten messages share two of them' : ''}.`,
     usage: {
       busEvent: 1,
       queueRequest: consumers * (1 + 2 * share),
@@ -98,7 +98,7 @@ function webhookPath(title: string, share: number): Path {
   const queueRequest = 1 + 2 * share;
   return {
     title,
-    assumes: '0.3 seconds with 256 MB. Messages have the group of their owner, so the queue is fair.',
+    assumes: '0.3 seconds with 256 MB. The message group is the owner, so the queue is fair.',
     usage: {
       queueRequest,
       fairRequest: queueRequest,
@@ -126,7 +126,7 @@ export interface PathSettings {
   readonly memoryMb: number;
   /** Number of queues to which the event of each captured payment is delivered. */
   readonly consumers: number;
-  /** The database that decides about money. The costs of a PostgreSQL database are not included. */
+  /** The system of record. The costs of a PostgreSQL database are not included. */
   readonly authority: Authority;
 }
 

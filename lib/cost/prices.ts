@@ -47,7 +47,7 @@ export const PRICES = {
   trace: { what: 'traces recorded by X-Ray', usd: 5, per: MILLION, page: aws('xray') },
   secret: { what: 'secrets', usd: 0.4, per: 1, page: aws('secrets-manager') },
   secretRead: { what: 'reads of secrets', usd: 0.05, per: 10_000, page: aws('secrets-manager') },
-  key: { what: 'keys of KMS', usd: 1, per: 1, page: aws('kms') },
+  key: { what: 'KMS keys', usd: 1, per: 1, page: aws('kms') },
   keyRequest: { what: 'requests to KMS', usd: 0.03, per: 10_000, page: aws('kms') },
   webAcl: { what: 'web ACLs', usd: 5, per: 1, page: aws('waf') },
   webAclRule: { what: 'rules of a web ACL', usd: 1, per: 1, page: aws('waf') },

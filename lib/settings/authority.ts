@@ -3,7 +3,7 @@ import { KEY_ARN, matching, PREFIX, parsedJson, type Rule, whole } from './rules
 
 export interface AuthoritySettings {
   /**
-   * The database that decides about money: it holds idempotency keys, payments, orders and their queues. With
+   * The system of record, which holds idempotency keys, payments, orders and their queues. With
    * `postgres`, this is your PostgreSQL database, whose tables `payonce db migrate` creates before the deployment.
    * @default dynamodb
    */
@@ -57,11 +57,11 @@ export const AUTHORITY_RULES = {
   postgresSecurityGroups: idsOf('sg'),
 } satisfies Record<keyof AuthoritySettings, Rule<unknown>>;
 
-/** Rule of a list of ids of EC2, for example `["subnet-0123abcd"]`. */
+/** Returns the rule for a list of EC2 ids, for example `["subnet-0123abcd"]`. */
 function idsOf(kind: 'subnet' | 'sg'): Rule<readonly string[]> {
   const id = new RegExp(`^${kind}-[0-9a-f]{8,17}$`);
   return {
-    allowed: `a JSON list of 1 to 16 different ids ${kind}-…`,
+    allowed: `a JSON list of 1 to 16 distinct ids of the form ${kind}-…`,
     read: (given) => {
       const list: unknown = typeof given === 'string' ? parsedJson(given) : given;
       if (!Array.isArray(list) || list.length === 0 || list.length > 16) return undefined;
@@ -71,7 +71,7 @@ function idsOf(kind: 'subnet' | 'sg'): Rule<readonly string[]> {
   };
 }
 
-/** Refuses an authority without its database, and a database that no authority uses. @throws Error */
+/** Refuses `postgres` without a database, and database settings without `postgres`. @throws Error */
 export function refuseAuthorityConflicts(settings: AuthoritySettings): void {
   const { authority, postgresSecretArn, postgresSubnets, postgresSecurityGroups } = settings;
   const given = Object.entries(settings).find(([name, value]) => name.startsWith('postgres') && value !== undefined);

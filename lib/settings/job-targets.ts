@@ -16,7 +16,7 @@ export interface JobTargetSettings {
 
 export const JOB_TARGET_RULES = {
   jobTargets: {
-    allowed: 'JSON, an object of service names, each with a url and a list of jobs',
+    allowed: 'a JSON object that maps service names to a url and a list of jobs',
     read: objectOf(
       (value): value is JobTarget =>
         typeof value === 'object' &&

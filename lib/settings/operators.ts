@@ -46,11 +46,11 @@ export const OPERATOR_RULES = {
   operatorClientId: { allowed: 'a text of 1 to 200 characters', read: matching(/^\S{1,200}$/) },
   operatorRoleClaim: { allowed: 'the name of a claim', read: matching(/^\S{1,200}$/) },
   operatorRoles: {
-    allowed: `JSON, an object of values of the claim, each with ${ROLES.join(', ').replace(/, (?=\w+$)/, ' or ')}`,
+    allowed: `a JSON object that maps values of the claim to ${ROLES.join(', ').replace(/, (?=\w+$)/, ' or ')}`,
     read: readRoles,
   },
   approvalAbove: {
-    allowed: 'JSON, an object of currencies, or *, each with an amount in minor units',
+    allowed: 'a JSON object that maps currencies, or *, to amounts in minor units',
     read: readAmounts,
   },
   approvalHours: whole(1, 720),

@@ -143,7 +143,7 @@ function isAddress([field]: readonly [string, unknown]): boolean {
 
 export const PAYMENT_REQUEST_RULES = {
   paymentRequests: {
-    allowed: 'JSON, an object of senders (docs/guides/transports.md)',
+    allowed: 'a JSON object with senders (docs/guides/transports.md)',
     read: (given: unknown) => {
       const read = paymentRequests.safeParse(typeof given === 'string' ? parsedJson(given) : given);
       if (read.success) return read.data;

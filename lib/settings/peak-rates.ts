@@ -33,7 +33,7 @@ const rates = z
 
 export const PEAK_RATES_RULES = {
   peakRates: {
-    allowed: `JSON, a list of 1 to 10 objects with from (a UTC day, yyyy-mm-dd, later than in the previous entry), payments (1 to ${MAX_PAYMENTS}) and tenantPayments (1 to ${MAX_TENANT_PAYMENTS}, at most payments)`,
+    allowed: `a JSON list of 1 to 10 objects with from (a UTC day, yyyy-mm-dd, later than in the previous entry), payments (1 to ${MAX_PAYMENTS}) and tenantPayments (1 to ${MAX_TENANT_PAYMENTS}, at most payments)`,
     read: (given: unknown) => rates.safeParse(typeof given === 'string' ? parsedJson(given) : given).data,
   },
 } satisfies Readonly<Record<string, Rule<readonly PeakRates[]>>>;

@@ -189,7 +189,7 @@ function routes(processors: readonly ProcessorContract[]): Rule<readonly GivenRu
     return known && ofMode && 'processor' in rule && names.has(String(rule.processor));
   };
   return {
-    allowed: 'JSON, a list of { "mode"?, "tenant"?, "currency"?, "processor" }',
+    allowed: 'a JSON list of { "mode"?, "tenant"?, "currency"?, "processor" }',
     read: (given) => {
       const rules: unknown = typeof given === 'string' ? parsedJson(given) : given;
       return Array.isArray(rules) && rules.every(isRoute) ? rules : undefined;

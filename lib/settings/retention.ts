@@ -26,7 +26,7 @@ const SCOPES = ['payments', 'events'];
 
 export const RETENTION_RULES = {
   retention: {
-    allowed: `JSON, an object of the scopes ${SCOPES.join(' and ')}, each with 1 to ${MAX_HOURS} hours`,
+    allowed: `a JSON object that maps the scopes ${SCOPES.join(' and ')} to 1 to ${MAX_HOURS} hours`,
     read: (given: unknown) => {
       const hours = objectOf(isHours)(given);
       return Object.keys(hours ?? {}).every((scope) => SCOPES.includes(scope)) ? hours : undefined;
@@ -40,7 +40,7 @@ export function refuseShortRetention({ retention }: RetentionSettings): void {
   if (hours >= REDELIVERED_HOURS) return;
   throw new Error(
     `${PREFIX}retention keeps records of events for ${hours} hours, but an event can be redelivered for ${REDELIVERED_HOURS} hours ` +
-      `(a replay of an event of up to ${REPLAY_HORIZON_DAYS} days, which can then wait in a queue for up to ${QUEUE_DAYS} days). ` +
+      `(an event up to ${REPLAY_HORIZON_DAYS} days old can be replayed, and can then wait in a queue for up to ${QUEUE_DAYS} days). ` +
       `Set events to ${REDELIVERED_HOURS} hours or more.`,
   );
 }

@@ -100,7 +100,7 @@ describe('the authority', () => {
     [{ ...POSTGRES, 'payonce:postgresPort': 0 }, 'must be a whole number from 1 to 65535'],
     [
       { ...POSTGRES, ...NETWORK, 'payonce:postgresSubnets': '["vpc-0123456789abcdef0"]' },
-      'must be a JSON list of 1 to 16 different ids subnet-…',
+      'must be a JSON list of 1 to 16 distinct ids of the form subnet-…',
     ],
     [{ ...POSTGRES, ...NETWORK, 'payonce:postgresSecurityGroups': [] }, 'different ids sg-…'],
     [

@@ -89,5 +89,7 @@ test.each([
   ['a Ledger with an unrecognizable name', { ledger: 'Books-r1', ledgerStream: STREAM.replace('Ledger', 'Books') }],
 ])('the setting restoredTables with %s stops the synth, and the error names the allowed values', (_what, given) => {
   const { node } = testApp({ 'payonce:restoredTables': typeof given === 'string' ? given : JSON.stringify(given) });
-  expect(() => readSettings(node)).toThrow(/^payonce:restoredTables is .*, but must be JSON, an object of idempotency/);
+  expect(() => readSettings(node)).toThrow(
+    /^payonce:restoredTables is .*, but must be a JSON object that maps idempotency/,
+  );
 });

@@ -23,7 +23,7 @@ describe('the sandbox', () => {
   test('is not deployed when the setting disables it, and an output reports that no processor is configured', async () => {
     const none = await synthesize({ 'payonce:sandbox': 'false' });
     expect(none.sandbox).toBeUndefined();
-    const text = 'NONE: payments are answered 503 no_processor_configured.';
+    const text = 'NONE: payments get 503 no_processor_configured.';
     present(none.service).hasOutput('CalledProcessors', { Value: Match.stringLikeRegexp(`^${text}`) });
     service.hasOutput('CalledProcessors', { Value: 'sandbox (test)' });
   });

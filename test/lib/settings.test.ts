@@ -65,7 +65,7 @@ describe('settings', () => {
 
   test.each(['paymnts', 'Payments', 'default', 'membership'])('reject the retention of %s', (scope) => {
     expect(() => settingsOf({ 'payonce:retention': { payments: 24, [scope]: 24 } })).toThrow(
-      `"${scope}":24}, but must be JSON, an object of the scopes payments and events, each with 1 to 8760 hours`,
+      `"${scope}":24}, but must be a JSON object that maps the scopes payments and events to 1 to 8760 hours`,
     );
   });
 
@@ -73,7 +73,7 @@ describe('settings', () => {
     expect(settingsOf({ 'payonce:retention': { events: 672 } }).retention).toEqual({ events: 672 });
     expect(() => settingsOf({ 'payonce:retention': { events: 671 } })).toThrow(
       'payonce:retention keeps records of events for 671 hours, but an event can be redelivered for 672 hours ' +
-        '(a replay of an event of up to 14 days, which can then wait in a queue for up to 14 days). Set events to 672 hours or more.',
+        '(an event up to 14 days old can be replayed, and can then wait in a queue for up to 14 days). Set events to 672 hours or more.',
     );
   });
 
@@ -108,7 +108,7 @@ describe('settings', () => {
       { 'payonce:throttlingRate': '1e3' },
       'payonce:throttlingRate is "1e3", but must be a whole number from 1 to 50000',
     ],
-    [{ 'payonce:peakRates': '[]' }, 'but must be JSON, a list of 1 to 10 objects with from'],
+    [{ 'payonce:peakRates': '[]' }, 'but must be a JSON list of 1 to 10 objects with from'],
     [{ 'payonce:peakRates': '[{"from":"2026-02-30","payments":2,"tenantPayments":1}]' }, 'from (a UTC day, yyyy-mm-dd'],
     [{ 'payonce:peakRates': '[{"from":"2026-02-01","payments":2,"tenantPayments":3}]' }, 'at most payments'],
     [{ 'payonce:peakRates': '[{"from":"2026-02-01","payments":50000,"tenantPayments":3}]' }, 'payments (1 to 40000)'],
@@ -121,7 +121,7 @@ describe('settings', () => {
     ],
     [{ 'payonce:operatorIssuer': 'http://id.example' }, 'but must be an https address'],
     [{ 'payonce:operatorIssuer': 'https://id.example' }, 'must be given together or not at all'],
-    [{ 'payonce:approvalAbove': '{"EURO":5}' }, 'but must be JSON, an object of currencies, or *'],
+    [{ 'payonce:approvalAbove': '{"EURO":5}' }, 'but must be a JSON object that maps currencies, or *, to'],
     [{ 'payonce:approvalAbove': '{"EUR":5,"*":0.5}' }, 'each with an amount in minor units'],
     [{ 'payonce:approvalAbove': '{}' }, 'each with an amount in minor units'],
     [{ 'payonce:operatorRoles': '{"staff":"boss"}' }, 'each with viewer, operator, approver or owner'],
@@ -148,7 +148,7 @@ describe('settings', () => {
       { 'payonce:routes': '[{"processor":"sandbox","mode":"live"}]' },
       'sends live payments to sandbox, which is for test',
     ],
-    [{ 'payonce:routes': '[{"processor":"sandbox","mode":"both"}]' }, 'but must be JSON, a list of'],
+    [{ 'payonce:routes': '[{"processor":"sandbox","mode":"both"}]' }, 'but must be a JSON list of'],
     [
       { 'payonce:testStripeReturnUrl': 'https://shop.example' },
       'so payonce:testStripeAccount must be the id of a Stripe account',
@@ -157,7 +157,7 @@ describe('settings', () => {
       { 'payonce:stripeAccount': 'me' },
       'payonce:stripeAccount is "me", but must be the id of a Stripe account, acct_…',
     ],
-    [{ 'payonce:routes': '[{"processor":"paypal"}]' }, 'but must be JSON, a list of'],
+    [{ 'payonce:routes': '[{"processor":"paypal"}]' }, 'but must be a JSON list of'],
     [{ 'payonce:shopUrl': 'https://shop.example' }, 'but the sandbox is enabled and simulates the parties of orders'],
     [{ 'payonce:emailSender': 'a@shop.example' }, 'but the sandbox is enabled and simulates the parties of orders'],
     [{ 'payonce:emailSender': 'the shop' }, 'payonce:emailSender is "the shop", but must be an e-mail address'],
@@ -196,7 +196,7 @@ describe('settings', () => {
       },
       'but alarms are sent to payonce:alarmTopicArn: set only one of them',
     ],
-    [{ 'payonce:routes': '[' }, 'but must be JSON, a list of'],
+    [{ 'payonce:routes': '[' }, 'but must be a JSON list of'],
     [{ 'payonce:routes': '[{"processor":"stripe"}]' }, 'but payonce:testStripeAccount is missing'],
     [{ 'payonce:sandbx': 'false' }, 'there is no setting payonce:sandbx; the settings are payonce:'],
   ])('reject %j during the synthesis, and list the allowed values', (context, message) => {
