@@ -89,7 +89,7 @@ export function Act(props: ActProps) {
     // The browser may report the closing of a dialog only after the next dialog was opened.
     setOpened((now) => (now?.key === own ? undefined : now));
   };
-  const why = may(self, role) ? because : `Your role is ${self.role}; this action needs ${role}.`;
+  const why = may(self, role) ? because : `Your role is ${self.role}; this action requires the role ${role}.`;
   const id = `why-${name.replaceAll(/\W+/g, '-')}`;
   return (
     <>
@@ -218,7 +218,7 @@ function Dialog(props: DialogProps) {
         {effect?.(values)}
         {sending.preview !== undefined && <Previewed run={sending.preview} />}
         {failed !== undefined && <WhatFailed name={name} of={failed} />}
-        <p role="status">{sending.waits && 'Waiting for the answer …'}</p>
+        <p role="status">{sending.waits && 'Waiting for the response …'}</p>
         <Choices name={isPreviewed ? name : 'Preview'} close={leave} waits={sending.waits} />
       </form>
     </dialog>
@@ -232,7 +232,10 @@ interface Failed {
   readonly isUnknown: boolean;
 }
 
-/** @param before whether an earlier request with the same key may have taken effect */
+/**
+ * Returns whether it is unknown if the request, or an earlier one with the same key, took effect.
+ * @param before whether an earlier request with the same key may have taken effect
+ */
 function isOutcomeUnknown(error: unknown, isDry: boolean, before: boolean): boolean {
   if (isDry || error instanceof Unsent) return before;
   if (!(error instanceof Refused) || error.status >= 500) return true;
@@ -246,7 +249,7 @@ function WhatFailed({ name, of: { error, isUnknown } }: { readonly name: string;
     <>
       {error !== undefined && <Trouble error={error} />}
       {isUnknown && (
-        <p>The act may have taken effect. Press {name} again: it is the same request, and takes effect once.</p>
+        <p>The action may have taken effect. Press {name} again: the same request is sent, and takes effect once.</p>
       )}
     </>
   );
@@ -267,7 +270,7 @@ function Choices({
         type="submit"
         class="main"
         aria-disabled={waits}
-        // The second click of a double click on Preview does not confirm what the first one shows.
+        // The second click of a double click on Preview must not confirm the action.
         onClick={(event) => event.detail > 1 && event.preventDefault()}
       >
         {name}
@@ -293,8 +296,8 @@ function Previewed({
   return (
     <section ref={shown} aria-label="Preview" class="preview" tabIndex={-1}>
       <p>
-        Nothing was written. The status would be <b>{words(status)}</b>
-        {waits ? ', after a second person has approved it.' : '.'}
+        Nothing was written. The status would become <b>{words(status)}</b>
+        {waits ? ', once a second person approves.' : '.'}
       </p>
       <Table
         label="Postings that would be made"

@@ -3,7 +3,7 @@ import type { components } from '../generated/api-types.ts';
 export type Schemas = components['schemas'];
 export type Role = Schemas['OperatorSelf']['role'];
 
-/** Thrown when the API responds with a status other than 2xx and a problem (RFC 9457). */
+/** Thrown when the API responds with a status other than 2xx and a problem document (RFC 9457). */
 export class Refused extends Error {
   override readonly name = 'Refused';
   readonly status: number;
@@ -20,8 +20,8 @@ export class Refused extends Error {
 
 /** Describes a response that is not from the API, but from a gateway or a proxy in front of it. */
 function withoutProblem(status: number): string {
-  const from = `A gateway in front of the API answered with ${status}.`;
-  if (status === 504) return `${from} The API did not answer in time; a change may have taken effect.`;
+  const from = `A gateway in front of the API returned ${status}.`;
+  if (status === 504) return `${from} The API did not respond in time; a change may have taken effect.`;
   return status >= 500
     ? `${from} The API could not be reached. Try again in a minute.`
     : `${from} It refused the request.`;
@@ -74,7 +74,7 @@ export async function signIn(credential: string, ended: () => void): Promise<Api
     const read = parsed(text);
     if (isIn && status === 401) ended();
     if (!ok) throw new Refused(status, read ?? {});
-    if (read === undefined) throw new NoAnswer('The answer cannot be read.');
+    if (read === undefined) throw new NoAnswer('The response cannot be read.');
     return read as Answer;
   };
   let isIn = false;
@@ -95,7 +95,7 @@ async function request(address: URL, init: RequestInit) {
     const answer = await fetch(address, init);
     return { ok: answer.ok, status: answer.status, text: await answer.text() };
   } catch (cause) {
-    throw new NoAnswer('No answer was received.', { cause });
+    throw new NoAnswer('No response was received.', { cause });
   }
 }
 

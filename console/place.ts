@@ -103,7 +103,7 @@ export const PlaceProvider = Placed.Provider;
 
 export function usePlace(): Place {
   const place = useContext(Placed);
-  if (place === undefined) throw new Error('the scope is used outside of the screens');
+  if (place === undefined) throw new Error('usePlace must be called inside a PlaceProvider');
   return place;
 }
 
@@ -113,7 +113,7 @@ export function useOwner(): { readonly tenant: string; readonly mode: Mode; read
   return { tenant, mode, owner: `${tenant}/${mode}` };
 }
 
-/** Shows the tenant and mode of the object on the screen, which was found without them. */
+/** Selects the tenant and mode of the object on the screen, which was found without them. */
 export function useFollow(tenant: string | undefined, mode: Mode): void {
   const place = usePlace();
   const isOther = tenant !== undefined && (place.tenant !== tenant || place.mode !== mode);
@@ -125,8 +125,8 @@ export function useFollow(tenant: string | undefined, mode: Mode): void {
 }
 
 /**
- * Determines the scope: the one in the address, else the one that this tab used last, else the only tenant, in the mode
- * in which it has payments.
+ * Determines the scope: the scope in the address, otherwise the scope that this tab used last, otherwise the only
+ * tenant, in the mode in which it has payments.
  *
  * @returns undefined while the scope is being determined
  */
@@ -183,7 +183,7 @@ export function useKeptScope({ hash, turn }: Fragment, place: Place | undefined)
 
 interface Fragment {
   readonly hash: string;
-  /** Grows with each change of the address, also to an equal one. */
+  /** Increases with each navigation, also to the same address. */
   readonly turn: number;
 }
 

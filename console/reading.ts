@@ -22,12 +22,12 @@ const FRESH_MS = 10_000;
 const MAX_RETRIES = 2;
 const FIRST_DELAY_MS = 500;
 
-/** Whether a repetition can have another result: without an answer, after a fault, and above a request limit. */
+/** Returns whether a retry can succeed: after a lost response, a server error or a rate-limit refusal. */
 function isTransient(error: unknown): boolean {
   return !(error instanceof Refused) || error.status >= 500 || error.status === 429;
 }
 
-/** Creates the memory of a session: answers that were read, until the operator signs out. */
+/** Creates the cache of a session. It keeps responses until the operator signs out. */
 export function createClient(): QueryClient {
   const client = new QueryClient({
     defaultOptions: {
@@ -36,7 +36,7 @@ export function createClient(): QueryClient {
         refetchOnWindowFocus: false,
         retry: (failures, error) => failures < MAX_RETRIES && isTransient(error),
         retryDelay: (failures) => FIRST_DELAY_MS * 2 ** failures,
-        // An address of the local network answers without the internet, too.
+        // An address in the local network responds without internet access, too.
         networkMode: 'always',
       },
     },
@@ -47,7 +47,7 @@ export function createClient(): QueryClient {
 
 function useSession(): SessionTools {
   const session = useContext(Session);
-  if (session === undefined) throw new Error('the API is used before the operator has signed in');
+  if (session === undefined) throw new Error('useSession must be called after the operator has signed in');
   return session;
 }
 
@@ -61,7 +61,7 @@ export function useApiOf(tenant: string | undefined): Api {
   return useMemo(() => (tenant === undefined ? api : api.of(tenant)), [api, tenant]);
 }
 
-/** Returns a function that reads everything on the screen again, and forgets everything else. */
+/** Returns a function that reads everything on the screen again, and marks all other cached responses as stale. */
 export function useRefresh(): () => void {
   const { client } = useSession();
   return () => void client.invalidateQueries();
@@ -76,7 +76,7 @@ export interface Read<Answer> {
 interface HowToRead {
   /** The tenant and mode, for a route that tenants call. */
   readonly tenant?: string | undefined;
-  /** Set if the answer is read again from time to time. */
+  /** Polling interval. Absent if the path is read only once. */
   readonly everyMs?: number;
 }
 
@@ -89,7 +89,7 @@ function ask<Answer>(api: Api, path: string): Promise<Answer> {
   return api.get<Answer>(path);
 }
 
-/** Maximum number of pages that are combined into one answer. */
+/** Maximum number of pages that are combined into one response. */
 const MAX_PAGES = 40;
 
 interface NumberedPage {
@@ -99,8 +99,8 @@ interface NumberedPage {
 }
 
 /**
- * Reads all pages of a path and combines them into one answer. `has_more` of the result is true if there were more than
- * MAX_PAGES pages.
+ * Reads all pages of a path and combines them into one response. `has_more` of the result is true if there were more
+ * than MAX_PAGES pages.
  */
 export function useWhole<Answer extends NumberedPage>(path: string): Read<Answer> {
   return useAsked(path, {}, askWhole<Answer>);

@@ -24,7 +24,7 @@ export function money(minor: number | null | undefined, currency: string, locale
   return `${new Intl.NumberFormat(locale, format).format(text as Intl.StringNumericLiteral)} ${currency}`;
 }
 
-/** Formats a number of things. */
+/** Formats a count. */
 export function count(value: number, locale = LOCALE): string {
   return new Intl.NumberFormat(locale).format(value);
 }
@@ -134,7 +134,7 @@ export function cause(by: Readonly<Record<string, unknown>> | undefined): string
 const QUEUE_TITLES: ReadonlyMap<string, string> = new Map([
   ['claims', 'Open claims'],
   ['inquiries', 'Unknown outcomes'],
-  ['returns', 'Charges to return'],
+  ['returns', 'Charges to refund or void'],
   ['orders', 'Open orders'],
   ['holds', 'Uncaptured holds'],
   ['orphans', 'Callbacks without a payment'],

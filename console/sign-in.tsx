@@ -76,8 +76,8 @@ export function SignIn({ hasEnded, ...whenIn }: Entered & { readonly hasEnded: b
       <h1>Payonce console</h1>
       {hasEnded && (
         <p role="alert">
-          Your sign-in has ended. Sign in again: this page opens where you were. If an action that was not answered took
-          effect, it is on the screen Activity.
+          Your sign-in has ended. Sign in again to continue on the same page. If an action without a response took
+          effect, the screen Activity shows it.
         </p>
       )}
       {error !== undefined && <Trouble error={error} />}

@@ -58,7 +58,7 @@ export function Table<Row>({
   rows,
   columns,
   label,
-  none = 'Nothing is here.',
+  none = 'No rows.',
   hint,
 }: TableProps<Row> & { readonly rows: readonly Row[] }) {
   const [order, setOrder] = useState<Order>();

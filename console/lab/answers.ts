@@ -1,6 +1,6 @@
 /** Types of the lab server's responses (demo/lab/server.ts). */
 
-/** The database that decides about Payonce's money. */
+/** Payonce's system of record. */
 export type Authority = 'dynamodb' | 'postgres';
 
 interface Counts {
@@ -51,7 +51,7 @@ export interface LabRun {
 /** Response to `GET /lab`. */
 export interface LabState {
   readonly console: string;
-  /** The authority of the running stack. A run with another one starts a second stack. */
+  /** The authority of the running stack. A run with the other authority starts a second stack. */
   readonly authority: Authority;
   readonly troubles: readonly LabTrouble[];
   /** The titles of the columns of a row. */

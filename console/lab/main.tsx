@@ -68,9 +68,9 @@ function Lab() {
         )}
       </header>
       <main>
-        <h1>One trouble, two shops</h1>
+        <h1>One failure, two shops</h1>
         <p>
-          Causes the same trouble at a naive shop and at Payonce, and counts the results at the processor, in the books,
+          Causes the same failure at a naive shop and at Payonce, and counts the results at the processor, in the books,
           on the bus and at the consumer. Exactly once is 1 of each, or 0 where the processor refuses.
         </p>
         {error !== undefined && <Trouble error={error} />}
@@ -87,7 +87,7 @@ function Lab() {
               >
                 Run
               </button>
-              {isBusy && <span>One trouble at a time: this one is running.</span>}
+              {isBusy && <span>The lab runs one failure at a time. Wait for this one to finish.</span>}
             </p>
             {newest !== undefined && <Run run={newest} />}
             <Results runs={lab.runs} head={lab.head} />
@@ -211,7 +211,7 @@ function Side({
           {timeline !== undefined && (
             <>
               {' '}
-              <a href={timeline}>What happened to it</a>
+              <a href={timeline}>Timeline of the payment</a>
             </>
           )}
         </p>

@@ -17,7 +17,7 @@ const TITLES: Readonly<Record<Kind, readonly [several: string, one: string]>> = 
   payment_in_review: ['Payments to decide', 'Payment to decide'],
   change_in_review: ['Changes to decide', 'Change to decide'],
   order_in_review: ['Orders to check', 'Order to check'],
-  charge_to_return: ['Charges to return', 'Charge to return'],
+  charge_to_return: ['Charges to refund or void', 'Charge to refund or void'],
   hold_to_void: ['Holds to void', 'Hold to void'],
   stuck_request: ['Stuck requests', 'Stuck request'],
   mismatch: ['Differences', 'Difference'],
@@ -27,7 +27,7 @@ const TITLES: Readonly<Record<Kind, readonly [several: string, one: string]>> = 
   parked_records: ['Parked records', 'Parked records'],
 };
 
-/** Shows what needs a person, over all tenants. Each entry leads to the action that ends it. */
+/** Shows the work of all tenants that needs a person. Each entry links to the action that completes it. */
 export function NeedsPerson() {
   const [kind, setKind] = useState<Kind>();
   const filter = kind === undefined ? '' : `&kind=${kind}`;
@@ -136,7 +136,7 @@ function What({ entry: { kind, about, part, queue, count: messages } }: { readon
   );
 }
 
-/** Returns the name of the action that ends an entry, and the address of the screen that offers it. */
+/** Returns the name of the action that completes an entry, and the address of the screen that offers it. */
 function actOf({ act, about, queue, tenant, mode }: Entry, to: Place['to']) {
   const scope = tenant === null || mode === null ? {} : { tenant, mode };
   const payment = about?.startsWith('pay_') === true ? to(`payments/${about}`, {}, scope) : undefined;
@@ -154,6 +154,6 @@ function actOf({ act, about, queue, tenant, mode }: Entry, to: Place['to']) {
     case 'redrive':
       return { name: 'Redrive', address: entries };
     case 'look':
-      return { name: 'Look', address: payment ?? entries };
+      return { name: 'View', address: payment ?? entries };
   }
 }

@@ -46,7 +46,7 @@ function Archive({
         <code>payonce verify</code> for the same time range lists all.
       </p>
       <dl class="facts">
-        <Fact name="Bucket of the archive" value={archive} />
+        <Fact name="Archive bucket" value={archive} />
         {verified.map((each) => (
           <Fact key={each.kind} name={KINDS[each.kind].title} value={<LastOne of={each} />} />
         ))}

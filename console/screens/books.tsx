@@ -21,11 +21,11 @@ const ACCOUNTS: readonly Entry['account'][] = [
 ];
 
 const FIELDS: readonly Filter[] = [
-  { name: 'at', label: 'Balances before the day (UTC); empty for now', isDay: true },
+  { name: 'at', label: 'Balances before (UTC day); empty for now', isDay: true },
   { name: 'account', label: 'Entries on the account', choices: ACCOUNTS },
   { name: 'currency', label: 'Entries in the currency' },
-  { name: 'from', label: 'Entries from the day (UTC)', isDate: true },
-  { name: 'to', label: 'Entries to the day (UTC)', isDate: true },
+  { name: 'from', label: 'Entries since (UTC day)', isDate: true },
+  { name: 'to', label: 'Entries until (UTC day)', isDate: true },
   { name: 'payment', label: 'Entries of the payment' },
 ];
 

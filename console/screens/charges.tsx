@@ -27,7 +27,7 @@ export function Charges(payment: OfPayment) {
       {may(self, 'operator') ? (
         <ChargeTable {...payment} />
       ) : (
-        <p class="why">Your role is {self.role}; to ask the processor needs operator.</p>
+        <p class="why">Your role is {self.role}; reading from the processor requires the role operator.</p>
       )}
     </section>
   );
@@ -78,7 +78,7 @@ interface Option {
 
 const NONE: Values = { outcome: '', charge_id: '', amount: '', override: '' };
 
-/** Offers what the processor shows, so that an operator types neither a charge nor an amount. */
+/** Offers the outcomes in the processor's books, so that an operator types neither a charge nor an amount. */
 function Options({
   question,
   options,
@@ -141,7 +141,7 @@ export function Decide({ id, tenant, currency, change, name = 'Decide', because,
       does={
         change === undefined
           ? 'Records the outcome that the processor shows. The payment ends, its postings are made, and its tenant receives the event.'
-          : 'Records whether the processor has made this change. It ends, its postings are made, and its tenant receives the event.'
+          : 'Records whether the processor has made this change. The change ends, its postings are made, and its tenant receives the event.'
       }
       role="operator"
       because={because}
@@ -227,7 +227,7 @@ function changeOptions(charges: readonly Charge[]): readonly Option[] {
   ];
 }
 
-/** Asks for what the books would show. */
+/** Renders fields for the data that the operator must enter when the books cannot be read. */
 function Entered({ currency, isChange, form: { values, change } }: Omit<ChoiceProps, keyof OfPayment>) {
   const fields: readonly Field[] = [
     { name: 'outcome', label: 'Outcome', choices: ['succeeded', 'failed'] },

@@ -56,13 +56,13 @@ function Found({ path }: { readonly path: string }) {
             <Fact name="Owner" value={<Id of={record.owner} />} />
             <Fact name="Lease until" value={<Time at={record.lease_until} />} />
             <Fact name="Claimed" value={<Time at={record.claimed} />} />
-            <Fact name="Answer" value={record.answer?.status ?? 'none yet'} />
+            <Fact name="Response" value={record.answer?.status ?? 'none yet'} />
           </dl>
           <h2>Earlier owners</h2>
           <Table
             label="Earlier owners"
             rows={record.earlier_owners}
-            none="There was none."
+            none="None."
             columns={[
               { title: 'Owner', of: ({ owner }) => owner },
               { title: 'Until', of: ({ until }) => <Time at={until} /> },
@@ -82,7 +82,7 @@ function Found({ path }: { readonly path: string }) {
             ]}
           />
           <details>
-            <summary>As the API answers it</summary>
+            <summary>As returned by the API</summary>
             <pre>{JSON.stringify(record, undefined, 2)}</pre>
           </details>
         </>

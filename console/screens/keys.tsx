@@ -99,21 +99,21 @@ function KeyList(list: {
           of: ({ revoked }) => (revoked === null ? 'no' : <Time at={revoked} />),
           by: ({ revoked }) => revoked,
         },
-        { title: 'Acts', of: (row) => <Acts row={row} /> },
+        { title: 'Actions', of: (row) => <Acts row={row} /> },
       ]}
     />
   );
 }
 
 function Acts({ row }: { readonly row: Key }) {
-  const ended = row.revoked === null ? undefined : 'It is revoked.';
+  const ended = row.revoked === null ? undefined : 'The key is revoked.';
   const path = `/v1/admin/keys/${row.id}`;
   return (
     <span class="acts">
       {row.tenant !== null && (
         <Act
           name="Roll"
-          does="Creates a new key as replacement. This key stays valid for some hours. The new secret is shown only once."
+          does="Creates a replacement. The old key stays valid for some hours. The new secret is shown only once."
           role="owner"
           because={ended ?? (row.rolled_to === null ? undefined : 'The key was already rolled.')}
           path={`${path}/roll`}

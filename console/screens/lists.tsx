@@ -64,13 +64,13 @@ export function Approvals() {
             by: ({ amount }) => amount,
           },
           { title: 'Reason', of: ({ reason }) => reason ?? '–' },
-          { title: 'Asked by', of: (row) => row.requested_by.operator, by: (row) => row.requested_by.operator },
-          { title: 'Asked', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
+          { title: 'Requested by', of: (row) => row.requested_by.operator, by: (row) => row.requested_by.operator },
+          { title: 'Requested', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
           { title: 'Status', of: ({ status }) => <Status of={status} />, by: ({ status }) => status },
           {
             title: 'Verdict',
             of: ({ id, status }) => {
-              const because = status === 'pending_approval' ? undefined : `It is ${status}.`;
+              const because = status === 'pending_approval' ? undefined : `The request is ${status}.`;
               const path = `/v1/admin/approvals/${id}`;
               return (
                 <span class="acts">
@@ -110,7 +110,7 @@ export function Jobs() {
         path="/v1/admin/jobs"
         columns={[
           { title: 'Job', of: ({ id }) => <a href={`#/jobs/${id}`}>{id}</a>, by: ({ id }) => id },
-          { title: 'Why', of: ({ why }) => why },
+          { title: 'Purpose', of: ({ why }) => why },
           { title: 'Schedule', of: (row) => `${row.schedule} ${row.time_zone ?? ''}` },
           { title: 'Next run', of: (row) => <Time at={row.next_run} />, by: (row) => row.next_run },
         ]}
@@ -204,8 +204,8 @@ export function Activity({ filters }: Filtered) {
   const isOfTenant = filters.get('of') === 'tenant';
   const query = isOfTenant && tenant !== undefined ? `?${new URLSearchParams({ tenant, mode }).toString()}` : '';
   const views = [
-    ['Of the deployment', to('activity'), !isOfTenant],
-    [tenant === undefined ? 'Of a tenant' : `Of ${tenant}, ${mode}`, to('activity', { of: 'tenant' }), isOfTenant],
+    ['Deployment', to('activity'), !isOfTenant],
+    [tenant === undefined ? 'Tenant' : `${tenant}, ${mode}`, to('activity', { of: 'tenant' }), isOfTenant],
   ] as const;
   return (
     <>
@@ -224,10 +224,10 @@ export function Activity({ filters }: Filtered) {
           label="Activity"
           path={`/v1/admin/activity${query}`}
           none="No operator has done anything here."
-          hint="What operators do for a tenant is in the other list."
+          hint="The other list shows the actions for a tenant."
           columns={[
             { title: 'Time', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
-            { title: 'Act', of: ({ action }) => words(action), by: ({ action }) => action },
+            { title: 'Action', of: ({ action }) => words(action), by: ({ action }) => action },
             { title: 'By', of: (row) => cause(row.caused_by), by: (row) => cause(row.caused_by) },
             {
               title: 'About',

@@ -9,24 +9,24 @@ interface OfPayment {
   readonly done: (answer: unknown) => void;
 }
 
-const REASON: Field = { name: 'reason', label: 'Reason, which the tenant can read' };
+const REASON: Field = { name: 'reason', label: 'Reason (visible to the tenant)' };
 
 const pathOf = ({ id }: Whole) => `/v1/admin/payments/${encodeURIComponent(id)}`;
 
-/** Offers to give money back. */
+/** Offers a refund. */
 export function Refund({ payment, done }: OfPayment) {
   const { status, currency, amount_captured: captured, amount_refunded: refunded } = payment;
   const left = captured - refunded;
   return (
     <Act
       name="Refund"
-      does="Gives money of this payment back to the payer. This cannot be undone. The tenant receives the event."
+      does="Refunds this payment, in full or in part. This cannot be undone. The tenant receives the event."
       role="operator"
       because={
         status !== 'succeeded'
           ? `The status is ${words(status)}; only a succeeded payment can be refunded.`
           : left <= 0
-            ? 'Everything is refunded.'
+            ? 'The payment is fully refunded.'
             : undefined
       }
       path={`${pathOf(payment)}/refunds`}
@@ -45,7 +45,7 @@ export function Refund({ payment, done }: OfPayment) {
   );
 }
 
-/** Offers to capture or to cancel what the payer has authorized. */
+/** Offers to capture or to cancel an authorization. */
 export function HoldActs({ payment, done }: OfPayment) {
   const { status, amount, currency } = payment;
   const isHeld = status === 'requires_capture';
@@ -54,7 +54,7 @@ export function HoldActs({ payment, done }: OfPayment) {
       {isHeld && (
         <Act
           name="Capture"
-          does="Charges the payer what was authorized, or less. The rest is released. This cannot be undone."
+          does="Charges the authorized amount, or less. The rest is released. This cannot be undone."
           role="operator"
           path={`${pathOf(payment)}/capture`}
           initial={{ amount: amountToEnter(amount, currency) }}

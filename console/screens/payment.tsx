@@ -26,7 +26,10 @@ export function Payment({ id }: { readonly id: string }) {
     const waits = (answer as { readonly object?: string }).object === 'approval';
     const isOpen = ['pending', 'processing'].includes(String((answer as { readonly status?: unknown }).status));
     if (waits) setNotice('The request waits for a second person, on the screen Approvals.');
-    else setNotice(isOpen ? 'The processor was asked. Its answer is not known yet, and is recorded when it is.' : what);
+    else
+      setNotice(
+        isOpen ? 'The request was sent to the processor. Its outcome is not known yet, and will be recorded.' : what,
+      );
   };
   return (
     <>
@@ -48,7 +51,7 @@ export function Payment({ id }: { readonly id: string }) {
               <Postings transitions={transitions} />
               <AtProcessor id={id} tenant={`${of.tenant}/${mode}`} />
               <details>
-                <summary>What happened, as the API answers it</summary>
+                <summary>The timeline as returned by the API</summary>
                 <pre>{JSON.stringify(data, undefined, 2)}</pre>
               </details>
             </>
@@ -80,7 +83,7 @@ function Shown(props: ShownProps) {
         <Fact name="Tenant" value={tenant} />
         <Fact name="Mode" value={mode} />
       </dl>
-      <p class="why">Your role is {self.role}; amounts, description and metadata need operator.</p>
+      <p class="why">Your role is {self.role}; amounts, description and metadata require the role operator.</p>
       <Acts {...props} status={status} payment={undefined} />
     </>
   );
@@ -133,19 +136,19 @@ function Details({ payment, tenant, mode }: { readonly payment: Whole; readonly 
         ))}
       </dl>
       <details>
-        <summary>The payment as the API answers it</summary>
+        <summary>The payment as returned by the API</summary>
         <pre>{JSON.stringify(payment, undefined, 2)}</pre>
       </details>
     </>
   );
 }
 
-/** Shows why a payment is in review, and what its processor holds. */
+/** Shows why a payment is in review, and its state at the processor. */
 function Review({ payment: { id, failure }, tenant }: { readonly payment: Whole; readonly tenant: string }) {
   return (
     <section class="review" aria-labelledby="review">
       <h2 id="review">Needs a decision</h2>
-      <p>{failure === null ? 'The answers of the processor do not determine the outcome.' : failure.message}</p>
+      <p>{failure === null ? 'The responses of the processor do not determine the outcome.' : failure.message}</p>
       <Charges id={id} tenant={tenant} />
     </section>
   );
@@ -159,7 +162,7 @@ function AtProcessor({ id, tenant }: { readonly id: string; readonly tenant: str
   const [isOpen, setOpen] = useState(false);
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>What the processor says now</summary>
+      <summary>Current state at the processor</summary>
       {isOpen && <Charges id={id} tenant={tenant} />}
     </details>
   );

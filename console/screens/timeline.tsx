@@ -9,12 +9,12 @@ export type Transition = Extract<Entry, { kind: 'transition' }>;
 
 /** Groups of the kinds of entries, by which the timeline is filtered. */
 const GROUPS: readonly { readonly title: string; readonly kinds: readonly Entry['kind'][] }[] = [
-  { title: 'Changes of the payment', kinds: ['transition'] },
+  { title: 'Payment changes', kinds: ['transition'] },
   { title: 'Requests', kinds: ['claim', 'takeover', 'answer', 'open'] },
   { title: 'Calls to the processor', kinds: ['call'] },
   { title: 'Callbacks', kinds: ['callback'] },
   { title: 'Events and webhooks', kinds: ['event', 'delivery'] },
-  { title: 'Acts of operators', kinds: ['act'] },
+  { title: 'Operator actions', kinds: ['act'] },
   { title: 'Alarms', kinds: ['alarm'] },
 ];
 
@@ -89,7 +89,7 @@ function EntryText({ entry }: { readonly entry: Entry }) {
         </>
       );
     case 'answer':
-      return <>answer {entry.http_status} stored for the request</>;
+      return <>response {entry.http_status} stored for the request</>;
     case 'open':
       return entry.was_released ? (
         <>claim released, nothing sent</>

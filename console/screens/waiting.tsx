@@ -29,7 +29,7 @@ export function Waiting() {
                 of: ({ id }) => <a href={`#/waiting/${id}`}>{queueTitle(id)}</a>,
                 by: ({ id }) => queueTitle(id),
               },
-              { title: 'What waits', of: ({ description }) => description },
+              { title: 'Contents', of: ({ description }) => description },
               {
                 title: 'Waiting',
                 isNumber: true,
@@ -68,7 +68,7 @@ export function Queue({ id }: { readonly id: string }) {
       <List<Entry>
         label={`Entries of ${id}`}
         path={`/v1/admin/queues/${encodeURIComponent(id)}`}
-        none="Nothing waits here."
+        none="The queue is empty."
         hint={<a href="#/waiting">See all queues</a>}
         columns={[
           { title: 'About', of: ({ about }) => <About id={about} /> },
@@ -104,7 +104,7 @@ function Redrive({ id, done }: { readonly id: string; readonly done: () => void 
               name="Redrive"
               does={`Passes the waiting messages (about ${waiting}) to ${to ?? ''}, each once. They are processed again, and each takes effect only once.`}
               role="operator"
-              because={because ?? (waiting === 0 ? 'Nothing waits here.' : undefined)}
+              because={because ?? (waiting === 0 ? 'The queue is empty.' : undefined)}
               path={`/v1/admin/queues/${encodeURIComponent(id)}/redrive`}
               fields={[]}
               done={done}

@@ -95,7 +95,7 @@ function OfEndpoint({ tenant, path }: { readonly tenant: string; readonly path: 
           { title: 'Payment', of: ({ event }) => <Subject event={event} /> },
           { title: 'Status', of: ({ status }) => <Status of={status} />, by: ({ status }) => status },
           { title: 'Attempts', isNumber: true, of: ({ attempts }) => attempts.length },
-          { title: 'Last answer', of: lastAnswer },
+          { title: 'Last response', of: lastAnswer },
           { title: 'Next attempt', of: (row) => <Time at={row.next_attempt} /> },
           {
             title: 'Act',
@@ -144,8 +144,8 @@ function EndpointActs({
         tenant={tenant}
         path={`${path}/replay`}
         fields={[
-          { name: 'created_from', label: 'From the day (UTC)', isDay: true },
-          { name: 'created_to', label: 'Before the day (UTC), at most 31 days later', isDay: true },
+          { name: 'created_from', label: 'From (UTC day)', isDay: true },
+          { name: 'created_to', label: 'Before (UTC day), at most 31 days later', isDay: true },
         ]}
       />
       <Act

@@ -35,7 +35,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     await dialog.getByLabel('Postings to reverse').selectOption({ label: '2. payment.completed, 15.00 EUR' });
     await dialog.getByLabel('Reason').fill('The processor has 16.00 EUR');
     await dialog.getByRole('button', { name: 'Preview' }).click();
-    await dialog.getByText('after a second person has approved it').waitFor();
+    await dialog.getByText('once a second person approves').waitFor();
     await dialog.getByRole('region', { name: 'Postings that would be made' }).getByText('merchant_payable').waitFor();
     await accessible(page);
     await dialog.getByRole('button', { name: 'Correct' }).dblclick();
@@ -55,7 +55,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     await correct(first);
     const second = await opened('approvals', APPROVER_KEY);
     await decideOn(second, 'Approve');
-    await second.getByText('It is approved.').first().waitFor();
+    await second.getByText('The request is approved.').first().waitFor();
     expect(dataOf(await api.get(`/v1/corrections?payment=${payment}`))).toMatchObject([
       { reverses: 2, reason: 'The processor has 16.00 EUR' },
     ]);
@@ -68,7 +68,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     await correct(await opened(`payments/${payment}`));
     const second = await opened('approvals', APPROVER_KEY);
     await decideOn(second, 'Reject');
-    await second.getByText('It is rejected.').first().waitFor();
+    await second.getByText('The request is rejected.').first().waitFor();
     expect(dataOf(await api.get(`/v1/corrections?payment=${payment}`))).toEqual([]);
     expect(shown.written.filter((each) => each.endsWith('/reject'))).toHaveLength(1);
   });
@@ -149,7 +149,9 @@ describeConsole('acts of operators in a browser', (shown) => {
         await act.waitFor();
         expect([hash, name, await act.isDisabled()]).toEqual([hash, name, true]);
         const why = await act.getAttribute('aria-describedby');
-        expect(await page.locator(`#${why}`).first().textContent()).toMatch(/^Your role is viewer; this action needs /);
+        expect(await page.locator(`#${why}`).first().textContent()).toMatch(
+          /^Your role is viewer; this action requires the role /,
+        );
       }
       await accessible(page);
     }
@@ -164,7 +166,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     expect(await page.title()).toBe(`${payment} – Payonce console`);
     api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
     const viewer = await opened(`payments/${payment}`, VIEWER_KEY);
-    await viewer.getByText('amounts, description and metadata need operator').waitFor();
+    await viewer.getByText('amounts, description and metadata require the role operator').waitFor();
     await viewer.getByText('Debits less credits: 0.00 EUR').waitFor();
     expect(await viewer.getByText(SCRIPT).count()).toBe(0);
     expect(shown.violations).toEqual([]);

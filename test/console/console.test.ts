@@ -139,7 +139,7 @@ describeConsole('an operator in a browser', (shown) => {
     await dialog.getByLabel('Reason').fill('<img src=x onerror=alert(1)> Seen on the statement');
     // The second click of a double click on Preview does not decide.
     await dialog.getByRole('button', { name: 'Preview' }).dblclick();
-    await dialog.getByText('Nothing was written. The status would be succeeded.').waitFor();
+    await dialog.getByText('Nothing was written. The status would become succeeded.').waitFor();
     await picture(page, 'decide');
     await dialog.getByRole('button', { name: 'Decide' }).dblclick();
     await page.getByText('The decision was recorded.').waitFor();
@@ -185,7 +185,7 @@ describeConsole('an operator in a browser', (shown) => {
     await openPayment(page, id);
     for (const name of ['Decide', 'Correct', 'Annotate'])
       expect(await page.getByRole('button', { name, exact: true }).isDisabled()).toBe(true);
-    await page.getByText('Your role is viewer; this action needs operator.').first().waitFor();
+    await page.getByText('Your role is viewer; this action requires the role operator.').first().waitFor();
     expect(shown.written).toEqual([]);
   });
 
@@ -201,7 +201,7 @@ describeConsole('an operator in a browser', (shown) => {
     await dialog.getByLabel('Postings to reverse').selectOption('2');
     await dialog.getByLabel('Reason').fill('Booked twice');
     await dialog.getByRole('button', { name: 'Preview' }).click();
-    await dialog.getByText('after a second person has approved it').waitFor();
+    await dialog.getByText('once a second person approves').waitFor();
     await dialog.getByRole('button', { name: 'Correct' }).dblclick();
     await first.getByText('The request waits for a second person').waitFor();
     await first.getByRole('link', { name: 'Approvals', exact: true }).click();
@@ -212,7 +212,7 @@ describeConsole('an operator in a browser', (shown) => {
     const second = await shown.signedIn(SECOND_KEY);
     await second.getByRole('link', { name: 'Approvals', exact: true }).click();
     await decideOn(second, 'Approve');
-    await second.getByText('It is approved.').first().waitFor();
+    await second.getByText('The request is approved.').first().waitFor();
     await accessible(second);
     expect(dataOf(await api.get(`/v1/corrections?payment=${id}`))).toHaveLength(1);
     expect(dataOf(await api.get('/v1/admin/approvals'))).toHaveLength(1);
@@ -230,7 +230,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(page.url()).toBe(`${shown.url}/#/payments?tenant=ten_desk&mode=test`);
     await page.getByText('Filter', { exact: true }).click();
     await page.getByLabel('Reference').fill('Order <i>7</i>');
-    await page.getByLabel('From the day').fill('2020-01-01');
+    await page.getByLabel('From (UTC day)').fill('2020-01-01');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('Order <i>7</i>').waitFor();
     await accessible(page);
@@ -243,8 +243,8 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByText('must be an amount in EUR without separators of thousands').waitFor();
     await page.getByLabel('Smallest amount').fill('10');
     await page.getByLabel('Reference').fill('');
-    await page.getByLabel('From the day').fill('2026-02-20');
-    await page.getByLabel('Before the day').fill('2026-03-10');
+    await page.getByLabel('From (UTC day)').fill('2026-02-20');
+    await page.getByLabel('Before (UTC day)').fill('2026-03-10');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.waitForURL(/amount_from=1000&/);
     await page.getByRole('link', { name: id }).waitFor();
@@ -291,7 +291,7 @@ describeConsole('an operator in a browser', (shown) => {
     await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByText('test: payments:read payments:write').waitFor();
     await decideOn(page, 'Revoke');
-    await page.getByText('It is revoked.').first().waitFor();
+    await page.getByText('The key is revoked.').first().waitFor();
     const keys = dataOf(await api.get(`/v1/admin/keys?tenant=${tenant}`));
     expect(keys).toMatchObject([{ name: 'Web shop', revoked: expect.any(Number) }]);
     expect(shown.written.filter((each) => each === 'POST /v1/admin/keys')).toHaveLength(1);

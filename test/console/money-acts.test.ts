@@ -106,13 +106,13 @@ describeConsole('money acts of operators in a browser', (shown) => {
       await route.abort();
     });
     await page.keyboard.press('Enter');
-    await page.getByText('The act may have taken effect.').waitFor();
+    await page.getByText('The action may have taken effect.').waitFor();
     // A new dialog for the same action would otherwise be a second refund.
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await focused(page)).toBe('Refund');
     await page.keyboard.press('Enter');
-    await page.getByText('The act may have taken effect.').waitFor();
+    await page.getByText('The action may have taken effect.').waitFor();
     expect(await page.getByRole('dialog').getByLabel('Amount in EUR').isDisabled()).toBe(true);
     expect(await focused(page)).toBe('Refund');
     await page.keyboard.press('Enter');
@@ -134,7 +134,7 @@ describeConsole('money acts of operators in a browser', (shown) => {
     await second.getByRole('link', { name: 'Approve or reject' }).click();
     await second.getByRole('cell', { name: 'refund' }).waitFor();
     await decideOn(second, 'Approve');
-    await second.getByText('It is approved.').first().waitFor();
+    await second.getByText('The request is approved.').first().waitFor();
     expect(await refunds(id)).toMatchObject([{ amount: 9900 }]);
     expect(shown.written.filter((each) => each.endsWith('/approve'))).toHaveLength(1);
     expect(shown.violations).toEqual([]);

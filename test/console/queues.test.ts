@@ -42,7 +42,7 @@ describeConsole('dead letters in a browser', (shown) => {
     await accessible(page);
     await page.getByRole('dialog', { name: 'Redrive' }).getByRole('button', { name: 'Redrive' }).dblclick();
     await page.getByText('The messages were moved').waitFor();
-    await page.getByText('Nothing waits here.').first().waitFor();
+    await page.getByText('The queue is empty.').first().waitFor();
     await accessible(page);
     expect(messages.ids(QUEUE)).toEqual(['a', 'b']);
     expect(shown.written).toEqual([`POST /v1/admin/queues/${DEAD_LETTERS}/redrive`]);
@@ -73,7 +73,7 @@ describeConsole('dead letters in a browser', (shown) => {
     await page.getByRole('button', { name: 'Redrive' }).click();
     await page.getByRole('dialog', { name: 'Redrive' }).getByRole('button', { name: 'Redrive' }).dblclick();
     await page.getByText('The messages were moved').waitFor();
-    await page.getByText('Nothing waits here.').first().waitFor();
+    await page.getByText('The queue is empty.').first().waitFor();
     expect([messages.ids(from), messages.ids(to)]).toEqual([[], [id]]);
     expect(shown.written).toEqual([`POST /v1/admin/queues/${from}/redrive`]);
     expect(shown.violations).toEqual([]);
@@ -91,7 +91,7 @@ describeConsole('dead letters in a browser', (shown) => {
     shown.api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
     const viewer = await openQueue('Vendors-DeadLetters', VIEWER_KEY);
     expect(await viewer.getByRole('button', { name: 'Redrive' }).isDisabled()).toBe(true);
-    await viewer.getByText('Your role is viewer; this action needs operator.').waitFor();
+    await viewer.getByText('Your role is viewer; this action requires the role operator.').waitFor();
     expect(shown.written).toEqual([]);
     expect(shown.violations).toEqual([]);
   });

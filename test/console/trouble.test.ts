@@ -34,7 +34,7 @@ describeConsole('the console under failures', (shown) => {
     };
     await page.route('**/annotations', lose, { times: 1 });
     await dialog.getByRole('button', { name: 'Annotate' }).click();
-    await dialog.getByText('The act may have taken effect.').waitFor();
+    await dialog.getByText('The action may have taken effect.').waitFor();
     await accessible(page);
     expect(dataOf(await api.get(`/v1/annotations?payment=${id}`))).toHaveLength(1);
     await dialog.getByRole('button', { name: 'Annotate' }).click();
@@ -53,7 +53,7 @@ describeConsole('the console under failures', (shown) => {
     const held: Route[] = [];
     await page.route('**/annotations', (route) => void held.push(route));
     await dialog.getByRole('button', { name: 'Annotate' }).click();
-    await dialog.getByText('Waiting for the answer').waitFor();
+    await dialog.getByText('Waiting for the response').waitFor();
     await page.keyboard.press('Escape');
     await dialog.getByRole('button', { name: 'Annotate' }).dispatchEvent('click');
     expect(await dialog.getByRole('button', { name: 'Close' }).isDisabled()).toBe(true);
@@ -72,8 +72,8 @@ describeConsole('the console under failures', (shown) => {
     [409, problem('idempotency_key_in_progress', 'The first request is running.'), 'idempotency_key_in_progress'],
     [429, problem('rate_limited', 'Too many requests.'), 'rate_limited'],
     [500, problem('internal_error', SCRIPT), 'internal_error'],
-    [502, '<html>Bad gateway</html>', 'A gateway in front of the API answered with 502.'],
-    [200, '<html>A proxy</html>', 'The answer cannot be read.'],
+    [502, '<html>Bad gateway</html>', 'A gateway in front of the API returned 502.'],
+    [200, '<html>A proxy</html>', 'The response cannot be read.'],
   ] as const;
   test.each(sliceOf(failures, 5))(
     'a response with status %i is shown as a message, and the same list can be reloaded',
@@ -104,7 +104,7 @@ describeConsole('the console under failures', (shown) => {
       return route.abort();
     });
     await page.getByRole('button', { name: 'More' }).click();
-    await page.getByRole('alert').getByText('No answer was received.').waitFor();
+    await page.getByRole('alert').getByText('No response was received.').waitFor();
     // The console has repeated the read twice.
     expect(lost).toHaveLength(3);
     await page.unroute('**starting_after**');

@@ -53,8 +53,8 @@ describeConsole('webhooks in a browser', (shown) => {
     await openEndpoint(page);
     await page.getByRole('button', { name: 'Replay' }).click();
     const replay = page.getByRole('dialog', { name: 'Replay' });
-    await replay.getByLabel('From the day').fill('2026-02-01');
-    await replay.getByLabel('Before the day').fill('2026-03-01');
+    await replay.getByLabel('From (UTC day)').fill('2026-02-01');
+    await replay.getByLabel('Before (UTC day)').fill('2026-03-01');
     await replay.getByRole('button', { name: 'Replay' }).dblclick();
     await replay.waitFor({ state: 'detached' });
     await decideOn(page, 'Rotate secret');

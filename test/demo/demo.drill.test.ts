@@ -120,7 +120,7 @@ describe('the demonstration on the deployed stack', () => {
         expect(await row.getByRole('cell').allTextContents()).toEqual(cells(finding === undefined ? [] : [finding])[1]);
         await accessible(page);
 
-        await page.getByRole('link', { name: 'What happened to it' }).click();
+        await page.getByRole('link', { name: 'Timeline of the payment' }).click();
         await page.getByLabel('Operator’s key').fill(aws.operatorKey);
         await page.getByRole('button', { name: 'Sign in' }).click();
         await page.getByRole('heading', { name: 'What happened' }).waitFor();

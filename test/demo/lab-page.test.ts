@@ -95,7 +95,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     finish();
     await naive.getByText('2 postings, 2 events, 2 effects').waitFor();
     await payonce.getByText('once', { exact: true }).waitFor();
-    expect(await payonce.getByRole('link', { name: 'What happened to it' }).getAttribute('href')).toBe(
+    expect(await payonce.getByRole('link', { name: 'Timeline of the payment' }).getAttribute('href')).toBe(
       `${url}/console/#/payments/pay_1`,
     );
     const row = page.getByRole('region', { name: 'Results' }).getByRole('row').nth(1);
