@@ -1,12 +1,13 @@
-"""What the emulator lacks of S3 for the archive.
+"""S3 features of the archive that the emulator lacks.
 
-The lock of a bucket: CloudFormation's properties `ObjectLockEnabled` and `ObjectLockConfiguration` (AWS CloudFormation template
+Object Lock: CloudFormation's properties `ObjectLockEnabled` and `ObjectLockConfiguration` (AWS CloudFormation template
 reference, "AWS::S3::Bucket").
 
 The condition key `s3:if-none-match`, with the header's value (Amazon S3 user guide, "Enforce conditional writes on Amazon S3
-buckets"). Without it, a policy that demands the header denies every write.
+buckets"). Without the key, a policy that requires the header denies every write.
 
-TLS: the emulator has none, so bucket policies that deny plain HTTP would deny everything. Every request counts as one over TLS.
+TLS: the emulator does not support TLS, so bucket policies that deny plain HTTP would deny everything. Every request is treated as
+a request over TLS.
 """
 
 from ministack.core import iam_actions, iam_evaluator

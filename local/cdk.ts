@@ -101,10 +101,10 @@ const POSTGRES_CONTEXT: CdkApp['context'] = {
   [AUTHORITY]: 'postgres',
   'payonce:postgresHost': SERVER_HOST,
   'payonce:postgresDatabase': DATABASE,
-  // The emulator ends the ARN of each secret in the same characters (generated_secrets.py).
+  // In the emulator, the ARN of each secret ends in the same characters (generated_secrets.py).
   'payonce:postgresSecretArn': `arn:aws:secretsmanager:${REGION}:${ACCOUNT}:secret:${SECRET}-local0`,
   'payonce:postgresCaFile': CA_FILE,
-  // The emulator accepts the network of a function, and ignores it.
+  // The emulator accepts the VPC settings of a function but ignores them.
   'payonce:postgresSubnets': '["subnet-00000000"]',
   'payonce:postgresSecurityGroups': '["sg-00000000"]',
 };
@@ -120,15 +120,15 @@ export function projectContext(project: string = PROJECT): Context {
 }
 
 /**
- * Returns Payonce with the settings of the local AWS, and with the project's job targets in addition to its own. A
- * target of the project replaces one of the same name.
+ * Returns Payonce with the settings of the local AWS. Its job targets and those of the project are merged; a target of
+ * the project replaces a target of the same name.
  *
  * @throws StartFailure when the project's context has a setting that the local AWS cannot replace
  */
 export function payonceWith(context: Context, authority: Authority = authorityOf(context)): CdkApp {
   const { [JOB_TARGETS]: given = {} } = context;
   const targets = targetsIn(given);
-  // The synthesis refuses such a value, and names it.
+  // An unreadable value is passed on; the synthesis refuses it with an error.
   const merged = targets === undefined ? given : { ...targetsIn(PAYONCE.context[JOB_TARGETS]), ...targets };
   return { context: { ...PAYONCE.context, ...contextFor(authority, context), [JOB_TARGETS]: textOf(merged) } };
 }
@@ -142,7 +142,7 @@ function contextFor(authority: Authority, { [AUTHORITY]: given, [PORT]: port }: 
   if (authority === 'dynamodb') return given === undefined ? {} : { [AUTHORITY]: authority };
   if (port === undefined) return POSTGRES_CONTEXT;
   throw new StartFailure(
-    `cdk.json sets ${PORT}, and the local database has another port: put the port into the secret instead.`,
+    `cdk.json sets ${PORT}, which the local stack cannot override: store the port in the secret instead.`,
   );
 }
 
@@ -179,7 +179,7 @@ export async function bootstrap(run: CdkRun): Promise<void> {
 /**
  * Synthesizes the assembly for a local AWS, with the functions' code. Several instances can share the assembly.
  *
- * @param authority the database that decides about money @default dynamodb
+ * @param authority the system of record @default dynamodb
  * @param withRules whether to also apply the CDK's own rules, fail on warnings, and print every finding to standard
  * error
  * @default only the rule packs apply; their violations fail any synthesis

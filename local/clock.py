@@ -1,9 +1,9 @@
 """The clock of the local AWS, which `payonce clock advance` moves: POST /_payonce/clock with {"advance_ms": …}.
 
-What waits for a time becomes due: messages in queues, schedules, items with a time to live. Functions get the offset in their
-environment. A process keeps the offset with which it started, and is replaced before its next invocation. The file with the offset
-is part of the state, and is written first: rows with a time of the future are never read by an earlier clock, except after a kill
-of the machine.
+Scheduled work becomes due: messages in queues, schedules, items with a time to live. Functions get the offset in their environment.
+A process keeps the offset with which it started, and is replaced before its next invocation. The file with the offset is part of
+the state, and is written before the clock moves: after a restart, the clock is not behind the times in the rows, except after a
+crash of the machine.
 """
 
 import asyncio
@@ -30,8 +30,8 @@ ADVANCE = "/_payonce/clock"
 OFFSET = "PAYONCE_CLOCK_OFFSET_MS"
 FILE = "clock.json"
 MOST_MS = 3_660 * 86_400_000
-# An invocation that runs while the clock moves acts by the earlier time, and its messages are received again. Both are harmless,
-# as they are on AWS, but need not happen.
+# An invocation that runs while the clock moves uses the earlier time, and its messages are received again. Both are harmless, as on
+# AWS, but avoidable.
 WAIT_SECONDS = 30
 LOOK_EVERY_SECONDS = 0.05
 
@@ -52,7 +52,7 @@ class Datetime(datetime.datetime):
 
 
 async def advance(by_ms):
-    """Returns the new offset, in milliseconds. Raises a ValueError for a value that would move the clock back, or too far."""
+    """Returns the new offset, in milliseconds. Raises a ValueError for a value that would move the clock back or too far."""
     global _offset_ms
     if type(by_ms) is not int or by_ms <= 0 or _offset_ms + by_ms > MOST_MS:
         raise ValueError(f"advance_ms must be a positive number, and the clock at most {MOST_MS} ms ahead of this machine")
@@ -96,7 +96,7 @@ async def answer(others, scope, receive, send):
 
 def install():
     time.time = now
-    # Clients sign their requests by their own clocks, and would correct them by this header.
+    # Clients sign requests with the time of their own clocks, and would adjust the clocks to this header.
     app.formatdate = lambda usegmt: email.utils.formatdate(_now(), usegmt=usegmt)
     eventbridge.datetime = Datetime
     lambda_runtime.Worker._spawn = spawn

@@ -4,8 +4,8 @@ import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { PROJECT } from './directories.ts';
 
 /**
- * Version of the key format. Increment it when unchanged sources must be redeployed, for example because snapshots now
- * contain something else.
+ * Version of the key format. Increment it when unchanged sources must be redeployed, for example because the contents
+ * of snapshots have changed.
  */
 const FORMAT = 1;
 /** Folders that do not affect a deployment. All other folders, including new ones, count as inputs. */

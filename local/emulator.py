@@ -3,11 +3,21 @@
 EventBridge Scheduler replaces context attributes such as <aws.scheduler.scheduled-time> in a target's input (EventBridge
 Scheduler user guide, "Adding context attributes"), evaluates `cron` in the schedule's time zone, and invokes a function
 asynchronously, so that a failed invocation is retried. The emulator does none of that: this file replaces only its check of
-due schedules. message_move.py adds actions of SQS, leading_keys.py a condition key of DynamoDB's policies, compression.py
-compressed responses of API Gateway, buckets.py locks of buckets and conditions of their policies, generated_secrets.py secrets
-without punctuation and with known ARNs, metric_math.py alarms on metric math, streams.py the positions of streams after a restart,
-saved_addresses.py addresses after a restart on another port, saved_state.py saving on request, clock.py a clock that can be advanced,
-and guard.py refuses requests from outside of the run. Everything else is unchanged.
+due schedules. The other files add:
+
+- message_move.py: SQS message move tasks;
+- leading_keys.py: a condition key for DynamoDB policies;
+- compression.py: compressed responses of REST APIs;
+- buckets.py: Object Lock, and conditions in bucket policies;
+- generated_secrets.py: secrets without punctuation, and with known ARNs;
+- metric_math.py: alarms on metric math;
+- streams.py: stream positions after a restart;
+- saved_addresses.py: addresses after a restart on another port;
+- saved_state.py: saving on request;
+- clock.py: a clock that can be advanced;
+- guard.py: a check that refuses requests from outside the run.
+
+Everything else is unchanged.
 """
 
 import importlib.metadata
@@ -32,9 +42,9 @@ from ministack.services import eventbridge, lambda_svc, scheduler
 # This file replaces and calls internals of the emulator. Compare services/scheduler.py and services/sqs.py before an upgrade.
 MADE_FOR = "1.5.33"
 LOOK_EVERY_SECONDS = 1
-# Each starts a process. After the clock was advanced, nearly all schedules are due.
+# Each invocation starts a process. After the clock is advanced, nearly all schedules are due.
 MOST_AT_ONCE = 2
-# AWS keeps an idle connection open for longer than its clients do. A server that closes it first loses a request that is just sent.
+# AWS keeps an idle connection open for longer than its clients do. A server that closes it first can lose a request in transit.
 IDLE_CONNECTION_SECONDS = 3600
 
 logger = logging.getLogger("scheduler")
@@ -45,7 +55,7 @@ _started = time.time()
 
 
 def look(now=None):
-    """Fires due schedules, each once for its newest scheduled time. Times before the start of this process are missed."""
+    """Fires due schedules, each once for its newest scheduled time. Times before the start of this process are skipped."""
     now = time.time() if now is None else now
     account, region = scheduler.get_account_id(), scheduler.get_region()
     schedules = dict(scheduler._schedules._data)
@@ -181,7 +191,7 @@ def _extend():
     message_move.install()
     metric_math.install()
     streams.install()
-    # The last ones: they import the application, which binds functions that the others replace.
+    # These come last: they import the application, which binds functions that the other files replace.
     import clock
     import guard
     import saved_addresses
@@ -195,7 +205,7 @@ def _extend():
 
 
 if __name__ == "__main__":
-    # Its state has secrets, and what payers and receivers sent: its files are for its user only.
+    # The state contains secrets and data of payers and receivers, so only the current user may read its files.
     os.umask(0o077)
     _extend()
     from ministack.app import main

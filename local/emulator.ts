@@ -113,13 +113,13 @@ async function startAt(options: EmulatorOptions): Promise<Emulator> {
   };
 }
 
-/** Gives the functions a Node of their own. "npm ci" in the clone removes the project's Node while the stack runs. */
+/** Keeps a separate Node for the functions, because "npm ci" may remove the project's Node while the stack runs. */
 function keepNode(directory: string): void {
   const node = join(directory, 'node');
   try {
     linkSync(process.execPath, node);
   } catch {
-    // Another file system, or a Node of the system.
+    // Linking failed: the directory is on another file system, or Node belongs to the system.
     symlinkSync(process.execPath, node);
   }
 }

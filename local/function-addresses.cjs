@@ -3,7 +3,7 @@
 //
 // On AWS a function calls `https://<api>.execute-api.<region>.amazonaws.com/<stage>`, the address in the template. The
 // emulator serves the API under another path, over plain HTTP. Functions keep the address of the template, because
-// payments are pinned to the address of their processor: the emulator's port can be another one at the next start.
+// payments are pinned to the address of their processor: the emulator's port can change at the next start.
 const API = /^https:\/\/([a-z0-9]+)\.execute-api\.[a-z0-9.-]+\/(\w+)/;
 const { AWS_ENDPOINT_URL } = process.env;
 const { fetch } = globalThis;
@@ -14,7 +14,8 @@ Object.assign(globalThis, {
     const local = url.replace(API, `${AWS_ENDPOINT_URL}/restapis/$1/$2/_user_request_`);
     if (local === url) return fetch(address, options);
     if (!(address instanceof Request)) return fetch(local, options);
-    // A new request alone would lose the signal when it is collected as garbage (undici holds it weakly).
+    // The signal is passed separately, because undici holds the signal of a request only weakly: it could be
+    // garbage-collected.
     return fetch(new Request(local, address), { signal: address.signal, ...options });
   },
 });

@@ -1,10 +1,10 @@
 """Secrets that a template generates without punctuation, and ARNs of secrets that are known before their secrets exist.
 
-The emulator's CloudFormation ignores `ExcludePunctuation` (AWS::SecretsManager::Secret GenerateSecretString), so that a generated
-key of a signature was not base64.
+The emulator's CloudFormation ignores `ExcludePunctuation` (AWS::SecretsManager::Secret GenerateSecretString), so a generated
+signing key would not be base64.
 
-The ARN of a secret ends in six random characters. A setting names the secret of the database before the local AWS runs, so that
-they are the same for all secrets that a request creates.
+The ARN of a secret ends in six random characters. A setting names the database secret before the local AWS runs, so the
+suffix is the same for all secrets that a request creates.
 """
 
 import string

@@ -1,14 +1,14 @@
-"""Refuses requests from outside of the run, before any service of the emulator.
+"""Refuses requests from outside the run before they reach a service of the emulator.
 
-Every page in a browser of this machine can send requests to the emulator, which verifies no signature, while its functions run as
-the user. Refused are:
+Every page in a browser on this machine can send requests to the emulator, which verifies no signatures and runs functions as the
+user. This file refuses:
 
-- another `Host` than those of loopback, against names that are bound to it later (DNS rebinding);
-- another `Origin` than the emulator's own, and what a browser marks as sent by another site (W3C, "Fetch Metadata Request
-  Headers"), but for links to the pages of a REST API;
-- calls of AWS without the access key of this run, or of a session that was issued in it, whose rights the services judge by
-  policies. REST APIs have keys of their own;
-- WebSockets, which no stack has.
+- requests whose `Host` is not a loopback name, as a protection against DNS rebinding;
+- requests whose `Origin` is not the emulator's own, and requests that a browser marks as sent by another site (W3C, "Fetch Metadata
+  Request Headers"), except for links to the pages of a REST API;
+- calls to AWS services without the access key of this run or of a session that was issued in this run. Policies limit such a
+  session. REST APIs have their own keys;
+- WebSockets, because no stack uses them.
 
 No response lets pages of other origins read it: the emulator's CORS headers are removed.
 """
@@ -36,7 +36,7 @@ USED = {
 }
 HOST = re.compile(r"(127\.0\.0\.1|localhost|[a-z0-9]+\.execute-api\.localhost)(:\d+)?")
 HEALTH = "/_ministack/health"
-# Of the emulator itself. No policy limits a session there, whose key is in each link to an export.
+# Paths of the emulator itself. No policy limits a session there, and each link to an export contains the key of a session.
 OWN_PATHS = "/_"
 OWN_SITE = ("", "none", "same-origin")
 
@@ -45,7 +45,7 @@ _function_keys = {}
 
 
 def refusal(method, path, query, headers):
-    """Returns why a request is refused; None when it is let through. `headers` maps lower-case names to lists of values."""
+    """Returns the reason why a request is refused; None when it is allowed. `headers` maps lower-case names to lists of values."""
 
     def value(name):
         return ", ".join(headers.get(name, []))
@@ -69,7 +69,7 @@ def refusal(method, path, query, headers):
 
 
 def _is_api(host, path):
-    """Whether a request is for a stage of a REST API. The emulator's own paths begin with no name of a stage."""
+    """Returns whether a request is for a stage of a REST API. None of the emulator's own paths begins with a stage name."""
     found = app._parse_execute_api_url(host, path)
     if found is None or apigateway_v1.find_api_scope(found[0]) is None:
         return False
@@ -103,7 +103,7 @@ def _without_cors(send):
 
 
 def execution_credentials(config):
-    """The emulator derives the access key of a function's role from names that anyone can know."""
+    """Replaces the access key of a function's role with a random key. The emulator derives it from names that anyone can know."""
     issued = _credentials(config)
     derived = issued["AWS_ACCESS_KEY_ID"]
     key = _function_keys.setdefault(derived, f"ASIA{secrets.token_hex(16).upper()}")
@@ -114,7 +114,7 @@ def execution_credentials(config):
 
 
 def install():
-    # What others have put before the emulator is guarded, too.
+    # Also guards the handlers that the other files put in front of the emulator.
     app.app = functools.partial(answer, app.app)
     lambda_runtime.execution_credentials = execution_credentials
     lambda_svc.execution_credentials = execution_credentials

@@ -12,7 +12,7 @@ import { runningProcesses, signalProcess } from './processes.ts';
 
 /**
  * Time that the group has to end after a termination signal, in milliseconds. In this time, the emulator saves its
- * state, which takes longer with more data or on a busy machine. If it is killed, what changed since its last save is
+ * state, which takes longer with more data or on a busy machine. If it is killed, changes since its last save are
  * lost.
  */
 const GRACE_MS = 60_000;

@@ -87,7 +87,7 @@ export interface StartedServer {
 
 /**
  * Starts a server under a keeper, and waits until it accepts connections.
- * @returns undefined when it does not in time; it has then ended
+ * @returns undefined if it does not accept connections in time; the server has then ended
  */
 export async function startKeptServer({
   logFile,

@@ -1,8 +1,8 @@
-"""The condition key `dynamodb:LeadingKeys`, which the emulator lacks: without it, a policy that is limited to kinds of rows
+"""The condition key `dynamodb:LeadingKeys`, which the emulator lacks: without it, a policy that is limited to some kinds of rows
 permits every row.
 
-From the Amazon DynamoDB developer guide, "Using IAM policy conditions for fine-grained access control": the key holds the
-values of the partition key that a request names. A Scan names none. In a transaction, each item is authorized by itself.
+From the Amazon DynamoDB developer guide, "Using IAM policy conditions for fine-grained access control": the condition key
+holds the partition-key values in a request. A Scan has none. In a transaction, each item is authorized separately.
 """
 
 import json
@@ -26,7 +26,7 @@ _enforce = iam_evaluator.enforce
 
 
 class ItemArn(str):
-    """The ARN of a transaction item's table, with the item's partition key."""
+    """ARN of a transaction item's table, with the item's partition key."""
 
     leading_keys = None
 
@@ -50,7 +50,7 @@ def _of_item(table, item):
 
 
 def _of_query(request):
-    """The partition key is the attribute that the key condition compares by `=`, with the index's key for an index."""
+    """Returns the value that the key condition of a query compares with the partition key of its table or index."""
     table = dynamodb._tables.get(request.get("TableName", "").split("/")[-1]) or {}
     schema = table.get("KeySchema", [])
     for index in table.get("GlobalSecondaryIndexes") or []:

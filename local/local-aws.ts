@@ -39,11 +39,11 @@ export interface LocalAwsOptions {
   /** Whether tables, keys and stacks are kept after a stop. */
   readonly persist: boolean;
   /**
-   * The database that decides about money. With `postgres`, a server starts and stops with the local AWS.
+   * The system of record. With `postgres`, a PostgreSQL server starts and stops with the local AWS.
    * @default dynamodb
    */
   readonly authority?: Authority;
-  /** The deployed app, which has this authority. @default Payonce, synthesized for the local AWS */
+  /** The app to deploy, configured for this authority. @default Payonce, synthesized for the local AWS */
   readonly app?: CdkApp;
   /** Keys of an earlier run, which are reused if they are still valid. */
   readonly keys?: LocalKeys;
@@ -87,13 +87,13 @@ export interface LocalAws extends LocalKeys, EmulatorAccess {
   readonly paymentJobsFunction: string;
   readonly ordersFunction: string;
   readonly keeperPid: number;
-  /** Only set if PostgreSQL decides about money. */
+  /** Only set if PostgreSQL is the system of record. */
   readonly postgres?: LocalPostgres | undefined;
   /** Only set by `npm start`. */
   readonly lab?: RunningLab | undefined;
 }
 
-/** Returns the database that decides about money. */
+/** Returns the system of record. */
 export function authorityOf({ postgres }: Pick<LocalAws, 'postgres'>): Authority {
   return postgres === undefined ? 'dynamodb' : 'postgres';
 }
@@ -138,7 +138,7 @@ async function begin(options: LocalAwsOptions, python: string, state: SavedState
   }
 }
 
-/** Returns an emulator whose functions use a database, which ends with it. */
+/** Combines an emulator and the database of its functions, so that they end together. */
 function together(emulator: Emulator, postgres: RunningPostgres): Emulator {
   return {
     ...emulator,
@@ -148,7 +148,7 @@ function together(emulator: Emulator, postgres: RunningPostgres): Emulator {
       postgres.detach();
     },
     stop: async () => {
-      // The functions end first, so that none of them finds the database gone.
+      // Stop the functions first, so that none of them loses its database.
       await emulator.stop();
       await postgres.stop();
     },
@@ -219,7 +219,7 @@ async function reuse(
 async function expectAnswer({ apiUrl, apiKey }: Connected): Promise<void> {
   const answer = await fetch(`${apiUrl}/v1/payments?limit=1`, { headers: { authorization: `Bearer ${apiKey}` } });
   await answer.body?.cancel();
-  if (!answer.ok) throw new StartFailure(`The API answers ${answer.status}.`);
+  if (!answer.ok) throw new StartFailure(`The API returned HTTP ${answer.status}.`);
 }
 
 async function deployAndConnect(

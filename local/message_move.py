@@ -74,7 +74,7 @@ async def _run(task, source, waiting):
 def _move(task, source, message_id):
     now = time.time()
     message = next((found for found in source["messages"] if found["id"] == message_id), None)
-    # Received or deleted since then.
+    # The message was received or deleted in the meantime.
     if message is None or message["visible_at"] > now:
         return
     sqs._ensure_msg_fields(message)
@@ -117,7 +117,7 @@ def _cancel(data, _url):
 
 
 def _shown(task):
-    # Only a running task shows its handle.
+    # Responses contain the handle only of a running task.
     hidden = {"_running"} if task["Status"] == "RUNNING" else {"_running", "TaskHandle"}
     return {name: value for name, value in task.items() if name not in hidden}
 

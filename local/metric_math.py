@@ -1,7 +1,7 @@
 """Alarms on metric math.
 
-The emulator's CloudFormation refuses AWS::CloudWatch::Alarm with `Metrics`. Here, such an alarm exists, but watches a metric that
-nobody publishes, so it never fires.
+The emulator's CloudFormation refuses AWS::CloudWatch::Alarm with `Metrics`. Here, such an alarm is created, but on a metric that
+is never published, so it never fires.
 """
 
 from ministack.services.cloudformation import provisioners

@@ -28,7 +28,7 @@ import { selfMadeCertificate } from './self-made-certificate.ts';
 const IS_ROOT = process.getuid?.() === 0;
 /** Maximum number of ports to try. Another process can take a port after it was found to be free. */
 const MAX_PORTS = 5;
-/** File in the data with the rules of a server that accepts only connections of this machine with TLS. */
+/** File in the data directory with rules that accept only TLS connections from this machine. */
 const TLS_RULES = 'pg_hba_tls.conf';
 
 interface ClusterOptions {
@@ -37,9 +37,9 @@ interface ClusterOptions {
   /** The preferred port; another port is used if this one is taken. */
   readonly port: number;
   readonly maxConnections: number;
-  /** Whether all connections must use TLS. Otherwise, none does. */
+  /** Whether all connections must use TLS. If false, TLS is disabled. */
   readonly tls: boolean;
-  /** Called with what the server logs after its start. @default it is discarded */
+  /** Called with log output of the server after its start. @default the output is discarded */
   readonly onLog?: (text: string) => void;
 }
 
@@ -65,7 +65,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const settings = {
     unix_socket_directories: '',
     max_connections: maxConnections,
-    // The data survives the end of the process, but not of the machine, as the tables of the local AWS.
+    // Like the tables of the local AWS, the data survives a crash of the process, but not of the machine.
     fsync: 'off',
     full_page_writes: 'off',
     ...(tls ? tlsSettings(data) : { listen_addresses: '127.0.0.1' }),
@@ -152,7 +152,8 @@ function copyCluster(prepared: string, path: string): void {
 }
 
 /**
- * Creates a directory that does not exist. Several processes can do this at once: the result of one of them is kept.
+ * Creates a directory that does not exist. Several processes can do this concurrently: the result of one of them is
+ * kept.
  *
  * @param create creates the directory at the given path
  */
@@ -170,7 +171,7 @@ async function createOnce(path: string, create: (partial: string) => void | Prom
   }
 }
 
-/** Lets the user of a server that root starts reach the files in a directory, but not list them. */
+/** If root starts the server, allows the server's user to reach the files in a directory, but not to list them. */
 function letServerPass(directory: string): void {
   if (IS_ROOT) chmodSync(directory, statSync(directory).mode | 0o011);
 }

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { PAYONCE_DIRECTORY } from './directories.ts';
 
-/** The folder of what all PostgreSQL servers of the project share. It is created once. */
+/** Folder of the files that all PostgreSQL servers of the project share. It is created once. */
 export const PREPARED = join(PAYONCE_DIRECTORY, 'cache', 'postgres');
 /** The certificate of the servers, which is also its own CA, and its key. */
 export const TLS = join(PREPARED, 'tls');
 export const CERTIFICATE = 'server.crt';
 export const PRIVATE_KEY = 'server.key';
-/** The file by which clients verify the server, who must call it by {@link SERVER_HOST}. */
+/** The CA certificate with which clients verify the server. They must connect to {@link SERVER_HOST}. */
 export const CA_FILE = join(TLS, CERTIFICATE);
 export const SERVER_HOST = 'localhost';
 

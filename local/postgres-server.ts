@@ -1,6 +1,6 @@
 /**
  * A PostgreSQL server for the functions of a local AWS. Prints its port when it accepts connections, which must use
- * TLS. Ends when it is asked to.
+ * TLS. Ends on a termination signal.
  *
  *   node local/postgres-server.ts <directory> <preferred port>
  */

@@ -52,7 +52,7 @@ interface PostgresOptions {
 /**
  * Starts a PostgreSQL server with the current tables, with the data of an earlier run if there is any.
  *
- * @throws StartFailure when it does not start, Error when its tables are those of another version
+ * @throws StartFailure when it does not start, Error when its tables belong to another version
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
   const server = await startServer(options);

@@ -1,8 +1,8 @@
 """The addresses in the saved state of the emulator.
 
-They have the port of the run that saved it: the URLs of queues, also in the environments of functions and in the outputs of stacks,
-and the URLs of REST APIs. They get the port of this run when they are loaded. The rows of tables and the messages in queues are
-data, and stay as they are.
+They contain the port of the run that saved the state: queue URLs, also in the environments of functions and in stack outputs, and
+the URLs of REST APIs. When the state is loaded, the port is replaced by the port of this run. Rows of tables and messages in queues
+are data, and remain unchanged.
 """
 
 import os
@@ -35,7 +35,7 @@ def with_port(value, port):
 
 
 def _key(key, port):
-    """A key of a service's resources is a tuple of account, region and name."""
+    """Returns a resource key with the port. A resource key is a tuple of account, region and name."""
     return tuple(with_port(part, port) for part in key) if isinstance(key, tuple) else with_port(key, port)
 
 

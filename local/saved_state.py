@@ -1,11 +1,11 @@
 """Saves the state of the emulator while it runs: POST /_payonce/save.
 
-The emulator saves its state only when it ends, and only logs that a service cannot be saved. This fails unless every service is.
-With KEEP_STATE=0 nothing is saved at the end.
+The emulator saves its state only when it ends, and only logs if a service cannot be saved. A save through this file fails unless
+every service is saved. With KEEP_STATE=0, nothing is saved at the end.
 
-A busy machine can kill the emulator while it saves at its end. If the stacks were then saved, but not their resources, the next
-deployment would leave resources unchanged that it takes for updated. Therefore, the files are replaced after all were written.
-If one cannot be written, none is replaced.
+The emulator can be killed while it saves at its end, for example on a busy machine. If only the stacks were saved, but not their
+resources, the next deployment would treat the resources as updated and leave them unchanged. Therefore, the files are replaced only
+after all of them were written. If one cannot be written, none is replaced.
 """
 
 import json
@@ -23,7 +23,7 @@ USED = {
     lambda_svc: ["_prune_orphan_code_blobs"],
 }
 SAVE = "/_payonce/save"
-# A background thread can change what is being copied.
+# A background thread can change the data during the copy.
 TRIES = 5
 
 _app = app.app
@@ -44,18 +44,18 @@ def save(services):
 
 
 def save_at_end(services):
-    """Replaces the saved state of the services after it was written completely."""
+    """Writes the state of the services completely, then replaces the saved state."""
     directory, written = persistence.STATE_DIR, f"{persistence.STATE_DIR}.partial"
     shutil.rmtree(written, ignore_errors=True)
     os.makedirs(written)
     unused = []
-    # The code of the functions is saved apart. The earlier state needs its code until it is replaced.
+    # The code of the functions is saved separately. The earlier state needs its code until the state is replaced.
     lambda_svc._prune_orphan_code_blobs = unused.append
     persistence.STATE_DIR = written
     try:
         save(services)
     except Exception:
-        app.logger.exception("the state stays as it was saved before")
+        app.logger.exception("the earlier saved state is kept")
         return
     os.makedirs(directory, exist_ok=True)
     for name in os.listdir(written):
@@ -75,7 +75,7 @@ def _copied(get_state):
 
 
 def _identity(path):
-    """Returns what differs after the file has been replaced."""
+    """Returns the identity of a file, which changes when the file is replaced."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -91,7 +91,7 @@ async def answer(scope, receive, send):
         status, said = 405, "it must be a POST"
     else:
         try:
-            # Not in a thread: no request changes the state while it is saved.
+            # Runs in the event loop, not in a thread, so that no request changes the state during the save.
             save(app._build_persistence_save_dict())
         except Exception as error:
             status, said = 500, str(error)

@@ -10,10 +10,10 @@ const POLL_MS = 250;
 /** Minimum time allowed for each response, in milliseconds, even at the end of the check. */
 const RESPONSE_MS = 10_000;
 const JOB = 'resolve';
-/** The documents that the README names. One function serves both, but each makes its own at the first request. */
+/** The documents that the README names. One function serves both, but generates each at its first request. */
 const DOCUMENTS = ['/docs', '/v1/openapi.json'];
 
-/** The body of a response: a payment, a run, or a problem, whose `status` is a number. */
+/** The body of a response: a payment, a run, or a problem document, whose `status` is a number. */
 const body = z.object({ id: z.string(), status: z.union([z.string(), z.number()]), code: z.string() }).partial();
 
 interface Answer extends z.infer<typeof body> {
@@ -42,7 +42,7 @@ async function checkPayment({ apiUrl, apiKey }: Target, untilMs: number): Promis
   const description = 'Created by npm start, to check that payments and callbacks work';
   const payment = { amount: 100, currency: 'EUR', source: 'tok_async', description };
   const begun = await ask(`${apiUrl}/v1/payments`, apiKey, untilMs, payment);
-  if (begun.httpStatus !== 202) throw new Error(`The request for a payment was answered with ${describe(begun)}.`);
+  if (begun.httpStatus !== 202) throw new Error(`The request for a payment returned ${describe(begun)}.`);
   const last = await untilEnded(`${apiUrl}/v1/payments/${begun.id}`, apiKey, untilMs);
   if (last.status === 'processing')
     throw new Error(`The payment ${begun.id} is still processing: no callback of the processor completed it.`);
@@ -52,15 +52,14 @@ async function checkPayment({ apiUrl, apiKey }: Target, untilMs: number): Promis
 async function checkJob({ apiUrl, operatorKey }: Target, untilMs: number): Promise<void> {
   const runs = `${apiUrl}/v1/admin/jobs/${JOB}/runs`;
   const begun = await ask(runs, operatorKey, untilMs, {});
-  if (begun.httpStatus !== 202)
-    throw new Error(`The request for a run of the job ${JOB} was answered with ${describe(begun)}.`);
+  if (begun.httpStatus !== 202) throw new Error(`The request for a run of the job ${JOB} returned ${describe(begun)}.`);
   const last = await untilEnded(`${runs}/${begun.id}`, operatorKey, untilMs);
   if (last.status !== 'succeeded') throw new Error(`The run ${begun.id} did not succeed: ${describe(last)}.`);
 }
 
 async function checkDocument({ apiUrl, apiKey }: Target, path: string, untilMs: number): Promise<void> {
   const answer = await ask(`${apiUrl}${path}`, apiKey, untilMs);
-  if (answer.httpStatus !== 200) throw new Error(`The request for ${path} was answered with ${describe(answer)}.`);
+  if (answer.httpStatus !== 200) throw new Error(`The request for ${path} returned ${describe(answer)}.`);
 }
 
 const describe = ({ httpStatus, status, code }: Answer): string => `${httpStatus} ${code ?? status ?? ''}`.trimEnd();

@@ -40,7 +40,7 @@ const options = new Command('npm start --')
   .addOption(
     new Option(
       '--authority <name>',
-      'the database that decides about money; the default is the database of the last start, or of cdk.json',
+      'the system of record; the default is the one of the last start, or of cdk.json',
     ).choices(AUTHORITIES),
   )
   .option('--port <number>', 'the preferred port; another port is used if this one is taken', String(DEFAULT_PORT))
@@ -109,7 +109,7 @@ async function bringUpOrFind(state: StateFile, { fresh, authority, ...others }: 
   const { keeperPid = 0, postgres, lab } = state.read() ?? {};
   for (const pid of [lab?.keeperPid ?? 0, keeperPid, postgres?.keeperPid ?? 0]) await stopKept(pid);
   state.remove();
-  // A start that failed can have left a part.
+  // A failed start may have left files.
   if (earlier === undefined) state.removeEarlierState();
   try {
     const steps = new Steps();

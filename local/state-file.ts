@@ -115,7 +115,7 @@ export class StateFile {
     return readJson(this.#keys, keys);
   }
 
-  /** Returns how far the clock is ahead of this machine's clock, in milliseconds. It stays so after a restart. */
+  /** Returns how far the clock is ahead of this machine's clock, in milliseconds. A restart keeps this offset. */
   clockOffsetMs(): number {
     return clockOffsetMs(join(this.#directory, STATE_DIRECTORY));
   }
@@ -124,7 +124,7 @@ export class StateFile {
     rmSync(this.#local, { force: true });
   }
 
-  /** Returns the authority of the tables and stacks that an earlier run left; undefined if it left none. */
+  /** Returns the authority of the tables and stacks of an earlier run; undefined if there are none. */
   earlierAuthority(): Authority | undefined {
     if (!existsSync(join(this.#directory, STATE_DIRECTORY))) return undefined;
     return existsSync(join(this.#directory, POSTGRES_DIRECTORY)) ? 'postgres' : 'dynamodb';

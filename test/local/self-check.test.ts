@@ -40,7 +40,7 @@ test.each<[fault: string, change: typeof answers, sentences: readonly string[]]>
   [
     'a payment is refused',
     { 'POST /v1/payments': [503, { status: 503, code: 'temporarily_unavailable' }] },
-    ['The request for a payment was answered with 503 temporarily_unavailable.'],
+    ['The request for a payment returned 503 temporarily_unavailable.'],
   ],
   [
     'no callback arrives',
@@ -55,12 +55,12 @@ test.each<[fault: string, change: typeof answers, sentences: readonly string[]]>
   [
     'the documents are not served',
     { 'GET /docs': [500, { status: 500, code: 'internal_error' }] },
-    ['The request for /docs was answered with 500 internal_error.'],
+    ['The request for /docs returned 500 internal_error.'],
   ],
   [
     'jobs are not accepted',
     { 'POST /v1/admin/jobs/resolve/runs': [503, {}] },
-    ['The request for a run of the job resolve was answered with 503.'],
+    ['The request for a run of the job resolve returned 503.'],
   ],
   [
     'the run does not end, and no payment can be read',
