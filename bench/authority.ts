@@ -30,15 +30,15 @@ import { IN_FLIGHT, ONE_AT_A_TIME, type Pay, type RatioOptions, ratios } from '.
 /** The cost of a payment in a program. The ratios are to Payonce with DynamoDB as the authority. */
 interface AuthorityCost {
   readonly program: string;
-  /** Number of statements. Each waits for the response of PostgreSQL. */
+  /** Number of statements. Each waits for a response from PostgreSQL. */
   readonly statements: number;
-  /** Number of calls of DynamoDB. */
+  /** Number of DynamoDB calls. */
   readonly calls: number;
-  /** CPU time of the process that pays. */
+  /** CPU time of the paying process. */
   readonly cpuRatio: number;
-  /** Time of a payment, one after another. */
+  /** Time per payment, with sequential payments. */
   readonly timeRatio: number;
-  /** Time of a payment, many in flight. */
+  /** Time per payment, with many payments in flight. */
   readonly throughputRatio: number;
 }
 
@@ -52,15 +52,15 @@ export interface AuthorityCosts {
   readonly duplicateMs: number;
 }
 
-/** Number of connections of each program, as rocket-rides has them. */
+/** Number of connections of each program, the same as in rocket-rides. */
 const CONNECTIONS = 4;
-/** Maximum number of times that rocket-rides takes a payment again after a conflict of its serializable transactions. */
+/** Maximum number of retries of a rocket-rides payment after conflicts of its serializable transactions. */
 const MAX_CONFLICTS = 1_000;
 const CONFLICT = '40001';
 
 /**
- * Measures payments with PostgreSQL as the authority, whose rows are copied to DynamoDB before the response, with
- * DynamoDB as the authority, and with rocket-rides. All programs share the machine, and a processor that answers at once.
+ * Measures payments in three programs: Payonce with PostgreSQL, including the copy to DynamoDB before the response;
+ * Payonce with DynamoDB; and rocket-rides. All share the machine, and a processor that responds immediately.
  */
 export async function measureAuthority(
   config: DynamoDBClientConfig,
@@ -69,7 +69,7 @@ export async function measureAuthority(
 ): Promise<AuthorityCosts> {
   const server = await startPostgres();
   const { fetch } = globalThis;
-  // The processor of rocket-rides.
+  // rocket-rides calls its processor with `fetch`.
   globalThis.fetch = async () => Response.json({ id: 'ch_bench' }, { status: 201 });
   const url = server.url(server.port);
   const database = openTestDatabase(url, { connections: CONNECTIONS });
@@ -145,7 +145,7 @@ function authorityOn(database: Database, documents: ReturnType<typeof documentCl
   );
 }
 
-/** Loads rocket-rides, which connects to the database of its environment. */
+/** Loads rocket-rides, which connects to the database in its environment. */
 async function payWithRocketRides(url: string): Promise<Pay> {
   process.env['DATABASE_URL'] = url;
   const { handler } = (await import(new URL('peers/rocket-rides.mjs', import.meta.url).href)) as {
@@ -159,7 +159,7 @@ async function payWithRocketRides(url: string): Promise<Pay> {
   };
 }
 
-/** Repeats a request of rocket-rides, as its client does, when concurrent transactions conflict. */
+/** Retries a rocket-rides request, as its client would, when concurrent transactions conflict. */
 async function retried<Result>(request: () => Promise<Result>): Promise<Result> {
   for (let attempt = 0; ; attempt += 1) {
     try {
@@ -170,7 +170,7 @@ async function retried<Result>(request: () => Promise<Result>): Promise<Result> 
   }
 }
 
-/** Counts the round trips of one payment of a process whose connections are open. */
+/** Counts the round trips of one payment in a process with open connections. */
 async function roundTrips(config: DynamoDBClientConfig, make: (client: DynamoDBClient) => Pay) {
   const { client, calls } = meteredClient(config);
   const pay = make(client);
@@ -188,7 +188,7 @@ async function roundTrips(config: DynamoDBClientConfig, make: (client: DynamoDBC
 }
 
 const toolsOn = (database: Database) => ({ database, pacing: { clock: systemClock, entropy: systemEntropy } });
-/** Returns a store without copies, whose time is not part of a wait. */
+/** Returns a store that copies no rows, so that measured waits do not include copies. */
 const storeOn = (database: Database) => new PostgresStore(toolsOn(database));
 
 /** Measures duplicates of an effect that arrive while the first transaction is open. */

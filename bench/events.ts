@@ -50,8 +50,8 @@ const FOLDERS: Readonly<Record<EventFunction, string>> = {
  * sizes of the stacks. The payment has a reference, and its tenant has one webhook endpoint.
  *
  * @param events the number of events of each process; the first half is a warm-up and is not measured
- * @returns `cpu`: milliseconds for one event, as medians of the rounds; `projector`: a CPU profile of a further process,
- * with its import and warm-up
+ * @returns `cpu`: milliseconds for one event, as medians of the rounds; `projector`: a CPU profile of a further
+ * process, with its import and warm-up
  */
 export async function measureEvents(
   settings: EventSettings,
@@ -71,7 +71,7 @@ export async function measureEvents(
         const runs: number[] = [];
         for (let round = 0; round < rounds; round += 1)
           runs.push(await runOnce(join(directory, FOLDERS[name], 'index.mjs'), file, url));
-        // The page shows two decimals, from which its rates are computed.
+        // The page shows two decimals, and computes rates from the shown values.
         return Number(median(runs).toFixed(2));
       };
       const cpu = {
@@ -156,7 +156,7 @@ function redirectWebhooks(rows: Map<string, Item>, url: string): void {
   }
 }
 
-/** Answers as DynamoDB, EventBridge, SQS, Secrets Manager and the receiver of webhooks. Writes are not stored. */
+/** Responds like DynamoDB, EventBridge, SQS, Secrets Manager and the webhook receiver. Writes are not stored. */
 function answerFrom(rows: ReadonlyMap<string, Item>): Answer {
   const answers: Readonly<Record<string, (body: Item) => object>> = {
     GetItem: ({ TableName, Key }) => {

@@ -4,11 +4,11 @@ import type { PartitionMeter } from '../test/bench/bench-partition-meter.ts';
 
 /** Payments per second for which the tables are computed. */
 const RATE = 1_000;
-/** Assumed latencies: a call of a processor, a receiver of webhooks, and DynamoDB, in milliseconds. */
+/** Assumed latencies of a processor, a webhook receiver and DynamoDB, in milliseconds. */
 const WAIT_MS = { processor: 300, receiver: 200, dynamodb: 5 };
-/** Calls of a payment to DynamoDB in sequence: the limit, the claim and the commit. */
+/** Sequential DynamoDB calls of a payment: the limit, the claim and the commit. */
 const CALLS_OF_PAYMENT = 3;
-/** Memory of the payments function without the setting `memoryMb`. */
+/** Default memory of the payments function, without the setting `memoryMb`. */
 const PAYMENTS_MB = 512;
 /** Quota of concurrent executions of an account and region (AWS Lambda developer guide, "Lambda quotas"). */
 const EXECUTIONS = 1_000;
@@ -27,7 +27,7 @@ interface Measured {
   readonly units: PartitionMeter;
 }
 
-/** Executions that each function needs at the same time for one payment per second. */
+/** Returns the number of concurrent executions that each function needs for one payment per second. */
 function executionsOf({ payment, events, settings }: Measured): ReadonlyMap<string, number> {
   const ofPayment = payment / cpuShare(PAYMENTS_MB) + CALLS_OF_PAYMENT * WAIT_MS.dynamodb + WAIT_MS.processor;
   const found = new Map([['payments', ofPayment / 1_000]]);

@@ -7,7 +7,7 @@ import { startServer } from '../test/support/server-process.ts';
 
 const SCHEMA = join(import.meta.dirname, 'peers', 'schema.sql');
 
-/** A database with the tables of `bench/peers/schema.sql`, on a PostgreSQL server of its own. */
+/** A database with the tables of `bench/peers/schema.sql`, on a separate PostgreSQL server. */
 export interface Postgres {
   readonly port: number;
   /** Returns the address of the database through a proxy on the given port of this machine. */

@@ -92,7 +92,7 @@ export function sharesOf(
   return Object.fromEntries(PARTS.map((part) => [part, spent[part] / total])) as Shares;
 }
 
-/** The function of Node.js that has V8 compile an ES module. The profiler counts the compilation as its time. */
+/** Node.js function that triggers V8's ES-module compilation. The profiler attributes the compile time to it. */
 const COMPILE = 'compileSourceTextModule';
 
 /** Code of V8 itself has no address: garbage collection and built-in functions. */
@@ -129,7 +129,8 @@ function sourcesIn(folder: string): (frame: Frame) => string | undefined {
 }
 
 /**
- * Returns the size of bundled code by the owner of its source, in bytes. Code that the bundler adds counts as Payonce's.
+ * Returns the size of bundled code by the owner of its source, in bytes. Code that the bundler adds counts as
+ * Payonce's.
  *
  * @param files names of files of the bundle
  */

@@ -14,7 +14,7 @@ export interface Measurements extends Measured {
   readonly reconciling: string;
   /** Table of the relay and the projector with the deployed settings, in Markdown. */
   readonly events: string;
-  /** Table of what 1,000 payments per second need, in Markdown. */
+  /** Table of the capacity that 1,000 payments per second need, in Markdown. */
   readonly needs: string;
   /** Table of the payments per second that the default quotas admit, in Markdown. */
   readonly quotas: string;

@@ -20,7 +20,7 @@ export interface Result {
 interface Goal extends Result {
   /** @default a lower value is better */
   readonly isHigherBetter?: true;
-  /** Why the goal is missed, from a profile. */
+  /** Cause of a missed goal, determined with a profile. */
   readonly cause: string;
 }
 
@@ -28,7 +28,7 @@ export interface Measured {
   readonly throughput: readonly SpeedRatio[];
   readonly authority: AuthorityCosts;
   readonly refund: RefundCost;
-  /** The most DynamoDB calls of a page of any list, with any filters. */
+  /** Maximum number of DynamoDB calls for a page of any list, with any filters. */
   readonly listCalls: number;
   readonly weight: Weight;
   readonly start: StartRatios;
@@ -39,7 +39,7 @@ export interface Measured {
 }
 
 const TO_NAIVE = 'of a naive handler';
-const TO_DYNAMODB = 'of a payment with DynamoDB';
+const TO_DYNAMODB = 'relative to DynamoDB';
 const BEFORE_SEND = 'before the send';
 
 export function resultsOf(measured: Measured): readonly Result[] {
@@ -103,7 +103,7 @@ function goalsOf(measured: Measured): readonly Goal[] {
       cause: `the SDK takes ${percent(profiles.payments['AWS SDK'])}, Node.js ${percent(profiles.payments['Node.js'])} and Payonce’s own layers ${percent(profiles.payments.Payonce)}. The naive handler neither authenticates nor validates.`,
     },
     {
-      metric: 'payments in the same time, 32 in flight',
+      metric: 'throughput, 32 payments in flight',
       value: round(1 / naive.timeRatio),
       goal: 1,
       peer: round(powertools.timeRatio / naive.timeRatio),
@@ -184,7 +184,7 @@ function authorityGoals({ postgres, rocketRides, duplicateMs }: AuthorityCosts):
       cause: 'the rows are written twice: to PostgreSQL, and as a copy to DynamoDB.',
     },
     {
-      metric: 'payments with PostgreSQL in the same time, 32 in flight',
+      metric: 'throughput with PostgreSQL, 32 payments in flight',
       value: round(1 / postgres.throughputRatio),
       goal: 0.75,
       peer: round(1 / rocketRides.throughputRatio),

@@ -3,12 +3,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** Answers a request by its AWS operation; other requests have their HTTP method as their operation. */
+/** Returns the response body for an AWS operation. For other requests, the operation is the HTTP method. */
 export type Answer = (operation: string, body: Readonly<Record<string, unknown>>) => object;
 
 /**
  * Runs a measurement with an HTTP server of this process in the place of AWS, a processor or a receiver. The server
- * answers immediately, and its CPU time does not count.
+ * responds immediately, and its CPU time does not count.
  *
  * @param answer returns the body of each response
  * @param work receives the base URL of the server

@@ -183,7 +183,7 @@ async function runOnce(file: string, url: string, payments: number, profiles?: s
   return JSON.parse(stdout.slice(stdout.lastIndexOf('\n'))) as Times;
 }
 
-/** Returns the answer of DynamoDB, Secrets Manager or the processor for a payment that succeeds. */
+/** Returns the response of DynamoDB, Secrets Manager or the processor for a payment that succeeds. */
 const answerTo: Answer = (operation, body) => ANSWERS[operation]?.(body) ?? {};
 
 const ANSWERS: Readonly<Record<string, (body: Readonly<Record<string, unknown>>) => object>> = {

@@ -1,11 +1,11 @@
-/** Whether the process dies, or is held, before the service has applied a call, or before it has the answer. */
+/** Where a call is stopped: before the service applies it, or before the process receives the response. */
 export type Side = 'before' | 'after';
 
 interface Trap {
   /** The call since {@link Calls.begin}, from 1. */
   readonly call: number;
   readonly side: Side;
-  /** @returns whether the call continues; false if its process has been killed */
+  /** Springs the trap. @returns whether the call continues; false if its process has been killed */
   readonly spring: () => Promise<boolean>;
 }
 

@@ -12,7 +12,7 @@ export interface History {
   readonly charges: number;
   readonly events: number;
   readonly effects: number;
-  /** Number of different final answers that the clients got; 0 if a client got none. */
+  /** Number of different final responses that the clients got; 0 if a client got none. */
   readonly answers: number;
 }
 
@@ -39,7 +39,7 @@ export const SHORT_TRIAL: TrialSize = { payments: 5, calls: [1, 2] };
 
 /** Longer than the leases of all contenders, so that a retry finds the lease of a killed process expired. */
 const AFTER_LEASE_MS = 2 * 60_000;
-/** Time that a duplicate gets to answer before the first process continues, because it may wait for that process. */
+/** Maximum wait for the response to a duplicate before the first process continues. The duplicate may wait for it. */
 const HOLD_MS = 1_500;
 const MAX_ATTEMPTS = 6;
 /** More calls than any contender makes for a payment. */
@@ -163,7 +163,7 @@ class Running {
     return [...finals, await this.#payUntilFinal(key)];
   }
 
-  /** Sends the request until the answer is final, each time after the lease of the last attempt. */
+  /** Sends the request until the response is final, each time after the lease of the last attempt. */
   async #payUntilFinal(key: string): Promise<Answer> {
     let answer: Answer = { status: 0, body: '' };
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
@@ -192,7 +192,9 @@ class Running {
   }
 }
 
-/** Whether a client stops at this status. It sends the request again after a conflict, a failure or no answer. */
+/**
+ * Whether a client stops at this status. It sends the request again after a conflict, a failure or a missing response.
+ */
 function isFinal(status: number): boolean {
   return status >= 200 && status < 500 && status !== 409;
 }

@@ -41,7 +41,7 @@ export async function openPostgresGate(calls: Calls, serverPort: number): Promis
   };
 }
 
-/** Relays one connection. A client sends its next statement after the answer to the last one, as `pg` does. */
+/** Relays one connection. A client sends its next statement after the response to the last one, as `pg` does. */
 function relay(client: Socket, upstream: Socket, calls: Calls): void {
   let isOpen = false;
   let call: number | undefined;

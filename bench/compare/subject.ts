@@ -17,7 +17,7 @@ export interface Surroundings {
   readonly postgres: Postgres | undefined;
 }
 
-/** A response to a payment request. The status is 0 if the process died before it answered. */
+/** A response to a payment request. The status is 0 if the process died before it responded. */
 export interface Answer {
   readonly status: number;
   readonly body: string;

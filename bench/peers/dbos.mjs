@@ -1,3 +1,7 @@
+/**
+ * A payment as a DBOS workflow: the idempotency key is the workflow's id, the charge and the event are steps, and the
+ * posting is a transaction of a data source, which commits together with its checkpoint.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import {
@@ -10,14 +14,10 @@ import {
 } from '@dbos-inc/dbos-sdk/datasource';
 import pg from 'pg';
 
-/**
- * A payment as a DBOS workflow: the idempotency key is the workflow's id, the charge and the event are steps, and the
- * posting is a transaction of a data source, which commits together with its checkpoint.
- */
 const connectionString = process.env.DATABASE_URL;
 const COMPLETED = 'dbos.transaction_completion';
 
-/** A data source over `pg`, by the interface that the SDK documents for data sources. */
+/** A data source over `pg` that implements the SDK's documented interface for data sources. */
 class PostgresDataSource {
   name = 'shop';
   client = new AsyncLocalStorage();
@@ -88,7 +88,7 @@ async function charge({ amount, currency, source }) {
     headers: { 'content-type': 'application/json', 'idempotency-key': DBOS.workflowID },
     body: JSON.stringify({ amount, currency, source, capture: 'automatic', metadata: {} }),
   });
-  if (response.status !== 201) throw new Error(`the processor answered ${response.status}`);
+  if (response.status !== 201) throw new Error(`the processor returned ${response.status}`);
   const { id } = await response.json();
   return id;
 }

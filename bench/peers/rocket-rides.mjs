@@ -1,10 +1,11 @@
-import pg from 'pg';
-
 /**
  * A payment in atomic phases on PostgreSQL, as the article on idempotency keys behind "rocket rides" describes
  * (https://brandur.org/idempotency-keys): a row for each key with a recovery point and a lock, one serializable
  * transaction for each phase between two foreign calls, and a staged job that a relay publishes.
  */
+import pg from 'pg';
+
+/** Time after which another request may take over a locked key, in milliseconds. */
 const LOCK_MS = 90_000;
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 4 });
@@ -27,7 +28,10 @@ async function atomicPhase(key, work) {
   }
 }
 
-/** Locks the key for this request, and creates it at the first request. Returns undefined while another holds it. */
+/**
+ * Locks the key for this request, and creates it at the first request. Returns undefined while another request holds
+ * the lock.
+ */
 const lockKey = (name, params) =>
   atomicPhase(undefined, async (client) => {
     const nowMs = Date.now();
@@ -55,7 +59,7 @@ async function charge(key, { amount, currency, source }) {
     headers: { 'content-type': 'application/json', 'idempotency-key': `rocket-rides-${key.id}` },
     body: JSON.stringify({ amount, currency, source, capture: 'automatic', metadata: {} }),
   });
-  if (response.status !== 201) throw new Error(`the processor answered ${response.status}`);
+  if (response.status !== 201) throw new Error(`the processor returned ${response.status}`);
   return response.json();
 }
 
