@@ -13,7 +13,7 @@ import { KEY_RETENTION_MS, type Place, type TroubledCalls } from './books.ts';
  *
  *   pk                sk                        what
  *   CHARGE#<id>       CHARGE                    the charge and its version
- *   CHARGE#<id>       OPERATION#<key>           a capture, void or refund, with its answer; expires by appliedAtMs
+ *   CHARGE#<id>       OPERATION#<key>           a capture, void or refund, with its response; expires by appliedAtMs
  *   CHARGE#<id>       EVENT#<version>#<n>       finds the charge's events, in the order of its versions
  *   EVENT#<id>        EVENT                     an event, its number of sends, and whether it was delivered
  *   PART#<id>         CHARGE                    finds the charge of a refund or dispute

@@ -32,7 +32,7 @@ export async function listCharges(books: Books, query: Readonly<Record<string, s
   if (!parsed.success) {
     throw new BadRequest(
       'invalid_request',
-      'Give either key, or payment, or created_from and created_to in Unix seconds.',
+      'Set either key, or payment, or created_from and created_to in Unix seconds.',
     );
   }
   const filter = parsed.data;

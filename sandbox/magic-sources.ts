@@ -3,9 +3,9 @@ import { errorReply, type Reply } from './reply.ts';
 import type { AdvanceTask } from './tasks.ts';
 
 /**
- * The behavior of the sandbox for each magic source. `first` applies to the first send of an idempotency key (every call
- * without a key counts as a first send), `later` to every further send of the key. If the last column is empty, later sends
- * are answered with the current charge. With manual capture, "charged" means authorized.
+ * The behavior of the sandbox for each magic source. `first` applies to the first send of an idempotency key (every
+ * call without a key counts as a first send), `later` to every further send of the key. If the last column is empty,
+ * later sends return the current charge. With manual capture, "charged" means authorized.
  *
  * | source                    | first send                                                 | later sends            |
  * |---------------------------|------------------------------------------------------------|------------------------|
@@ -15,7 +15,7 @@ import type { AdvanceTask } from './tasks.ts';
  * | tok_flaky                 | not charged, 500                                           | charged, 201           |
  * | tok_rate_limited          | not charged, 429 with Retry-After                          | charged, 201           |
  * | tok_timeout_charged       | charged, no answer for 15 s, then 504                      | the same charge, 201   |
- * | tok_timeout_not_charged   | not charged, no answer for 15 s, then 504                  | charged, 201           |
+ * | tok_timeout_not_charged   | not charged, no response for 15 s, then 504                | charged, 201           |
  * | tok_malformed             | charged, 201 with a truncated body                         | the same charge, 201   |
  * | tok_unauthorized          | not charged, 401                                           | not charged, 401       |
  * | tok_async                 | pending, 201; charged after 2 s                            |                        |
@@ -148,10 +148,10 @@ export async function answered(
   }
   if (how.kind === 'error') {
     const headers = how.retryAfterSeconds === undefined ? {} : { 'retry-after': String(how.retryAfterSeconds) };
-    return errorReply(how.status, how.code, 'The sandbox was configured to answer like this.', headers);
+    return errorReply(how.status, how.code, 'The sandbox was configured to return this error.', headers);
   }
   if (honest === undefined) {
-    throw new Error('no charge to answer with');
+    throw new Error('no charge to return');
   }
   return how.kind === 'honest' ? honest : { ...honest, body: honest.body.slice(0, honest.body.length / 2) };
 }

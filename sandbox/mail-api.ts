@@ -10,9 +10,9 @@
  *   GET  /messages/outbound/{id}/details      EmailDetails, with its text | 404
  *   GET  /server                              200 { "ID": 1, "Name": "Sandbox" }; a read, used as the breaker's probe
  *
- * Every call needs the header `X-Postmark-Server-Token` with any value; without it the answer is 401. Like Postmark, it does not
- * deduplicate: two equal requests are two e-mails. Unlike Postmark's, its search is strongly consistent and lists nothing
- * without a filter, and e-mails are kept permanently.
+ * Every call needs the header `X-Postmark-Server-Token` with any value; without it, the response is 401. Like Postmark,
+ * it does not deduplicate: two equal requests are two e-mails. Unlike Postmark's, its search is strongly consistent and
+ * lists nothing without a filter, and e-mails are kept permanently.
  *
  * EmailError codes: 10 without a token (401), 300 `Invalid email request` naming the field, 402 `Invalid JSON`, 406 an
  * inactive recipient, 412 the account is pending approval, 600 an invalid search.
@@ -21,13 +21,13 @@
  * Magic recipients, for tests and demonstrations, at any domain. `first` is the first send of an e-mail, which is known
  * by its recipient and its metadata; without metadata, every send counts as a first send.
  *
- * | recipient   | first send                         | later sends |
- * |-------------|------------------------------------|-------------|
- * | `timeout@…` | sent, no answer for 15 s, then 504 | sent, 200   |
- * | `flaky@…`   | not sent, 500                      | sent, 200   |
- * | `account@…` | not sent, 422 with code 412        | sent, 200   |
- * | `down@…`    | not sent, 503                      | the same    |
- * | `bounce@…`  | not sent, 422 with code 406        | the same    |
+ * | recipient   | first send                           | later sends |
+ * |-------------|--------------------------------------|-------------|
+ * | `timeout@…` | sent, no response for 15 s, then 504 | sent, 200   |
+ * | `flaky@…`   | not sent, 500                        | sent, 200   |
+ * | `account@…` | not sent, 422 with code 412          | sent, 200   |
+ * | `down@…`    | not sent, 503                        | the same    |
+ * | `bounce@…`  | not sent, 422 with code 406          | the same    |
  */
 export interface SendEmail {
   readonly From: string;

@@ -71,9 +71,9 @@ async function takeEmail(world: SandboxWorld, c: Context): Promise<Reply> {
   const manner = await mannerOf(world, order.data);
   switch (manner) {
     case 'failed':
-      return failure(500, 0, 'The service was configured to answer like this.');
+      return failure(500, 0, 'The service was configured to return this error.');
     case 'down':
-      return failure(503, 0, 'The service was configured to answer like this.');
+      return failure(503, 0, 'The service was configured to return this error.');
     case 'account':
       return failure(422, POSTMARK_CODE.account, 'This account may not send yet.');
     case 'bounce':
@@ -83,7 +83,7 @@ async function takeEmail(world: SandboxWorld, c: Context): Promise<Reply> {
       const sent = await keep(world, order.data);
       if (manner === 'sent') return jsonReply(200, sent);
       await world.wait(SILENCE_MS);
-      return failure(504, 0, 'The service was configured to answer like this.');
+      return failure(504, 0, 'The service was configured to return this error.');
     }
   }
 }

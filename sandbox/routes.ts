@@ -131,7 +131,7 @@ function onCharge(
 async function listEvents(world: SandboxWorld, c: Context): Promise<Reply> {
   const { charge } = c.req.query();
   if (charge === undefined) {
-    throw new BadRequest('invalid_request', 'Give charge.');
+    throw new BadRequest('invalid_request', 'The parameter charge is required.');
   }
   const booked = await world.books.eventsOfCharge(charge);
   const list: EventList = { data: booked.map(({ event, attempts, delivered }) => ({ ...event, attempts, delivered })) };

@@ -94,7 +94,7 @@ async function place<E extends Reservation | Credit>(world: SandboxWorld, placin
   }
   const manner = await mannerOf(world, placing, claim);
   if (manner.kind === 'failed') {
-    return errorReply(manner.status, 'service_error', 'The service was configured to answer like this.');
+    return errorReply(manner.status, 'service_error', 'The service was configured to return this error.');
   }
   if (manner.kind === 'refused') {
     return errorReply(manner.status, manner.code, manner.message);
@@ -105,7 +105,7 @@ async function place<E extends Reservation | Credit>(world: SandboxWorld, placin
   }
   if (manner.kind === 'silent') {
     await world.wait(SILENCE_MS);
-    return errorReply(504, 'service_timeout', 'The service was configured to answer like this.');
+    return errorReply(504, 'service_timeout', 'The service was configured to return this error.');
   }
   return jsonReply(201, entry);
 }
