@@ -21,12 +21,12 @@ The naive counts are results of races and differ between runs. If Payonce's coun
 
 ## The lab
 
-\`npm start\` prints the address of the lab. Choose a trouble and run it on both sides. The page shows the counts and the
+\`npm start\` prints the address of the lab. Choose a failure and run it on both sides. The page shows the counts and the
 verdicts, and links to the payment in the [console](../operate/console.md). It has two more scenarios: a processor that
 charges and never responds, and a refund of a disputed charge. The first run deploys the naive shop; \`npm stop\` removes
-it. The lab also runs each trouble with PostgreSQL, on a second local stack; \`npm run demo -- --authority postgres\` does
+it. The lab also runs each failure with PostgreSQL, on a second local stack; \`npm run demo -- --authority postgres\` does
 so for all.
 
-![A trouble in the lab, with the counts of both sides](../pictures/console-lab.png)
+![A failure in the lab, with the counts of both sides](../pictures/console-lab.png)
 `;
 }

@@ -34,7 +34,7 @@ export class StoppableRelay {
     this.#start = async () => {
       await stopKept(pid);
       const [code] = await exited;
-      if (code !== 0) throw new Error(`the relay was not stopped and started: ${await errors}`);
+      if (code !== 0) throw new Error(`the relay could not be stopped and restarted: ${await errors}`);
     };
     await Promise.race([once(stdout, 'data'), exited]);
     if (keeper.exitCode !== null) await this.start();

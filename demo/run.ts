@@ -23,10 +23,9 @@ const { write, authority } = new Command('npm run demo --')
   .description('Causes the same failures at a naive payment handler and at Payonce, and counts the results.')
   .option('--write', 'write docs/start/demo.md from this run', false)
   .addOption(
-    new Option(
-      '--authority <name>',
-      'the database that decides about money; the default is the database of "npm start"',
-    ).choices(AUTHORITIES),
+    new Option('--authority <name>', 'the system of record; the default is the one of "npm start"').choices(
+      AUTHORITIES,
+    ),
   )
   .parse()
   .opts<{ readonly write: boolean; readonly authority?: Authority }>();

@@ -12,7 +12,7 @@ type SideName = keyof Sides;
 
 /** Callbacks that report the progress of a run. */
 export interface Watch {
-  /** A step begins; `text` describes it. */
+  /** Called when a step begins, with its description. */
   readonly step: (text: string) => void;
   /** Called when the deployment of a stack begins. */
   readonly deploying?: (stack: string) => void;
@@ -173,7 +173,9 @@ export async function causeFailure(side: Side, scenario: Scenario, name: string)
     ended.catch(() => undefined);
     return { subject: { ...scenario, payment }, ended };
   }
-  throw new Error(`${name} was too late ${MAX_ATTEMPTS} times: this machine is too busy to cause this trouble`);
+  throw new Error(
+    `${name}: the response arrived before the failure ${MAX_ATTEMPTS} times; this machine is too busy for this scenario`,
+  );
 }
 
 function requestOf({ config }: Side, { isByEvent }: Scenario, name: string) {

@@ -75,7 +75,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     id: 'lost-answer',
-    trouble: 'the client times out before the answer and retries',
+    trouble: 'the client times out before the response and retries',
     moves: 'charge',
     provoke: async (side, key, payment) => {
       const patience = new AbortController();
@@ -113,7 +113,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     id: 'early-callback',
-    trouble: 'the processor sends its callback before it answers',
+    trouble: 'the processor sends its callback before it responds',
     moves: 'charge',
     provoke: async (side, key) => {
       await side.payUntilAnswered(key, { source: 'tok_callback_first' });
@@ -198,7 +198,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     id: 'dispute-during-refund',
-    trouble: 'the processor refunds without an answer, the payer then disputes the charge, and the client retries',
+    trouble: 'the processor refunds without a response, the payer then disputes the charge, and the client retries',
     moves: 'refund',
     turn: 2,
     provoke: async (side, key, payment) => {
@@ -223,7 +223,7 @@ export const LAB_SCENARIOS: readonly Scenario[] = [
   ...SCENARIOS,
   {
     id: 'silent-processor',
-    trouble: 'the processor charges and never answers, and the client retries',
+    trouble: 'the processor charges and never responds, and the client retries',
     moves: 'charge',
     isOnlyInLab: true,
     provoke: async (side, key) => {

@@ -87,7 +87,7 @@ export class Side {
       if (isAnswered) return answer;
       await sleep(RETRY_MS * (answer.retryAfter ?? 1));
     }
-    throw new Error(`there was no answer to ${key}`);
+    throw new Error(`there was no final response for ${key}`);
   }
 
   /** Returns the charges of a payment from the processor's list. */
@@ -141,7 +141,7 @@ export class Side {
       body: JSON.stringify(event),
     });
     await answer.body?.cancel();
-    invariant(answer.status < 500, `the forged callback was not answered, but ${answer.status}`);
+    invariant(answer.status < 500, `the forged callback caused an error: ${answer.status}`);
   }
 
   async #atProcessor(path: string): Promise<unknown> {
@@ -154,7 +154,7 @@ export class Side {
     const headers = { 'content-type': 'application/json', ...processorHeaders };
     const answer = await fetch(`${processorUrl}${path}`, { method, headers, body: JSON.stringify(body) });
     await answer.body?.cancel();
-    invariant(answer.ok, `the sandbox answered ${answer.status} to ${path}`);
+    invariant(answer.ok, `the sandbox returned ${answer.status} for ${path}`);
   }
 
   async #post(path: string, key: string, body: unknown, signal?: AbortSignal): Promise<Answer> {

@@ -61,7 +61,7 @@ export function exitCode(findings: readonly Finding[]): 0 | 1 {
   return findings.length > 0 && findings.every((finding) => isExact(finding.payonce, finding)) ? 0 : 1;
 }
 
-const HEAD = ['trouble', 'naive', 'Payonce', 'naive, in words', 'Payonce, in words'];
+const HEAD = ['failure', 'naive', 'Payonce', 'naive, in words', 'Payonce, in words'];
 
 /** Returns the rows of the table, starting with its header. Counts are `charges / postings / events / effects`. */
 export function cells(findings: readonly Finding[]): readonly (readonly string[])[] {

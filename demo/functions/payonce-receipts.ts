@@ -17,7 +17,7 @@ import { holdAcknowledgement, noteDeliveries } from './deliveries.ts';
 
 const config = readConsumerConfig(process.env);
 const receipts = config.tables.views;
-invariant(receipts !== undefined, 'it was deployed without a table to write to');
+invariant(receipts !== undefined, 'the environment names no table for receipts');
 const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const tools = {

@@ -52,7 +52,7 @@ export class Lab {
   /**
    * Begins a run in the background. A run that fails is reported as failed and does not block the next run.
    *
-   * @param authority the database that decides about Payonce's money @default the authority of the lab's local AWS
+   * @param authority Payonce's system of record @default the authority of the lab's local AWS
    */
   begin(troubleId: string, authority: Authority = this.#options.authority): LabRun | LabRefusal {
     const scenario = this.#options.scenarios.find(({ id }) => id === troubleId);
@@ -62,7 +62,7 @@ export class Lab {
     }
     const busy = this.#runs.find(({ state }) => state === 'running');
     if (busy !== undefined) {
-      const detail = `The lab runs one trouble at a time. Wait until this one is done: ${busy.trouble.trouble}.`;
+      const detail = `The lab runs one failure scenario at a time. Wait for this one to finish: ${busy.trouble.trouble}.`;
       return { status: 409, code: 'lab_is_busy', detail };
     }
     const begun: LabRun = {

@@ -18,7 +18,7 @@ interface Refusal {
  * The lab over HTTP, for browsers of this machine.
  *
  *   GET  /                 the page; its files are below /assets
- *   GET  /lab              LabState: the troubles and the last runs
+ *   GET  /lab              LabState: the failure scenarios and the last runs
  *   POST /lab/runs         { "trouble": "<id>", "authority"?: "postgres" } → 202 LabRun | 404 unknown_trouble | 409 lab_is_busy
  *   GET  /lab/runs/{id}    LabRun, to be polled while its state is `running`
  *

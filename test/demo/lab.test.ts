@@ -141,7 +141,7 @@ describe('the lab server', () => {
     expect((await post({ trouble: 'crash', authority: 'mysql' })).status).toBe(400);
   });
 
-  test('runs one trouble at a time', async () => {
+  test('runs one failure scenario at a time', async () => {
     let finish: (found: Finding) => void = () => undefined;
     play = () =>
       new Promise((end) => {
