@@ -4,7 +4,7 @@ import { openApiDocument } from '../../lambdas/api-docs/openapi.ts';
 type Node = Readonly<Record<string, unknown>>;
 type Nodes = Readonly<Record<string, Node>>;
 
-const HEAD = '/** The types of the API, made from its description by `npm run generate`. */\n\n';
+const HEAD = '/** The types of the API, generated from its description by `npm run generate`. */\n\n';
 
 /**
  * Returns the API types for the client, the console and the command line: bodies, parameters and successful responses

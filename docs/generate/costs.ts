@@ -69,7 +69,7 @@ const OPTIONS: readonly Option[] = [
   },
 ];
 
-/** Returns what a million requests or callbacks cost less if PostgreSQL is the authority. */
+/** Returns the cost that a million requests or callbacks save if PostgreSQL is the authority. */
 function saved(path: 'payment' | 'callback'): string {
   const common = { memoryMb: 512, consumers: 0 };
   const cost = (authority: Authority): number => perMillion(pathsOf({ ...common, authority })[path]);

@@ -22,47 +22,46 @@ type ValueOf<T> = T[keyof T];
 const REQUESTS: Readonly<
   Record<Exclude<RequestCount, AlarmMetric | ArchiveMetric | ValueOf<typeof EventMetric>>, Meaning>
 > = {
-  first: 'Requests that were executed for the first time and stored an answer.',
-  replay: 'Requests that were answered with a stored response of the table.',
-  replay_warm:
-    'Requests that were answered with a stored response in the memory of the process (payments and their changes).',
+  first: 'Requests that were executed for the first time and stored a response.',
+  replay: 'Requests that got a stored response from the table.',
+  replay_warm: 'Requests that got a stored response from the memory of the process (payments and their changes).',
   replay_missed:
-    'Repeated requests without a stored response: it had expired, or was deleted. They are answered 409 `idempotency_key_expired` and have no effect.',
+    'Repeated requests without a stored response: it had expired, or was deleted. They get 409 `idempotency_key_expired` and have no effect.',
   in_progress: 'Requests that were refused with `idempotency_key_in_progress`.',
   mismatch: 'Requests that were refused with `idempotency_key_payload_mismatch`.',
-  unknown: 'Requests whose outcome was unknown when they were answered (202).',
+  unknown: 'Requests whose outcome was unknown at the time of the response (202).',
   takeover: 'Claims that a new owner took over after their lease had ended.',
   fenced: 'Commits that were rejected because a rival had taken over the claim.',
-  unavailable: 'Requests that were answered 503, and queue entries that the resolver could not process.',
-  failure: 'Requests that were answered 500.',
-  rate_limited: 'Requests that were answered 429 because the limit of their tenant was used up.',
+  unavailable: 'Requests that got 503, and queue entries that the resolver could not process.',
+  failure: 'Requests that got 500.',
+  rate_limited: 'Requests that got 429 because the limit of their tenant was used up.',
   callback_recorded: 'Callbacks that were recorded with their effect.',
-  callback_redelivered: 'Callbacks that had been recorded before.',
+  callback_redelivered: 'Callbacks that were already recorded.',
   callback_orphaned: 'Callbacks without a matching payment, stored as orphans.',
   callback_refused: 'Callbacks with an invalid signature (401).',
   orphan_adopted: 'Orphans whose payment was found.',
   orphan_given_up: 'Orphans that found no payment within 24 hours.',
   resolved: 'Queue entries that the resolver finished.',
-  webhook_delivered: 'Attempts that the merchant’s endpoint answered with 2xx.',
+  webhook_delivered: 'Attempts for which the merchant’s endpoint returned 2xx.',
   webhook_attempt_failed: 'Attempts that failed; a later attempt follows unless it was the last one.',
   webhook_dropped: 'Deliveries that were canceled because their endpoint was deleted or disabled.',
   webhook_swept: 'Due deliveries and replays that the sweep put into the queue.',
-  webhook_endpoint_disabled: 'Endpoints that were disabled because they failed for three days or answered 410.',
+  webhook_endpoint_disabled: 'Endpoints that were disabled because they failed for three days or returned 410.',
 };
 
 const LIMITS: Readonly<Record<typeof TENANT_LIMITED, Meaning>> = {
-  tenant_limited: 'Requests that were answered 429 because the limit of their tenant was used up.',
+  tenant_limited: 'Requests that got 429 because the limit of their tenant was used up.',
 };
 
 const ALARMS: Readonly<Record<AlarmMetric, Meaning>> = {
   late_success:
     'Charges that took or held money for a payment that had ended, or in addition to the payment’s own charge.',
-  contradiction: 'Facts from a processor that contradict what is known of a payment.',
+  contradiction: 'Facts from a processor that contradict the known state of a payment.',
   undecidable:
-    'Changes, returns and holds whose outcome cannot be determined, queue rows that cannot be read, and callbacks of unknown payments or charges that are given up.',
+    'Changes, voids of holds, and refunds of stray charges whose outcome cannot be determined; unreadable queue rows; and abandoned callbacks about unknown payments or charges.',
   order_needs_review: 'Orders whose payment is undecidable, or whose reversal does not complete.',
   messages_wait:
-    'Deliveries of messages that were put into a queue more than half an hour before, and webhooks that have been due for so long. Only as `alarms`.',
+    'Deliveries of messages that were enqueued more than half an hour earlier, and webhooks that have been due for as long. Only as `alarms`.',
 };
 
 const EVENTS: Readonly<Record<ValueOf<typeof EventMetric>, Meaning>> = {
@@ -92,9 +91,9 @@ const VENDORS: Readonly<Record<OutboundMetric, Meaning>> = {
   outbound_probe: 'Reads that test whether a vendor is available again while its breaker is open.',
   outbound_gave_up: 'Calls that ended without success.',
   outbound_capped:
-    'E-mails that were not sent, because their recipient had got as many from the tenant on that day as are allowed. The log line `email_capped` names the tenant.',
+    'E-mails that were not sent, because the recipient had already received the daily maximum from the tenant. The log line `email_capped` names the tenant.',
   outbound_breaker_opened: 'Times that the breaker opened. Processors are counted under their name.',
-  outbound_delayed: 'Calls that were given up in their process, and are made for the last time by a delayed message.',
+  outbound_delayed: 'Calls that their process gave up. A delayed message makes the last attempt.',
   outbound_dead_lettered: 'Calls that were stored as dead letters.',
   outbound_dead_letter_failed: 'Calls that could not be stored as dead letters; their fault was thrown instead.',
 };
@@ -112,36 +111,37 @@ const OVERDUE: Readonly<Record<typeof JobMetric.overdue, Meaning>> = {
 
 const FUNCTIONS: Readonly<Record<typeof FUNCTION_FAILED, Meaning>> = {
   function_failed:
-    'Executions that ended with an error, a crash or a timeout, from the lines of Lambda in the functions’ logs.',
+    'Executions that ended with an error, a crash or a timeout, counted from Lambda’s platform log lines.',
 };
 
 const BACKLOG: Readonly<Record<BacklogMetricName, Meaning>> = {
   open_claims:
-    'Claims without an owner at work: their lease has ended, or they were released and the send window has closed.',
+    'Claims without an active owner: their lease has ended, or they were released and the send window has closed.',
   oldest_open_claim: {
     unit: 'milliseconds',
-    meaning: 'Time since the oldest of them was claimed; 0 when there is none.',
+    meaning: 'Age of the oldest of them, counted from its claim; 0 if there is none.',
   },
   unknown_outcomes:
-    'Payments and changes that were answered 202 and are still unknown, except those that wait for the payer.',
+    'Payments and changes that got 202 and whose outcome is still unknown, except those that wait for the payer.',
   oldest_unknown_outcome: {
     unit: 'milliseconds',
-    meaning: 'Time since the oldest of them was claimed; 0 when there is none.',
+    meaning: 'Age of the oldest of them, counted from its claim; 0 if there is none.',
   },
 };
 
 const COPIES: Readonly<Record<ValueOf<typeof CarryMetric>, Meaning>> = {
   oldest_uncopied: {
     unit: 'milliseconds',
-    meaning: 'Time since the oldest row that waits for its copy was written to PostgreSQL; 0 when there is none.',
+    meaning: 'Age of the oldest PostgreSQL row not yet copied to DynamoDB; 0 if there is none.',
   },
-  copies_stopped: 'Payments and orders that are not copied, because the Ledger has another row.',
+  copies_stopped:
+    'Payments and orders whose copying has stopped, because a Ledger row differs from the row in PostgreSQL.',
 };
 
 const REPLAYS: Readonly<Record<ValueOf<typeof ReplayCacheMetric>, Meaning>> = {
-  replay_cache_hits: 'Replays whose answer was in the table ReplayCache.',
-  replay_cache_missed: 'Replays whose answer was read from PostgreSQL, because the table did not have it.',
-  replay_cache_failed_writes: 'Answers that could not be written into the table.',
+  replay_cache_hits: 'Replays whose response was in the table ReplayCache.',
+  replay_cache_missed: 'Replays whose response was read from PostgreSQL, because the table did not have it.',
+  replay_cache_failed_writes: 'Responses that could not be written to the table.',
 };
 
 const BOOKS: Readonly<Record<ValueOf<typeof BooksMetric> | ValueOf<typeof PurgeMetric>, Meaning>> = {
@@ -178,12 +178,12 @@ const GROUPS: readonly (readonly [
   ['Jobs that are overdue', '`service` = `jobs`', 'Maximum', OVERDUE],
   ['Functions', 'none', 'Sum', FUNCTIONS],
   ['Unfinished work', '`service` = `backlog`', 'Maximum', BACKLOG],
-  ['Copies of PostgreSQL’s rows', '`service` = `copies`', 'Maximum', COPIES],
-  ['Cache of answers', '`service` = `replay-cache`', 'Sum', REPLAYS],
+  ['Copies of PostgreSQL rows', '`service` = `copies`', 'Maximum', COPIES],
+  ['Cache of responses', '`service` = `replay-cache`', 'Sum', REPLAYS],
   ['Books and tables', '`service` = `books`', 'Maximum', BOOKS],
 ];
 
-/** The page generated/docs/metrics.md. A metric that the code knows and this file does not describe is a compile error. */
+/** The page generated/docs/metrics.md. A metric without a description in this file is a compile error. */
 export function metricsPage(): string {
   const sections = GROUPS.map(([title, dimensions, statistic, metrics]) => {
     const rows = Object.entries(metrics).map(([name, meaning]) => {
@@ -207,8 +207,8 @@ export function metricsPage(): string {
     '',
     'Functions publish metrics in the CloudWatch namespace `Payonce`, or `Payonce/<environment>` with the setting `environment`, as JSON',
     'lines in the embedded metric format. A count is written only when it is greater than 0; states (*Jobs that are overdue*, *Unfinished work*,',
-    '*Copies of PostgreSQL’s rows*, *Books and tables*) are written at every reading, zeros included. The dashboards `Payonce-<region>` and `Payonce-machines-<region>`,',
-    'with `<environment>-` before them in an environment, show the metrics, and the [runbook](../../docs/operate/runbook/README.md) describes the alarms on them.',
+    '*Copies of PostgreSQL rows*, *Books and tables*) are written at every reading, zeros included. The dashboards `Payonce-<region>` and `Payonce-machines-<region>`,',
+    'prefixed with `<environment>-` if the setting `environment` is set, show the metrics, and the [runbook](../../docs/operate/runbook/README.md) describes the alarms on them.',
     '',
     sections.join('\n\n'),
     '',

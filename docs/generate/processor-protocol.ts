@@ -15,10 +15,10 @@ const key = z.object({ 'idempotency-key': idempotencyKey });
 const id = z.object({ id: z.string() });
 const seconds = z.string().regex(/^\d{1,12}$/);
 
-const REFUSED = failure('It is refused, nothing was done, and the key is not used up.');
+const REFUSED = failure('The request is refused and has no effect, and its key remains unused.');
 const OTHER_BODY = failure('`idempotency_key_mismatch`: the key was used with another body.');
-const BUSY = failure('`busy`: nothing was done.');
-const UNSIGNED = { description: 'The signature is not valid. Nothing was done.' };
+const BUSY = failure('`busy`: the request had no effect.');
+const UNSIGNED = { description: 'The signature is not valid. The request had no effect.' };
 const UNKNOWN = failure('`not_found`');
 const COMMON = { 401: UNSIGNED, 409: BUSY };
 
@@ -28,7 +28,7 @@ const change = (summary: string, schema: z.ZodType, status: 200 | 201, answer: z
     requestParams: { header: key, path: id },
     requestBody: { required: false, ...json('', schema) },
     responses: {
-      [status]: json('It is done, now or by an earlier call with the key.', answer),
+      [status]: json('The change was made, by this call or an earlier call with the key.', answer),
       400: REFUSED,
       404: UNKNOWN,
       422: OTHER_BODY,
@@ -52,14 +52,14 @@ const callback = z.object({
 });
 
 const PATHS: ZodOpenApiPathsObject = {
-  '/health': { get: { summary: 'A read that costs nothing', responses: { 200: { description: 'It works.' } } } },
+  '/health': { get: { summary: 'Health check', responses: { 200: { description: 'The processor is available.' } } } },
   '/charges': {
     post: {
-      summary: 'Make a charge, once for each key',
+      summary: 'Create a charge, once for each key',
       requestParams: { header: key },
       requestBody: { required: true, ...json('', createChargeBody) },
       responses: {
-        201: json('The charge, made now or by an earlier call with the key.', chargeAnswer),
+        201: json('The charge, created by this call or an earlier call with the key.', chargeAnswer),
         400: REFUSED,
         402: failure('Declined, with the id of the declined charge if there is one.'),
         422: OTHER_BODY,
@@ -67,7 +67,7 @@ const PATHS: ZodOpenApiPathsObject = {
       },
     },
     get: {
-      summary: 'Find charges by the key, by `metadata.payment`, or by a range of time of at most 31 days',
+      summary: 'Find charges by the key, by `metadata.payment`, or by a time range of at most 31 days',
       requestParams: {
         query: z.object({
           key: idempotencyKey.optional(),
@@ -87,7 +87,7 @@ const PATHS: ZodOpenApiPathsObject = {
     get: {
       summary: 'Read a charge',
       requestParams: { path: id },
-      responses: { 200: json('The charge as it is now.', chargeAnswer), 401: UNSIGNED, 404: UNKNOWN },
+      responses: { 200: json('The current state of the charge.', chargeAnswer), 401: UNSIGNED, 404: UNKNOWN },
     },
   },
   '/charges/{id}/capture': change(
@@ -103,9 +103,9 @@ const PATHS: ZodOpenApiPathsObject = {
 const CALLBACKS: ZodOpenApiPathsObject = {
   change: {
     post: {
-      summary: 'Each change of a charge, a refund or a dispute, until it is answered 2xx',
+      summary: 'Each change of a charge, a refund or a dispute, repeated until the response is 2xx',
       description:
-        'Posted to `/callbacks/external/live`, or `/callbacks/external/test`. Payonce reads the charge then, which is authoritative.',
+        'Posted to `/callbacks/external/live`, or `/callbacks/external/test`. Payonce then reads the charge, which is authoritative.',
       requestParams: {
         header: z.object({
           [SIGNATURE_HEADER]: z.string().meta({
@@ -115,7 +115,10 @@ const CALLBACKS: ZodOpenApiPathsObject = {
         }),
       },
       requestBody: { required: true, ...json('', callback) },
-      responses: { 200: { description: 'It is stored.' }, 401: { description: 'The signature is not valid.' } },
+      responses: {
+        200: { description: 'The callback is stored.' },
+        401: { description: 'The signature is not valid.' },
+      },
     },
   },
 };
@@ -129,11 +132,11 @@ export function processorProtocol(): string {
     {
       openapi: '3.1.1',
       info: {
-        title: 'Processor of your own',
+        title: 'Your own processor',
         version: '1',
         description:
-          'The calls that Payonce makes to the address in `processorUrl`, and the callbacks that it takes. Amounts are integers in minor units; times are Unix seconds. ' +
-          'Payonce ignores fields that it does not know. `payonce conform` examines a processor.',
+          'The calls that Payonce makes to the address in `processorUrl`, and the callbacks that it accepts. Amounts are integers in minor units; times are Unix seconds. ' +
+          'Payonce ignores fields that it does not know. `payonce conform` checks a processor.',
       },
       components: {
         schemas: { Charge: chargeAnswer, ChargeList: listAnswer, Refund: refundAnswer, Failure: errorAnswer },

@@ -33,7 +33,7 @@ const SCOPES: readonly { readonly scope: keyof typeof RETENTION_HOURS; readonly 
     {
       scope: 'payments',
       of: 'payments, changes of payments, and orders, over HTTP or by an event',
-      after: '409 `idempotency_key_expired`, which names what the key made',
+      after: '409 `idempotency_key_expired`, which names the object that the key created',
     },
     {
       scope: 'events',
@@ -66,14 +66,14 @@ const SCOPES: readonly { readonly scope: keyof typeof RETENTION_HOURS; readonly 
 const KEPT: readonly { readonly what: string; readonly kept: string; readonly why: string }[] = [
   {
     what: 'Chains of payments and orders, with their postings',
-    kept: 'for ever',
+    kept: 'permanently',
     why: 'a chain without its first rows cannot be verified, and the first row refuses a second charge',
   },
-  { what: 'Activity log', kept: 'for ever', why: 'it shows which operator did what' },
+  { what: 'Activity log', kept: 'permanently', why: 'it shows which operator did what' },
   {
     what: 'Lists of the Views',
-    kept: 'for ever',
-    why: 'they are made from the Ledger and can be made again',
+    kept: 'permanently',
+    why: 'they are derived from the Ledger and can be rebuilt',
   },
   {
     what: 'Objects of the archive (setting `archive`)',
@@ -82,8 +82,8 @@ const KEPT: readonly { readonly what: string; readonly kept: string; readonly wh
   },
   {
     what: 'Files of exports, and the rows that describe them',
-    kept: `files ${FILE_DAYS} days, rows for ever`,
-    why: 'a file can be made again; the row is the record of its request',
+    kept: `files ${FILE_DAYS} days, rows permanently`,
+    why: 'a file can be exported again; the row is the record of its request',
   },
   {
     what: 'Records that the archiver could not read or write',
@@ -91,7 +91,7 @@ const KEPT: readonly { readonly what: string; readonly kept: string; readonly wh
     why: 'an operator reads them; the Ledger has the rows',
   },
   {
-    what: 'Rows that were changed or removed by hand, as they were',
+    what: 'Original rows that were changed or removed by hand',
     kept: '14 days in the parking queue of the relay; with the archive, as long as its objects',
     why: 'they show what was lost',
   },
@@ -117,15 +117,15 @@ A details row also has a keyed hash of the e-mail address. An index finds the ro
 | command | deletes |
 |---|---|
 | \`npx payonce erase payment <id>\` | the details rows of a payment that is \`succeeded\`, \`failed\` or \`canceled\` |
-| \`npx payonce erase order <id>\` | the details row of an order that is settled and whose answer is stored |
+| \`npx payonce erase order <id>\` | the details row of an order that is settled and whose response is stored |
 
 Before that, the erasure of a payment is refused, because the receipt and the commission of a later success need the metadata. It is also refused until the projector has
 processed \`payment.completed\`, some seconds after the success: by then the consumers have a copy of the metadata. If the event is parked, redrive it first
 (\`npx payonce redrive\`). An order and its payment are erased separately. A repeated erasure has no further effect. The [activity log](../../docs/operate/activity.md) records each
 erasure and its operator.
 
-After an erasure the chain still verifies, and the amounts and postings are unchanged. Answers, events and replays of stored answers show
-\`"details_erased": true\`, with \`description\` null, \`metadata\` empty and no \`return_url\`, or \`email\` and \`referrer\` null and no \`affiliate\` or \`return_url\`; refunds and corrections show a null \`reason\`. Stored answers, Views and deliveries of webhooks
+After an erasure the chain still verifies, and the amounts and postings are unchanged. Responses, events and replays of stored responses show
+\`"details_erased": true\`, with \`description\` null, \`metadata\` empty and no \`return_url\`, or \`email\` and \`referrer\` null and no \`affiliate\` or \`return_url\`; refunds and corrections show a null \`reason\`. Stored responses, Views and deliveries of webhooks
 hold no copy: they are completed from the details row when they are shown or sent. What the receivers of webhooks answered to its events
 is deleted, too, also at endpoints that were deleted since.
 

@@ -94,7 +94,7 @@ export function settingsPage(): string {
 Give a setting as CDK context, \`-c ${PREFIX}<name>=<value>\`, in \`cdk.json\`, or as a property of \`Payonce\` in your own
 app. An invalid or unknown setting stops the synthesis with the allowed values.
 
-A setting of a processor applies to live mode. With \`test\` before its name it applies to test mode.
+A setting of a processor applies to live mode. With \`test\` before its name, it applies to test mode.
 
 ${parts.join('\n')}`;
 }

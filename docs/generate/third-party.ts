@@ -52,7 +52,7 @@ The code of these packages is in the functions and the bridge that are deployed.
 package with another licence, or with none, fails \`test/docs/third-party\`. Packages for development are not deployed, and neither is Node 24, which \`npm ci\` installs as an optional package.
 The [package](../../docs/start/your-own-cdk-app.md) also contains those that the command line needs; \`npm run package\` puts their licences into its \`THIRD-PARTY-LICENSES\`, and fails for another one.
 
-The table is made from package-lock.json by \`npm run generate\`.
+The table is generated from package-lock.json by \`npm run generate\`.
 
 | package | version | licence |
 |---|---|---|
