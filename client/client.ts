@@ -67,7 +67,7 @@ export function createClient(options: ClientOptions) {
   };
 }
 
-/** Names a missing option, for callers without types. */
+/** Checks the options, for callers without types. The error names the missing option. */
 function checkedOptions(given: Partial<ClientOptions> | undefined): ClientOptions {
   const { url, apiKey, keys } = given ?? {};
   if (typeof url !== 'string' || url === '')

@@ -2,7 +2,7 @@ import type { components } from '../generated/api-types.ts';
 
 /** Problem details of the API (RFC 9457). */
 export type Problem = components['schemas']['Problem'];
-/** A stable code. A newer API may answer with codes that this client does not know. */
+/** A stable code. A newer API may return codes that this client does not know. */
 export type ProblemCode = Problem['code'];
 
 /**
@@ -119,8 +119,8 @@ export function isFinal(code: ProblemCode): boolean {
 }
 
 /**
- * Returns whether the problem says that the API stored nothing for the idempotency key. Not if another body or response
- * already belongs to the key, and not for codes that this client does not know.
+ * Returns whether the problem says that the API stored nothing for the idempotency key. Returns false if another body
+ * or response already belongs to the key, and for codes that this client does not know.
  */
 export function storedNothing(code: ProblemCode): boolean {
   return isKnown(code) && !HAS_RECORD.has(RECOVERIES[code]) && code !== 'idempotency_key_payload_mismatch';
@@ -164,7 +164,7 @@ export class PayonceError extends Error {
   }
 }
 
-/** Thrown when the API answers a request with a problem. */
+/** Thrown when the API responds to a request with a problem document. */
 export class ProblemError extends PayonceError {
   override readonly name = 'ProblemError';
   declare readonly code: ProblemCode;
@@ -183,7 +183,7 @@ export class ProblemError extends PayonceError {
 function adviceFor(code: ProblemCode): string {
   if (code === 'idempotency_key_expired')
     return ' The operation already took effect: retrieve the object that the problem names.';
-  return isFinal(code) ? ' This answer is final for the operation: a further attempt needs a new operation.' : '';
+  return isFinal(code) ? ' This response is final for the operation: a further attempt needs a new operation.' : '';
 }
 
 /** Returns whether an error is a problem of the API with one of these codes. */

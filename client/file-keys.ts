@@ -8,7 +8,7 @@ import { type KeyStore, type StoredOperation, storedIn } from './key-store.ts';
  * file are on disk before the row is used, so a crash of the process or the machine leaves either the whole row or
  * none.
  *
- * Files contain requests and answers, and are readable only by their owner. The folder must be on a local disk.
+ * Files contain requests and responses, and are readable only by their owner. The folder must be on a local disk.
  *
  * @param folder created if it does not exist
  */

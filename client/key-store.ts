@@ -25,7 +25,7 @@ export interface StoredAnswer {
 export interface StoredOperation extends StoredRequest {
   /** True if the API refused the request and stored nothing for its key, so that its body may be corrected. */
   readonly refused?: true;
-  /** Absent until the request is answered. */
+  /** Absent until a final response is stored. */
   readonly answer?: StoredAnswer;
 }
 
@@ -80,7 +80,7 @@ export function memoryKeys(): KeyStore {
  *
  * @param answer the stored response, as JSON
  * @default no response is stored
- * @throws PayonceError `invalid_key_store` if the row is no operation
+ * @throws PayonceError `invalid_key_store` if the row is not an operation
  */
 export function storedIn(request: string | null | undefined, answer?: string | null): StoredOperation {
   const row = { ...objectIn(request), ...(answer == null ? {} : { answer: objectIn(answer) }) };

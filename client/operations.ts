@@ -13,7 +13,7 @@ import type { Runtime } from './surroundings.ts';
 export interface Once extends Limits {
   /**
    * Your own name for the operation, for example `order_42`. Calls with this name send the same key and body, in this
-   * and in later processes, and get the same answer. 1 to 200 characters. After a refusal that stored nothing, a call
+   * and in later processes, and get the same response. 1 to 200 characters. After a refusal that stored nothing, a call
    * may have a corrected body.
    */
   readonly operation: string;
@@ -78,7 +78,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Returns whether a request has the address of the stored one. The API keeps keys by address and mode. */
+/** Returns whether two requests differ at most in their bodies. The API stores keys by mode, method and path. */
 function isOnlyInBody(stored: StoredRequest, offered: StoredRequest): boolean {
   return (['mode', 'method', 'path'] as const).every((each) => stored[each] === offered[each]);
 }

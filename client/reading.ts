@@ -59,7 +59,7 @@ export class ReadClient {
       if (next === undefined || next === cursor)
         throw new PayonceError(
           'unexpected_answer',
-          `The list ${path} has more pages, but the answer does not say where the next page begins.`,
+          `The list ${path} has more pages, but the response does not say where the next page begins.`,
         );
       cursor = next;
     }

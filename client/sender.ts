@@ -93,8 +93,8 @@ export class Sender {
       if (this.#around.nowMs() + waitMs >= untilMs) break;
       await this.#around.sleep(waitMs, signal);
     }
-    const advice = request.key === undefined ? '' : ' To get the answer, call again with the same operation.';
-    const message = `${request.method} ${request.path} had no answer within ${timeoutMs} ms.${advice}`;
+    const advice = request.key === undefined ? '' : ' To get the response, call again with the same operation.';
+    const message = `${request.method} ${request.path} got no response within ${timeoutMs} ms.${advice}`;
     const mayHaveTakenEffect = request.key !== undefined && mayBeReceived;
     throw new PayonceError('no_answer', message, { cause: last, mayHaveTakenEffect });
   }
@@ -134,7 +134,7 @@ export class Sender {
     if (status >= 200 && status < 300) {
       if (typeof body?.['object'] === 'string') return { kind: 'success', status, text, value: body };
       // The response was truncated, or is an HTML page of a proxy.
-      return { kind: 'again', why: new Error(`the answer ${status} contains no object`), received: true };
+      return { kind: 'again', why: new Error(`the response ${status} contains no object`), received: true };
     }
     const seconds = parseRetryAfter(headers.get('retry-after'), this.#around.nowMs());
     const later = seconds === undefined ? {} : { afterMs: seconds * 1000 };
@@ -144,10 +144,10 @@ export class Sender {
       const why = new Error(`${problem.code}: ${problem.detail}`);
       return { kind: 'again', why, received: problem.code !== 'rate_limited', ...later };
     }
-    const why = new Error(`the answer ${status} is not from the API`);
+    const why = new Error(`the response ${status} is not from the API`);
     if (PASSING_STATUS.has(status)) return { kind: 'again', why, received: true, ...later };
     const message =
-      `The address answered ${status}, which is not an answer of Payonce. Is ${this.#options.url} the address of its API, ` +
+      `The address returned ${status}, which is not a response from Payonce. Is ${this.#options.url} the address of its API, ` +
       'with its stage?';
     throw new PayonceError('unexpected_answer', message, { mayHaveTakenEffect: true });
   }

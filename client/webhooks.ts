@@ -108,5 +108,5 @@ function joined(left: Uint8Array, right: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 function invalid(why: string): PayonceError {
-  return new PayonceError('invalid_webhook', `The webhook is not genuine: ${why}.`);
+  return new PayonceError('invalid_webhook', `The webhook cannot be verified: ${why}.`);
 }

@@ -164,10 +164,10 @@ class NoAnswerError(PayonceError):
 
 
 class InvalidWebhookError(PayonceError):
-    """Raised when a webhook is not genuine."""
+    """Raised when a webhook cannot be verified."""
 
     def __init__(self, why: str) -> None:
-        super().__init__("invalid_webhook", f"The webhook is not genuine: {why}.")
+        super().__init__("invalid_webhook", f"The webhook cannot be verified: {why}.")
 
 
 class ProblemError(PayonceError):
@@ -206,7 +206,8 @@ def problem_error(problem: Problem, *, may_have_taken_effect: bool = False) -> P
 def _advice_for(code: str) -> str:
     if code == "idempotency_key_expired":
         return " The operation already took effect: retrieve the object that the problem names."
-    return " This answer is final for the operation: a further attempt needs a new operation." if is_final(code) else ""
+    advice = " This response is final for the operation: a further attempt needs a new operation."
+    return advice if is_final(code) else ""
 
 
 class UnfinishedError(PayonceError, Generic[Item]):

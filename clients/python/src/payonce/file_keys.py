@@ -16,7 +16,7 @@ class FileKeys:
     """Stores each operation in a separate file, for one machine with any number of processes.
 
     A row and the name of its file are on disk before the row is used, so a crash of the process or the machine leaves
-    either the whole row or none. Files contain requests and answers, and are readable only by their owner. The folder
+    either the whole row or none. Files contain requests and responses, and are readable only by their owner. The folder
     must be on a local disk. The TypeScript client's ``fileKeys`` reads and writes the same files.
 
     ``folder`` is created if it does not exist.

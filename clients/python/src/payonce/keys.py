@@ -104,7 +104,7 @@ def stored_in(request: str | None, answer: str | None = None) -> StoredOperation
 
     ``answer`` is the stored answer as JSON, and overrides an answer inside the request's JSON.
 
-    Raises PayonceError ``invalid_key_store`` if the row is no operation.
+    Raises PayonceError ``invalid_key_store`` if the row is not an operation.
     """
     row = _object_in(request)
     if answer is not None:

@@ -45,7 +45,7 @@ class Reading:
             if cursor is None or cursor == asked.get(place):
                 raise PayonceError(
                     "unexpected_answer",
-                    f"The list {path} has more pages, but the answer does not say where the next page begins.",
+                    f"The list {path} has more pages, but the response does not say where the next page begins.",
                 )
             asked[place] = cursor
 

@@ -84,8 +84,8 @@ class Sender:
             if around.monotonic() + pause >= until:
                 break
             around.sleep(pause)
-        advice = "" if key is None else " To get the answer, call again with the same operation."
-        message = f"{method} {path} had no answer within {timeout_seconds:g} s (last: {last}).{advice}"
+        advice = "" if key is None else " To get the response, call again with the same operation."
+        message = f"{method} {path} got no response within {timeout_seconds:g} s (last: {last}).{advice}"
         raise NoAnswerError("no_answer", message, may_have_taken_effect=key is not None and sent_before) from last
 
     def _attempt(
@@ -112,7 +112,7 @@ class Sender:
             if isinstance(value.get("object"), str):
                 return Answer(status, text, value)
             # The answer was truncated, or is an HTML page of a proxy.
-            return _Again(ValueError(f"the answer {status} contains no object"))
+            return _Again(ValueError(f"the response {status} contains no object"))
         asked = float(parse_retry_after(response.headers.get("retry-after"), self._around.now()) or 0)
         code = value.get("code")
         if isinstance(code, str) and value.get("status") == status:
@@ -121,11 +121,11 @@ class Sender:
             why = ValueError(f"{code}: {value.get('detail')}")
             return _Again(why, received=code != "rate_limited", asked_seconds=asked)
         if status in _PASSING_STATUS:
-            return _Again(ValueError(f"the answer {status} is not from the API"), asked_seconds=asked)
+            return _Again(ValueError(f"the response {status} is not from the API"), asked_seconds=asked)
         raise PayonceError(
             "unexpected_answer",
-            f"The address answered {status}, which is not an answer of Payonce. Is {self._url} the address of its API, "
-            "with its stage?",
+            f"The address returned {status}, which is not a response from Payonce. Is {self._url} the address of its "
+            "API, with its stage?",
             may_have_taken_effect=True,
         )
 
