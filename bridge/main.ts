@@ -39,7 +39,7 @@ async function run(settings: BridgeSettings): Promise<void> {
   };
   const health: Health = { isConnected: false, reconnects: 0, directions };
   const server = await serveHealth(health, settings.healthPort);
-  log('info', `health check at port ${(server.address() as AddressInfo).port}`);
+  log('info', `health check on port ${(server.address() as AddressInfo).port}`);
   const stop = stopSignal();
   const nats = await Promise.race([connect(optionsOf(settings.nats)), aborted(stop)]);
   if (nats === undefined) return;

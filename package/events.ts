@@ -28,8 +28,8 @@ interface ConsumerOptions<Name extends EventName> {
    */
   readonly key?: (event: EventOf<Name>) => string;
   /**
-   * Stores a message of Kafka or NATS that no retry can process: it matches no schema of these events, or is too old.
-   * @default none: the message fails again and again
+   * Stores a Kafka or NATS message that can never be processed: it matches no schema of these events, or is too old.
+   * @default none: the message fails at each redelivery
    */
   readonly park?: (message: ParkedMessage) => Promise<void>;
 }
@@ -50,7 +50,7 @@ export interface PostgresEventHandlerOptions<Name extends EventName>
   extends ConsumerOptions<Name>,
     PostgresOnceOptions {
   /**
-   * Writes the rows for an event by `tx`. They are committed in one transaction with the event's record. Called again
+   * Writes the rows for an event with `tx`. They are committed in one transaction with the event's record. Called again
    * after a conflict or a lost connection.
    */
   readonly handle: (event: EventOf<Name>, effect: PostgresEffect) => Promise<void>;

@@ -187,7 +187,7 @@ export class BridgeProcess {
   }
 
   async health(): Promise<{ readonly status: number; readonly body: Health }> {
-    const port = await until(async () => /health check at port (\d+)/.exec(this.lines.join('\n'))?.[1]);
+    const port = await until(async () => /health check on port (\d+)/.exec(this.lines.join('\n'))?.[1]);
     const answer = await fetch(`http://127.0.0.1:${port}/health`);
     return { status: answer.status, body: (await answer.json()) as Health };
   }
