@@ -118,7 +118,7 @@ export async function measureAuthority(
   }
 }
 
-/** @param database PostgreSQL @default DynamoDB is the authority */
+/** Returns a function that pays with Payonce. @param database PostgreSQL @default DynamoDB is the authority */
 function payWithPayonce(client: DynamoDBClient, tables: StoreTables, database?: Database): Pay {
   const own = engineProcess(client, tables, trivialProcessor());
   const tools =

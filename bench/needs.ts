@@ -64,22 +64,18 @@ export function quotaTable(measured: Measured): string {
   const { units } = measured;
   const perPayment = [...executionsOf(measured).values()].reduce((sum, each) => sum + each, 0);
   const rows: (readonly [string, string, number])[] = [
-    ['concurrent executions of Lambda', EXECUTIONS.toLocaleString('en-US'), EXECUTIONS / perPayment],
+    ['concurrent Lambda executions', EXECUTIONS.toLocaleString('en-US'), EXECUTIONS / perPayment],
     ...TABLES.map((table): readonly [string, string, number] => [
       `write units of the ${table} table, ${units.of(table)} a payment`,
       `${TABLE_UNITS.toLocaleString('en-US')}/s`,
       TABLE_UNITS / units.of(table),
     ]),
     ...REGIONS.map((region): readonly [string, string, number] => [
-      `deliveries of EventBridge in ${region === '' ? 'other regions' : `\`${region}\``}, 2 a payment`,
+      `EventBridge deliveries in ${region === '' ? 'other regions' : `\`${region}\``}, 2 a payment`,
       `${(2 * eventsPerSecond(region)).toLocaleString('en-US')}/s`,
       eventsPerSecond(region),
     ]),
-    [
-      'requests of API Gateway, 1 a payment',
-      `${requestsPerSecond('').toLocaleString('en-US')}/s`,
-      requestsPerSecond(''),
-    ],
+    ['API Gateway requests, 1 a payment', `${requestsPerSecond('').toLocaleString('en-US')}/s`, requestsPerSecond('')],
   ];
   const lines = rows.map(
     ([quota, value, payments]) => `| ${quota} | ${value} | ${Math.floor(payments).toLocaleString('en-US')} |`,

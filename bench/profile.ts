@@ -95,7 +95,7 @@ export function sharesOf(
 /** Node.js function that triggers V8's ES-module compilation. The profiler attributes the compile time to it. */
 const COMPILE = 'compileSourceTextModule';
 
-/** Code of V8 itself has no address: garbage collection and built-in functions. */
+/** Returns the owner of a frame's code. V8's own code has no URL: garbage collection and built-in functions. */
 function partOf(frame: Frame, sourceOf: (frame: Frame) => string | undefined): Part {
   if (frame.url === '') return 'V8';
   if (frame.functionName === COMPILE) return 'compilation';

@@ -124,7 +124,7 @@ ${quotas}
 ## Quotas by region
 
 What AWS admits with the default quotas of an account, computed from the documents of [EventBridge](https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html) and [API Gateway](https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html). Every event goes to two queues, the lists and the webhooks, and each counts as an invocation;
-the bridge of NATS is a third. EventBridge delays what is beyond the quota. \`payonce doctor\` compares \`throttlingRate\` (at most 50,000) with both. Service Quotas raises them.
+the bridge of NATS is a third. EventBridge delays events beyond the quota. \`payonce doctor\` compares \`throttlingRate\` (at most 50,000) with both. Service Quotas raises them.
 
 | region | events/s | requests/s |
 |---|---|---|
@@ -132,7 +132,7 @@ ${regionRows().join('\n')}
 
 ## Comparing ten million payments a month
 
-One live account at Stripe, payments at an even rate, each with an outcome. \`test/bench/reconcile.test.ts\` counts the pages of work and the calls on lists as Stripe answers them; the
+One live account at Stripe, payments at an even rate, each with an outcome. \`test/bench/reconcile.test.ts\` counts the pages of work and the calls on lists as Stripe returns them; the
 table is computed from these counts. A page of work takes 1.4 seconds, mostly for up to four concurrent lists, and 10 milliseconds for the chain of each payment, eight at once.
 The limit is half of the interval. An hour without payments costs eleven reads and one list.
 
@@ -159,7 +159,7 @@ The budget is no call, no write unit, and 2 % of the time.
 
 ## Overhead
 
-One payment after another through the engine, without a handler, with a processor that answers at once. "CPU" is of the process that pays, and "emulator" is the CPU time of the local DynamoDB.
+One payment after another through the engine, without a handler, with a processor that responds immediately. "CPU" is of the process that pays, and "emulator" is the CPU time of the local DynamoDB.
 
 | engine / other | goal of the time | time | CPU | emulator |
 |---|---|---|---|---|

@@ -173,7 +173,7 @@ function authorityGoals({ postgres, rocketRides, duplicateMs }: AuthorityCosts):
       goal: 5,
       peer: rocketRides.statements,
       unit: 'until the response',
-      cause: 'claim, commit, and the copy: a read, a transaction of DynamoDB and a deletion.',
+      cause: 'claim, commit, and the copy: a read, a DynamoDB transaction and a deletion.',
     },
     {
       metric: 'CPU time of a payment with PostgreSQL',

@@ -51,7 +51,7 @@ export interface Size {
    * of the pairs is only a warm-up.
    */
   readonly pairs: number;
-  /** Number of duplicates that wait for a row of PostgreSQL. */
+  /** Number of duplicates that wait for a PostgreSQL row. */
   readonly duplicates: number;
   /** Number of starts of each function, each in a new process. */
   readonly starts: number;

@@ -162,7 +162,7 @@ const PROGRAM = `
   process.exit();
 `;
 
-/** Returns the options of Node for a CPU profile of a process. @param directory the directory of the profile, if any */
+/** Returns the Node options for a CPU profile of a process. @param directory the directory of the profile, if any */
 export function profiling(directory: string | undefined): readonly string[] {
   return directory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${directory}`];
 }

@@ -27,7 +27,7 @@ const MAX_ENTRIES = 100;
 const OWNERS_AT_ONCE = 100;
 export const DEPLOYMENT_CHAINS: readonly ActivityChain[] = ['deployment', 'settings', 'imports'];
 
-/** `payonce activity`. */
+/** Adds `payonce activity`. */
 export function addActivity(program: Command, session: Session): void {
   const activity = program
     .command('activity')

@@ -36,7 +36,7 @@ export function withServer(command: Command): Command {
     .option('--host <name>', 'with --secret: the host, if the secret has none')
     .option('--port <number>', 'with --secret: the port', readPort)
     .option('--database <name>', 'with --secret: the database, if the secret has none')
-    .option('--ca <file>', 'CA certificates (PEM), for example the bundle of RDS', readFile);
+    .option('--ca <file>', 'CA certificates (PEM), for example the RDS bundle', readFile);
 }
 
 /** Returns the database of a deployment's settings, with the user of the functions. @param settings as recorded */

@@ -17,7 +17,7 @@ interface Chosen extends ChosenDatabase {
   readonly service?: string | true;
 }
 
-/** `payonce db`. */
+/** Adds `payonce db`. */
 export function addDb(program: Command, session: Session): void {
   const db = program.command('db').description('creates and examines the tables of a PostgreSQL database');
   withTables(

@@ -120,7 +120,7 @@ async function examineRates({ rates, nowMs }: Deployed, context: DoctorOptions['
   return examinePeakRates(rates, nowMs, await ofClone(({ peakRatesOfClone }) => peakRatesOfClone(context)));
 }
 
-/** `payonce doctor`. */
+/** Adds `payonce doctor`. */
 export function addDoctor(program: Command, session: Session): void {
   program
     .command('doctor')
@@ -231,7 +231,7 @@ function ownTestKey(): string | undefined {
 function testKey(text: string): string {
   if (text.startsWith('sk_test_')) return text;
   // The text is a secret, so the message omits it.
-  throw new InvalidArgumentError('the probes make payments: give a test-mode API key, sk_test_….');
+  throw new InvalidArgumentError('the probes make payments: use a test-mode API key, sk_test_….');
 }
 
 async function apiUrlOf(target: AwsTarget): Promise<string> {

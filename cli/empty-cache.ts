@@ -7,7 +7,7 @@ import type { Session } from './session.ts';
 const AT_ONCE = 25;
 
 /**
- * `payonce db empty-cache`: deletes all entries of the table ReplayCache. Replays then read PostgreSQL.
+ * Runs `payonce db empty-cache`: deletes all entries of the table ReplayCache. Replays then read PostgreSQL.
  *
  * @throws CliFailure when the deployment has no such table
  */

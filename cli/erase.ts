@@ -22,7 +22,7 @@ import { type ChosenDatabase, withServer } from './database.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import type { Session } from './session.ts';
 
-/** `payonce erase`. */
+/** Adds `payonce erase`. */
 export function addErase(program: Command, session: Session): void {
   const group = program
     .command('erase')
@@ -111,7 +111,10 @@ export async function erasing(session: Pick<Session, 'operator'>, opened: Opened
   return { store, processed, orders, erase };
 }
 
-/** @throws CliFailure if the copies of erased data are left */
+/**
+ * Rethrows an error, except that an unfinished erasure becomes a CliFailure.
+ * @throws CliFailure if copies of the erased data remain
+ */
 function unfinished(error: unknown): never {
   if (!(error instanceof RetryableError && error.code === 'erasure_unfinished')) throw error;
   throw new CliFailure(

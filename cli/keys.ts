@@ -17,10 +17,10 @@ import { isoTime, readCountOf, type Session, table } from './session.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const readDays = readCountOf(3650);
-/** A month. */
+/** Maximum overlap of a key rotation, in hours: a month. */
 const MAX_HOURS = 744;
 
-/** `payonce tenants`. */
+/** Adds `payonce tenants`. */
 export function addTenants(program: Command, session: Session): void {
   const tenants = program.command('tenants').description('lists and creates tenants');
   const open = async (): Promise<TenantAdministration> => administration(session);
@@ -47,7 +47,7 @@ export function addTenants(program: Command, session: Session): void {
     });
 }
 
-/** `payonce keys`. */
+/** Adds `payonce keys`. */
 export function addKeys(program: Command, session: Session): void {
   const keys = program.command('keys').description('lists, creates, rolls and revokes the API keys of a tenant');
   const open = async (): Promise<TenantAdministration> => administration(session);
@@ -120,7 +120,7 @@ export function addKeys(program: Command, session: Session): void {
     });
 }
 
-/** `payonce operators`. */
+/** Adds `payonce operators`. */
 export function addOperators(program: Command, session: Session): void {
   const operators = program.command('operators').description('lists and creates the keys of operators');
   const open = async (): Promise<TenantAdministration> => administration(session);

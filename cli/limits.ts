@@ -12,7 +12,7 @@ interface TenantOptions {
   readonly mode: Mode;
 }
 
-/** `payonce limits`. */
+/** Adds `payonce limits`. */
 export function addLimits(program: Command, session: Session): void {
   const limits = program.command('limits').description('lists and changes the request limits of a tenant');
   const open = async (): Promise<LimitAdministration> => {

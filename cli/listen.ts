@@ -45,7 +45,7 @@ interface Options {
   readonly once?: boolean;
 }
 
-/** `payonce listen`. */
+/** Adds `payonce listen`. */
 export function addListen(program: Command, session: Session): void {
   const command = program
     .command('listen')

@@ -82,7 +82,7 @@ function outcomeLine(document: unknown): string {
   return object === 'approval' ? `${id} waits for the approval of a second person.` : `${id} is ${status}.`;
 }
 
-/** Formats what a decision would change: the payment's status, whether it needs an approval, and the postings. */
+/** Formats the effects of a decision: the payment's status, whether it needs an approval, and the postings. */
 export function previewLines({
   payment,
   payment_status: status,

@@ -161,7 +161,7 @@ export async function runProbes(context: ProbeContext): Promise<readonly ProbeRe
       const seen = await run(context);
       results.push(
         seen === undefined
-          ? { id, result: 'skipped', seen: 'give a test-mode API key with --key' }
+          ? { id, result: 'skipped', seen: 'set a test-mode API key with --key' }
           : { id, result: 'passed', seen },
       );
     } catch (error) {

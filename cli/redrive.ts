@@ -25,7 +25,7 @@ interface RedrivenQueue {
   readonly reasons: readonly string[];
 }
 
-/** `payonce redrive`. */
+/** Adds `payonce redrive`. */
 export function addRedrive(program: Command, session: Session): void {
   program
     .command('redrive')

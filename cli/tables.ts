@@ -42,7 +42,7 @@ const LEFT = [
 
 type Opened = Omit<OpenedAuthority, 'postgres'>;
 
-/** `payonce tables`. */
+/** Adds `payonce tables`. */
 export function addTables(program: Command, session: Session): void {
   const tables = program
     .command('tables')
@@ -90,7 +90,10 @@ export function addTables(program: Command, session: Session): void {
   addPutBack(tables, session);
 }
 
-/** @throws CliFailure if the other authority has the payments */
+/**
+ * Recovers the tables after a restore.
+ * @throws CliFailure if the other authority has the payments
+ */
 export async function recoverTables(session: Session, opened: OpenedAuthority, segments: number): Promise<void> {
   await requireAuthority(opened);
   const { client, postgres } = opened;

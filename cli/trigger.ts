@@ -64,7 +64,7 @@ const made = z.looseObject({ id: z.string(), status: z.string(), payment: z.stri
 /** Object in the problem document that the API returns after a failure. An order contains the id of its payment. */
 const ended = z.union([z.looseObject({ order: made }), z.looseObject({ payment: made })]);
 
-/** `payonce trigger`. */
+/** Adds `payonce trigger`. */
 export function addTrigger(program: Command, session: Session): void {
   const command = program
     .command('trigger <event>')

@@ -49,7 +49,7 @@ interface Chosen {
   readonly lock?: Lock;
 }
 
-/** `payonce verify`. */
+/** Adds `payonce verify`. */
 export function addVerify(program: Command, session: Session): void {
   program
     .command('verify')

@@ -31,7 +31,7 @@ const LONGEST_SETTLE_SECONDS = 900;
 /** Maximum number of differences that are printed. The JSON document contains all. */
 const MAX_SHOWN = 50;
 
-/** `payonce views`. */
+/** Adds `payonce views`. */
 export function addViews(program: Command, session: Session): void {
   const views = program.command('views').description('rebuilds the Views, the table of lists, entries and balances');
 

@@ -115,7 +115,7 @@ export function Act(props: ActProps) {
 
 interface DialogProps extends ActProps {
   readonly attempt: Attempt;
-  /** @param left the request, if it is not known whether it took effect */
+  /** Closes the dialog. @param left the request, if it is not known whether it took effect */
   readonly close: (left?: Attempt) => void;
 }
 

@@ -150,7 +150,7 @@ function Console() {
   );
 }
 
-/** The page around the screens: header, navigation and the screen of the address. */
+/** Shows the page: the header, the navigation and the screen of the address. */
 function Shell({ signOut }: { readonly signOut: () => void }) {
   const fragment = useFragment();
   const place = useDeterminedPlace(fragment.hash);

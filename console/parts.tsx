@@ -52,7 +52,7 @@ export function Loaded<Answer>({
   );
 }
 
-/** Shows that there is nothing, and what an operator can do. */
+/** Shows a message for an empty list, and an action that an operator can take. */
 export function Empty({ title, hint }: { readonly title: string; readonly hint?: ComponentChildren }) {
   return (
     <div class="empty">

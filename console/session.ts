@@ -1,7 +1,7 @@
 import { forgetScope } from './place.ts';
 
 const STORED = 'payonce session';
-/** An operator signs in again at least once per working day. */
+/** Lifetime of a stored session. An operator signs in again at least once per working day. */
 const LIFETIME_MS = 8 * 3_600_000;
 
 interface Kept {

@@ -4,7 +4,7 @@ import { Loading, Trouble } from './parts.tsx';
 import { forgetSession, keepSession, keptCredential } from './session.ts';
 import { type Provider, readProvider, redirectUri, takePendingSignIn } from './sign-in-state.ts';
 
-/** Loaded only if a provider is configured. */
+/** Loads the sign-in protocol. Called only if a provider is configured. */
 const protocol = () => import('./provider.ts');
 
 /**
@@ -85,7 +85,7 @@ export function SignIn({ hasEnded, ...whenIn }: Entered & { readonly hasEnded: b
       {isKnown && provider === undefined && <WithKey {...whenIn} />}
       {provider !== undefined && (
         <>
-          <p>Your identity provider, {new URL(provider.issuer).host}, says who you are.</p>
+          <p>Your identity provider, {new URL(provider.issuer).host}, identifies you.</p>
           <button
             type="button"
             class="main"

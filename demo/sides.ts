@@ -37,7 +37,7 @@ export interface Sides {
   readonly payonce: Side;
 }
 
-/** Both deployed sides. Payonce gets a new tenant for this run, whose key is revoked at the end. */
+/** Calls `use` with both deployed sides. Payonce gets a new tenant, whose key is revoked at the end. */
 export async function withSides<Result>(
   aws: LocalAws,
   demo: DeployedDemo,
@@ -219,7 +219,7 @@ async function receiptsOf(
   );
 }
 
-/** All rows of a partition. Each partition is far smaller than a page. */
+/** Returns all rows of a partition. Each partition is far smaller than a page. */
 async function rowsOf(
   client: DynamoDBDocumentClient,
   TableName: string,

@@ -13,7 +13,7 @@ const FILE = 'clock.json';
  * Returns how far the clock of a local AWS is ahead of this machine's clock, in milliseconds.
  *
  * @param state the directory of the emulator's state
- * @throws StartFailure when the file is damaged: an earlier clock would not find what is due
+ * @throws StartFailure when the file is damaged: with an earlier clock, due work would not be found
  */
 export function clockOffsetMs(state: string): number {
   const file = join(state, FILE);

@@ -1,4 +1,6 @@
 /** Refuses a Node that is older than the tested ones. The entry point of the constructs imports this file first. */
+
+/** Minimum major version of Node. */
 const NODE_MAJOR = 24;
 /** Exit code for "Wrong settings", as documented in docs/reference/cli.md. */
 const EXIT_SETTINGS = 3;

@@ -34,7 +34,7 @@ const TRANSIENT_REASONS = new Set(['TransactionConflict', 'ThrottlingError', 'Pr
  * Writes all items or none. Retries a conflict with a concurrent transaction. Returns 'refused' when a condition
  * failed.
  *
- * @throws the error of DynamoDB if the retries fail
+ * @throws the DynamoDB error if the retries fail
  */
 export async function transact(
   { client, wait }: DynamoDbAccess,

@@ -9,7 +9,7 @@ import {
 import { KEY_RETENTION_MS, type Place, type TroubledCalls } from './books.ts';
 
 /**
- * One table:
+ * Keys of the rows in the sandbox's table:
  *
  *   pk                sk                        what
  *   CHARGE#<id>       CHARGE                    the charge and its version

@@ -14,7 +14,7 @@ import type { AdvanceTask } from './tasks.ts';
  * | tok_slow                  | charged, 201 after 3 s                                     | the same, after 3 s    |
  * | tok_flaky                 | not charged, 500                                           | charged, 201           |
  * | tok_rate_limited          | not charged, 429 with Retry-After                          | charged, 201           |
- * | tok_timeout_charged       | charged, no answer for 15 s, then 504                      | the same charge, 201   |
+ * | tok_timeout_charged       | charged, no response for 15 s, then 504                    | the same charge, 201   |
  * | tok_timeout_not_charged   | not charged, no response for 15 s, then 504                | charged, 201           |
  * | tok_malformed             | charged, 201 with a truncated body                         | the same charge, 201   |
  * | tok_unauthorized          | not charged, 401                                           | not charged, 401       |

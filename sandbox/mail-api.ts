@@ -29,6 +29,7 @@
  * | `down@…`    | not sent, 503                        | the same    |
  * | `bounce@…`  | not sent, 422 with code 406          | the same    |
  */
+
 export interface SendEmail {
   readonly From: string;
   /** One address. */

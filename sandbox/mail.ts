@@ -13,7 +13,7 @@ const POSTMARK_CODE = { noToken: 10, invalidEmail: 300, invalidJson: 402, inacti
 
 const text = z.string().min(1);
 
-/** Postmark's other fields are accepted and ignored. */
+/** The fields that the sandbox reads. Postmark's other fields are accepted and ignored. */
 const sendEmailBody = z.object({
   From: text.max(255),
   To: z.email(),

@@ -32,7 +32,7 @@ export interface Contender {
   readonly environment: Readonly<Record<string, string>>;
   /** The database that the program writes to. */
   readonly database: 'dynamodb' | 'postgres';
-  /** @param published number of events that the bus received for this payment */
+  /** Counts the events and effects of a payment. @param published number of its events that the bus received */
   tracesOf(key: string, published: number): Promise<Traces>;
   /** Returns the number of transactions that have written. */
   writes(): Promise<number>;

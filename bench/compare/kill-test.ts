@@ -37,12 +37,12 @@ export const FULL_TRIAL: TrialSize = { payments: 400 };
 /** The size of a short test run: the first calls only. Its CPU times are not meaningful. */
 export const SHORT_TRIAL: TrialSize = { payments: 5, calls: [1, 2] };
 
-/** Longer than the leases of all contenders, so that a retry finds the lease of a killed process expired. */
+/** Clock advance before a retry: longer than all leases, so that the lease of a killed process has expired. */
 const AFTER_LEASE_MS = 2 * 60_000;
 /** Maximum wait for the response to a duplicate before the first process continues. The duplicate may wait for it. */
 const HOLD_MS = 1_500;
 const MAX_ATTEMPTS = 6;
-/** More calls than any contender makes for a payment. */
+/** Maximum number of calls, more than any contender makes for a payment. */
 const MAX_CALLS = 200;
 const ALL_CALLS = Array.from({ length: MAX_CALLS }, (_, index) => index + 1);
 
@@ -193,7 +193,8 @@ class Running {
 }
 
 /**
- * Whether a client stops at this status. It sends the request again after a conflict, a failure or a missing response.
+ * Returns whether a client stops at this status. It sends the request again after a conflict, a failure or a missing
+ * response.
  */
 function isFinal(status: number): boolean {
   return status >= 200 && status < 500 && status !== 409;

@@ -91,7 +91,7 @@ function KeyList(list: {
       columns={[
         { title: 'Key', of: ({ id }) => <Id of={id} /> },
         { title: 'Name', of: ({ name }) => name, by: ({ name }) => name },
-        { title: 'May', of: ({ mode, role, scopes }) => role ?? `${mode ?? ''}: ${scopes.join(' ')}` },
+        { title: 'Permissions', of: ({ mode, role, scopes }) => role ?? `${mode ?? ''}: ${scopes.join(' ')}` },
         { title: 'Created', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
         { title: 'Last used', of: (row) => row.last_used ?? 'never', by: (row) => row.last_used },
         {

@@ -51,7 +51,7 @@ export function Limits({ tenant }: { readonly tenant: string }) {
               { title: 'Kind of request', of: ({ kind }) => kind, by: ({ kind }) => kind },
               { title: 'Per second', isNumber: true, of: ({ rate }) => rate },
               { title: 'At once', isNumber: true, of: ({ burst }) => burst },
-              { title: 'Whose limit', of: (row) => (row.is_own ? 'its own' : 'of the deployment') },
+              { title: 'Limit of', of: (row) => (row.is_own ? 'the tenant' : 'the deployment') },
             ]}
           />
         )}

@@ -84,7 +84,7 @@ export function HoldActs({ payment, done }: OfPayment) {
   );
 }
 
-/** Describes what an amount changes, before the action. */
+/** Describes the effect of an amount before the action. */
 function Then({
   amount,
   from,

@@ -54,7 +54,7 @@ function ForJobs() {
   if (waiting.length === 0) return <></>;
   return (
     <>
-      <h2>Waits for a job</h2>
+      <h2>Work for jobs</h2>
       <div class="cards">
         {waiting.map((queue) => (
           <QueueCard key={queue.id} queue={queue} />

@@ -40,10 +40,10 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: 'Created', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
 ];
 
-/** An id with a prefix, which the API finds without a tenant. */
+/** Matches an id with a prefix. The API finds such an id without a tenant. */
 const ID = /^[a-z]{2,5}_[A-Za-z0-9_.-]+$/;
 
-/** Shown in a list of all tenants. */
+/** Column for lists that cover all tenants. */
 const OWNER: Column<Row> = {
   title: 'Tenant',
   of: ({ tenant, livemode }) => `${tenant}, ${livemode ? 'live' : 'test'}`,

@@ -15,7 +15,7 @@ interface Refusal {
 }
 
 /**
- * The lab over HTTP, for browsers of this machine.
+ * Serves the lab over HTTP, for browsers on this machine.
  *
  *   GET  /                 the page; its files are below /assets
  *   GET  /lab              LabState: the failure scenarios and the last runs

@@ -183,7 +183,7 @@ const GROUPS: readonly (readonly [
   ['Books and tables', '`service` = `books`', 'Maximum', BOOKS],
 ];
 
-/** The page generated/docs/metrics.md. A metric without a description in this file is a compile error. */
+/** Returns the page generated/docs/metrics.md. A metric without a description in this file is a compile error. */
 export function metricsPage(): string {
   const sections = GROUPS.map(([title, dimensions, statistic, metrics]) => {
     const rows = Object.entries(metrics).map(([name, meaning]) => {

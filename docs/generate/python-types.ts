@@ -31,7 +31,7 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-/** Bodies and objects of the Python client. Schemas to which they refer follow from them. */
+/** Bodies and objects of the Python client. The schemas to which they refer are added automatically. */
 const OPEN = [
   'CreatePayment',
   'CapturePayment',
@@ -60,7 +60,7 @@ const OPEN = [
 /** Operations whose queries the Python client accepts. */
 const LISTS = ['listPayments', 'listDisputes', 'listOrders', 'listEvents', 'listWebhookDeliveries'];
 
-/** A larger enumeration, such as all currencies, is a string: callers read such values from their own data. */
+/** Maximum size of an enumeration. A larger one, such as all currencies, is a string: callers have such values. */
 const MAX_LITERALS = 30;
 
 /** Objects of several kinds. Their fields depend on the kind, so they are dictionaries. */

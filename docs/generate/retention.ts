@@ -93,7 +93,7 @@ const KEPT: readonly { readonly what: string; readonly kept: string; readonly wh
   {
     what: 'Original rows that were changed or removed by hand',
     kept: '14 days in the parking queue of the relay; with the archive, as long as its objects',
-    why: 'they show what was lost',
+    why: 'they show the lost data',
   },
 ];
 

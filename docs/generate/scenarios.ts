@@ -34,7 +34,7 @@ export function features(): readonly Feature[] {
     });
 }
 
-/** `generated/docs/scenarios.md`. */
+/** Returns the page `generated/docs/scenarios.md`. */
 export function scenariosPage(): string {
   const all = features();
   const rows = all.map(

@@ -41,7 +41,7 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf(FOLDER) + FOLDER.length);
 }
 
-/** generated/docs/third-party.md. */
+/** Returns the page generated/docs/third-party.md. */
 export function thirdPartyPage(packages: Readonly<Record<string, Locked>> = lockedPackages()): string {
   const rows = shipped(packages)
     .map(([path, { version = '', license = '' }]) => `| ${nameOf(path)} | ${version} | ${license} |`)

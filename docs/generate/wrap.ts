@@ -29,9 +29,9 @@ function partsOf(text: string): readonly string[] {
   return parts;
 }
 
-/** Marks a line of code. */
+/** Marker that is added to lines of code. */
 const CODE = '\u0000';
-/** A row of a table, a heading, an image, or HTML. */
+/** Matches lines that are not prose: table rows, headings, images and HTML. */
 const NO_PROSE = /^\s*(?:\||#|!\[|<)/;
 const LIST_ITEM = /^(\s*)((?:[-*]|\d+\.) +)/;
 

@@ -39,7 +39,7 @@ const STATUS: Readonly<Record<string, Purchase['status']>> = {
   completed: 'paid',
   canceled: 'canceled',
 };
-/** The client's key store: columns of the purchase's own row. Each purchase is one operation. */
+/** Returns the client's key store: columns of the purchase's own row. Each purchase is one operation. */
 function purchasesIn(database: DatabaseSync) {
   database.exec(TABLE);
   const find = (id: string) => database.prepare('SELECT * FROM purchases WHERE id = ?').get(id) as Purchase | undefined;

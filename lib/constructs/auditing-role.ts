@@ -21,7 +21,7 @@ export interface AuditingRoleProps {
   readonly archive?: ArchiveBucket | undefined;
   /**
    * The KMS key of the archive.
-   * @default the archive is encrypted with a key of S3
+   * @default the archive is encrypted with an S3-managed key
    */
   readonly archiveKeyArn?: string | undefined;
   /** The table that lists the tenants. With `--from` and `--to`, these tenants' activity logs are read. */

@@ -40,7 +40,7 @@ export class ExportsBucket extends Construct {
       { id: 'PCI.DSS.321::PCI.DSS.321-S3BucketVersioningEnabled', reason: copies },
       {
         id: 'PCI.DSS.321::PCI.DSS.321-S3DefaultEncryptionKMS',
-        reason: 'A KMS key costs money. Files are encrypted with keys of S3 and contain no personal data.',
+        reason: 'A KMS key costs money. Files are encrypted with S3-managed keys and contain no personal data.',
       },
     );
   }

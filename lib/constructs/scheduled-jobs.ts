@@ -33,7 +33,7 @@ const DELIVERY_ATTEMPTS = 20;
  * "Asynchronous invocation").
  */
 const CALL_RETRIES = 2;
-/** Retention of missed invocations: the maximum of SQS, so that an operator has time to inspect them. */
+/** Retention of missed invocations: the SQS maximum, so that an operator has time to inspect them. */
 const KEPT = Duration.days(14);
 
 /**

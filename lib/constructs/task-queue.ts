@@ -17,7 +17,7 @@ export interface TaskQueueProps {
 /** Visibility timeout as a multiple of the function's timeout. AWS recommends six ("Using Lambda with Amazon SQS"). */
 const VISIBILITY_TIMES = 6;
 /**
- * Retention of messages: the maximum of SQS, because outages can be long and operators need time to handle dead
+ * Retention of messages: the SQS maximum, because outages can be long and operators need time to handle dead
  * letters.
  */
 export const KEPT = Duration.days(QUEUE_DAYS);

@@ -188,7 +188,7 @@ export function pathsOf({ memoryMb, consumers, authority }: PathSettings) {
 }
 
 /**
- * Computes what the scheduled comparisons of the books cost per payment, from a month's comparisons and payments.
+ * Computes the cost per payment of the scheduled comparisons of the books, from a month's comparisons and payments.
  * @param memoryMb memory of the worker
  */
 function reconcilingPath(memoryMb: number): Path {

@@ -278,7 +278,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
       await page.getByRole('heading', { name: 'Approvals' }).waitFor();
       expect(page.url()).toContain('/console/#/approvals');
       await page.getByRole('button', { name: 'Sign out' }).click();
-      await page.getByText('says who you are').waitFor();
+      await page.getByText('identifies you').waitFor();
       expect(await page.evaluate<number>('sessionStorage.length + localStorage.length')).toBe(0);
       expect(violations).toEqual([]);
     } finally {

@@ -456,10 +456,10 @@ describeConsole('an operator in a browser', (shown) => {
       await page.reload();
       await page.getByText('viewer (viewer)').waitFor();
       await page.getByRole('button', { name: 'Sign out' }).click();
-      await page.getByText('says who you are').waitFor();
+      await page.getByText('identifies you').waitFor();
       expect(await page.evaluate<number>('sessionStorage.length + localStorage.length')).toBe(0);
       await page.reload();
-      await page.getByText('says who you are').waitFor();
+      await page.getByText('identifies you').waitFor();
       expect(await page.getByRole('alert').count()).toBe(0);
       expect(shown.violations).toEqual([]);
     });
