@@ -231,7 +231,7 @@ const WAITING: Statement = {
   values: [],
 };
 
-/** Fails if a measured payment was not copied: it would look like a fast payment. */
+/** Fails if a measured payment was not copied, because a missing copy would look like a fast payment. */
 async function refuseUncopied(database: OpenDatabase): Promise<void> {
   const [row] = await database.run({ name: '', text: 'SELECT count(*) AS waiting FROM outbox', values: [] });
   invariant(row?.['waiting'] === 0, `${String(row?.['waiting'])} rows were not copied`);

@@ -52,7 +52,7 @@ export async function profilePayments({ rounds, payments }: Turns): Promise<Shar
 }
 
 /**
- * Returns the mean shares of the profiles of equal processes.
+ * Returns the mean shares in the profiles of identical processes.
  * @param profiles the directory that contains only these profiles
  * @param folder the bundle that the processes ran
  */

@@ -165,8 +165,8 @@ export async function measureSpeed(
 }
 
 /**
- * Returns by how much longer, in the median, a payment takes through the skeleton than with direct calls, in
- * milliseconds. Both are measured alternately. DynamoDB responds immediately, because the duration of a real call
+ * Returns the median additional time of a payment through the skeleton, compared with direct calls, in milliseconds.
+ * Both are measured alternately. DynamoDB responds immediately, because the duration of a real call
  * varies by more than this difference.
  */
 async function addedBySkeleton(tables: StoreTables, pairs: number): Promise<number> {

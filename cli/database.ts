@@ -50,7 +50,7 @@ export function databaseOfSettings(settings: Readonly<Record<string, string>>): 
   };
 }
 
-/** Returns the chosen database, or else the database of the settings. @param settings as recorded */
+/** Returns the chosen database, otherwise the database of the settings. @param settings as recorded */
 export function chosenOr(settings: Readonly<Record<string, string>>, chosen: ChosenDatabase): ChosenDatabase {
   const { url = process.env[URL_VARIABLE], secret } = chosen;
   return url !== undefined || secret !== undefined ? chosen : { ...databaseOfSettings(settings), ...chosen };

@@ -146,7 +146,7 @@ async function recover(session: Session, { client, tables, pacing }: Opened, seg
   if (bad > 0) throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read or are broken.`);
 }
 
-/** Copies the rows that the restored tables lack from PostgreSQL, if it is the authority. Safe to repeat. */
+/** If PostgreSQL is the authority, copies from it the rows that the restored tables lack. Safe to repeat. */
 async function recopy(
   session: Session,
   { client, tables, pacing }: Opened,

@@ -51,8 +51,8 @@ export interface KeyStore {
    */
   keepAnswer(request: StoredRequest, answer: StoredAnswer): Awaitable<void>;
   /**
-   * Replaces the stored request by this refused one, unless a response is stored. The next call with the operation may
-   * then have another body. It sends the same key, so that only one of the bodies can ever take effect.
+   * Replaces the stored request with this refused request, unless a response is stored. The next call with the
+   * operation may then have another body. It sends the same key, so that only one of the bodies can ever take effect.
    *
    * @default a call with another body fails with `operation_changed`, also after a refusal
    */

@@ -30,7 +30,7 @@ export type Answer =
   | { readonly kind: 'success'; readonly status: number; readonly text: string; readonly value: object }
   | { readonly kind: 'problem'; readonly status: number; readonly text: string; readonly problem: Problem };
 
-/** A response. `sentBefore` is true if the API may have received an earlier attempt, also of an earlier process. */
+/** A response. `sentBefore` is true if the API may have received an earlier attempt, even from an earlier process. */
 export type Answered = Answer & { readonly sentBefore: boolean };
 
 type Attempt =

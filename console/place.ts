@@ -113,7 +113,7 @@ export function useOwner(): { readonly tenant: string; readonly mode: Mode; read
   return { tenant, mode, owner: `${tenant}/${mode}` };
 }
 
-/** Selects the tenant and mode of the object on the screen, which was found without them. */
+/** Selects the tenant and mode of the object on the screen, which is found by its id alone. */
 export function useFollow(tenant: string | undefined, mode: Mode): void {
   const place = usePlace();
   const isOther = tenant !== undefined && (place.tenant !== tenant || place.mode !== mode);

@@ -166,7 +166,7 @@ function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: Payo
       }
     },
     publishAgain: async (payment) => {
-      // Republish only the time range of the payment, because others use the stack, too.
+      // Republish only the time range of the payment, because other clients also use the stack.
       const rows = await rowsOf(client, aws.tables.ledger, ledgerPartition(payment as PaymentId));
       const times = rows.map((row) => parseTransition(row).occurredAtMs);
       const range = { sinceMs: Math.min(...times), untilMs: Math.max(...times) + 1 };

@@ -34,7 +34,10 @@ export interface AuthorityProps {
   readonly poller: PayonceFunction;
 }
 
-/** Configures the functions of a stack for the authority in the settings. They may check that it has the payments. */
+/**
+ * Configures the functions of a stack for the authority in the settings. The functions may check that it has the
+ * payments.
+ */
 export function useAuthority(stack: Stack, props: AuthorityProps): void {
   const using = stack.node
     .findAll()

@@ -12,8 +12,9 @@ import type { PayonceFunction } from './constructs/payonce-function.ts';
 import { payonceMetric } from './constructs/payonce-metric.ts';
 import { RunbookAlarm } from './constructs/runbook-alarm.ts';
 
-/** Share of replays that may miss the table, in percent, and the number of replays from which the share counts. */
+/** Maximum share of replays that miss the table, in percent. */
 const MISSED_PERCENT = 20;
+/** Minimum number of replays for the alarm. */
 const COUNTED_REPLAYS = 50;
 
 /**

@@ -26,7 +26,7 @@ type Target = Pick<LocalAws, 'apiUrl' | 'apiKey' | 'operatorKey'>;
  * Reads the documents, and creates a job run, and a payment that only the processor's callback completes. The functions
  * behind a user's first requests have then started.
  *
- * @returns one sentence for each of them that fails
+ * @returns one sentence for each check that fails
  */
 export async function selfCheck(aws: Target, withinMs = ENDED_WITHIN_MS): Promise<readonly string[]> {
   const untilMs = Date.now() + withinMs;

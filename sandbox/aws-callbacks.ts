@@ -42,8 +42,8 @@ export function createAwsCallbacks(options: AwsCallbacksOptions): Callbacks {
 const activeSecrets = z.record(z.string(), z.string().min(1));
 
 /**
- * Returns the `current` value of a JSON object, or else its first value. If the text is not a JSON object, the text is
- * the secret.
+ * Returns the `current` value of a JSON object, otherwise its first value. If the text is not a JSON object, the text
+ * is the secret.
  */
 function signingSecret(text: string): string {
   const parsed = activeSecrets.safeParse(parsedJson(text));

@@ -49,7 +49,7 @@ export function refund(
 }
 
 /**
- * Completes a pending refund, or fails a refund that had succeeded. If a refund fails, its amount returns to the
+ * Completes a pending refund, or fails a refund that has succeeded. If a refund fails, its amount returns to the
  * charge.
  */
 export function endRefund(charge: Charge, refundId: string, status: 'succeeded' | 'failed'): Decision {

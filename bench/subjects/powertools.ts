@@ -55,7 +55,7 @@ const pay = makeIdempotent(
 
 /**
  * Makes a payment as the Powertools documentation recommends. Publishes an event if there is a bus. With
- * `PROCESSOR_KEYS`, it sends its key to the processor, which the documentation leaves to the handler.
+ * `PROCESSOR_KEYS`, also sends its key to the processor, which the documentation leaves to the handler.
  */
 export async function handler({ headers, body }: Request, context: Context) {
   const answer = await pay({ key: headers['Idempotency-Key'] ?? '', body }, context);

@@ -120,7 +120,7 @@ function Acts({ row }: { readonly row: Key }) {
           fields={[
             {
               name: 'overlap_hours',
-              label: 'Hours that the old key stays valid (24)',
+              label: 'Hours that the old key stays valid (default 24)',
               isOptional: true,
               isWhole: true,
             },

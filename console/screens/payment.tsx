@@ -15,7 +15,7 @@ import { Story, type Transition } from './timeline.tsx';
 type Timeline = Schemas['Timeline'];
 type Whole = Schemas['Payment'];
 
-/** Shows a payment: its amounts, its changes, what happened to it, its postings, and the actions of operators. */
+/** Shows a payment: its amounts, its changes, its timeline, its postings, and the actions of operators. */
 export function Payment({ id }: { readonly id: string }) {
   const read = useWhole<Timeline>(`/v1/admin/payments/${encodeURIComponent(id)}/timeline`);
   const [notice, setNotice] = useState('');

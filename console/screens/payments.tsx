@@ -60,7 +60,7 @@ function pathOf(filters: URLSearchParams, { tenant, mode }: Place): string {
   return `/v1/admin/payments?${query.toString()}`;
 }
 
-/** Returns what to do if no payment is shown. */
+/** Returns the texts for an empty list: the reason, and a hint. */
 function nothing(filters: URLSearchParams, { tenant, mode }: Place) {
   const other = mode === 'live' ? 'test' : 'live';
   if (filters.has('q')) {
@@ -105,7 +105,7 @@ export function Payments({ filters }: { readonly filters: URLSearchParams }) {
   );
 }
 
-/** Shows the payments of one status. The other filters stay. */
+/** Shows the payments of one status. The other filters remain. */
 function Statuses({ filters }: { readonly filters: URLSearchParams }) {
   const { to } = usePlace();
   const { status: shown, ...others } = Object.fromEntries(filters);

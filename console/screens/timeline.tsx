@@ -18,7 +18,7 @@ const GROUPS: readonly { readonly title: string; readonly kinds: readonly Entry[
   { title: 'Alarms', kinds: ['alarm'] },
 ];
 
-/** Shows what happened to a payment, in the order of its transitions. */
+/** Shows the timeline of a payment, in the order of its transitions. */
 export function Story({ entries }: { readonly entries: readonly Entry[] }) {
   const [hidden, setHidden] = useState<readonly string[]>([]);
   const groups = GROUPS.map((group) => ({

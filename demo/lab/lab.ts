@@ -26,7 +26,7 @@ export interface LabOptions extends LabStack {
   readonly scenarios: readonly Scenario[];
   /** The authority of the local AWS to which the lab belongs. */
   readonly authority: Authority;
-  /** Returns a local AWS with the other authority, which is started for the first run that needs it. */
+  /** Returns a local AWS with the other authority. It is started for the first run that needs it. */
   readonly other: (step: Watch['step']) => Promise<LabStack>;
 }
 

@@ -60,7 +60,7 @@ const OPEN = [
 /** Operations whose queries the Python client accepts. */
 const LISTS = ['listPayments', 'listDisputes', 'listOrders', 'listEvents', 'listWebhookDeliveries'];
 
-/** Maximum size of an enumeration. A larger one, such as all currencies, is a string: callers have such values. */
+/** Maximum size of an enumeration. A larger one, such as all currencies, is a string. */
 const MAX_LITERALS = 30;
 
 /** Objects of several kinds. Their fields depend on the kind, so they are dictionaries. */

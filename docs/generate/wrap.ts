@@ -2,7 +2,8 @@
 const MAX_LINE = 120;
 
 /**
- * Wraps the paragraphs and list items of a Markdown text that contain too long lines. All other parts stay unchanged.
+ * Wraps the paragraphs and list items of a Markdown text that contain lines above this length. All other parts stay
+ * unchanged.
  */
 export function wrapMarkdown(text: string): string {
   return partsOf(text).map(wrapped).join('\n').replaceAll(CODE, '');

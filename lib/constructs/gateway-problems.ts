@@ -25,7 +25,7 @@ const RATE_LIMITED: GatewayProblem = {
   status: 429,
   code: 'rate_limited',
   title: 'Too many requests',
-  detail: 'Too many requests reach this API at once. This one had no effect: send it again shortly.',
+  detail: 'This API receives too many requests. This request had no effect: send it again shortly.',
   retryAfterSeconds: 1,
 };
 

@@ -125,7 +125,7 @@ function ruleOf({ form }: ProcessorSetting): Rule<string> {
 }
 
 /**
- * Returns the name of the setting that enables a processor in a mode: the setting that deploys its stack, or else its
+ * Returns the name of the setting that enables a processor in a mode: the setting that deploys its stack, otherwise its
  * first required setting.
  */
 function settingOf({ settings, deployedBy }: ProcessorContract, mode: Mode): string {

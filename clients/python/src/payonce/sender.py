@@ -29,7 +29,7 @@ class Answer:
     value: Any
     """The object or the problem."""
     sent_before: bool = False
-    """Whether the API may have received an earlier attempt, also of an earlier process."""
+    """Whether the API may have received an earlier attempt, even from an earlier process."""
 
     @property
     def is_problem(self) -> bool:
