@@ -323,7 +323,7 @@ describe('payonce listen', () => {
     expect(types()).toEqual(['payment.failed', 'refund.completed']);
     expect(await ending(...listen('--events', 'payment.done'))).toMatchObject({
       exitCode: ExitCode.usage,
-      sentence: expect.stringMatching(/payment\.done is no event type\. The types are .*payment\.completed/),
+      sentence: expect.stringMatching(/payment\.done is not an event type\. The types are .*payment\.completed/),
     });
   });
 

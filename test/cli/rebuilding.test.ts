@@ -28,6 +28,6 @@ test('rows are never written into a table of another kind, or into a Ledger that
     StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' as const },
   };
   expect(() => refuseForeign(used)).toThrow('Other-Ledger has a Stream');
-  expect(() => refuseForeign({ ...LEDGER, GlobalSecondaryIndexes: [] })).toThrow('is no Ledger');
-  expect(() => refuseForeign({ ...LEDGER, KeySchema: LEDGER.KeySchema.slice(0, 1) })).toThrow('is no Ledger');
+  expect(() => refuseForeign({ ...LEDGER, GlobalSecondaryIndexes: [] })).toThrow('is not a Ledger');
+  expect(() => refuseForeign({ ...LEDGER, KeySchema: LEDGER.KeySchema.slice(0, 1) })).toThrow('is not a Ledger');
 });

@@ -56,7 +56,7 @@ describe('restored tables', () => {
   test('are refused for the moment of an earlier copy if that copy is already in use', async () => {
     const adopted = { ...tables, registry: `${tables.registry}-r${TO + 60}` };
     await expect(restoreTables(tools, { tables: adopted, only: ['registry'], toSeconds: TO })).rejects.toThrow(
-      `${adopted.registry} was restored to this moment and is in use`,
+      `${adopted.registry} was restored to this time and is in use`,
     );
   });
 

@@ -102,7 +102,7 @@ describe('the authority', () => {
       { ...POSTGRES, ...NETWORK, 'payonce:postgresSubnets': '["vpc-0123456789abcdef0"]' },
       'must be a JSON list of 1 to 16 distinct ids of the form subnet-…',
     ],
-    [{ ...POSTGRES, ...NETWORK, 'payonce:postgresSecurityGroups': [] }, 'different ids sg-…'],
+    [{ ...POSTGRES, ...NETWORK, 'payonce:postgresSecurityGroups': [] }, 'distinct ids of the form sg-…'],
     [
       { ...POSTGRES, 'payonce:postgresSubnets': NETWORK['payonce:postgresSubnets'] },
       'payonce:postgresSubnets and payonce:postgresSecurityGroups must be given together or not at all',

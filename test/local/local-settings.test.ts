@@ -71,7 +71,7 @@ describe('PostgreSQL in cdk.json', () => {
     expect(payonceWith(given, 'dynamodb').context).toEqual({ ...PAYONCE.context, 'payonce:authority': 'dynamodb' });
   });
 
-  test('is refused with a port, which the local stack cannot replace', () => {
-    expect(() => payonceWith({ ...given, 'payonce:postgresPort': 6432 })).toThrow('put the port into the secret');
+  test('rejects payonce:postgresPort, because the local stack cannot override it', () => {
+    expect(() => payonceWith({ ...given, 'payonce:postgresPort': 6432 })).toThrow('store the port in the secret');
   });
 });
