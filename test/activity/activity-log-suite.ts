@@ -50,12 +50,12 @@ export function describeActivityLog(name: string, make: () => Promise<ActivityLo
       expect(await subject.log.listActivity(shop, { order: 'newest_first', limit: 9 })).toEqual(entries.toReversed());
     });
 
-    test('has one chain of the entries of concurrent writers', async () => {
+    test('links the entries of concurrent writers into one chain', async () => {
       await Promise.all(Array.from({ length: 5 }, (_, index) => subject.record(draft(String(index)))));
       expect(await verifyActivity({ log: subject.log, digest: systemDigest }, shop)).toEqual({ entries: 5 });
     });
 
-    test('is verified up to the first changed entry', async () => {
+    test('passes verification up to the first changed entry', async () => {
       for (const about of ['a', 'b', 'c', 'd']) await subject.record(draft(about));
       await subject.forge(`${shop.tenantId}#test`, 3);
       const verified = await verifyActivity({ log: subject.log, digest: systemDigest }, shop);

@@ -52,8 +52,8 @@ const draft = (chain: ActivityChain, about: string): ActivityDraft => ({
 });
 
 /**
- * Returns a client whose transactions are overtaken: before each of the first `times` transactions, a rival appends an
- * entry to the chain.
+ * Returns a client with a rival: before each of the first `times` transactions, the rival appends an entry to the
+ * chain.
  */
 function overtaken(chain: ActivityChain, times: number) {
   let left = times;
@@ -66,7 +66,7 @@ function overtaken(chain: ActivityChain, times: number) {
   });
 }
 
-/** Actions of three entries that rivals append. */
+/** Actions of the entries that the rivals append. */
 const RIVALS = Array<string>(3).fill('correction.made');
 
 const actions = async (chain: ActivityChain) => (await log.listActivity(chain, ALL)).map(({ action }) => action);
@@ -90,11 +90,11 @@ describe('a chain of the activity log', () => {
     ['a detail added', [first, second, { ...third, details: { sequence: '2' } }], 3],
     ['the middle removed', [first, third], 2],
     ['two exchanged', [first, third, second], 2],
-  ])('is broken at its first invalid entry: %s', (_name, tampered, sequence) => {
+  ])('fails verification at its first invalid entry: %s', (_name, tampered, sequence) => {
     expect(firstBrokenEntry(systemDigest, tampered)).toBe(sequence);
   });
 
-  test('is verified in the table up to the first changed row, however long the chain is', async () => {
+  test('passes verification in the table up to the first changed row, however long the chain is', async () => {
     for (let index = 0; index < 230; index += 1) await log.record(draft(SHOP, String(index)));
     expect(await verifyActivity({ log, digest: systemDigest }, SHOP)).toEqual({ entries: 230 });
     await database.client.send(
