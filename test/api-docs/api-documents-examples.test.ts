@@ -9,9 +9,10 @@ import { captureExamples } from './capture-examples.ts';
 const captured = readFileSync(new URL('../../generated/api-examples.json', import.meta.url), 'utf8');
 
 describe('the examples in the documents', () => {
-  // `npm ci` has written them, and the capture takes as long as ten other files.
+  // Capturing takes as long as ten other files, so it does not run every time. `npm ci` has written the captured
+  // examples.
   inTurn(test, { place: 2, of: 4, otherwise: test.skip })(
-    'equal the responses that the handlers now return (otherwise, run npm run generate)',
+    'equal the responses that the handlers return now (otherwise, run npm run generate)',
     async () => {
       const now = await captureExamples();
 

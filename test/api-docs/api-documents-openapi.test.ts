@@ -93,7 +93,7 @@ describe('the API description', () => {
       expect([operation, status, response]).toMatchObject([operation, status, { headers: { 'Retry-After': {} } }]);
   });
 
-  test('uses dedicated types for whole numbers, days and event types', () => {
+  test('uses dedicated types for integers, days and event types', () => {
     const parameter = (id: string, name: string) =>
       operations.find(({ operationId }) => operationId === id)?.parameters.find((each) => each.name === name)?.schema;
 
@@ -132,7 +132,7 @@ describe('the API description', () => {
   });
 });
 
-/** The schemas of declared bodies and answers, keyed by name. The schemas reject unknown fields. */
+/** Schemas of declared bodies and responses, keyed by name. The schemas reject unknown fields. */
 const DECLARED: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
   ENDPOINTS.flatMap(({ body, docs }) => [body, ...Object.values(docs.answers).map(({ schema }) => schema)]).flatMap(
     (schema) => {
@@ -147,7 +147,7 @@ type Content = Readonly<
   Record<
     string,
     {
-      /** A reference, unless the schema has no name. */
+      /** Contains a reference if the schema has a name. */
       readonly schema: { readonly $ref?: string };
       readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
     }

@@ -90,7 +90,7 @@ describe('the API documents', () => {
     expect(body).toContain('- [POST /v1/payments](docs#/Payments/createPayment): Create a payment');
   });
 
-  test('are linked from each answer, relative to its address', async () => {
+  test('are linked from each response, relative to its address', async () => {
     for (const path of ['/docs', '/v1/openapi.json', '/docs/nothing']) {
       const { headers } = await api(gatewayEvent('GET', path));
       const links = [...String(headers?.['Link']).matchAll(/<([^>]+)>; rel="([a-z-]+)"/g)];

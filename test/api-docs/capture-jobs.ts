@@ -12,8 +12,8 @@ export async function captureJobs(examples: CapturedExamples): Promise<void> {
 
   const { body: list, status } = await harness.get('/v1/admin/jobs');
   const data = dataOf({ body: list }).filter(({ id }) => id === 'close-days');
-  examples.answer('listJobs', 'nightly', 'One of the jobs', { status, body: { ...list, data } });
-  examples.answer('getJob', 'nightly', 'It has run once', await harness.get('/v1/admin/jobs/close-days'));
+  examples.answer('listJobs', 'nightly', 'One job of the list', { status, body: { ...list, data } });
+  examples.answer('getJob', 'nightly', 'A job that has run once', await harness.get('/v1/admin/jobs/close-days'));
   examples.answer('listJobRuns', 'one', 'One run', await harness.get(RUNS));
   const run = await harness.get(`${RUNS}/close-days:2026-03-01T12:00:00Z`);
   examples.answer('getJobRun', 'succeeded', 'The run has ended', run);

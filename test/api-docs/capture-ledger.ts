@@ -38,7 +38,7 @@ export async function captureExports(examples: CapturedExamples): Promise<void> 
   await api.paid('k', { reference: 'order-4711' });
   const body = examples.declared('createExport', 'entries');
   const made = await api.write('/v1/exports', 'e', body);
-  examples.answer('createExport', 'entries', 'An export was accepted', made);
+  examples.answer('createExport', 'entries', 'Accepted', made);
   const shown = await api.get(`/v1/exports/${String(made.body['id'])}`);
   examples.answer('getExport', 'completed', 'A completed export', shown);
   examples.answer('listExports', 'one', 'One export', await api.get('/v1/exports'));
@@ -58,9 +58,9 @@ export async function captureCorrections(examples: CapturedExamples): Promise<vo
   });
   examples.answer('createCorrection', 'dry_run', 'Nothing was posted', await reversed.correct('c', dry));
   const made = await reversed.correct('c', reversal);
-  examples.answer('createCorrection', 'reversal', 'A set was reversed', made);
+  examples.answer('createCorrection', 'reversal', 'Postings were reversed', made);
   const shown = await reversed.get(`/v1/corrections/${String(made.body['id'])}`);
-  examples.answer('getCorrection', 'reversal', 'A set was reversed', shown);
+  examples.answer('getCorrection', 'reversal', 'Postings were reversed', shown);
   const list = await reversed.get(`/v1/corrections?payment=${reversal.payment}`);
   examples.answer('listCorrectionsOfPayment', 'one', 'One correction', list);
   const activity = await reversed.get('/v1/admin/activity?tenant=ten_desk&mode=test');
@@ -71,7 +71,7 @@ export async function captureCorrections(examples: CapturedExamples): Promise<vo
   const adjusted = new Api();
   examples.answer('getMe', 'owner', 'An owner', await reversed.get('/v1/admin/me'));
   const timeline = await reversed.get(`/v1/admin/payments/${reversal.payment}/timeline`);
-  examples.answer('getTimeline', 'corrected', 'A payment that was corrected', timeline);
+  examples.answer('getTimeline', 'corrected', 'A payment with a correction', timeline);
   const postings = examples.request('createCorrection', 'postings', 'Add a set of postings', {
     payment: await adjusted.paid('k'),
     ...why,
@@ -80,7 +80,7 @@ export async function captureCorrections(examples: CapturedExamples): Promise<vo
       { account: 'fees', direction: 'credit', amount: 150 },
     ],
   });
-  examples.answer('createCorrection', 'postings', 'A set was added', await adjusted.correct('c', postings));
+  examples.answer('createCorrection', 'postings', 'Postings were added', await adjusted.correct('c', postings));
 }
 
 export async function captureAnnotations(examples: CapturedExamples): Promise<void> {
@@ -157,7 +157,7 @@ export async function captureApprovals(examples: CapturedExamples): Promise<void
   const { api, asked, waiting, ben } = await waitingApproval();
   examples.answer('createCorrection', 'waits', 'A second person must approve it', asked);
   examples.answer('listApprovals', 'waiting', 'One waits', await api.get('/v1/admin/approvals'));
-  examples.answer('approveRequest', 'approved', 'The correction is made', await api.approve(waiting, ben));
+  examples.answer('approveRequest', 'approved', 'The correction was posted', await api.approve(waiting, ben));
   examples.answer('getApproval', 'approved', 'It was approved', await api.get(`/v1/admin/approvals/${waiting}`));
   const reviewed = await ChangedPayment.of({ source: 'tok_async' });
   await reviewed.inside.correct(reviewed.chargeId, { status: 'succeeded', amount_captured: 999 });
@@ -194,12 +194,12 @@ export async function captureKeys(examples: CapturedExamples): Promise<void> {
     status: reply.status,
     body: { ...reply.body, tenant, id: 'key_k3jx5aqhz4m2nrb7', hint: 'x7Qs' },
   });
-  examples.answer('createKey', 'key', 'The key was made', shown(made));
+  examples.answer('createKey', 'key', 'The key was created', shown(made));
   const roll = examples.declared('rollKey', 'roll');
   examples.answer(
     'rollKey',
     'rolled',
-    'A new key was made',
+    'A new key was created',
     shown(await api.write(`/v1/admin/keys/${id}/roll`, 'r', roll)),
   );
 }
@@ -210,10 +210,16 @@ export async function captureLimits(examples: CapturedExamples): Promise<void> {
   // Tenant ids are random, so the example shows a fixed id.
   const { tenant: named } = limit;
   const raised = await api.write('/v1/admin/limits', 'l', { ...limit, tenant });
-  examples.answer('setLimit', 'raised', 'The limit is its own', { ...raised, body: { ...raised.body, tenant: named } });
+  examples.answer('setLimit', 'raised', 'The tenant has a limit of its own', {
+    ...raised,
+    body: { ...raised.body, tenant: named },
+  });
   const listed = await api.get(`/v1/admin/limits?tenant=${tenant}`);
   const data = dataOf(listed).map((each) => ({ ...each, tenant: named }));
-  examples.answer('listLimits', 'raised', 'One is its own', { ...listed, body: { ...listed.body, data } });
+  examples.answer('listLimits', 'raised', 'One limit differs from the default', {
+    ...listed,
+    body: { ...listed.body, data },
+  });
 }
 
 export async function captureOperatorLists(examples: CapturedExamples): Promise<void> {
@@ -239,7 +245,7 @@ export async function captureOperatorLists(examples: CapturedExamples): Promise<
   const all = examples.declared('redriveQueue', 'all');
   const path = '/v1/admin/queues/Webhooks-Tasks-DeadLetters/redrive';
   const redriven = await api.with({ messages }).write(path, 'again', all);
-  examples.answer('redriveQueue', 'webhooks', 'A message about a webhook is put back', redriven);
+  examples.answer('redriveQueue', 'webhooks', 'A webhook message was put back into its queue', redriven);
 }
 
 export async function captureAttention(examples: CapturedExamples): Promise<void> {
@@ -248,9 +254,9 @@ export async function captureAttention(examples: CapturedExamples): Promise<void
   messages.arrive('Webhooks-Tasks-DeadLetters', { id: 'letter' });
   ledger.clock.advance(60_000);
   const waiting = await ledger.with({ messages }).get('/v1/admin/attention');
-  examples.answer('listAttention', 'waiting', 'A payment in review, and a message that was not handled', waiting);
+  examples.answer('listAttention', 'waiting', 'A payment in review, and an unprocessed message', waiting);
   const reviews = await ledger.get('/v1/admin/payments?status=needs_review');
-  examples.answer('searchPayments', 'in_review', 'The payments in review of all tenants', reviews);
+  examples.answer('searchPayments', 'in_review', 'Payments in review, of all tenants', reviews);
 }
 
 export async function captureAudit(examples: CapturedExamples): Promise<void> {

@@ -26,7 +26,7 @@ export async function capturePayments(examples: CapturedExamples): Promise<void>
   const request = intake.request({ account_to: 'ten_desk' });
   await intake.deliver(intake.onSubject(JSON.stringify(request), 'payments.desk'));
   const asked = await harness.get(`/v1/payment_requests/${EVENT_ID}`);
-  examples.answer('getPaymentRequest', 'completed', 'It has a payment', asked);
+  examples.answer('getPaymentRequest', 'completed', 'The request led to a payment', asked);
 
   const unknown = await apiAtSandbox(silent).pay('k');
   examples.answer('createPayment', 'processing', 'Outcome not known yet', unknown);
@@ -87,7 +87,7 @@ export async function captureRefunds(examples: CapturedExamples): Promise<void> 
   await payment.inside.refund(payment.chargeId, 200);
   await payment.learn();
   const list = await payment.harness.get(`/v1/payments/${payment.id}/refunds`);
-  examples.answer('listRefunds', 'both', 'One made through the API and one made at the processor', list);
+  examples.answer('listRefunds', 'both', 'One refund through the API and one at the processor', list);
 
   const whole = await chargedPayment();
   const rest = await whole.change('refunds', all);
