@@ -77,12 +77,12 @@ export function describeArchiveBucket(name: string, make: () => Promise<Bucket>)
       expect(await bucket.text(other.name)).toBe(forged);
     });
 
-    test('accepts exactly one of many concurrent writes to one name', async () => {
+    test('accepts exactly one of many concurrent writes to one key', async () => {
       const ends = await Promise.all([1, 2, 3, 4].map(() => bucket.put(objectOf(1))));
       expect(ends.filter((end) => end === 'written')).toHaveLength(1);
     });
 
-    test('lists names with a prefix in ascending order, after a given name and up to a limit', async () => {
+    test('lists keys with a prefix in ascending order, after a given key and up to a limit', async () => {
       const objects = [objectOf(2), objectOf(0), objectOf(0, nowMs), objectOf(1)];
       for (const object of objects) await bucket.put(object);
       await bucket.put({ ...objectOf(3), name: 'manifests/00000001.json' });

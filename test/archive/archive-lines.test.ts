@@ -95,7 +95,7 @@ describe('a line of the archive', () => {
 });
 
 describe('an archive object', () => {
-  test('is named by its content and by the hour of its oldest row', () => {
+  test('has a key made of its content hash and the hour of its oldest row', () => {
     const lines = ledger.map((row, index) => lineOf(recordOf(row, index)));
     const [first, ...others] = lines;
     if (first === undefined) throw new Error('there are no rows');

@@ -32,8 +32,8 @@ async function findings(archive: MemoryArchive, ledger?: LedgerRows, bounds: Bou
 
 const kinds = (found: readonly RowFinding[]) => found.map(({ kind }) => kind).sort();
 
-describe('the Ledger and its archive', () => {
-  test('agree whatever the size of the objects, even if lines are repeated', async () => {
+describe('a comparison of the Ledger with its archive', () => {
+  test('finds no difference whatever the size of the objects, even if lines are repeated', async () => {
     for (const size of [1, 3, rows.length]) {
       const archive = await archiveOfRows(rows, size);
       await archive.take(rows.slice(2, 5));
@@ -42,7 +42,7 @@ describe('the Ledger and its archive', () => {
     }
   });
 
-  test('differ in each row and field that was changed in the Ledger', async () => {
+  test('finds each row and field that was changed in the Ledger', async () => {
     const archive = await archiveOfRows(rows, 4);
     const place = rows.findIndex(({ pk, sk }) => String(pk).startsWith('PAY#') && sk === 'T#000002');
     const row = rows[place] ?? {};
@@ -54,7 +54,7 @@ describe('the Ledger and its archive', () => {
     );
   });
 
-  test('differ in each row that only one of them contains', async () => {
+  test('finds each row that only one of them contains', async () => {
     for (const [index, row] of rows.entries()) {
       const archive = await archiveOfRows(rows, 4);
       const gone = await findings(archive, ledgerOf(rows.toSpliced(index, 1)));
@@ -66,7 +66,7 @@ describe('the Ledger and its archive', () => {
     }
   });
 
-  test('agree even if a row is too new to be archived', async () => {
+  test('accepts a row that is too new to be archived', async () => {
     const archive = await archiveOfRows(rows.slice(0, -1), 4);
     const parts = rowFiles();
     const tools = { archive: archivedLines(archive), ledger: ledgerOf(rows), parts, save: () => undefined };
@@ -75,7 +75,7 @@ describe('the Ledger and its archive', () => {
     expect(found).toEqual([]);
   });
 
-  test('a line about a manual change is never taken for the archived row, even after the row is put back', async () => {
+  test('does not mistake a line about a manual change for the archived row, even after the row is put back', async () => {
     const archive = await archiveOfRows(rows, 4);
     const [row = {}] = rows;
     const forged = { ...row, tenantId: 'ten_other' };
@@ -86,7 +86,7 @@ describe('the Ledger and its archive', () => {
     expect(kinds(await findings(archive, ledgerOf(rows.with(0, forged))))).toContain('row_differs');
   });
 
-  test('manual changes are reported, and the archive alone reveals rows that were not put back', async () => {
+  test('reports manual changes, and, from the archive alone, rows that were not put back', async () => {
     const [row = {}] = rows;
     const place = { chain: row['pk'], sort: row['sk'] };
     const forged = { ...row, tenantId: 'ten_other' };
@@ -135,14 +135,14 @@ describe('an archive object', () => {
     }
   });
 
-  test('is missed after its removal: its rows are reported as not archived', async () => {
+  test('has its rows reported as not archived after it is removed', async () => {
     const archive = await archiveOfRows(rows, 4);
     const [name = ''] = archive.objects.keys();
     archive.objects.delete(name);
     expect((await findings(archive, ledgerOf(rows))).filter(({ kind }) => kind === 'not_archived')).toHaveLength(4);
   });
 
-  test('is reported if a line is invalid although the name of the object matches', async () => {
+  test('is reported if a line is invalid although the content matches the key', async () => {
     const archive = await archiveOfRows(rows, rows.length);
     await archive.takeText('{"v":2}\n');
     expect(await findings(archive, ledgerOf(rows))).toMatchObject([{ kind: 'line_unreadable', line: 0 }]);
@@ -199,7 +199,7 @@ const tampering = fc.record({
   other: fc.nat(),
 });
 
-test('every single change, cut, swap, removal or forgery of an object is reported, and no unaffected row is', async () => {
+test('verification reports every single change, cut, swap, removal or forgery of an object, and no unaffected row', async () => {
   await fc.assert(
     fc.asyncProperty(tampering, async ({ how, size, at, other }) => {
       const archive = await archiveOfRows(rows, size);
@@ -228,7 +228,7 @@ test('every single change, cut, swap, removal or forgery of an object is reporte
         expected = within.map(keyOf);
       }
       if (how === 'forge') {
-        // The forged object has a valid name. Only a writer with permission to write to the bucket can create it.
+        // The forged object has a valid key. Only a writer with permission to write to the bucket can create it.
         const [row = {}] = within;
         await archive.take([{ ...row, tenantId: `ten_${other}` }]);
         expected = [keyOf(row)];

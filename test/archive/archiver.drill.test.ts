@@ -60,7 +60,7 @@ async function textOf(Key: string): Promise<string> {
   return (await Body?.transformToString()) ?? '';
 }
 
-/** Returns the archived rows, each with the texts of its lines, which must be equal. */
+/** Returns the archived rows, each with the texts of its lines. All lines of a row must be equal. */
 async function archivedRows(): Promise<ReadonlyMap<string, { readonly item: unknown; readonly lines: Set<string> }>> {
   const rows = new Map<string, { readonly item: unknown; readonly lines: Set<string> }>();
   for (const name of await objectNames()) {
@@ -162,7 +162,7 @@ test('the auditor lists every existing object in one valid manifest of the hour'
   const manifests = new StoredManifests(new S3Objects(s3, Bucket));
   const verified = await verifyManifests({ manifests, digest: systemDigest }, NO_BOUNDS, Date.now());
   expect(verified.findings).toEqual([]);
-  // The schedule may have already written the manifest of this hour. Clock readings differ by less than a minute.
+  // The schedule may already have written the manifest of this hour. Clock readings differ by less than a minute.
   const times = async (Prefix: string) => {
     const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix }));
     return Contents.map(({ LastModified }) => LastModified?.getTime() ?? Number.NaN);

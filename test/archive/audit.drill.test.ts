@@ -79,7 +79,7 @@ test('a manually changed row is reported, put back and explained, and then all c
   const { Item: rebuilt } = await client.send(new GetCommand({ TableName: table, Key }));
   expect(rebuilt).toEqual(original);
   expect(await findingsOf('--table', table)).toEqual([]);
-  // With a Stream, like a Ledger in use, the table is refused.
+  // The command refuses a table with a Stream, because a Ledger in use has one.
   expect(await payonce(local, 'tables', 'rebuild', table)).toMatchObject({ code: ExitCode.refused });
   await dynamoDbClient().send(new UpdateTableCommand({ TableName: table, DeletionProtectionEnabled: false }));
   await dynamoDbClient().send(new DeleteTableCommand({ TableName: table }));

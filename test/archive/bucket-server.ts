@@ -23,7 +23,7 @@ const ANSWERS: Readonly<Record<Configuration, (value: string) => string>> = {
 /** A simulated S3 bucket with configurable protections. */
 export class BucketServer {
   policy: readonly object[];
-  /** Object versions in S3's order. `isMarker` is true for a delete marker. */
+  /** Object versions in S3's order. `isMarker` marks a delete marker. */
   versions: readonly (readonly [name: string, isMarker: boolean])[] = [];
   readonly #bucket: string;
   readonly #refused = new Set<string>();

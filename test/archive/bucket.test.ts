@@ -91,7 +91,7 @@ describe('the check of the archive bucket', () => {
   });
 });
 
-test('reports a name with two versions or a delete marker, on any page', async () => {
+test('reports a key with two versions or a delete marker, on any page', async () => {
   const server = new BucketServer(BUCKET, policy);
   server.versions = [
     ['ledger/2026/11/23/14/1-aa.ndjson', false],

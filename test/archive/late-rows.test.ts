@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 const timeOf = ({ occurredAtMs }: Fields): number => Number(occurredAtMs);
 
-/** An archive with hourly manifests in which some rows of the Ledger are missing. */
+/** An archive with hourly manifests that lacks some rows of the Ledger. */
 class Behind {
   readonly archive = new MemoryArchive();
   readonly clock = new SimulatedClock(Math.max(...ledger.map(timeOf)) + HOUR_MS / 2);
@@ -71,7 +71,7 @@ class Behind {
     return missingRows(tools, { fromMs: 0, untilMs: this.clock.nowMs() }, this.clock.nowMs());
   }
 
-  /** Puts rows back as `payonce redrive` does. @returns the names of the new objects */
+  /** Puts rows back as `payonce redrive` does. @returns the keys of the new objects */
   async putBack(rows = ledger): Promise<readonly string[]> {
     const before = new Set(this.archive.objects.keys());
     this.#archiver ??= wire(

@@ -23,7 +23,7 @@ class Archive {
   readonly clock = new SimulatedClock(Date.UTC(2026, 10, 23, 14, 5));
   #sequence = 1_000;
 
-  /** Stores an object with rows of this age. @returns the name of the object */
+  /** Stores an object with rows of this age. @returns the key of the object */
   async arrives(lines = 2, ageMs = 0): Promise<string> {
     const line = () => ({
       change: 'INSERT' as const,
@@ -370,7 +370,7 @@ function probed(names: readonly string[]): readonly string[] {
 }
 
 /**
- * Empties manifests and gives them earlier times.
+ * Removes the objects from manifests, and gives the manifests earlier times.
  * @param isHashed whether to recompute the manifests' hashes and links, so that only the signatures are invalid
  */
 async function moveBack(

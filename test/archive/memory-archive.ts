@@ -50,7 +50,7 @@ export class MemoryArchive implements ArchiveObjects, StoredObjects {
     if (first !== undefined) await this.put(archiveObject(systemDigest, [first, ...others]));
   }
 
-  /** Stores an object with any text, under the matching name. */
+  /** Stores an object with any text, under the key that matches the text. */
   async takeText(text: string): Promise<void> {
     const sha256 = systemDigest.sha256(text);
     await this.put({ name: `ledger/2026/11/23/14/1-${hex(sha256)}.ndjson`, text, sha256 });

@@ -86,7 +86,7 @@ describe('the record of a verification', () => {
     expect(many).toMatchObject({ found: 30, first: kinds.slice(0, 20) });
   });
 
-  test('states why a run failed, and the error is rethrown for a retry', async () => {
+  test('states why a run failed; the error is rethrown so that the run is retried', async () => {
     const away = new Error('S3 is away');
     const bucket = () => Promise.reject(away);
     const { recorded, reported, error } = await verified(rows, { bucket });
@@ -171,7 +171,7 @@ describe('the last verifications', () => {
     expect(verifications.at(-1)).toMatchObject({ first: [FINDING] });
   });
 
-  test('contain only records of the auditor; other objects with matching names are only counted', async () => {
+  test("include only the auditor's records; other objects with matching keys are only counted", async () => {
     const archive = await auditedArchive(FINDING);
     const held: Verification = {
       kind: 'day',

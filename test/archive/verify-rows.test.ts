@@ -78,7 +78,7 @@ describe('verification of rows', () => {
     ]);
   });
 
-  test('reports a removed row, a cut tail, an inserted row and an attribute outside the hash', async () => {
+  test('reports a removed row, a cut tail, an inserted row, and an attribute that the hash does not cover', async () => {
     const rows = longest();
     const [, second = {}] = rows;
     const last = rows.at(-1) ?? {};
@@ -257,7 +257,7 @@ function changed(item: Fields, field: number, value: unknown): Fields {
 
 interface Tampered {
   readonly rows: readonly Fields[];
-  /** The rows whose content, presence or position has changed. */
+  /** Rows whose content, presence or position has changed. */
   readonly touched: readonly Fields[];
 }
 
