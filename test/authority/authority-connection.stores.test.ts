@@ -1,4 +1,4 @@
-/** How a function connects to the database of its settings, with a secret of the local Secrets Manager. */
+/** Tests how a function connects to its configured database, with a secret from the local Secrets Manager. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Reads with the stores of a function that has these settings. */
+/** Reads a record with the stores of a function that has these settings. */
 function readWith(settings: Omit<PostgresSettings, 'secretId'>): Promise<unknown> {
   const { store } = openPostgresAuthority(
     {
@@ -56,17 +56,17 @@ function readWith(settings: Omit<PostgresSettings, 'secretId'>): Promise<unknown
   return store.readRecord('pay_1' as never);
 }
 
-test('a secret that a request creates has the ARN that a setting can name before', () => {
+test('a secret has a predictable ARN, so that a setting can name it before it exists', () => {
   expect(secretId).toBe(`arn:aws:secretsmanager:${region}:000000000000:secret:authority-${process.pid}-local0`);
 });
 
 test.each([{}, { host: 'localhost' }])(
-  'the functions verify the server by the CA file of the settings, with %j',
+  'the functions verify the server certificate with the configured CA file (settings: %j)',
   async (settings) => {
     expect(await readWith({ ...settings, caFile })).toBeUndefined();
   },
 );
 
-test('the functions send no password to a server that only the CA file could verify, without that file', async () => {
+test('without the configured CA file, the functions send no password to a server that only this file could verify', async () => {
   await expect(readWith({})).rejects.toMatchObject({ code: 'store_untrusted' });
 });

@@ -1,4 +1,4 @@
-/** A deployment whose settings switch to the other authority, and one whose payments move. */
+/** Tests a deployment that is switched to the other authority, and a deployment whose payments are imported. */
 import { describe, expect, test } from '@jest/globals';
 import { verifyActivity } from '../../lambdas/activity/use/activity-log.ts';
 import { configuredAuthority } from '../../lambdas/authority/configured-authority.ts';
@@ -19,22 +19,22 @@ import { timedOut } from '../support/faulty-client.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 
-/** A deployment, and processes of its functions with one authority or the other. */
+/** A deployment whose processes can use either authority. */
 class Deployment {
   readonly world = new World();
-  /** The names of the commands of all processes, and `sql` for each statement. */
+  /** Names of the commands that all processes send, and `sql` for each statement. */
   readonly calls: string[] = [];
   isDown = false;
-  /** Loses the response of the next write, after this function. */
+  /** If set, runs after the next write, whose response is then lost. */
   beforeLoss: (() => Promise<unknown>) | undefined;
-  /** The payment that PostgreSQL has. */
+  /** The payment that exists in PostgreSQL. */
   inPostgres: string | undefined;
 
   async record(settings: Readonly<Record<string, string>>): Promise<void> {
     await this.world.store.activity.recordSettings(settings);
   }
 
-  /** Starts a process. @returns its store of payments */
+  /** Starts a process of the functions. @returns its payment store */
   async start(authority: Authority): Promise<PaymentStore> {
     const { clock, entropy, store } = this.world;
     const platform: AuthorityPlatform = {
@@ -53,13 +53,13 @@ class Deployment {
         throw timedOut();
       }),
       instruments: systemInstruments,
-      secretsManager: () => Promise.reject(new Error('no secret is read')),
+      secretsManager: () => Promise.reject(new Error('unexpected read of a secret')),
       openDatabase: () => ({
         run: async ({ name, values }) => {
           this.calls.push('sql');
           return name === 'chain-exists' && values[0] === this.inPostgres ? [{ found: 1 }] : [];
         },
-        transaction: () => Promise.reject(new Error('no transaction is expected')),
+        transaction: () => Promise.reject(new Error('unexpected transaction')),
       }),
     };
     const { client, postgres } = await configuredAuthority(platform, TABLES);
@@ -69,9 +69,9 @@ class Deployment {
 
 const request = paymentRequest('k');
 const operationId = chargeOperation(request.paymentId);
-/** The calls of a process that reads the state of the authority. */
+/** Calls of a process that checks the authority. */
 const CHECK = ['QueryCommand', 'GetCommand'];
-/** The calls of a process that reads a record twice: it checks once, before the first read. */
+/** Calls of a process that reads a record twice. It checks the authority once, before the first read. */
 const READS = {
   dynamodb: [...CHECK, 'GetCommand', 'GetCommand'],
   postgres: [...CHECK, 'sql', 'sql'],
@@ -81,7 +81,7 @@ describe.each<[began: Authority, switchedTo: Authority]>([
   ['dynamodb', 'postgres'],
   ['postgres', 'dynamodb'],
 ])('a deployment that began with %s and is switched to %s', (began, switchedTo) => {
-  test('answers each request with 503, charges nothing, and works when it is switched back', async () => {
+  test('responds to each request with 503, charges nothing, and works when it is switched back', async () => {
     const deployment = new Deployment();
     const { world, calls } = deployment;
     for (const authority of [began, switchedTo]) await deployment.record({ sandbox: 'true', authority });
@@ -105,8 +105,8 @@ describe.each<[began: Authority, switchedTo: Authority]>([
   });
 });
 
-describe('the check of the authority', () => {
-  test('regards first settings without an authority as DynamoDB', async () => {
+describe('the authority check', () => {
+  test('treats first settings that name no authority as DynamoDB', async () => {
     const deployment = new Deployment();
     await deployment.record({ sandbox: 'true' });
     const refused = await deployment.start('postgres');
@@ -119,7 +119,7 @@ describe('the check of the authority', () => {
     expect(await store.readRecord(operationId)).toBeUndefined();
   });
 
-  test('is repeated after a read that failed, and nothing passes before it', async () => {
+  test('is repeated after a failed read, and no call passes before it succeeds', async () => {
     const deployment = new Deployment();
     const store = await deployment.start('postgres');
     deployment.isDown = true;
@@ -129,7 +129,7 @@ describe('the check of the authority', () => {
     expect(deployment.calls).toEqual([...CHECK, 'sql']);
   });
 
-  test('is repeated after a minute, without the first settings', async () => {
+  test('is repeated after a minute, without reading the first settings again', async () => {
     const deployment = new Deployment();
     await deployment.record({ authority: 'dynamodb' });
     const store = await deployment.start('dynamodb');
@@ -184,7 +184,7 @@ describe('an import', () => {
     expect(await verifyActivity({ log: store.activity, digest: systemDigest }, 'imports')).toEqual({ entries: 4 });
   });
 
-  test('does not call a write undone whose response was lost before the stop', async () => {
+  test('makes a write ambiguous if its response was lost before the import stopped writes', async () => {
     const deployment = new Deployment();
     await deployment.record({ authority: 'dynamodb' });
     const { clock, entropy, store } = deployment.world;
@@ -200,7 +200,7 @@ describe('an import', () => {
     await expect(claim).rejects.toMatchObject({ name: 'AmbiguousError' });
   });
 
-  test('is refused by a database into which it did not import, and asked about once', async () => {
+  test('takes effect only in the database that contains its payments, which a process checks once', async () => {
     const deployment = new Deployment();
     const { clock, entropy, store } = deployment.world;
     const pacing = { clock, entropy };

@@ -21,7 +21,10 @@ beforeEach(() => {
   [observed, failures, carried] = [[], [], []];
 });
 
-/** Returns the job on an outbox with these chains by shard. The name of a chain decides the result of its copy. */
+/**
+ * Returns the job's tools with an outbox of the `waiting` chains. The prefix of a chain's id decides the result of its
+ * copy.
+ */
 function tools(oldestMs?: number) {
   const { jobMarks: marks } = new Stores(clock);
   return {
@@ -48,8 +51,8 @@ function tools(oldestMs?: number) {
   };
 }
 
-describe('the job that copies', () => {
-  test('reads every shard, counts its chains by result, and reports the outbox after all of them', async () => {
+describe('the copy job', () => {
+  test('reads every shard, counts chains by result, and then reports the state of the outbox', async () => {
     for (let shard = 0; shard < OUTBOX_SHARDS; shard += 1) waiting.set(shard, [`chain-${shard}`]);
     waiting.set(7, ['failing', 'stopped', 'chain-7']);
     const result = await finishJob(carryJob(tools()), clock.nowMs());
@@ -59,7 +62,7 @@ describe('the job that copies', () => {
     expect(observed).toMatchObject([{ carried: OUTBOX_SHARDS + 1 }]);
   });
 
-  test('leaves what it has no time for to the next run', async () => {
+  test('leaves chains for which it has no time to the next run', async () => {
     waiting.set(0, ['slow', 'chain-a', 'chain-b']);
     const deadlineMs = clock.nowMs() + 60_000;
     expect(await finishJob(carryJob(tools()), clock.nowMs(), { deadlineMs })).toMatchObject({ left: 2, failed: 0 });

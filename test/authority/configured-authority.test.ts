@@ -1,4 +1,4 @@
-/** The authority that a deployment selects, and the stores that it gives to a function. */
+/** Tests which authority a deployment selects, and which stores a function gets. */
 import { describe, expect, test } from '@jest/globals';
 import { configuredAuthority } from '../../lambdas/authority/configured-authority.ts';
 import { POSTGRES_AUTHORITY } from '../../lambdas/authority/contract.ts';
@@ -24,23 +24,23 @@ function platformWith(settings: string | undefined, statements: Statement[] = []
     digest: systemDigest,
     documents: emptyTables().client,
     instruments: QUIET_INSTRUMENTS,
-    secretsManager: () => Promise.reject(new Error('no secret is read before the first statement')),
+    secretsManager: () => Promise.reject(new Error('unexpected read of a secret before the first statement')),
     openDatabase: () => ({
       run: async (statement) => {
         statements.push(statement);
         return [];
       },
-      transaction: () => Promise.reject(new Error('no transaction is expected')),
+      transaction: () => Promise.reject(new Error('unexpected transaction')),
     }),
   };
 }
 
 describe('configuredAuthority', () => {
-  test('returns no stores of PostgreSQL without the setting', async () => {
+  test('returns no PostgreSQL stores without the setting', async () => {
     expect((await configuredAuthority(platformWith(undefined), TABLES)).postgres).toBeUndefined();
   });
 
-  test('returns stores that read from the database of the setting', async () => {
+  test('returns stores that read from the configured database', async () => {
     const statements: Statement[] = [];
     const { postgres } = await configuredAuthority(platformWith('{"secretId":"database"}', statements), TABLES);
 
@@ -48,7 +48,7 @@ describe('configuredAuthority', () => {
     expect(statements.map(({ values }) => values)).toEqual([['pay_1']]);
   });
 
-  test('ends the copy of a commit within the time that a request keeps for both', async () => {
+  test('ends a commit and its copy within the time that a request reserves for both', async () => {
     const platform = platformWith('{"secretId":"database"}');
     const beganMs = platform.clock.nowMs();
     const copies: unknown[] = [];
@@ -58,7 +58,7 @@ describe('configuredAuthority', () => {
       copies.push(timeoutMs);
       throw new RetryableError(DatabaseFault.unavailable, 'the connection was lost');
     };
-    const openDatabase = () => ({ run, transaction: () => Promise.reject(new Error('no transaction is expected')) });
+    const openDatabase = () => ({ run, transaction: () => Promise.reject(new Error('unexpected transaction')) });
     const { postgres } = await configuredAuthority({ ...platform, openDatabase }, TABLES);
 
     const id = paymentIdFor('copied');
@@ -72,7 +72,7 @@ describe('configuredAuthority', () => {
     ['{}', 'POSTGRES_AUTHORITY.secretId is not set'],
     ['{"secretId":"s","port":0}', 'POSTGRES_AUTHORITY.port'],
     ['{"secretId":"s","hosts":"h"}', 'POSTGRES_AUTHORITY'],
-  ])('refuses the setting %s and names what is wrong', async (settings, message) => {
+  ])('rejects the setting %s and names the invalid part', async (settings, message) => {
     await expect(configuredAuthority(platformWith(settings), TABLES)).rejects.toThrow(message);
   });
 });

@@ -17,9 +17,9 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 /**
- * How the payment continues after the import has stopped the writes, while the import waits.
+ * When the payment continues. In both cases, the import has stopped the writes and waits.
  *
- * `at_once`: until its process reads the state again, it may write. `after_a_minute`: its process reads the state at its
+ * `at_once`: its process may write until it reads the state again. `after_a_minute`: its process reads the state at its
  * next call.
  */
 type Continues = 'at_once' | 'after_a_minute';
@@ -29,12 +29,12 @@ const MORE_THAN_A_LEASE_MS = 60_000;
 
 interface Raced {
   readonly violations: readonly string[];
-  /** Number of calls that the payment makes in DynamoDB. */
+  /** Number of calls that the payment sends to DynamoDB. */
   readonly calls: number;
   readonly outcome: CreatePaymentOutcome | RetryableError;
 }
 
-/** Begins an import before the call with this number, while the payment is in progress. */
+/** Pays, and begins an import before the call with this number. */
 async function race(before: number, continues: Continues): Promise<Raced> {
   const moving = await new MovingDeployment(database).begin();
   const { world } = moving;
@@ -87,7 +87,7 @@ async function race(before: number, continues: Continues): Promise<Raced> {
 }
 
 describe.each<Continues>(['at_once', 'after_a_minute'])('a payment that continues %s', (continues) => {
-  test('is imported or refused at any call, and a retry in PostgreSQL charges once', async () => {
+  test('is imported or refused, whichever call the import precedes, and a retry on PostgreSQL charges once', async () => {
     const { calls } = await race(0, continues);
     expect(calls).toBeGreaterThan(3);
     const outcomes: string[] = [];
@@ -96,7 +96,7 @@ describe.each<Continues>(['at_once', 'after_a_minute'])('a payment that continue
       expect({ point, violations }).toEqual({ point, violations: [] });
       outcomes.push(outcome instanceof RetryableError ? outcome.code : outcome.kind);
     }
-    // The call before which the import began may be the read of the state, or the write.
+    // The import may begin before the read of the state or before the write.
     expect(outcomes).toEqual(expect.arrayContaining(['authority_importing', 'first']));
   });
 });

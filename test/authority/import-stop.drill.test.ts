@@ -1,4 +1,4 @@
-/** An import stops the writes of deployed functions. */
+/** Tests that an import stops the writes of deployed functions. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { ExitCode } from '../../cli/failure.ts';
@@ -11,7 +11,7 @@ import { payonce } from '../support/command-line.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
-test('payments get 503 while an import has stopped writes, can be read, and continue after --cancel', async () => {
+test('while an import has stopped writes, payments can be read but not created (503); writes continue after --cancel', async () => {
   const aws = localAws();
   const api = new ApiClient(aws, aws.apiKey);
   const paid = await api.payUntilSucceeded({ key: crypto.randomUUID() });

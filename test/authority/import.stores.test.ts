@@ -1,4 +1,4 @@
-/** The import of a deployment's payments from DynamoDB into PostgreSQL. Tests the guarantee "moved payments". */
+/** Imports a deployment's payments from DynamoDB into PostgreSQL. Tests the guarantee "moved payments". */
 import { DeleteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { STATE_VALID_MS } from '../../lambdas/authority/contract.ts';
@@ -59,7 +59,7 @@ const countIn = async (table: string) =>
   Number((await database.run(sql(`SELECT count(*) FROM ${table}`)))[0]?.['count']);
 
 describe('an import', () => {
-  test('copies every kind of row, so that each store of PostgreSQL reads what the one of DynamoDB reads', async () => {
+  test('copies every kind of row: each PostgreSQL store reads what its DynamoDB counterpart reads', async () => {
     const { store } = moving.world;
     const chain = chainOfAllKinds(paymentIdFor('all-kinds'));
     await store.write(chain);
@@ -122,7 +122,7 @@ describe('an import', () => {
     );
     await store.postponeInquiry(undecided, { dueAtMs: at + 3_600_000, undecidable: true });
 
-    // An order, and approvals: one waits, one is rejected, one was approved.
+    // An order, and three approvals: one waiting, one rejected and one approved.
     const { orderId } = orderRequest('imported');
     const first = firstOf(orderId);
     const more = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs + 5));
@@ -190,7 +190,7 @@ describe('an import', () => {
     expect(await countIn('outbox')).toBe(0);
   });
 
-  test('copies thousands of payments, is continued after interruptions, and finds nothing left when it is repeated', async () => {
+  test('copies thousands of payments, resumes after interruptions, and finds nothing left to copy when repeated', async () => {
     const { world } = moving;
     const count = whole(10_000, { slice: 60 });
     for (let made = 0; made < count; made += 1) {
@@ -204,15 +204,17 @@ describe('an import', () => {
       world.store.database.items(TABLES.idempotency).length,
     ];
 
-    // The connection is lost after a third of the statements, twice.
+    // The connection is lost twice, each time after a part of the statements.
     for (const share of [6, 3]) {
       let left = (count * 4) / share;
       const interrupted = {
         ...database,
         run: (statement: Statement) =>
-          (left -= 1) > 0 ? database.run(statement) : Promise.reject(new Error('the laptop sleeps')),
+          (left -= 1) > 0 ? database.run(statement) : Promise.reject(new Error('the connection is lost')),
       };
-      await expect(copyChains(moving.tools({ database: interrupted }), QUIET)).rejects.toThrow('the laptop sleeps');
+      await expect(copyChains(moving.tools({ database: interrupted }), QUIET)).rejects.toThrow(
+        'the connection is lost',
+      );
     }
     expect(await copyChains(moving.tools(), QUIET)).toMatchObject({ read: count, different: [] });
     expect(await copyChains(moving.tools(), QUIET)).toMatchObject({ read: count, appended: 0, different: [] });
@@ -306,12 +308,12 @@ describe('an import with a difference', () => {
     ['a stored response', `UPDATE idempotency SET response = '{}'`, 'idempotency', { operation_id: id }],
     ['a reference', `UPDATE reference SET payment_id = 'pay_another'`, 'reference', { reference: 'r' }],
     [
-      'a row too many',
+      'an extra row',
       `INSERT INTO orphan VALUES ('cb_1', now(), 'charge_unknown', NULL, NULL, '{}')`,
       'orphan',
       { rows: 1, expected: 0 },
     ],
-  ])('does not finish: %s that was changed in PostgreSQL during the import', async (_, text, table, key) => {
+  ])('does not finish if PostgreSQL changes during the import: %s', async (_, text, table, key) => {
     await moving.world.pay(paymentRequest('differs', { reference: 'r' }));
     let isChanged = false;
     const rival = {
@@ -328,7 +330,7 @@ describe('an import with a difference', () => {
       kind: 'differs',
       differentRows: [{ table, key: expect.objectContaining(key) }],
     });
-    // The rows of the interrupted import are replaced.
+    // The next import replaces the rows of the interrupted import.
     expect(await moving.finish()).toMatchObject({ kind: 'finished', differentRows: [] });
   });
 
@@ -349,7 +351,7 @@ describe('an import with a difference', () => {
     });
   });
 
-  test('erases what was erased in DynamoDB since an earlier pass', async () => {
+  test('erases personal data that was erased in DynamoDB since an earlier pass', async () => {
     await moving.world.pay(paymentRequest('differs', { description: 'secret' }));
     await copyChains(moving.tools(), QUIET);
     expect(await countIn('details')).toBe(1);
@@ -372,7 +374,7 @@ test('a deployment that began with PostgreSQL has nothing to import', async () =
 test.each([
   ['canceled', (of: MovingDeployment) => cancelImport(of.tools()), { authority: 'dynamodb', isImporting: false }],
   ['replaced by another import', (of: MovingDeployment) => of.finish(), { authority: 'postgres', isImporting: false }],
-] as const)('an import that is %s while it compares does not finish', async (_, act, state) => {
+] as const)('an import that is %s during its comparison does not finish', async (_, act, state) => {
   await moving.world.pay(paymentRequest('replaced'));
   let isDone = false;
   const rival = {
@@ -389,7 +391,7 @@ test.each([
   expect(await stateOf(moving)).toMatchObject(state);
 });
 
-test('a computer that was suspended in a statement does not repeat it when another import has finished', async () => {
+test('an import that was suspended during a statement does not repeat it after another import has finished', async () => {
   await moving.world.pay(paymentRequest('replaced'));
   const { clock } = moving.world;
   const seen: string[] = [];
@@ -408,7 +410,7 @@ test('a computer that was suspended in a statement does not repeat it when anoth
   expect(await countIn('idempotency')).toBe(1);
 });
 
-test('a copy that still runs when another import has begun does not continue', async () => {
+test('a running copy stops when another import has begun', async () => {
   await moving.world.pay(paymentRequest('replaced'));
   let isDone = false;
   const rival = {
@@ -424,7 +426,7 @@ test('a copy that still runs when another import has begun does not continue', a
   expect(await copyChains(moving.tools({ database: rival }), QUIET)).toEqual({ kind: 'replaced' });
 });
 
-/** Imports two payments with these faults. Then an operator repeats the command. */
+/** Imports two payments with these faults, and then repeats the import without faults. */
 async function importWith(faults: readonly PlannedFault[]): Promise<HistoryRun> {
   const own = await new MovingDeployment(database).begin();
   const { world } = own;
@@ -451,7 +453,7 @@ async function importWith(faults: readonly PlannedFault[]): Promise<HistoryRun> 
   return { calls, violations };
 }
 
-test('every history of an import with a fault at any call is completed by a repetition', async () => {
+test('an import with a fault at any call is completed by a repetition', async () => {
   const { findings, histories } = await surveyFaults(importWith, { faults: 1, oneOf: 16 });
   expect(findings).toEqual([]);
   expect(histories).toBeGreaterThan(10);

@@ -20,7 +20,9 @@ type Around = <Result>(command: string, apply: () => Promise<Result>) => Promise
 
 const AT_ONCE: Around = (_command, apply) => apply();
 
-/** A deployment whose payments are in DynamoDB in memory, and the empty PostgreSQL database into which they move. */
+/**
+ * A deployment with payments in an in-memory DynamoDB, and an empty PostgreSQL database into which they are imported.
+ */
 export class MovingDeployment {
   readonly world: World;
   readonly #database: Database;
@@ -37,7 +39,11 @@ export class MovingDeployment {
     return this;
   }
 
-  /** Starts a process. @param around called for each call to DynamoDB @returns its stores of payments */
+  /**
+   * Starts a process.
+   * @param around called for each call to DynamoDB
+   * @returns its payment stores
+   */
   async start(authority: Authority, around: Around = AT_ONCE) {
     const { clock, entropy, store } = this.world;
     const platform: AuthorityPlatform = {
@@ -47,7 +53,7 @@ export class MovingDeployment {
       digest: systemDigest,
       documents: store.database.clientWith(around),
       instruments: systemInstruments,
-      secretsManager: () => Promise.reject(new Error('no secret is read')),
+      secretsManager: () => Promise.reject(new Error('unexpected read of a secret')),
       openDatabase: () => this.#database,
     };
     const { client, postgres } = await configuredAuthority(platform, TABLES);
@@ -73,7 +79,7 @@ export class MovingDeployment {
     return finishImport(tools, { segments: 2, progress: () => undefined });
   }
 
-  /** Returns the stores on PostgreSQL, without the check of the authority. */
+  /** Returns the PostgreSQL stores, without the authority check. */
   postgres() {
     const { pacing, client, database } = this.tools();
     const observer = { stopped: () => undefined, failed: () => undefined, observed: () => undefined };

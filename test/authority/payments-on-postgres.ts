@@ -14,7 +14,7 @@ import { localAws } from '../support/local-aws.ts';
 
 const POLICY = 'Database';
 
-/** The payments function of a deployment whose money is in PostgreSQL. */
+/** A deployed payments function that stores payments in PostgreSQL. */
 export interface PaymentsOnPostgres extends AsyncDisposable {
   /** Base address of the API. */
   readonly apiUrl: string;
@@ -24,8 +24,8 @@ export interface PaymentsOnPostgres extends AsyncDisposable {
 }
 
 /**
- * Returns the deployed payments function if the run has deployed PostgreSQL. Otherwise, deploys a second payments
- * function with a database of its own, next to the stacks on DynamoDB: a second deployment would take minutes.
+ * Returns the deployed payments function if the run deployed PostgreSQL. Otherwise, deploys a second payments function
+ * with its own database next to the stacks on DynamoDB, because deploying more stacks would take minutes.
  */
 export async function paymentsOnPostgres(): Promise<PaymentsOnPostgres> {
   const aws = localAws();
@@ -72,7 +72,7 @@ async function secondFunction(): Promise<PaymentsOnPostgres> {
   };
 }
 
-/** Bundles the payments function with the stores of PostgreSQL. @returns a ZIP archive */
+/** Bundles the payments function with the PostgreSQL stores. @returns a ZIP archive */
 async function codeIn(directory: string): Promise<Uint8Array> {
   const bundles = join(directory, 'bundles');
   bundleWithPostgres(bundles, ['payments']);

@@ -1,4 +1,4 @@
-/** Payments of deployed functions whose money is in PostgreSQL, which they reach over verified TLS. */
+/** Tests deployed functions that store payments in PostgreSQL, over verified TLS. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pMap from 'p-map';
 import { expectedPaymentId } from '../payments/expected-payment-id.ts';
@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 import { type PaymentsOnPostgres, paymentsOnPostgres } from './payments-on-postgres.ts';
 
 const aws = localAws();
-/** The deployed stacks, whose reads are of DynamoDB. */
+/** Client of the deployed stacks, whose reads use DynamoDB. */
 const deployed = new ApiClient(aws, aws.apiKey);
 const run = crypto.randomUUID();
 let payments: PaymentsOnPostgres;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(async () => payments[Symbol.asyncDispose]());
 
-test('a payment and its postings are rows of the database, whose connections all use TLS', async () => {
+test('a payment and its postings are rows in the database, and all connections to it use TLS', async () => {
   const key = `${run}-first`;
   const first = await api.pay({ key });
   expect([first.status, first.json['status'], first.json['id']]).toEqual([
@@ -56,7 +56,7 @@ test('duplicates, eight at a time, charge once and get the same response', async
   expect(await api.charges(answers[0]?.json['id'])).toHaveLength(1);
 });
 
-test('a payment is copied to DynamoDB, where lists and events read it', async () => {
+test('a payment is copied to DynamoDB, where lists and events find it', async () => {
   const metadata = { run };
   const { json } = await api.pay({ key: `${run}-listed`, body: { metadata } });
   const listed = await until(async () => {

@@ -1,4 +1,4 @@
-/** The work of `payonce tables recover` after the DynamoDB tables were restored and PostgreSQL was not. */
+/** Tests `payonce tables recover` after a restore of the DynamoDB tables, but not of PostgreSQL. */
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type PostgresStores, postgresStores } from '../../lambdas/authority/postgres-stores.ts';
 import { recopyChains } from '../../lambdas/authority/recopy-chains.ts';
@@ -60,12 +60,12 @@ async function copiedPayment(key: string): Promise<{ readonly id: PaymentId; rea
   return { id, refund };
 }
 
-test('copies what the Ledger and the details lack, resumes stopped chains, and is safe to repeat', async () => {
+test('copies missing transitions and details, resumes stopped chains, and is safe to repeat', async () => {
   const { id } = await copiedPayment('lost');
   const whole = await copiedPayment('whole');
   const { id: stopped, refund } = await copiedPayment('stopped');
   const before = [copies.ledger(id), copies.details(id)];
-  // The tables are restored to the moment after the first transition.
+  // Restores the tables to the point in time after the first transition.
   for (const each of [id, stopped]) await copies.loseCopies(each, 2);
   for (const part of ['ref_1', 'dec_1']) await copies.loseDetails(id, part);
   await copies.write(refundAfter(refund));
@@ -107,7 +107,7 @@ test('copies an order again', async () => {
   expect(copies.details(orderId as never)).toHaveLength(1);
 });
 
-test('deletes the restored copies of personal data that was erased since', async () => {
+test('deletes restored copies of personal data that was erased in the meantime', async () => {
   const { id } = await copiedPayment('erased');
   const restored = copies.details(id);
   await copies.erase(id);
@@ -117,9 +117,9 @@ test('deletes the restored copies of personal data that was erased since', async
 });
 
 test.each([
-  ['another transition than PostgreSQL', true],
+  ['a transition that differs from PostgreSQL', true],
   ['a transition that PostgreSQL lacks', false],
-])('names a payment if the Ledger has %s, and leaves both as they are', async (_what, isForked) => {
+])('reports a payment if the Ledger has %s, and changes neither', async (_what, isForked) => {
   const id = paymentIdFor(`forked-${isForked}`);
   const pending = pendingTransition(id);
   await copies.write(pending);

@@ -1,4 +1,4 @@
-/** Tests the recovery of PostgreSQL from the Ledger, after PostgreSQL was restored to an earlier moment. */
+/** Tests the recovery of PostgreSQL from the Ledger after PostgreSQL was restored to an earlier point in time. */
 import { isDeepStrictEqual } from 'node:util';
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -53,7 +53,7 @@ function recover(of = copies, tools: Partial<Parameters<typeof recoverPostgres>[
   return recoverPostgres(all, 2, () => undefined);
 }
 
-/** Deletes the rows after a transition, as a restore to an earlier moment does. */
+/** Deletes the rows after a transition, as a restore to an earlier point in time does. */
 async function restoreTo(id: ChainId, sequence: number): Promise<void> {
   for (const table of ['transition', 'posting', 'details', 'outbox'])
     await database.run(sql(`DELETE FROM ${table} WHERE chain_id = $1 AND sequence > $2`, id, sequence));
@@ -74,7 +74,7 @@ const ledgerOf = (of = copies) => of.tables.items(TABLES.ledger);
 const NOTHING_LEFT = { stopped: [], erased: [], broken: [], unreadable: [] };
 
 describe('a restored database', () => {
-  test('receives each transition that only the Ledger has, with its postings and personal data, from any moment', async () => {
+  test('receives each transition that only the Ledger has, with postings and personal data, whatever the restore point', async () => {
     const chain = chainOfAllKinds(newId());
     const id = chain[0]?.payment.id;
     invariant(id !== undefined, 'the chain is empty');
@@ -94,7 +94,7 @@ describe('a restored database', () => {
     expect(ledgerOf()).toEqual(ledger);
   });
 
-  test('receives an order with its contacts, and an entry in its queue', async () => {
+  test('receives an order with its contacts, and an entry in the order queue', async () => {
     const { orderId } = orderRequest(`recovered-${process.pid}`);
     const first = firstOf(orderId);
     const more = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs + 5));
@@ -116,7 +116,7 @@ describe('a restored database', () => {
     expect(await new PostgresOrders(copies.tools()).openOrders(ALL_DUE)).toMatchObject([{ orderId }]);
   });
 
-  test('has what waits for its copy, which the Ledger lacks', async () => {
+  test('keeps a transition that was not yet copied to the Ledger', async () => {
     const id = newId();
     const pending = pendingTransition(id);
     await copies.write(pending);
@@ -130,8 +130,8 @@ describe('a restored database', () => {
   });
 });
 
-describe('what follows from a recovered chain', () => {
-  test('is queued: an inquiry for an open payment, and its reference', async () => {
+describe('a recovered chain', () => {
+  test('gets its reference back, and an inquiry if the payment is open', async () => {
     const id = newId();
     const reference = `invoice-${id}`;
     const pending = pendingTransition(id, reference);
@@ -152,7 +152,7 @@ describe('what follows from a recovered chain', () => {
     expect(await recover()).toMatchObject({ appended: 0, missing: { inquiry: 0, reference: 0 } });
   });
 
-  test('takes a reference from a payment that has failed since, and from no other payment', async () => {
+  test('takes its reference from a payment that has failed since, and from no other payment', async () => {
     const reference = `invoice-${newId()}`;
     const [failed, open] = [pendingTransition(newId(), reference), pendingTransition(newId(), reference)];
     const failure = { code: 'declined', message: 'no' };
@@ -187,7 +187,7 @@ describe('what follows from a recovered chain', () => {
 });
 
 describe('a chain that cannot be recovered', () => {
-  /** Writes a payment with an outcome and a refund, copies it, and restores PostgreSQL to a transition. */
+  /** Writes a payment with an outcome and a refund, copies it, and restores PostgreSQL to the given transition. */
   async function restored(moment: number) {
     const id = newId();
     const pending = pendingTransition(id);
@@ -198,7 +198,7 @@ describe('a chain that cannot be recovered', () => {
     return { id, pending, paid };
   }
 
-  test('is reported if it continued, and neither database is changed', async () => {
+  test('is reported if it continued differently in PostgreSQL; neither database is changed', async () => {
     const { id, pending } = await restored(1);
     await copies.write(outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_2' }));
     const [own, ledger] = [await rowsOf(id), ledgerOf()];
@@ -211,7 +211,7 @@ describe('a chain that cannot be recovered', () => {
     expect(ledgerOf()).toEqual(ledger);
   });
 
-  test('is reported if it continued beyond the Ledger', async () => {
+  test("is reported if it continued in PostgreSQL beyond the Ledger's last transition", async () => {
     const { id, pending } = await restored(1);
     const paid = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_2' });
     const refund = refundAfter(paid);
@@ -229,7 +229,7 @@ describe('a chain that cannot be recovered', () => {
       }),
     );
 
-  test('is recovered up to a row of the Ledger that was changed or is missing', async () => {
+  test('is recovered up to a Ledger row that was changed or is missing', async () => {
     const [changed, missing] = [await restored(1), await restored(1)];
     await change(changed.id, 3, 7);
     await copies.loseCopies(missing.id, 2);
@@ -245,7 +245,7 @@ describe('a chain that cannot be recovered', () => {
     expect((await rowsOf(missing.id)).transitions).toHaveLength(1);
   });
 
-  test('is reported if its copied personal data was changed, and no row of it is written', async () => {
+  test('is reported if its copied personal data was changed, and none of its rows is written', async () => {
     const first = firstWithNotes(newId());
     const { id } = first.payment;
     await copies.write(first);
@@ -264,7 +264,7 @@ describe('a chain that cannot be recovered', () => {
   });
 });
 
-test('personal data that was erased after the moment is not restored, or is reported to be erased again', async () => {
+test('personal data that was erased after the restore point is not restored, or is reported so that it is erased again', async () => {
   const [before, after] = [firstWithNotes(newId()), firstWithNotes(newId())];
   await copies.write(before);
   await copies.write(after);
@@ -285,7 +285,7 @@ test('personal data that was erased after the moment is not restored, or is repo
   expect(await recover()).toMatchObject({ ...NOTHING_LEFT, erased: [] });
 });
 
-test('a transition counts as recovered if the response to its write was lost', async () => {
+test('a transition counts as recovered even if the response to its write was lost', async () => {
   const first = firstWithNotes(newId());
   await copies.write(first);
   await copies.poll();
@@ -304,13 +304,13 @@ test('a transition counts as recovered if the response to its write was lost', a
 });
 
 interface Race {
-  /** The number of the recovery's call before which a rival continues the chain in PostgreSQL. */
+  /** Number of the recovery's call before which a rival continues the chain in PostgreSQL. */
   readonly rivalAt?: number;
 }
 
 let histories = 0;
 
-/** Recovers a chain with these faults, while a rival may continue it. Then an operator repeats the command. */
+/** Recovers a chain with these faults while a rival may continue it, and then repeats the recovery without faults. */
 async function recoverWith(faults: readonly PlannedFault[], { rivalAt }: Race): Promise<HistoryRun> {
   histories += 1;
   const own = new Copies(database);
@@ -324,7 +324,7 @@ async function recoverWith(faults: readonly PlannedFault[], { rivalAt }: Race): 
   await restoreTo(id, 1);
   const rival = refundAfter({ ...first, occurredAtMs: first.occurredAtMs + 1 });
   const plan = new FaultPlan(faults);
-  // The rival is not first if the transition was already appended.
+  // The rival's write fails if the transition was already appended.
   if (rivalAt !== undefined) plan.holdAt(rivalAt, () => own.write(rival).catch(() => undefined));
   const actor = new Actor('operator', plan);
   const client = own.tables.clientWith((command, apply) => actor.call(command, SDK_ERRORS, apply));
@@ -348,7 +348,7 @@ function hashesOf({ transitions }: Awaited<ReturnType<typeof rowsOf>>): string {
   return transitions.map(({ hash }) => Buffer.from(hash as Uint8Array).toString('hex')).join();
 }
 
-test('every history of a recovery with a fault and a rival at any call recovers or reports the chain', async () => {
+test('with a fault and a rival at any call, a recovery recovers or reports the chain', async () => {
   const races: readonly Race[] = [{}, ...beforeEachCall(6, [{}])];
   const { findings, histories: run } = await surveyFaults(recoverWith, { faults: 1, races, oneOf: 32 });
   expect(findings).toEqual([]);

@@ -45,10 +45,10 @@ function cache(client = database.client, fraction = 0): TableReplayCache {
   });
 }
 
-const failing = () => database.clientWith(() => Promise.reject(new Error('the table is away')));
+const failing = () => database.clientWith(() => Promise.reject(new Error('the table is unavailable')));
 
-describe('the cache in front of PostgreSQL', () => {
-  test('returns in another process what an owner has committed, and counts the hit once', async () => {
+describe('the replay cache', () => {
+  test('returns a record that an owner in another process committed, and counts one hit', async () => {
     const record = completedRecord(id, { expiresAtSeconds: inSeconds(86_400) });
     await cache().committed(record);
     const other = cache();
@@ -58,7 +58,7 @@ describe('the cache in front of PostgreSQL', () => {
     expect(seen).toEqual({ hits: 1, missed: 0, notStored: 0 });
   });
 
-  test('gets no entry from a process that is not the owner, and counts the miss', async () => {
+  test('stores no entry for a process that is not the owner, and counts a miss', async () => {
     const record = completedRecord(id, { expiresAtSeconds: inSeconds(86_400) });
     cache().put(record);
     expect(database.items(REPLAY_CACHE)).toEqual([]);
@@ -67,7 +67,7 @@ describe('the cache in front of PostgreSQL', () => {
     expect(seen.missed).toBe(1);
   });
 
-  test('does not return an open record, even if one were in the table', async () => {
+  test('does not return an open record, even if the table contains one', async () => {
     const record = openRecord(id, { owner: ownerToken('owner') });
     await database.client.send(new PutCommand({ TableName: REPLAY_CACHE, Item: openRecordItem(record) }));
     expect(await cache().find(record.operationId)).toBeUndefined();
@@ -78,7 +78,7 @@ describe('the cache in front of PostgreSQL', () => {
     [0, 1],
     [0.5, 1_801],
     [0.999, 3_598],
-  ])('with a jitter of %p has an entry that expires %d seconds before its record', async (fraction, earlier) => {
+  ])('with a jitter of %p, has an entry that expires %d seconds before its record', async (fraction, earlier) => {
     const record = completedRecord(id, { expiresAtSeconds: inSeconds(86_400) });
     await cache(undefined, fraction).committed(record);
     const [entry] = database.items(REPLAY_CACHE);
@@ -97,7 +97,7 @@ describe('the cache in front of PostgreSQL', () => {
     expect(await cache(failing()).find(record.operationId)).toBeUndefined();
   });
 
-  test('returns nothing for an entry that it cannot read', async () => {
+  test('ignores an entry that it cannot read', async () => {
     const record = completedRecord(id, { expiresAtSeconds: inSeconds(86_400) });
     await cache().committed(record);
     const [Item] = database.items(REPLAY_CACHE);
@@ -124,7 +124,7 @@ describe('the cache in front of PostgreSQL', () => {
     try {
       const silent = cache(documentClient(client));
       const record = completedRecord(id, { expiresAtSeconds: inSeconds(86_400) });
-      // Without a limit, neither call ends.
+      // Without a timeout, neither call would return.
       await silent.committed(record);
       expect(await cache(documentClient(client)).find(record.operationId)).toBeUndefined();
       expect(seen).toEqual({ hits: 0, missed: 0, notStored: 1 });

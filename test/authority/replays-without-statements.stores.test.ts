@@ -1,4 +1,4 @@
-/** Replays with PostgreSQL as the authority: which of them ask the database. */
+/** Tests which replays run PostgreSQL statements. */
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { TableReplayCache } from '../../lambdas/authority/store/replay-cache.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
@@ -37,7 +37,7 @@ function newRequest() {
   return paymentRequest(`cached-${made}`, { metadata: METADATA });
 }
 
-/** Returns the tools of a new process, with an empty cache of its own. */
+/** Returns the tools of a new process with an empty in-process cache. */
 function newProcess(client = copies.tables.client) {
   const { clock } = copies;
   const pacing = { clock, entropy: countingEntropy() };
@@ -109,7 +109,7 @@ test('the replay of a refund whose copy is missing reads its reason from Postgre
   expect(statements).not.toEqual([]);
 });
 
-test('after an erasure, a replay runs no statement, and says that the data was erased', async () => {
+test('after an erasure, a replay runs no statement, and states that the data was erased', async () => {
   const request = newRequest();
   await world.answered(request, newProcess());
   expect(await copies.erase(request.paymentId)).toBe(true);
@@ -129,7 +129,7 @@ test('a replay whose copy is missing reads its data from PostgreSQL', async () =
   expect(statements).toEqual(['payment-read']);
 });
 
-test('a process that ends between commit and entry leaves the answer to PostgreSQL', async () => {
+test('if a process ends between the commit and the cache entry, the replay reads PostgreSQL', async () => {
   const request = newRequest();
   const never = new Promise<never>(() => undefined);
   const committed = Promise.withResolvers<void>();

@@ -37,7 +37,7 @@ import { World, type WorldTools } from '../world/world.ts';
 const ENVIRONMENT = 'restored-postgres';
 const client = documentClient(dynamoDbClient());
 
-/** Creates stacks that have only the outputs in which commands find the tables. */
+/** Creates stacks with only the outputs that commands need to find the tables. */
 async function createStacks(tables: LocalAws['tables'], replayCache: string): Promise<void> {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const cloudFormation = new CloudFormationClient({ endpoint, region, credentials: CREDENTIALS });
@@ -63,7 +63,7 @@ async function createStacks(tables: LocalAws['tables'], replayCache: string): Pr
   cloudFormation.destroy();
 }
 
-/** Starts a server of its own, whose data can be saved and restored, with Payonce's tables. */
+/** Starts a separate server with Payonce's tables. Its data can be saved and restored. */
 async function startRestorable() {
   const { server, url: address } = await startServer('postgres-server.ts');
   const { url } = await createDatabase(address);
@@ -110,7 +110,7 @@ class Deployment {
     return toolsOn(this.#server.database, this.world.clock);
   }
 
-  /** Copies what waits, as the job does. */
+  /** Copies the waiting chains, as the job does. */
   async copy(): Promise<void> {
     const failed = (_: string, error: unknown): never => {
       throw error;
@@ -130,7 +130,7 @@ class Deployment {
     });
   }
 
-  /** Reads the rows of payments in the Ledger, in the order of their keys. */
+  /** Returns the Ledger rows of payments, ordered by key. */
   async ledger(): Promise<readonly string[]> {
     const { Items = [] } = await client.send(new ScanCommand({ TableName: this.#tables.ledger, ConsistentRead: true }));
     return Items.filter(({ pk }) => String(pk).startsWith(LedgerRow.payment))
@@ -147,7 +147,7 @@ class Deployment {
 const refund = (of: CreatePayment, key: string, amountMinor: number) =>
   change(of, key, { kind: 'refund', amountMinor });
 
-/** The tools of functions that were deployed with the setting `claimsLost`. */
+/** Returns the tools of functions that are deployed with the setting `claimsLost`. */
 function claimsLost({ processor }: World): Pick<WorldTools, 'processor'> {
   return { processor: { ...processor, abilities: { ...processor.abilities, claimsLost: true } } };
 }
@@ -160,7 +160,7 @@ function claimsLost({ processor }: World): Pick<WorldTools, 'processor'> {
  *            forgotten: paid, and the database is lost before the copy
  */
 whole(test, { slice: test.skip })(
-  'a database that was restored to an earlier moment is recovered from the Ledger, and nothing is charged twice',
+  'a database that was restored to an earlier point in time is recovered from the Ledger, and nothing is charged twice',
   async () => {
     const server = await startRestorable();
     const tables = await createTables('restored');
