@@ -14,9 +14,8 @@ import { requestedAt } from '../support/causes.ts';
 const WEEK_SECONDS = 7 * 24 * 60 * 60;
 
 /**
- * Makes a payment with the same calls as `createPayment`, in sequence: the same claim, processor request and commit. It
- * leaves out the skeleton's takeover, replay and handling of rivals, so the difference between the two is the cost of
- * the skeleton.
+ * Makes a payment with the same claim, processor request and commit as `createPayment`. It leaves out the takeover, the
+ * replay and the handling of rivals, so the difference between the two is the cost of these parts.
  */
 export async function payByHand(tools: CreatePaymentTools, request: CreatePayment): Promise<void> {
   const { store, digest, clock, entropy } = tools;
@@ -52,7 +51,7 @@ export async function payByHand(tools: CreatePaymentTools, request: CreatePaymen
   const fact = await settleCharge({ processor, clock, entropy }, { order, claimedAtMs, sent: 'nothing', answerByMs });
   const state = stateAfter([pending]);
   const decision = decide(fact, state);
-  invariant(decision.kind === 'append', 'the charge causes no transition');
+  invariant(decision.kind === 'append', 'the charge decides no transition');
   const nowMs = clock.nowMs();
   const transition = nextTransition(digest, { newest: pending, state }, decision.draft, requestedAt(nowMs));
   const answer = creationAnswer(transition.payment, detailsOf(pending));

@@ -12,7 +12,8 @@ import { PartitionMeter } from './bench-partition-meter.ts';
 import { typicalPayment, typicalTools } from './bench-typical-payment.ts';
 
 /**
- * Meters the writes and the reads by key of payments with a reference and one webhook endpoint: payment, projection, fan-out and delivery.
+ * Meters the writes, and the reads by key, of payments with a reference and one webhook endpoint: payment, projection,
+ * fan-out and delivery.
  */
 export async function paidCapacity(payments: number, more: Partial<CreatePayment> = {}): Promise<PartitionMeter> {
   const clock = new SimulatedClock();
@@ -52,8 +53,8 @@ const busiestOf = (meter: PartitionMeter, ...places: readonly string[]): number 
 /**
  * Renders the capacity table of docs/proof/benchmarks.md.
  *
- * @param one units of one payment
- * @param many units of a thousand payments in one second
+ * @param one meter of one payment
+ * @param many meter of a thousand payments in one second
  */
 export function capacityTable(one: PartitionMeter, many: PartitionMeter, events: readonly EventUnits[]): string {
   const references = one.of('Registry', 'REF#');

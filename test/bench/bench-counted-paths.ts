@@ -30,13 +30,13 @@ import { PartitionMeter } from './bench-partition-meter.ts';
 import { reconcilingOfMonth } from './bench-reconcile.ts';
 import { typicalPayment, typicalProcessor, typicalTools } from './bench-typical-payment.ts';
 
-/** The DynamoDB usage of a path. */
+/** DynamoDB usage of a path. */
 export interface CountedPath {
   /** Write units, indexes included. */
   readonly writeUnits: number;
-  /** The write units of transitions and personal data, which are copied if PostgreSQL is the authority. */
+  /** Write units of transitions and personal data, which are copies if PostgreSQL is the authority. */
   readonly copyUnits: number;
-  /** Number of reads of an item or a page. Each reads at most four kilobytes, so it costs at most one read unit. */
+  /** Number of item and page reads. Each reads at most four kilobytes, so it costs at most one read unit. */
   readonly reads: number;
   /** Bytes stored in each table and its indexes, until the rows expire. */
   readonly storedBytes: Readonly<Record<string, number>>;
@@ -157,8 +157,8 @@ async function callbackPath(): Promise<CountedPath> {
 }
 
 /**
- * Counts a run that finds no work, from the executor's call to the end of the run. The reads of the job's queues are
- * not included.
+ * Counts a job run that finds no work, from the executor's call to the end of the run. The reads of the job's queues
+ * are not included.
  */
 async function runPath(): Promise<CountedPath> {
   const world = new CountedWorld();
@@ -180,8 +180,8 @@ async function runPath(): Promise<CountedPath> {
 const SETTLED_MS = 5 * 60_000;
 
 /**
- * Returns how many read units a run that finds no work costs on average over a month. The queries are those of the
- * deployed functions.
+ * Returns the average read units per month of job runs that find no work. The queries are those of the deployed
+ * functions.
  */
 async function idleReads(): Promise<number> {
   const system = await SimulatedSystem.begin(1);

@@ -87,7 +87,7 @@ function paid(number: number, nowMs: number): readonly Transition[] {
 }
 
 /**
- * Memory size that gives a function one whole CPU, in megabytes (AWS Lambda developer guide, "Configure Lambda function
+ * Memory size that gives a function one full CPU, in megabytes (AWS Lambda developer guide, "Configure Lambda function
  * memory").
  */
 const MB_OF_A_PROCESSOR = 1_769;
@@ -100,8 +100,7 @@ export function cpuShare(memoryMb: number): number {
 const WAIT_MS = { dynamodb: 5, bus: 40 };
 
 /**
- * Returns the events per second. A batch takes its CPU time plus the latencies of those calls that are made in
- * sequence.
+ * Returns the events per second. A batch takes its CPU time plus the latencies of its sequential calls.
  *
  * @param cpuMs CPU time of one event, in milliseconds
  * @param rounds number of sequential calls in a batch
@@ -162,7 +161,7 @@ export function eventCpuTable(cpu: EventCpu): string {
   return ['| function | CPU ms for an event | events/s of a core | goal |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-/** Reads the CPU times back from the page. @throws Error for a page without a function's row */
+/** Reads the CPU times from the page. @throws Error if the page lacks the row of a function */
 export function eventCpuOf(page: string): EventCpu {
   const found = EVENT_FUNCTIONS.map(([name, { title }]) => {
     const cpuMs = new RegExp(`\\| ${title} \\| ([\\d.]+) \\| \\d+ \\|`).exec(page)?.[1];

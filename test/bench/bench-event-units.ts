@@ -28,7 +28,7 @@ export interface EventUnits {
 
 const MAX_OF_ORDER = 6;
 const MAX_OF_DISPUTE = 9;
-/** An event that begins or ends a review also writes the list of reviews. */
+/** Maximum write units of an event that begins or ends a review, because it also writes the list of reviews. */
 const MAX_OF_REVIEW = 9;
 const OF_REVIEW: ReadonlySet<string> = new Set(['order.review_required', 'order.reopened']);
 

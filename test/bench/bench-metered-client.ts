@@ -9,7 +9,7 @@ export interface MeteredCall {
   readonly kind: 'read' | 'write';
   /** False if the call failed or a condition refused it. */
   readonly applied: boolean;
-  /** Request units, indexes included. A refused call reports none. */
+  /** Request units, including indexes. A refused call reports none. */
   readonly units: number;
   readonly unitsByTable: Readonly<Record<string, number>>;
   /** The table, partition key and sort key of every item in a write. */
@@ -83,8 +83,8 @@ function namesOf(items: readonly (z.infer<typeof oneItem> | undefined)[]): reado
 }
 
 /**
- * Returns the units by table. The local DynamoDB reports none for a batch of reads, which costs a unit for each key, as
- * no row of a batch is larger than four kilobytes.
+ * Returns the units by table. The local DynamoDB reports none for a batch read. Such a read costs one unit for each
+ * key, because no row in a batch is larger than four kilobytes.
  */
 function unitsOf(input: unknown, output: unknown): Readonly<Record<string, number>> {
   const reads = batchOfReads.safeParse(input);

@@ -8,7 +8,7 @@ import type { Processor } from '../../lambdas/payments/use/processor.ts';
 let attempts = 0;
 const clients = new WeakMap<DynamoDBClient, DynamoDBDocumentClient>();
 
-/** Returns the document client of a client, which a handler creates once. */
+/** Returns the cached document client of a DynamoDB client. */
 export function documentsOf(client: DynamoDBClient): DynamoDBDocumentClient {
   const documents = clients.get(client) ?? DynamoDBDocumentClient.from(client);
   clients.set(client, documents);

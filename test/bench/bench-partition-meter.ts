@@ -17,7 +17,7 @@ const IN_TRANSACTION = 2;
 export class PartitionMeter {
   /** Units, keyed by `<table> <partition>` and `<table>/<index> <partition>`. */
   readonly units = new Map<string, number>();
-  /** Number of reads by key, keyed by `<table> <partition>`. */
+  /** Number of reads by key, for each `<table> <partition>`. */
   readonly reads = new Map<string, number>();
   /** True while the recorded writes belong to a transaction, where units count double. */
   transaction = false;
@@ -38,7 +38,7 @@ export class PartitionMeter {
     }
   }
 
-  /** Counts the keys that a command reads. */
+  /** Counts the reads by key of a command. */
   noteReads(command: object): void {
     if (command instanceof GetCommand) this.#noteRead(command.input.TableName, command.input.Key);
     if (!(command instanceof BatchGetCommand)) return;

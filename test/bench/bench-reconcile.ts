@@ -66,7 +66,7 @@ export async function listCost(paymentsPerMonth: number, hours: number): Promise
       return { outcomes: Array.from({ length: found }, (_, index) => outcome(index)), isLast };
     },
   };
-  const unread = () => Promise.reject(new Error('a comparison without differences reads a single charge'));
+  const unread = () => Promise.reject(new Error('unexpected read of a single charge'));
   const books: ProcessorBooks = {
     name: 'stripe',
     mode: 'live',
@@ -102,8 +102,8 @@ function chargeAt(createdAtSeconds: number): ProcessorCharge & { readonly paymen
 }
 
 /**
- * Each page reads its lists concurrently in about a second. It then reads its chains,
- * eight at a time and in ten milliseconds each, and writes the run.
+ * A page takes about a second to read its lists concurrently. Then it reads its chains, eight at a time and in ten
+ * milliseconds each, and writes the run.
  */
 const COST = { secondsOfPage: 1.4, secondsEach: 0.01 / 8 };
 

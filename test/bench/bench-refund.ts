@@ -2,7 +2,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { CountedChanges } from '../payments/counted-changes.ts';
 import { isRead, unitsOf } from '../support/counted-client.ts';
 
-/** Usage of DynamoDB by one refund before the processor gets it. */
+/** DynamoDB usage of one refund before its request to the processor. */
 export interface RefundCost {
   readonly calls: number;
   readonly readUnits: number;

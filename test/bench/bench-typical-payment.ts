@@ -20,7 +20,7 @@ import { TABLES } from '../world/tables.ts';
 /** 128 bits in base 32, the length of production ids. */
 const LONG_ID = 'abcdefghijklmnopqrstuvwxyz';
 
-/** Returns a shop's payment request for an order, with fields of production length. */
+/** Returns an order's payment request, with fields of production length. */
 export function typicalPayment(key: string, changes: Partial<CreatePayment> = {}): CreatePayment {
   const body = { amount: 12_500, currency: 'EUR', source: 'tok_ok', ...changes };
   return {
@@ -49,7 +49,7 @@ export function typicalProcessor(): SandboxInProcess {
   };
 }
 
-/** Returns a processor that accepts every charge at once, so that a measurement contains no processor's work. */
+/** Returns a processor that accepts every charge at once, so that a measurement excludes the processor. */
 export function trivialProcessor(): SandboxInProcess {
   const ready = async (): Promise<void> => undefined;
   const charge: SandboxInProcess['charge'] = async () => ({ kind: 'succeeded', chargeId: `ch_${LONG_ID}` });

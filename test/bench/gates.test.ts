@@ -10,7 +10,7 @@ afterEach(() => {
   for (const each of opened.splice(0)) each.close();
 });
 
-/** A trap that reports when it springs, and then waits for the test. */
+/** Returns a trap that reports when it springs, and then waits for the test. */
 function trapAt(call: number, side: Side) {
   const sprung = Promise.withResolvers<void>();
   const release = Promise.withResolvers<boolean>();
@@ -23,7 +23,7 @@ function trapAt(call: number, side: Side) {
 
 const addressOf = ({ port }: Gate): string => `http://127.0.0.1:${port}`;
 
-describe('the gate of HTTP services', () => {
+describe('the gate of an HTTP service', () => {
   async function openGate() {
     const calls = new Calls();
     const applied: string[] = [];
@@ -52,7 +52,7 @@ describe('the gate of HTTP services', () => {
     expect(calls.count).toBe(2);
   });
 
-  test('gives no answer to a killed process', async () => {
+  test('sends no response to a killed process', async () => {
     const { gate, calls, applied } = await openGate();
     const { trap, sprung, release } = trapAt(1, 'after');
     calls.begin(trap);
@@ -68,7 +68,7 @@ describe('the gate of HTTP services', () => {
   });
 });
 
-/** Messages of the protocol: a startup without a type, then messages with a type and a length. */
+/** Protocol messages: a startup message without a type, then messages with a type and a length. */
 const STARTUP = Buffer.from([0, 0, 0, 8, 0, 3, 0, 0]);
 const message = (type: string, text: string): Buffer => {
   const body = Buffer.from(`${text}\0`);
@@ -79,7 +79,7 @@ const message = (type: string, text: string): Buffer => {
 };
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
-/** A server that answers each statement in two parts. */
+/** Starts a server that responds to each statement in two parts. */
 async function startServer(statements: string[]): Promise<number> {
   const server: Server = createServer((socket: Socket) => {
     opened.push({ close: () => socket.destroy() });
@@ -98,7 +98,7 @@ async function startServer(statements: string[]): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-describe('the gate of PostgreSQL', () => {
+describe('the PostgreSQL gate', () => {
   async function openSession() {
     const statements: string[] = [];
     const calls = new Calls();
@@ -127,7 +127,7 @@ describe('the gate of PostgreSQL', () => {
     ['before', ['one']],
     ['after', ['one', 'two']],
   ] as const)(
-    'stops a statement %s the server has applied it, and does not count the connection',
+    'stops a statement %s the server has applied it, and does not count the connection setup',
     async (side, expected) => {
       const { socket, calls, statements, answer, pending } = await openSession();
       const { trap, sprung, release } = trapAt(2, side);

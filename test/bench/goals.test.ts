@@ -47,13 +47,13 @@ const measured = (value: number): Measured => ({
   eventCpu: { relay: value, projector: value, fanOut: value, sender: value },
 });
 
-test('the results have a finite value and a goal for each metric, whose names differ', () => {
+test('the results have a finite value and a goal for each metric, and all metric names differ', () => {
   const results = resultsOf(measured(2));
   expect(new Set(results.map(({ metric }) => metric)).size).toBe(results.length);
   for (const { value, goal } of results) expect([value, goal].every(Number.isFinite)).toBe(true);
 });
 
-test('the page gives a cause for each missed goal, and none for a goal that is met', () => {
+test('the page gives a cause for each missed goal, and for no other goal', () => {
   const causes = (table: string): number => table.split('\n').filter((line) => line.startsWith('- **')).length;
   expect(causes(goalsTable(measured(0.5)))).toBe(0);
   const missed = goalsTable(measured(1_000));
@@ -61,7 +61,7 @@ test('the page gives a cause for each missed goal, and none for a goal that is m
   expect(missed).not.toMatch(/\*\*: $/m);
 });
 
-test('the comparison counts the histories in which a count is not one', () => {
+test('the comparison counts the histories in which a count differs from one', () => {
   const history = (charges: number, answers: number): History => ({
     trouble: 'kill',
     call: 1,
@@ -76,7 +76,7 @@ test('the comparison counts the histories in which a count is not one', () => {
   expect(page).toContain('| naive | 3 | 1 to 2 (1 wrong) | 0 to 1 (1 wrong) | 1 | 1 |');
 });
 
-test('the profile counts the time of each sample for the owner of the code', () => {
+test('the profile adds the time of each sample to the owner of the code', () => {
   const frame = (id: number, functionName: string, url: string): CpuProfile['nodes'][number] => ({
     id,
     callFrame: { functionName, url, lineNumber: 0, columnNumber: id },

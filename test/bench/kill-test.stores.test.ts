@@ -38,7 +38,7 @@ describe('the kill test of the comparison', () => {
     ]);
   });
 
-  test('finds one charge and one answer of Payonce’s function', async () => {
+  test('finds one charge and one response for Payonce’s function', async () => {
     const counts = countsOf(await trialOf(PAYONCE, [3]));
     expect(counts).toHaveLength(4);
     for (const [trouble, side, ...found] of counts) expect([trouble, side, ...found]).toEqual([trouble, side, 1, 1]);

@@ -17,7 +17,7 @@ whole(test, { slice: test.skip })(
 );
 
 whole(test, { slice: test.skip })(
-  'comparing an hour costs one list of charges if it has no payments, and otherwise work in proportion to them',
+  'comparing an hour costs one list of charges if there are no payments, and otherwise work in proportion to the payments',
   async () => {
     expect(await listCost(0, 1)).toEqual({ payments: 0, pages: 1, calls: 1, queries: 8 });
     expect(await listCost(30_000, 1)).toEqual({ payments: 42, pages: 1, calls: 1, queries: 8 });
