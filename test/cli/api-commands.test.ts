@@ -16,10 +16,10 @@ import { apiServer } from './api-over-http.ts';
 let harness: Api;
 let url: string;
 let printed: string[];
-/** Lines on standard error. */
+/** Lines that the commands print on standard error. */
 let noted: string[];
 let directory: string;
-/** Statuses of the next responses. These requests do not reach the API. Status 0 breaks the connection. */
+/** Statuses of the next responses, which are sent without the API. Status 0 breaks the connection. */
 let outage: readonly number[];
 
 const server = apiServer(
@@ -129,7 +129,7 @@ describe('payonce payments', () => {
     expect(await run(...decide('--amount', '6.00'))).toEqual([`${id} is succeeded.`]);
   });
 
-  test('a dry run of decide says that a failure posts nothing, and that it needs an approval', () => {
+  test('a dry run of decide says that a failure posts nothing and needs an approval', () => {
     const document = { payment: 'pay_a', payment_status: 'failed', needs_approval: true, postings: [] };
     expect(previewLines(document)).toEqual([
       'Dry run: the status of pay_a would become failed, once a second person approves.',
@@ -289,7 +289,7 @@ describe('payonce listen', () => {
   });
   const words = ['listen', '--forward-to', '', '--secret', secret, '--once'];
   const listen = (...more: readonly string[]) => [...words.with(2, receiver), ...more];
-  /** Advances the clock by more than an event can be late, then triggers the event. */
+  /** Advances the clock past the period in which an event can be late, and then triggers the event. */
   const happens = async (event: string) => {
     harness.world.clock.advance(20 * 60_000);
     await run('trigger', event);
@@ -314,7 +314,7 @@ describe('payonce listen', () => {
     expect(new Set(received.map(({ id }) => id)).size).toBe(4);
   });
 
-  test('posts only the given types of events, and names a type that does not exist', async () => {
+  test('posts only events of the given types, and names a type that does not exist', async () => {
     await happens('payment.completed');
     await happens('payment.failed');
     await run(...listen('--from', '1', '--events', 'payment.failed,refund.completed'));
@@ -341,7 +341,7 @@ describe('payonce listen', () => {
     expect(types()).toEqual(['payment.failed', 'payment.completed']);
   });
 
-  test('continues after an outage of the API, and stops when the key is refused', async () => {
+  test('continues after an outage of the API, and stops when the API refuses the key', async () => {
     await happens('payment.completed');
     outage = [200, 503, 0, 401];
     const untilStopped = listen('--from', '1').filter((word) => word !== '--once');

@@ -5,7 +5,7 @@ import type { Api } from '../world/api.ts';
 /**
  * Serves an API over HTTP.
  *
- * @param before called with each request; returns true if it has already responded
+ * @param before called with each request; returns true if it has already sent the response
  */
 export function apiServer(
   api: () => Api,

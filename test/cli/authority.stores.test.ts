@@ -1,4 +1,4 @@
-/** Commands in a deployment whose authority is PostgreSQL. */
+/** Tests commands of a deployment whose authority is PostgreSQL. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { listNewest, verifyChains } from '../../cli/activity.ts';
@@ -46,10 +46,10 @@ beforeEach(async () => {
   await stores.activity.recordSettings(SECRET);
 });
 
-/** Runs a command's work on the test's database and on the tables in memory. */
+/** Does a command's work on the test's database and the in-memory tables. */
 function run<T>(work: (opened: OpenedAuthority) => Promise<T>): Promise<T> {
   const opened = { client: copies.tables.client, tables: TABLES, pacing: copies.tools().pacing };
-  return withAuthorityOf({ aws: () => Promise.reject(new Error('no AWS')) }, opened, { url }, work);
+  return withAuthorityOf({ aws: () => Promise.reject(new Error('unexpected use of AWS')) }, opened, { url }, work);
 }
 
 /** Writes a payment with personal data, and copies it. */
@@ -63,7 +63,7 @@ async function copiedPayment(): Promise<{ readonly first: Transition; readonly r
 }
 
 describe('payonce erase', () => {
-  test('erases the rows in PostgreSQL and their copies, once, in the name of the operator', async () => {
+  test('erases the rows in PostgreSQL and their copies once, and records the operator', async () => {
     const { payment } = (await copiedPayment()).first;
     expect(copies.details(payment.id)).toHaveLength(3);
     const erase = () =>
@@ -89,7 +89,7 @@ test.each([
 });
 
 describe('payonce activity', () => {
-  /** Writes one entry to each log, and a later one to the log in PostgreSQL. */
+  /** Writes one entry to each log, and then a later entry to the PostgreSQL log. */
   async function threeEntries(): Promise<void> {
     await copies.erase((await copiedPayment()).first.payment.id);
     copies.clock.advance(1_000);
@@ -99,7 +99,7 @@ describe('payonce activity', () => {
     await copies.erase((await copiedPayment()).first.payment.id);
   }
 
-  test('lists the entries of both logs by their times', async () => {
+  test('lists the entries of both logs in order of time', async () => {
     await threeEntries();
     const actions = async (most: number) =>
       (await run((opened) => listNewest(opened, OWN, most))).map(({ action }) => action);
@@ -107,7 +107,7 @@ describe('payonce activity', () => {
     expect(await actions(2)).toEqual(['payment.erased', 'api_key.revoked']);
   });
 
-  test('verifies both logs, each as a chain of its own', async () => {
+  test('verifies each log as a separate chain', async () => {
     await threeEntries();
     const chain = `${TENANT}#test`;
     const valid = { log: 'dynamodb', chain, entries: 1, broken: null };
@@ -126,7 +126,7 @@ describe('payonce activity', () => {
 });
 
 describe('the database of a command', () => {
-  test('is the one in the recorded settings, unless another one is chosen', () => {
+  test('is the one in the recorded settings, unless an option selects another', () => {
     const ofSettings = { secret: 'arn', host: 'db.example', port: 6432 };
     expect(chosenOr(SECRET, {})).toEqual(ofSettings);
     const near = { ca: 'ca.pem', host: '10.0.0.1' };

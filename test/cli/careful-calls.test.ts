@@ -20,7 +20,7 @@ function callsOf(...names: readonly string[]): readonly string[] {
   });
 }
 
-test('the command line and the client never send their key and body to the target of a redirect', () => {
+test('the command line and the client never send their key and body to a redirect target', () => {
   const calls = callsOf('fetch').filter((call) => !call.includes('fetch(url, init)'));
   expect(calls.length).toBeGreaterThan(8);
   expect(calls.filter((call) => !/redirect: '(?:error|manual)'/.test(call))).toEqual([]);

@@ -33,10 +33,10 @@ afterAll(async () => {
 type Ask = Subject['ask'];
 type Part = Readonly<Record<string, unknown>>;
 
-/** A single violation of the processor protocol. */
+/** A violation of the processor protocol. */
 interface Wrong {
   readonly ask?: (ask: Ask) => Ask;
-  /** The processor treats a refused callback as accepted. */
+  /** The processor treats a callback that the receiver refused as accepted. */
   readonly takesRefusal?: true;
 }
 
@@ -139,7 +139,7 @@ describe('payonce conform', () => {
     expect((await examined()).filter(({ result }) => result !== 'passed')).toEqual([]);
   });
 
-  test('is tested for every check with a processor that violates it', () => {
+  test('is tested against a violating processor for every check', () => {
     expect(Object.keys(WRONG)).toEqual(POINTS.map(({ name }) => name));
   });
 
@@ -148,7 +148,7 @@ describe('payonce conform', () => {
     expect(failed.map(({ point }) => point)).toContain(name);
   });
 
-  test('tolerates a look-up that lags up to the declared lag, but no longer', async () => {
+  test('tolerates a look-up that lags by at most the declared lag', async () => {
     const lagging = async (lagMs: number): Promise<Subject> => {
       const right = await subject();
       let waitedMs = 0;
@@ -179,7 +179,7 @@ describe('payonce conform', () => {
     expect(await failed(0)).toContain('look-up');
   });
 
-  test('reports which checks it had to skip', async () => {
+  test('reports which checks it skipped', async () => {
     const { callbacks: _, ...silent } = await subject();
     const findings = await conform({ ...silent, isSigned: false }, () => undefined);
     expect(findings.filter(({ result }) => result === 'skipped').map(({ point }) => point)).toEqual([
@@ -194,7 +194,7 @@ describe('the example of a third-party processor', () => {
   const SIGNING_KEY = `whsec_${Buffer.from('signing').toString('base64')}`;
   const CALLBACK_SECRET = `whsec_${Buffer.from('callback').toString('base64')}`;
 
-  test('passes each check over HTTP with Standard Webhooks callbacks; its gift cards keep the money that was not spent', async () => {
+  test('passes each check over HTTP with Standard Webhooks callbacks; its gift cards keep unspent money', async () => {
     const database = new DatabaseSync(':memory:');
     const receiving = createServer();
     const callbackUrl = await listenOnLoopback(receiving);

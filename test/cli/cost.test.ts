@@ -13,7 +13,7 @@ async function cost(...arguments_: readonly string[]): Promise<string> {
 }
 
 describe('payonce cost', () => {
-  test('prints a bill for given settings and a given number of monthly payments; its lines add up to the total', async () => {
+  test('prints a bill for the given settings and monthly payments; its lines add up to the total', async () => {
     const bill = JSON.parse(
       await cost('--json', '-c', 'payonce:firewall=true', 'payonce:archive=true', '--payments', '1000000'),
     ) as {
@@ -28,7 +28,7 @@ describe('payonce cost', () => {
     expect(bill.lines.reduce((sum, line) => sum + line.usd, 0)).toBeCloseTo(bill.totalUsd);
   });
 
-  test('contains the copies of PostgreSQL: their job, metrics and alarms, and only their writes to DynamoDB', async () => {
+  test('contains the cost of copies from PostgreSQL: their job, metrics and alarms, and only their writes to DynamoDB', async () => {
     const context = ['payonce:authority=postgres', `payonce:postgresSecretArn=${SECRET}`];
     const linesOf = async (...arguments_: readonly string[]) => {
       const text = await cost('--json', '--payments', '1000000', ...arguments_);
@@ -43,11 +43,11 @@ describe('payonce cost', () => {
     const ofPayment = (lines: typeof plain) => Number(lines.get('payments with a reference')?.usd);
     expect(ofPayment(postgres)).toBeLessThan(ofPayment(plain) - 4);
     expect(more('GB stored in DynamoDB, added every month')).toBeLessThan(-0.5);
-    // A process reads the secret of the database only when it connects.
+    // A process reads the database secret only when it connects.
     expect(more('reads of secrets')).toBe(0);
   });
 
-  test('prints a table for people by default, without the cost of payments', async () => {
+  test('prints a readable table by default, without the cost of payments', async () => {
     const text = await cost();
     expect(text).toMatch(/^WHAT +NUMBER +PRICE IN USD +USD A MONTH\nalarms +\d+ +0.10 +\d+\.\d\d\n/);
     expect(text).toMatch(/\ntotal +\d+\.\d\d\n/);

@@ -41,7 +41,7 @@ async function payonce(...words: readonly string[]) {
 }
 
 describe('payonce db', () => {
-  test('creates the tables once, and examines them', async () => {
+  test('creates the tables once, and checks them', async () => {
     process.env['PAYONCE_DATABASE_URL'] = server.url;
     expect(await payonce('db', 'check', '--role', role)).toEqual({
       exitCode: ExitCode.incomplete,
@@ -66,7 +66,7 @@ describe('payonce db', () => {
   test.each([
     { schema: 'payonce_once', words: [] },
     { schema: 'loyalty_once', words: ['loyalty_once'] },
-  ])('creates and examines the table of a service in the schema $schema', async ({ schema, words }) => {
+  ])('creates and checks the table of a service in the schema $schema', async ({ schema, words }) => {
     process.env['PAYONCE_DATABASE_URL'] = server.url;
     const db = (...given: readonly string[]) => payonce('db', ...given, '--role', role, '--service', ...words);
     expect(await db('check')).toMatchObject({
@@ -83,12 +83,12 @@ describe('payonce db', () => {
     expect(made.map(({ tablename }) => tablename)).toEqual(['schema_version', ...tablesOf(migrations)].toSorted());
   });
 
-  test('refuses a schema that would need quotation marks', async () => {
+  test('refuses a schema name that would need quotation marks', async () => {
     const ended = await payonce('db', 'migrate', '--url', server.url, '--service', 'a"b');
     expect(ended).toMatchObject({ exitCode: ExitCode.usage });
   });
 
-  test("examines with the functions' own user", async () => {
+  test("checks as the functions' own user", async () => {
     const url = asUser(server.url, role, 'p');
     expect(await payonce('db', 'check', '--role', role, '--url', url)).toMatchObject({ exitCode: ExitCode.done });
     const refused = await payonce('db', 'migrate', '--role', role, '--url', url);
@@ -103,7 +103,7 @@ describe('payonce db', () => {
     });
   });
 
-  test('reports a password that the server does not accept, without repeating it', async () => {
+  test('reports a password that the server rejects, without repeating the password', async () => {
     const url = asUser(server.url, 'postgres', 'my-secret');
     const ended = await payonce('db', 'check', '--role', role, '--url', url);
     expect(ended.exitCode).toBe(ExitCode.settings);
@@ -111,7 +111,7 @@ describe('payonce db', () => {
     expect(ended.sentence).not.toContain('my-secret');
   });
 
-  test('needs TLS when a CA is given', async () => {
+  test('requires TLS when a CA is given', async () => {
     const ended = await payonce('db', 'check', '--role', role, '--url', server.url, '--ca', import.meta.filename);
     expect(ended).toMatchObject({ exitCode: ExitCode.settings });
     expect(ended.sentence).toMatch(/^The certificate of 127\.0\.0\.1 cannot be verified: .+ Set its CA with --ca\.$/);
@@ -119,13 +119,13 @@ describe('payonce db', () => {
 });
 
 describe('problemsOfDatabase', () => {
-  /** Examines the database of a deployment whose secret has this text. */
+  /** Examines the database of a deployment with this secret. */
   async function examine(
     secret: object,
     settings: Readonly<Record<string, string>> = {},
     description: object = {},
   ): Promise<readonly string[]> {
-    // The same response to the read and to the description of the secret.
+    // The server sends the same response to the read and to the description of the secret.
     const secretsManager = createServer((_, response) =>
       response.end(JSON.stringify({ SecretString: JSON.stringify(secret), ...description })),
     );
@@ -143,13 +143,13 @@ describe('problemsOfDatabase', () => {
     }
   }
 
-  test('finds none in a database with this version’s tables, as the user of the functions', async () => {
+  test("finds no problem in a database with this version’s tables, as the functions' user", async () => {
     const { hostname: host, port: of, pathname } = new URL(server.url);
     const own = { username: role, password: 'p', dbname: pathname.slice(1) };
     expect(await examine(own, { postgresHost: host, postgresPort: of })).toEqual([]);
   });
 
-  test('reports a key of the secret that the functions may not use', async () => {
+  test('reports a KMS key of the secret that the functions may not use', async () => {
     const { hostname: host, port: of, pathname } = new URL(server.url);
     const own = { username: role, password: 'p', dbname: pathname.slice(1) };
     const problemsWith = (KmsKeyId: string, settings: Readonly<Record<string, string>> = {}) =>

@@ -9,7 +9,7 @@ import { PEAK, setPeakRates } from '../support/peak-rates.ts';
 
 const TABLES = ['idempotencyTable', 'ledgerTable', 'registryTable', 'viewsTable'] as const;
 
-/** The outputs of the data stack in addition to its tables. */
+/** Outputs of the data stack in addition to its tables. */
 let more: Readonly<Record<string, string>> = {};
 const server = createServer((_, response) => {
   const tables = Object.fromEntries(TABLES.map((name) => [StackOutput[name], name]));
@@ -34,7 +34,7 @@ afterAll(async () => {
   await stopListening(server);
 });
 
-test('a command spreads rows as the functions of its deployment do', async () => {
+test('a command spreads rows over as many shards as the functions of its deployment', async () => {
   more = { [StackOutput.peakRates]: JSON.stringify([{ from: '2026-03-01', ...PEAK }]) };
   expect((await open()).tables.registry).toBe('registryTable');
   expect(mostShards()).toEqual(shardsFor(PEAK));

@@ -128,12 +128,7 @@ test.each<[string, Account, Readonly<Record<string, string>>, readonly string[]]
     { throttlingRate: '3000' },
     ['request_rate 3000', 'event_rate 3000'],
   ],
-  [
-    'rates beyond the quota of events',
-    { ...FRESH, region: 'sa-east-1' },
-    { throttlingRate: '551' },
-    ['event_rate 551'],
-  ],
+  ['rates beyond the event quota', { ...FRESH, region: 'sa-east-1' }, { throttlingRate: '551' }, ['event_rate 551']],
   ['a raised quota', { ...FRESH, requestRate: 20_000 }, { throttlingRate: '9000' }, []],
 ])('the doctor examines quotas: %s', (_name, account, settings, findings) => {
   expect(examineQuotas(account, settings).map(({ check, about }) => `${check} ${about}`)).toEqual(findings);
@@ -146,7 +141,7 @@ test.each<[Authority | undefined, string | undefined, readonly string[]]>([
   ['dynamodb', 'postgres', ['payonce:authority=dynamodb']],
   ['postgres', undefined, ['payonce:authority=postgres']],
 ])(
-  'the doctor of a deployment whose payments are in %s and that selects %s names the setting to deploy',
+  'if the payments are in %s and the settings select %s, the doctor names the setting to deploy',
   (has, selected, named) => {
     const settings: Examined['settings'] = selected === undefined ? {} : { authority: selected };
     const authority = has && { authority: has, isImporting: false };
@@ -161,7 +156,7 @@ test('the doctor reports an import that has stopped all writes', () => {
   expect(found).toMatchObject([{ check: 'authority', detail: expect.stringContaining('finish or cancel') }]);
 });
 
-test('the doctor reports, even before a deployment, that live mode has no archive', () => {
+test('the doctor reports live mode without an archive, even before the first deployment', () => {
   const checks = (context: Record<string, string>) =>
     examineSettings(settingsOfClone(context)).map(({ check }) => check);
   expect(checks({ 'payonce:stripeAccount': 'acct_1' })).toEqual(['live_without_archive']);
@@ -171,7 +166,7 @@ test('the doctor reports, even before a deployment, that live mode has no archiv
   expect(checks({ 'payonce:testStripeAccount': 'acct_1' })).toEqual([]);
 });
 
-describe('the doctor examines peak rates', () => {
+describe('the peakRates setting', () => {
   const raised = [
     { from: '2026-03-02', payments: 20_000, tenantPayments: 5_000 },
     { from: '2026-06-01', payments: 40_000, tenantPayments: 6_400 },
@@ -188,14 +183,14 @@ describe('the doctor examines peak rates', () => {
   const about = (...given: Parameters<typeof examinePeakRates>) =>
     examinePeakRates(...given).map((found) => found.about);
 
-  test('which a deployment records as they are, however long they are', () => {
+  test('is recorded completely by a deployment, whatever its length', () => {
     const context = { 'payonce:peakRates': JSON.stringify(raised) };
     expect(peakRatesOfClone(context)).toBe(all.peakRates);
     expect(all.peakRates?.split(', ')).toEqual([first, ...others]);
     expect(peakRatesOfClone({})).toBeUndefined();
   });
 
-  test('which may be set, appended to, and changed before their day', () => {
+  test('may be set or extended, and entries may be changed before they take effect', () => {
     expect(about([], JUNE_MS)).toEqual([]);
     expect(about([all], JUNE_MS, all.peakRates)).toEqual([]);
     expect(about([all, none], JUNE_MS)).toEqual([]);
@@ -203,7 +198,7 @@ describe('the doctor examines peak rates', () => {
     expect(about([none], NOW_MS, all.peakRates)).toEqual([]);
   });
 
-  test('and names an entry that was removed or changed after its day had begun, until it is back', () => {
+  test('is reported if an entry was removed or changed after it took effect, until the entry is restored', () => {
     const changed = { atMs: JUNE_MS - 1, peakRates: textOf({ ...raised[0], payments: 30_000 }, ...raised.slice(1)) };
     expect(about([restAt(JUNE_MS - 1), all], JUNE_MS)).toEqual([first]);
     expect(about([{ atMs: JUNE_MS - 1 }, all], JUNE_MS)).toEqual([first]);
@@ -211,7 +206,7 @@ describe('the doctor examines peak rates', () => {
     expect(about([all, restAt(JUNE_MS - 1), all], JUNE_MS)).toEqual([]);
   });
 
-  test('of the next deployment, which must keep begun entries and add none', () => {
+  test('of the next deployment must keep the entries in effect, and must not add one that is already in effect', () => {
     expect(about([all], JUNE_MS + 1, restAt(0).peakRates)).toEqual([first]);
     expect(about([{ ...none, peakRates: first }], JUNE_MS, all.peakRates)).toEqual(others.slice(0, 1));
   });

@@ -12,7 +12,7 @@ const PROJECT = resolve(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
 
-/** Returns the code in a document: fenced blocks and inline spans. */
+/** Returns the code in a document: fenced blocks and inline code. */
 function codeOf(document: string): string {
   const blocks = [...document.matchAll(/```sh\n(.*?)```/gs)].map(([, code = '']) => code);
   const spans = [...document.replaceAll(/```.*?```/gs, '').matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
@@ -75,8 +75,7 @@ const NEWCOMER_PAGES = [
   'docs/operate/first-incident.md',
 ];
 /**
- * Commands on the newcomer pages that are run by other files. Each command has the file and the words with which it is
- * run.
+ * Commands on the newcomer pages that other files run. Each has a file, and words in that file that run the command.
  */
 const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: string]>> = {
   'npm ci': ['.ci/run', 'npm ci'],
@@ -93,7 +92,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: stri
 };
 /**
  * Programs of the project on the newcomer pages. This test only starts each program; the suites in `RUN_WHOLE` run it
- * completely.
+ * to its end.
  */
 const PROGRAMS = ['start', 'stop', 'demo', 'bench', 'package', 'generate', 'docs:tables', 'prove', 'test', 'test:busy'];
 const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>> = {
@@ -117,7 +116,7 @@ function startedBy(name: string): readonly string[] {
 /** Runs a package.json script in the project, as npm does. */
 async function runScript(name: string, ...words: readonly string[]) {
   const script = scripts[name]?.replace('npm run jest --', scripts['jest'] ?? '');
-  // Sets the same environment as for a user who passes file names.
+  // Sets the environment of a user who passes file names.
   const env = {
     ...process.env,
     PAYONCE_TOGETHER: '',
@@ -129,7 +128,7 @@ async function runScript(name: string, ...words: readonly string[]) {
   );
 }
 
-describe('each command that a newcomer reads is run', () => {
+describe('each command on the newcomer pages is run', () => {
   const named = commandsIn(NEWCOMER_PAGES.map(read).join('\n'));
   const ofPayonce = named
     .filter((command) => command.startsWith('npx payonce '))

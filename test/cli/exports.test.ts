@@ -84,7 +84,7 @@ describe('payonce exports', () => {
     expect(await run('list', '--tenant', 'ten_desk', '--mode', 'live')).toEqual(['No exports.']);
   });
 
-  test('leaves no file after a partial download', async () => {
+  test('leaves no file after an incomplete download', async () => {
     cutAt = 20;
     const file = output();
     const { exitCode, sentence } = await ending('create', '--kind', 'entries', ...DAYS, '--output', file);
@@ -110,7 +110,7 @@ describe('payonce exports', () => {
     });
   });
 
-  test('reports a refusal by the API', async () => {
+  test('reports a refused request', async () => {
     expect(await ending('create', '--kind', 'orders', ...DAYS)).toMatchObject({ exitCode: ExitCode.refused });
     expect(await ending('get', `exp_${'a'.repeat(32)}`)).toMatchObject({ exitCode: ExitCode.notFound });
   });

@@ -12,7 +12,7 @@ import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
 const PAYONCE = resolve(import.meta.dirname, '..', '..', 'cli', 'payonce.mjs');
 
-/** Stands for the file in the examples, which does not exist. */
+/** A file that exists, in place of the missing file of an example. */
 const EXISTING = PAYONCE;
 
 const directory = mkdtempSync(join(tmpdir(), 'payonce-cli-'));
@@ -113,7 +113,7 @@ describe('payonce', () => {
   });
 
   test('uses the region of the profile if AWS_REGION is empty', async () => {
-    // The SDK reads each file once in a process.
+    // The SDK reads each file once per process.
     const config = join(directory, 'config-with-region');
     writeFileSync(config, '[default]\nregion = eu-west-1\n');
     const environment = { ...WITH_CREDENTIALS, AWS_REGION: '', AWS_CONFIG_FILE: config };
@@ -151,7 +151,7 @@ describe('payonce', () => {
   test.each([
     ['', 'No database is set: set PAYONCE_DATABASE_URL, or use --url or --secret.'],
     ['--url postgres://h/d', 'The database URL has no user.'],
-  ])('reports missing settings of a database: %s', async (words, sentence) => {
+  ])('reports missing database settings: %s', async (words, sentence) => {
     expect(await payonce(`db check --role r ${words}`)).toEqual({ code: ExitCode.settings, sentence, printed: [] });
   });
 
@@ -236,7 +236,7 @@ describe('payonce', () => {
 
 // Not every system has /dev/full.
 (existsSync('/dev/full') ? test : test.skip)(
-  'the process fails when its result cannot be written',
+  'the process fails if its result cannot be written',
   async () => {
     const ended = await promisify(execFile)('sh', ['-c', '"$0" "$1" --help > /dev/full', process.execPath, PAYONCE], {
       env: BARE,

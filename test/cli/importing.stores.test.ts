@@ -1,4 +1,4 @@
-/** Tests `payonce db import`, on tables in memory and a real PostgreSQL server. */
+/** Tests `payonce db import` on in-memory tables and a real PostgreSQL server. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { requireAuthority } from '../../cli/authority.ts';
 import { ExitCode, endingOf } from '../../cli/failure.ts';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-test('payonce db import copies, names a difference, is canceled and repeated, and finishes once', async () => {
+test('payonce db import copies payments, reports a difference, can be canceled and repeated, and finishes once', async () => {
   const moving = await new MovingDeployment(database).begin();
   const { paymentId } = paymentRequest('cli');
   await moving.world.pay(paymentRequest('cli'));
@@ -26,7 +26,7 @@ test('payonce db import copies, names a difference, is canceled and repeated, an
   const run = async (chosen: { readonly finish?: boolean; readonly cancel?: boolean } = {}) => {
     const lines: string[] = [];
     const session = {
-      aws: () => Promise.reject(new Error('no AWS')),
+      aws: () => Promise.reject(new Error('unexpected use of AWS')),
       operator: 'ada',
       during: <T>(_: string, work: (report: (text: string) => void) => Promise<T>) => work(() => undefined),
       show: (_: object, shown: readonly string[]) => void lines.push(...shown),
@@ -37,10 +37,10 @@ test('payonce db import copies, names a difference, is canceled and repeated, an
     );
     return { lines, exitCode: error === undefined ? ExitCode.done : endingOf(error).exitCode };
   };
-  /** Begins a command that changes payments. */
+  /** Starts a command that changes payments. */
   const use = () => requireAuthority(opened, 'dynamodb');
 
-  // Nothing is stopped for a database that cannot take the payments.
+  // The import stops no writes if the database cannot take the payments.
   await database.run(sql('ALTER TABLE work RENAME TO other'));
   expect((await run({ finish: true })).exitCode).not.toBe(ExitCode.done);
   await use();

@@ -64,7 +64,7 @@ test('dead letters move back to their queue, even if a consumer parked them, and
   expect(await moveBack(sqs, pair, { wait, report: () => undefined })).toEqual({ moved: 0, failure: undefined });
 });
 
-test('a queue that is no dead-letter queue forms no pair, and SQS refuses to move its messages', async () => {
+test('a queue that is not a dead-letter queue forms no pair, and SQS refuses to move its messages', async () => {
   const work = await queue();
   expect(await redrivePairs(sqs, [work.url])).toEqual([]);
   await expect(sqs.send(new StartMessageMoveTaskCommand({ SourceArn: work.arn }))).rejects.toThrow(
@@ -72,7 +72,7 @@ test('a queue that is no dead-letter queue forms no pair, and SQS refuses to mov
   );
 });
 
-test('without a given destination, SQS moves only the messages that SQS itself dead-lettered', async () => {
+test('without a destination, SQS moves only the messages that SQS itself dead-lettered', async () => {
   const { pair, workUrl } = await pairWith('parked by a consumer');
   const SourceArn = pair.deadLettersArn;
   await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));

@@ -10,7 +10,7 @@ const LEDGER = {
   GlobalSecondaryIndexes: [{ IndexName: 'recent-outcomes' }],
 };
 
-test('a Ledger can be rebuilt in the table that an interrupted command left, which has the same shape but no Stream', () => {
+test('a Ledger can be rebuilt in the Ledger-shaped table without a Stream that an interrupted command left', () => {
   expect(() => refuseForeign(LEDGER)).not.toThrow();
 });
 

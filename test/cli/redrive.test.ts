@@ -6,7 +6,7 @@ import { payonceProgram } from '../../cli/program.ts';
 import { StackOutput } from '../../lambdas/kernel/contract/api.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
-/** Each work queue with its dead-letter queue. The queues `second` and `lanes` share one. */
+/** Work queues, each with its dead-letter queue. The queues `second` and `lanes` share one. */
 const WORK = new Map([
   ['first', 'first-dead'],
   ['second', 'second-dead'],
@@ -17,7 +17,7 @@ let endpoint = '';
 let busy: readonly string[] = [];
 let moved: string[] = [];
 let isLambdaAway = false;
-/** Activity-log entries, each with the moves that were made before it. */
+/** Activity-log entries, each with the queues that were moved before the entry was written. */
 let recorded: { readonly written: string; readonly moved: readonly string[] }[] = [];
 
 /** Returns CloudFormation responses that contain the work queues and their dead-letter queues. */

@@ -4,7 +4,7 @@ import { redrive } from '../../cli/redriving.ts';
 import { SqsParking } from '../../lambdas/events/store/sqs-parking.ts';
 import { CREDENTIALS, emulatedAws } from '../support/local-aws.ts';
 
-test('a redrive processes each waiting message once, and removes only those that were processed successfully', async () => {
+test('a redrive processes each waiting message once, and removes only messages that were processed successfully', async () => {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
   const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `redriving-${process.pid}` }));
@@ -20,7 +20,7 @@ test('a redrive processes each waiting message once, and removes only those that
     async ({ Body, MessageAttributes }) => {
       seen.push([Body, MessageAttributes?.['reason']?.StringValue, MessageAttributes?.['detail']?.StringValue]);
       if (Body === 'bad') {
-        // The message fails again, so the relay parks it again. The redrive must end even so.
+        // The message fails again, so the relay parks it again. The redrive must still end.
         await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'parked again' }));
         throw new Error('still bad');
       }

@@ -24,7 +24,7 @@ describe('restored tables', () => {
     await client.send(new PutItemCommand({ TableName: tables.ledger, Item: { pk: { S: 'PAY#1' }, sk: { S: 'T#1' } } }));
   });
 
-  test('have their rows, and the settings that DynamoDB does not restore: Stream, time to live, recovery and protection', async () => {
+  test('have their rows, and the settings that a DynamoDB restore omits: Stream, time to live, recovery and protection', async () => {
     const { idempotency = '', ledger = '', ledgerStream, registry = '', views } = await restore();
     expect([idempotency, ledger, registry]).toEqual([
       `${tables.idempotency}-r${TO - 60}`,
@@ -53,14 +53,14 @@ describe('restored tables', () => {
     expect(await restore()).toEqual(await restore());
   });
 
-  test('are refused for the moment of an earlier copy if that copy is already in use', async () => {
+  test('are refused for an earlier point in time if the copy from that point is already in use', async () => {
     const adopted = { ...tables, registry: `${tables.registry}-r${TO + 60}` };
     await expect(restoreTables(tools, { tables: adopted, only: ['registry'], toSeconds: TO })).rejects.toThrow(
       `${adopted.registry} was restored to this time and is in use`,
     );
   });
 
-  test('a deleted table is reported together with its backup', async () => {
+  test('are reported with their backup if they were deleted', async () => {
     const lost = { ...tables, registry: 'never-was' };
     await expect(restoreTables(tools, { tables: lost, only: ['registry'], toSeconds: TO })).rejects.toThrow(
       `There is no table never-was: restore its system backup as never-was-r${TO + 60}`,

@@ -6,7 +6,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-test('progress is printed at most every ten seconds when the output is no terminal', async () => {
+test('progress is printed at most every ten seconds if the output is not a terminal', async () => {
   let nowMs = 0;
   jest.spyOn(Date, 'now').mockImplementation(() => nowMs);
   const printed: string[] = [];

@@ -14,7 +14,10 @@ import { archiveOfRows, type MemoryArchive } from '../archive/memory-archive.ts'
 import { type Fields, someLedger } from '../archive/verify-world.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
-/** Simulates an account that has only the archive: reads of the bucket succeed, and every other call is refused. */
+/**
+ * Name of a bucket in a simulated account that has only the archive: reads of the bucket succeed, and every other call
+ * is refused.
+ */
 
 const BUCKET = 'archive-of-shop';
 const directory = mkdtempSync(join(tmpdir(), 'payonce-verify-archive-'));
@@ -111,7 +114,7 @@ async function verify(...more: readonly string[]) {
   };
 }
 
-test('an auditor who can only read the bucket verifies the archive, and finds a row that is not archived', async () => {
+test('an auditor who can only read the bucket verifies the archive, and finds a row that was not archived', async () => {
   archive = await listed(await archiveOfRows(rows, 3));
   const clean = await verify();
   expect({ ...clean, refused }).toMatchObject({
