@@ -8,7 +8,7 @@ const answer = (status: number, body: unknown, headers: Record<string, string> =
   new Response(typeof body === 'string' ? body : JSON.stringify(body), { status, headers });
 
 describe('a client’s attempts', () => {
-  /** Returns a client that receives the given responses in order, and then those of the API. */
+  /** Returns a client that receives the given responses in order, and after them the API's responses. */
   function answering(api: Api, ...answers: readonly (() => Response)[]) {
     const pauses: number[] = [];
     let attempts = 0;
@@ -49,10 +49,10 @@ describe('a client’s attempts', () => {
   });
 
   test.each([
-    ['the page of a gateway', () => answer(502, '<html>Bad gateway</html>')],
-    ['the page of a proxy', () => answer(200, '<html>Sign in to this network</html>')],
+    ["a gateway's HTML page", () => answer(502, '<html>Bad gateway</html>')],
+    ["a proxy's HTML page", () => answer(200, '<html>Sign in to this network</html>')],
     ['a truncated answer', () => answer(201, '{"id":"pay_', { 'content-type': 'application/json' })],
-    ['an unknown error code of the server', () => answer(503, { code: 'brand_new', status: 503 })],
+    ['an unknown error code from the server', () => answer(503, { code: 'brand_new', status: 503 })],
   ])('continue after %s', async (_name, strange) => {
     const { client, sent } = answering(new Api(), strange);
     expect(await client.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
@@ -138,7 +138,7 @@ describe('a client’s attempts', () => {
     expect(await client.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
   });
 
-  test('an address that is not the API is reported', async () => {
+  test('report an address that is not the API', async () => {
     const { client } = answering(new Api(), () => answer(301, '', { location: 'https://elsewhere.example' }));
     const error = await errorOf(client.payments.create(TEA, { operation: 'order_42' }));
     expect(error).toMatchObject({ code: 'unexpected_answer' });

@@ -8,7 +8,7 @@ const fractions = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const asked = fc.integer({ min: 0, max: 1_000_000_000 });
 
 describe('a pause between attempts', () => {
-  test('is never shorter than the requested pause, and at most eight seconds longer', () => {
+  test('is never shorter than the requested pause, and at most eight seconds longer than it', () => {
     fc.assert(
       fc.property(attempts, fractions, asked, (attempt, fraction, askedMs) => {
         const extraMs = pauseMs(attempt, fraction, askedMs) - askedMs;

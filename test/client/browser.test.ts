@@ -14,9 +14,9 @@ import { HAS_BROWSER, RealBrowser } from './browser.ts';
 import { chargesIn } from './client-world.ts';
 
 /**
- * The page under test. `create` pays. The page can stop forever at one step (the first is 0); its title then reports
- * the stop. `lateKeys` and `splitKeys` are faulty stores: `lateKeys` returns before its row is on disk, and `splitKeys`
- * reads and then writes without a lock that other tabs respect.
+ * The page under test. `create` makes a payment. The page can stop forever at one step (the first is 0), which its
+ * title then reports. `lateKeys` and `splitKeys` are faulty stores: `lateKeys` returns before its row is on disk, and
+ * `splitKeys` reads and then writes without a lock that other tabs respect.
  */
 const PAGE = `<!doctype html><title>ready</title><script type="module">
 import { browserKeys, createClient } from '/client.js';
@@ -102,7 +102,7 @@ function barrier(callers: number): () => Promise<void> {
   };
 }
 
-// The browser package supports no other platforms.
+// The browser package supports no other platform.
 (HAS_BROWSER ? describe : describe.skip)('a client in a browser', () => {
   let folder: string;
   let browser: RealBrowser;
@@ -134,7 +134,7 @@ function barrier(callers: number): () => Promise<void> {
   });
   afterEach(() => browser.kill());
 
-  /** The server behind the page. It holds the secret API key and forwards the page's requests. */
+  /** The server behind the page. It has the secret API key and forwards the page's requests. */
   async function backend(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === '/') return new Response(PAGE, { headers: { 'content-type': 'text/html' } });
@@ -144,7 +144,7 @@ function barrier(callers: number): () => Promise<void> {
     return api.fetch(new Request(request, { headers }));
   }
 
-  /** The ways to restart a stopped page. */
+  /** Ways to restart a stopped page. */
   const AGAIN = {
     isReloaded: async (page: Page) => {
       await page.reload();
@@ -179,8 +179,8 @@ function barrier(callers: number): () => Promise<void> {
   }
 
   /**
-   * The steps of a payment: before and after each of three calls, which store the row, send the request and store the
-   * response.
+   * The steps of a payment: before and after each of its three calls, which store the row, send the request and store
+   * the response.
    */
   const STEPS = [0, 1, 2, 3, 4, 5];
 
@@ -197,7 +197,7 @@ function barrier(callers: number): () => Promise<void> {
   );
 
   test('charges once when the browser is killed at any step', async () => {
-    // A slice covers the steps after the key is stored and before the response is stored.
+    // A slice has the steps after the key is stored and before the response is stored.
     for (const step of whole(STEPS, { slice: [1, 3] }))
       expect([step, await chargesAfter(AGAIN.isKilled, step)]).toEqual([step, 1]);
   });

@@ -10,8 +10,8 @@ import { until } from '../support/until.ts';
 export const HAS_BROWSER = process.platform === 'linux' && process.arch === 'x64';
 
 /**
- * Time limit of each wait on a page, in milliseconds. It is longer than any wait on a busy machine, but shorter than
- * the time limit of a test. A test therefore reports the error of the wait.
+ * Time limit of each wait on a page, in milliseconds. It is longer than any wait on a busy machine but shorter than the
+ * time limit of a test, so a test reports the error of the wait.
  */
 const PATIENCE_MS = 600_000;
 
@@ -30,7 +30,7 @@ export class RealBrowser {
 
   /** @param folder absolute path */
   static unpack(folder: string): RealBrowser {
-    // Because of AWS_EXECUTION_ENV, the package adds libraries that are missing on a minimal system.
+    // With AWS_EXECUTION_ENV, the package adds libraries that are missing on a minimal system.
     const env = { ...process.env, TMPDIR: folder, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };
     execFileSync(process.execPath, [join(import.meta.dirname, 'unpack-browser.ts')], { env });
     return new RealBrowser(folder);

@@ -25,10 +25,10 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('a process that is killed at random moments and restarted', () => {
+describe('a process that is killed at random times and restarted', () => {
   const OPERATIONS = whole(200, { slice: 10 });
   const MAX_LIVES = 20 * OPERATIONS;
-  /** Amount of the first operation, in minor units. It and the following amounts occur in no other test. */
+  /** Amount of the first operation, in minor units. No other test uses this or the following amounts. */
   const FIRST_AMOUNT = 73_000_000;
 
   test('charges once for each of its operations', async () => {
@@ -43,7 +43,7 @@ describe('a process that is killed at random moments and restarted', () => {
     };
     const done = new Set<string>();
     let lives = 0;
-    // Maximum time from a start to the kill, in milliseconds. On a slow machine, it grows until runs complete payments.
+    // Maximum time from a start to the kill, in milliseconds. It grows on a slow machine until runs complete payments.
     let longestMs = 200;
     for (let isFinished = false; !isFinished; ) {
       lives += 1;
@@ -98,7 +98,7 @@ describe('the example shop', () => {
       const answer = await shop.buy(id).catch(() => undefined);
       if (answer !== undefined) {
         expect(await shop.page(id)).toContain('<b>paid</b>');
-        // There are eight steps: before and after each of the actions that store the row, store the key, send the
+        // There are eight steps: before and after each of four actions, which store the row, store the key, send the
         // request and store the response.
         expect(step).toBe(8);
         break;

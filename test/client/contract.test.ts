@@ -57,7 +57,7 @@ const CONTRACT = JSON.parse(readFileSync(new URL('../../clients/contract.json', 
 };
 const URL_OF_API = 'https://api.example';
 
-/** Returns a client of a server that answers with these attempts, in order. */
+/** Returns a client of a server that sends the results of these attempts, in order. */
 function scripted(attempts: readonly (Attempt | 'lost')[], keys: KeyStore) {
   const sent: Request[] = [];
   const pausesSeconds: number[] = [];
@@ -126,8 +126,8 @@ test.each(CONTRACT.calls)('$name', async ({ attempts, storedBefore: body, pauses
 });
 
 describe('a repeated operation', () => {
-  test.each(CONTRACT.changes)('is compared: $name', async ({ stored, offered, differ }) => {
-    // The path, method and mode of a request follow from the call, so the stored row has the differences.
+  test.each(CONTRACT.changes)('is compared with the stored request: $name', async ({ stored, offered, differ }) => {
+    // The path, method and mode of a request follow from the call, so only the stored row can differ in them.
     const lost: KeyStore = {
       putIfAbsent: () => ({ operation: 'x', key: 'k', ...stored }),
       keepAnswer: () => undefined,
@@ -148,7 +148,7 @@ describe('a repeated operation', () => {
     expect(named).toBe(differ.join(', '));
   });
 
-  test.each(CONTRACT.names)('has the name $name only if it is valid', async ({ name, valid }) => {
+  test.each(CONTRACT.names)('accepts the name $name only if it is valid', async ({ name, valid }) => {
     const { client, sent } = scripted([{ status: 201, body: '{"object":"payment"}' }], memoryKeys());
     const outcome = await outcomeOf(client.payments.create(TEA, { operation: name as string }));
     expect(outcome).toEqual(valid ? { object: 'payment' } : { code: 'invalid_operation' });
@@ -156,7 +156,7 @@ describe('a repeated operation', () => {
   });
 });
 
-test.each(CONTRACT.rows)('a stored row is valid or not: $name', ({ request, answer, valid, refused }) => {
+test.each(CONTRACT.rows)('a stored row is checked: $name', ({ request, answer, valid, refused }) => {
   const read = () => storedIn(request, answer);
   if (valid) expect({ refused: undefined, ...read() }).toMatchObject({ operation: 'order_42', key: 'k-1', refused });
   else expect(read).toThrow(expect.objectContaining({ code: 'invalid_key_store' }));
@@ -172,7 +172,7 @@ test.each(CONTRACT.addresses)('the address $url is accepted or refused', ({ url,
   else expect(create).toThrow(expect.objectContaining({ name: 'TypeError' }));
 });
 
-test.each(CONTRACT.webhooks)('a webhook: $name', async ({ headers, secrets, body, refused }) => {
+test.each(CONTRACT.webhooks)('a webhook is verified: $name', async ({ headers, secrets, body, refused }) => {
   const verified = verifyWebhook(body, headers, { secrets, nowMs: CONTRACT.now * 1_000 });
   if (refused === null) expect(await verified).toMatchObject({ id: 'evt_1' });
   else

@@ -7,7 +7,7 @@ import { whole } from '../support/slice.ts';
 import { Api } from '../world/api.ts';
 import { chargesIn, clientOn, outcomeOf, surroundingsOn, TEA } from './client-world.ts';
 
-/** A crash of the client's process. `step` is the index of the step in one run, from 0. */
+/** A crash of the client's process. `step` is the zero-based index of a step of the run. */
 interface Crash {
   readonly step: number;
   /** True if the process crashes after the step takes effect: the row is stored, or the request arrives. */
@@ -32,7 +32,7 @@ function life({ api, keys }: Disk, crash: Crash | undefined) {
   const step = async <Value>(name: string, take: () => Value | Promise<Value>): Promise<Value> => {
     const isLast = steps.push(name) - 1 === crash?.step;
     if (!isLast) return take();
-    // A request that was sent is processed even without its client, at the same time as the next run.
+    // A request that was sent is processed without its client, concurrently with the next run.
     if (crash.isAfter) void take();
     die();
     return new Promise<Value>(() => undefined);
@@ -49,7 +49,7 @@ function life({ api, keys }: Disk, crash: Crash | undefined) {
   return { client: clientOn(api, changes, stored).client, steps, death };
 }
 
-/** Runs a call again and again until a run has an outcome. The earlier runs crash at the given steps. */
+/** Repeats a call until a run has an outcome. The earlier runs crash at the given steps. */
 async function untilDone(disk: Disk, call: Call, crashes: readonly Crash[]) {
   const steps: (readonly string[])[] = [];
   for (const crash of [...crashes, undefined]) {
@@ -58,10 +58,10 @@ async function untilDone(disk: Disk, call: Call, crashes: readonly Crash[]) {
     steps.push(process.steps);
     if (outcome !== 'died') return { outcome, steps };
   }
-  throw new Error('the last run has no outcome, although it does not crash');
+  throw new Error('the last run has no outcome although it does not crash');
 }
 
-/** Runs every combination of crashes. The steps of a run determine where the next run can crash. */
+/** Plays every combination of crashes. The steps of a run determine where the next run can crash. */
 async function eachHistory(lives: number, run: (crashes: readonly Crash[]) => Promise<readonly (readonly string[])[]>) {
   let histories = 0;
   const extend = async (crashes: readonly Crash[]): Promise<void> => {
@@ -77,7 +77,7 @@ async function eachHistory(lives: number, run: (crashes: readonly Crash[]) => Pr
 
 const LIVES = whole(3, { slice: 2 });
 
-/** Runs all histories of a payment in which the client crashes. @returns the findings and the number of histories */
+/** Plays all histories of a payment in which the client crashes. @returns the findings and the number of histories */
 async function survey(source: string, keysOf: () => KeyStore) {
   const findings: string[] = [];
   const call: Call = (client) => client.payments.create({ ...TEA, source }, { operation: 'order_42' });
@@ -116,7 +116,7 @@ describe('a client that crashes at any step of any run', () => {
 
   test.each([
     [
-      'stores the key only together with the answer',
+      'stores the key only together with the response',
       (keys: KeyStore): KeyStore => ({
         putIfAbsent: (request) => request,
         keepAnswer: async (request, answer) => {
@@ -144,11 +144,11 @@ describe('a client that loses responses', () => {
       throw new TypeError('the connection was reset');
     },
     'is answered partially': async (send) => new Response((await (await send()).text()).slice(0, 40), { status: 201 }),
-    'is answered by the gateway': async (send) => {
+    'gets a gateway’s response': async (send) => {
       await send();
       return new Response('<html>', { status: 504 });
     },
-    'is answered while it still runs': (send) => {
+    'gets a response while the first attempt still runs': (send) => {
       void send();
       return Promise.reject(new TypeError('the connection was reset'));
     },

@@ -6,7 +6,7 @@ export interface Charges {
   readonly next: string | null;
 }
 
-/** Returns the amounts of all charges that the processor's books contain since `fromSeconds`. */
+/** Returns the amounts of all charges in the processor's books since `fromSeconds`. */
 export async function chargedAmounts(fromSeconds: number): Promise<readonly number[]> {
   const amounts: number[] = [];
   const period = `created_from=${fromSeconds}&created_to=${Math.floor(Date.now() / 1000) + 1}`;
@@ -19,7 +19,7 @@ export async function chargedAmounts(fromSeconds: number): Promise<readonly numb
   return amounts;
 }
 
-/** Amount of the next history, in minor units. It and the following amounts occur in no other test. */
+/** Amount of the next history, in minor units. No other test uses this or the following amounts. */
 let nextAmount = 75_000_000;
 
 /** Runs a plan of the Python client on the deployed stacks. @returns its findings, and the number of histories */

@@ -47,7 +47,7 @@ const STORES: readonly (readonly [string, () => readonly [KeyStore, KeyStore]])[
 ];
 
 describe.each(STORES)('a key store %s', (_name, open) => {
-  test('keeps the first request of an operation and its response', async () => {
+  test('keeps the first request of an operation, and its response', async () => {
     const [one, other] = open();
     expect(await one.putIfAbsent(request('k-1'))).toEqual(request('k-1'));
     expect(await other.putIfAbsent(request('k-2', { body: '{}' }))).toEqual(request('k-1'));
@@ -56,7 +56,7 @@ describe.each(STORES)('a key store %s', (_name, open) => {
     expect(await one.putIfAbsent(request('k-3'))).toEqual({ ...request('k-1'), answer: ANSWER });
   });
 
-  test('keeps a refusal until there is a response, and no refusal after it', async () => {
+  test('keeps a refusal until it gets a response, and no refusal after that', async () => {
     const [one, other] = open();
     await one.putIfAbsent(request('k-1'));
     const refused = { ...request('k-1'), refused: true } as const;
@@ -68,7 +68,7 @@ describe.each(STORES)('a key store %s', (_name, open) => {
     expect(await one.putIfAbsent(request('k-3'))).toEqual({ ...corrected, answer: ANSWER });
   });
 
-  test('keeps one of many concurrent requests', async () => {
+  test('keeps one of several concurrent requests', async () => {
     const [one, other] = open();
     const put = async (each: number) => (each % 2 === 0 ? one : other).putIfAbsent(request(`k-${each}`));
     const puts = Array.from({ length: 40 }, (_, each) => put(each));
@@ -76,7 +76,7 @@ describe.each(STORES)('a key store %s', (_name, open) => {
     expect(keys.size).toBe(1);
   });
 
-  test('keeps operations separate for any names', async () => {
+  test('keeps operations with any names separate', async () => {
     const [one] = open();
     const names = ['order_42', 'ORDER_42', '../order_42', 'order/42', 'ö'.repeat(200), '.', '__proto__'];
     for (const operation of names) await one.putIfAbsent(request(`k ${operation}`, { operation, body: null }));

@@ -20,8 +20,8 @@ export function begin(program: string, variables: Readonly<Record<string, string
     exited,
     kill: () => child.kill('SIGKILL'),
     /**
-     * Waits for the first output line that starts with this word. Returns the line without the word; undefined if the
-     * process ends without such a line.
+     * Waits for the first output line that starts with this word. Returns the line without the word, or undefined if
+     * the process ends without such a line.
      */
     says: async (word: string): Promise<string | undefined> => {
       const find = () => said.find((line) => line.startsWith(`${word} `))?.slice(word.length + 1);

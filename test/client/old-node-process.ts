@@ -4,7 +4,7 @@ import { SYSTEM } from '../../client/surroundings.ts';
 import { verifyWebhook } from '../../client/webhooks.ts';
 
 /*
- * A caller's program on an old Node version. Its first run is killed after the response to the payment has arrived, but
+ * A caller's program on an old Node version. Its first run is killed after the payment's response has arrived, but
  * before the program stores it. The second run prints its findings.
  */
 

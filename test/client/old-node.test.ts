@@ -28,7 +28,7 @@ const SECRETS = [
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test('charges once although the process is killed in between, and can wait, list and verify webhooks', async () => {
+  test('charges once although the process is killed during the payment, and can wait, list and verify webhooks', async () => {
     const program = join(folder, 'program.mjs');
     const from = join(import.meta.dirname, 'old-node-process.ts');
     await build({ entryPoints: [from], outfile: program, bundle: true, format: 'esm', platform: 'node' });
@@ -67,7 +67,7 @@ const SECRETS = [
     expect(found['ids']).toEqual([found['id']]);
     expect(found['stopped']).toContain('closed');
     expect(chargesIn(api)).toBe(1);
-    // The operation that stopped before its request is also stored, and can be sent later.
+    // The operation that stopped before its request is stored, too, and can be sent later.
     expect(await readdir(join(folder, 'keys'))).toHaveLength(2);
   });
 });

@@ -82,7 +82,7 @@ describe('an operation', () => {
     expect([sent.length, chargesIn(api)]).toEqual([1, 1]);
   });
 
-  test('accepts the same fields in a different order', async () => {
+  test('accepts the same fields in another order', async () => {
     const { client } = clientOn(new Api());
     const params = { ...TEA, metadata: { a: '1', b: '2' } };
     const first = await client.payments.create(params, { operation: 'order_42' });
@@ -256,7 +256,7 @@ describe('a refusal', () => {
     expect(chargesIn(api)).toBe(1);
   });
 
-  test('allows no other address, and no other body with a store that keeps no refusals', async () => {
+  test('allows no change of address, and no corrected body with a store that keeps no refusals', async () => {
     const api = new Api();
     const { client } = clientOn(api);
     const paid = await client.payments.create(TEA, { operation: 'order_1' });
@@ -282,7 +282,7 @@ describe('a refusal', () => {
     });
   });
 
-  test('allows no other body after a response, even if the row is still marked as refused', async () => {
+  test('allows no corrected body after a response, even if the row is still marked as refused', async () => {
     const keys = memoryKeys();
     const marked: KeyStore = {
       ...keys,

@@ -6,7 +6,7 @@ import { startPostgres, type TestDatabase } from '../support/postgres.ts';
 import { surveyDeployed } from './deployed-charges.ts';
 import { python } from './python-lives.ts';
 
-/** An environment with a type checker and a driver of PostgreSQL. */
+/** A Python interpreter with a type checker and a PostgreSQL driver. */
 let program: string;
 let folder: string;
 let database: TestDatabase;
@@ -37,7 +37,7 @@ describe('Python processes with their keys in PostgreSQL', () => {
     expect(histories).toBeGreaterThan(36);
   });
 
-  test('charge once if they pay at once', async () => {
+  test('charge once if they pay concurrently', async () => {
     const { findings } = await surveyDeployed({ ...own(), crashes: 0, racers: 3, rounds: 20 }, program);
     expect(findings).toEqual([]);
   });

@@ -54,29 +54,32 @@ test('the unit tests of the Python client pass', async () => {
   expect(await python(['-m', 'unittest', 'discover', '--start-directory', 'tests'])).toContain('\nOK\n');
 });
 
-describe('a Python process that crashes and starts again', () => {
+describe('a Python process that crashes and restarts', () => {
   const CRASHES = whole(2, { slice: 1 });
   const plans = STORES.flatMap((store) =>
     ['tok_ok', 'tok_declined', 'tok_timeout_charged', 'tok_rate_limited'].map((source) => ({ store, source })),
   );
 
   test.each(sliceOf(plans, 5))(
-    'between any two steps charges $source once and gets one answer, with its keys in $store',
+    'charges $source once and gets one response if it crashes between any two steps, with its keys in $store',
     async (plan) => {
-      // The clock of the handlers stands still, so there is no need to wait as long as their answers say.
+      // The handlers' clock stands still, so the client need not wait as long as their responses require.
       const { findings, histories } = await survey({ ...plan, points: 'steps', crashes: CRASHES, pace: 0.01 });
       expect(findings).toEqual([]);
-      // Before and after each of the actions that store the key, send the request and store the answer.
+      // Before and after each of three actions, which store the key, send the request and store the response.
       expect(histories).toBeGreaterThanOrEqual(6);
     },
   );
 
-  test.each(sliceOf(STORES, 2))('at any line of the client charges once, with its keys in %s', async (store) => {
-    const parts = whole(1, { slice: 21 });
-    const { findings, histories } = await survey({ store, points: 'lines', crashes: 1, parts, part: sliceOfRun() });
-    expect(findings).toEqual([]);
-    expect(histories * parts).toBeGreaterThan(150);
-  });
+  test.each(sliceOf(STORES, 2))(
+    'charges once if it crashes at any line of the client, with its keys in %s',
+    async (store) => {
+      const parts = whole(1, { slice: 21 });
+      const { findings, histories } = await survey({ store, points: 'lines', crashes: 1, parts, part: sliceOfRun() });
+      expect(findings).toEqual([]);
+      expect(histories * parts).toBeGreaterThan(150);
+    },
+  );
 
   test.each(sliceOf(['late', 'forgetful'] as const, 2))('charges twice with the faulty store %s', async (store) => {
     const { findings } = await survey({ store, points: 'steps', crashes: 1 });
@@ -85,7 +88,7 @@ describe('a Python process that crashes and starts again', () => {
 });
 
 test.each(sliceOf(STORES, 2))(
-  'several Python processes that pay at once charge once and get one answer, with their keys in %s',
+  'concurrent Python processes charge once and get one response, with their keys in %s',
   async (store) => {
     const rounds = whole(50, { slice: 3 });
     const { findings } = await survey({ store, points: 'steps', crashes: 0, racers: 3, rounds });
@@ -93,7 +96,7 @@ test.each(sliceOf(STORES, 2))(
   },
 );
 
-test('an operation that one client began continues in the other language', async () => {
+test('an operation that was begun by one client continues in the other language', async () => {
   const plan = {
     store: 'file',
     points: 'steps',
@@ -108,7 +111,7 @@ test('an operation that one client began continues in the other language', async
   const client = createClient({ url: url(), apiKey: API_KEY, keys: fileKeys(keys) });
   const create = (amount: number) =>
     client.payments.create({ source: 'tok_ok', currency: 'EUR', amount }, { operation: `${plan.folder} ${amount}` });
-  // TypeScript begins the first history, and continues the others.
+  // The TypeScript client begins the first history, and continues the others.
   const first = await create(plan.amount);
   const histories = await lives(plan);
   expect(histories.map(({ outcomes }) => outcomes[0]?.id)).toEqual(
@@ -134,7 +137,7 @@ test('over TLS, only a server with a trusted certificate and the right name gets
     'trusted = ssl.create_default_context(cadata=certificate)',
     'trusted.verify_flags &= ~ssl.VERIFY_X509_STRICT',
     'def pay(host, transport):',
-    // A pause beyond the time limit, so that there is one attempt.
+    // The pause exceeds the time limit, so that there is only one attempt.
     '    around = payonce.Surroundings(transport=transport, fraction=lambda: 1000)',
     '    client = payonce.Client(f"https://{host}:{port}", api_key=key, keys=payonce.MemoryKeys(), surroundings=around)',
     '    params = {"amount": 3000, "currency": "EUR", "source": "tok_ok"}',

@@ -30,7 +30,7 @@ describe('waiting for an outcome', () => {
     expect(error instanceof UnfinishedError && error.object).toMatchObject({ id, status: 'processing' });
   });
 
-  test('ends when the payment needs an action of its payer', async () => {
+  test('ends when the payment needs an action of the payer', async () => {
     const { client } = clientOn(new Api());
     const { id } = await client.payments.create({ ...TEA, source: 'tok_action' }, { operation: 'order_42' });
     const waiting = await client.payments.wait(id);
@@ -40,7 +40,7 @@ describe('waiting for an outcome', () => {
 });
 
 describe('all resources', () => {
-  test('a capture, a cancellation and a refund take effect only once each', async () => {
+  test('take effect once: a capture, a cancellation and a refund', async () => {
     const { client } = clientOn(new Api());
     const hold = { ...TEA, capture: 'manual' } as const;
     const one = await client.payments.create(hold, { operation: 'hold_1' });
@@ -63,7 +63,7 @@ describe('all resources', () => {
     expect(types).toHaveLength(new Set(types).size);
   });
 
-  test('an order is created only once; an order without stock throws an error that contains the order', async () => {
+  test('create an order once; an order without stock throws an error that contains the order', async () => {
     const { client } = clientOn(new Api());
     const tea = { ...TEA, items: [{ sku: 'sku_tea', quantity: 2 }], email: 'ada@example.com' };
     const made = await client.orders.create(tea, { operation: 'order_1' });
@@ -73,7 +73,7 @@ describe('all resources', () => {
     expect(isProblem(error, 'out_of_stock') && error.problem.order?.status).toBe('canceled');
   });
 
-  test('a webhook endpoint is created, changed, given a new secret and deleted, each once', async () => {
+  test('create, change, roll and delete a webhook endpoint once each', async () => {
     const { client } = clientOn(new Api());
     const create = () =>
       client.webhookEndpoints.create({ url: 'https://shop.co.uk/hooks', events: ['*'] }, { operation: 'hooks' });
@@ -89,27 +89,24 @@ describe('all resources', () => {
     expect(await allOf(client.webhookEndpoints.list())).toEqual([]);
   });
 
-  test.each([1, 3, 100])(
-    'a list contains every payment once, newest first, when its pages have a size of %d',
-    async (limit) => {
-      const api = new Api();
-      const { client } = clientOn(api);
-      const ids: string[] = [];
-      for (let each = 0; each < 7; each += 1) {
-        ids.unshift((await client.payments.create(TEA, { operation: `order_${each}` })).id);
-        api.clock.advance(1_000);
-      }
-      const listed = await allOf(client.payments.list({ limit }));
-      expect(listed.map(({ id }) => id)).toEqual(ids);
-    },
-  );
+  test.each([1, 3, 100])('list every payment once, newest first, with pages of size %d', async (limit) => {
+    const api = new Api();
+    const { client } = clientOn(api);
+    const ids: string[] = [];
+    for (let each = 0; each < 7; each += 1) {
+      ids.unshift((await client.payments.create(TEA, { operation: `order_${each}` })).id);
+      api.clock.advance(1_000);
+    }
+    const listed = await allOf(client.payments.list({ limit }));
+    expect(listed.map(({ id }) => id)).toEqual(ids);
+  });
 
   test.each(['', '..', undefined])('refuse the id %j', (id) => {
     const { client } = clientOn(new Api());
     expect(() => client.payments.retrieve(id as string)).toThrow(TypeError);
   });
 
-  test('an id cannot change the request path', async () => {
+  test('do not let an id change the request path', async () => {
     const { client, sent } = clientOn(new Api());
     await errorOf(client.payments.retrieve('../orders/ord_1?x=1'));
     expect(new URL(String(sent[0]?.url)).pathname).toBe('/v1/payments/..%2Forders%2Ford_1%3Fx%3D1');

@@ -5,14 +5,13 @@ import { listenerOf } from '../../examples/listener.ts';
 import { shop } from '../../examples/shop/shop.ts';
 
 /*
- * Runs the example shop as a process that crashes at one step. A step is before or after each database write and each
- * request; step 0 is before the first of them. The process prints `listening <port>`, and `steps <number>` for each
- * posted purchase.
+ * Runs the example shop as a process that crashes at one step. The steps are before and after each database write and
+ * each request, counted from 0. The process prints `listening <port>`, and `steps <number>` for each posted purchase.
  */
 
 const { DATABASE = '', PAYONCE_URL = '', PAYONCE_KEY = '', WEBHOOK_SECRETS = '', DIES_AT = '-1' } = process.env;
 let steps = 0;
-/** True as soon as the first purchase is posted. Earlier steps are not counted. */
+/** True once the first purchase is posted. Earlier steps are not counted. */
 let isCounting = false;
 
 function step(): void {

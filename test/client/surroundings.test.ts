@@ -7,7 +7,7 @@ import { memoryKeys } from '../../client/key-store.ts';
 import { API_KEY } from '../world/api.ts';
 import { errorOf, TEA } from './client-world.ts';
 
-/** Longer than the time limit of these tests, in milliseconds. */
+/** Time that is longer than the limit of these tests, in milliseconds. */
 const LONG_MS = 600_000;
 
 describe('the client on the system clock and network', () => {
@@ -36,7 +36,7 @@ describe('the client on the system clock and network', () => {
 
   test('stops at the deadline when a server accepts its request but never responds', async () => {
     answer = silent;
-    // On a busy machine the deadline can pass before the request arrives.
+    // On a busy machine, the deadline can pass before the request arrives.
     for (const timeoutMs of [200, 2_000, 20_000, 200_000]) {
       const error = await errorOf(clientOfServer().payments.create(TEA, { operation: 'order_42', timeoutMs }));
       expect(error).toMatchObject({ code: 'no_answer', mayHaveTakenEffect: true });
@@ -45,7 +45,7 @@ describe('the client on the system clock and network', () => {
     expect(requests).toBeGreaterThan(0);
   });
 
-  test('names a refused connection at once, long before the time limit', async () => {
+  test('reports a refused connection at once, long before the time limit', async () => {
     const client = clientOfServer();
     server.close();
     await once(server, 'close');

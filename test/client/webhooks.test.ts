@@ -31,9 +31,9 @@ const verify = (
 describe('a webhook', () => {
   test.each([
     ['the secret', [CURRENT], [CURRENT]],
-    ['both secrets, at a receiver with the new secret', [CURRENT, PREVIOUS], [CURRENT]],
-    ['both secrets, at a receiver with the old secret', [CURRENT, PREVIOUS], [PREVIOUS]],
-    ['the old secret, at a receiver with both secrets', [PREVIOUS], [CURRENT, PREVIOUS]],
+    ['both secrets, at a receiver that knows the new secret', [CURRENT, PREVIOUS], [CURRENT]],
+    ['both secrets, at a receiver that knows the old secret', [CURRENT, PREVIOUS], [PREVIOUS]],
+    ['the old secret, at a receiver that knows both', [PREVIOUS], [CURRENT, PREVIOUS]],
   ])('is accepted when it is signed with %s', async (_name, signing, secrets) => {
     expect(await verify(signed(signing), secrets)).toMatchObject({ id: 'evt_1', type: 'payment.completed' });
   });
@@ -65,7 +65,7 @@ describe('a webhook', () => {
     );
   });
 
-  test('is accepted whatever the letter case of its header names', async () => {
+  test('is accepted whatever the case of its header names', async () => {
     const headers = Object.entries(signed([CURRENT])).map(([name, value]) => [name.toUpperCase(), value] as const);
     expect(await verify(Object.fromEntries(headers))).toMatchObject({ id: 'evt_1' });
   });
