@@ -25,7 +25,7 @@ describeConsole('volumes and books in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('the books show the balances of now and of earlier times, which sum to zero, and their entries', async () => {
+  test('the books show current and past balances, which sum to zero, with their entries', async () => {
     const api = new Api();
     shown.api = api;
     await api.paid('k1', { amount: 1500 });
@@ -48,7 +48,7 @@ describeConsole('volumes and books in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a double click exports the results of a payment search only once, and the file gets a link', async () => {
+  test('a double click exports the results of a payment search only once, and the export links to its file', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k1');

@@ -22,11 +22,11 @@ import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** The stage, with which all paths at API Gateway begin. */
+/** The stage. All paths at API Gateway begin with it. */
 const PREFIX = '/live';
 
 /**
- * The operators' routes in the API documents. Each has a row in the matrix of routes and roles
+ * The operators' routes in the API documents. The matrix of routes and roles has a row for each
  * (test/http/access-matrix.test.ts).
  */
 const OF_OPERATORS = operations
@@ -34,7 +34,7 @@ const OF_OPERATORS = operations
   .map(({ method, path }) => new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`));
 
 const SWAGGER = join(import.meta.dirname, '..', '..', 'node_modules', 'swagger-ui-dist');
-/** Paths that the function of the documents serves. */
+/** Paths that the documents function serves. */
 const OF_DOCUMENTS = /^\/(?:console|docs|v1\/openapi\.json$)/;
 
 /** The console files as deployed. */
@@ -79,8 +79,7 @@ const IN_TURN = [
 ];
 
 /**
- * Defines tests of the console in a real browser. The suite is skipped on platforms for which there is no browser
- * package.
+ * Defines tests of the console in a real browser. Skips the suite on platforms without a browser package.
  *
  * @param name title of the suite; every run includes the suite unless `IN_TURN` lists this title
  */
@@ -107,7 +106,7 @@ interface Started extends Shared {
 
 let shared: Shared | undefined;
 
-/** Builds the console and unpacks the browser, once for all files of this folder. */
+/** Builds the console and unpacks the browser once for all files of this folder. */
 async function builtOnce(): Promise<Shared> {
   if (shared !== undefined) return shared;
   const built = await BuiltConsole.build();
@@ -127,9 +126,9 @@ export class ConsoleInBrowser {
   #context: BrowserContext | undefined;
   readonly #tenantsOf = new WeakSet<object>();
   api = new Api();
-  /** Settings of the browser, for example its language. */
+  /** Browser settings, for example its language. */
   settings: BrowserContextOptions = {};
-  /** Write requests of the page: method and path. */
+  /** Method and path of each write request of the page. */
   written: string[] = [];
   /** Violations of the content security policy, and script errors. */
   violations: string[] = [];
@@ -200,7 +199,7 @@ export class ConsoleInBrowser {
     return new Response(reply.text, { status: reply.status, headers: reply.headers });
   }
 
-  /** @default the console, in a window of a desktop */
+  /** Opens a page. @default the console, in a desktop window */
   async opened(url = this.url): Promise<Page> {
     await this.#storeTenant();
     this.#context ??= await this.#running.browser.newContext(this.settings);
@@ -255,7 +254,7 @@ export async function picture(page: Page, name: string, height = 480): Promise<v
   expect(bytes.length).toBeLessThan(100_000);
 }
 
-/** Signs in at the identity provider under this name. If the provider has a session, it does not ask for the name. */
+/** Signs in at the identity provider with this name. If the provider has a session, it does not ask for the name. */
 export async function identifyAs(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click();
   const asked = page.getByLabel('Name');

@@ -23,7 +23,7 @@ import { CLIENT, IdProvider } from './id-provider.ts';
 /** Markup that changes the page title if the page executes it. */
 const SCRIPT = '<img src=x onerror="document.title=1">';
 
-// The browser package supports no other platforms.
+// The browser package supports no other platform.
 (HAS_BROWSER ? describe : describe.skip)('the console of the deployed stack in a browser', () => {
   let folder: string;
   let browser: RealBrowser;
@@ -49,7 +49,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A payment whose process is killed after the charge. The lease of the process expires while the other tests run. */
+  /** A payment whose process was killed after the charge. Its lease expires while the other tests run. */
   let killed: KilledPayment;
 
   async function opened(url: string): Promise<Page> {
@@ -114,7 +114,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     try {
       for (const host of ['127.0.0.1', 'localhost'] as const) {
         const page = await foreign.open(host);
-        // The request fails even with the access key of this run.
+        // The request is refused even with the access key of this run.
         const made = JSON.stringify({ FunctionName: `foreign-${host}`, Role: 'arn:aws:iam::000000000000:role/r' });
         expect(await postForm(page, `${functions}?${query}`, made)).toBe(403);
         expect(await embed(page, `${aws.awsEndpoint}/?Action=ListQueues&${query}`)).toBe(403);
@@ -152,7 +152,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
   });
 
   whole(test, { slice: test.skip })(
-    'a correction above the limit is made once by two persons in two browsers',
+    'a correction above the limit takes effect once, after two persons in two browsers have approved it',
     async () => {
       const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'Owner');
       const approver = await administration.createOperatorKey({ operator: 'Ben Example', role: 'approver' });
@@ -182,7 +182,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     },
   );
 
-  whole(test, { slice: test.skip })('a webhook is resent once by a double click', async () => {
+  whole(test, { slice: test.skip })('a double click resends a webhook once', async () => {
     await using receiver = await serveWebhookReceiver();
     const run = crypto.randomUUID();
     const post = (key: string, body: object) => ({
@@ -205,7 +205,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     });
     const page = await signedIn(aws.operatorKey);
     await page.goto(`${aws.apiUrl}/console/#/webhooks?tenant=${aws.tenantId}&mode=test&endpoint=${id}`);
-    // The data above the list is loaded separately. When it arrives, the list moves.
+    // The data above the list is loaded separately and moves the list when it arrives.
     await page.getByText(receiver.url).waitFor();
     const row = page.getByRole('row', { name: String(paid.json['id']) });
     const dialog = page.getByRole('dialog', { name: 'Resend' });
@@ -224,7 +224,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
   });
 
   whole(test, { slice: test.skip })(
-    'a dead letter is put back with a double click, and has no second effect',
+    'a dead letter is redriven with a double click, and has no second effect',
     async () => {
       const listener = new EventListener();
       await listener.start();
@@ -259,40 +259,43 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     },
   );
 
-  whole(test, { slice: test.skip })('an operator signs in with an identity provider, by a code and PKCE', async () => {
-    const audience = 'https://payonce.example';
-    const copies = await CopiedFunctions.start();
-    const provider = await IdProvider.start(audience, `${copies.url}/console/`);
-    try {
-      const { issuer } = provider;
-      await copies.copy('console', 'ApiDocuments', {
-        [Environment.consoleSignIn]: JSON.stringify({ issuer, audience, clientId: CLIENT }),
-      });
-      await copies.copy('v1', 'OperatorsApi', {
-        [Environment.identityProvider]: JSON.stringify({ issuer, audience, roleClaim: 'roles' }),
-      });
-      const page = await opened(copies.url);
-      await page.goto(`${copies.url}/console/#/approvals`);
-      await identifyAs(page, 'viewer');
-      await page.getByText('viewer (viewer)').waitFor();
-      await page.getByRole('heading', { name: 'Approvals' }).waitFor();
-      expect(page.url()).toContain('/console/#/approvals');
-      await page.getByRole('button', { name: 'Sign out' }).click();
-      await page.getByText('identifies you').waitFor();
-      expect(await page.evaluate<number>('sessionStorage.length + localStorage.length')).toBe(0);
-      expect(violations).toEqual([]);
-    } finally {
-      provider.stop();
-      await copies.stop();
-    }
-  });
+  whole(test, { slice: test.skip })(
+    'an operator signs in with an identity provider, using an authorization code and PKCE',
+    async () => {
+      const audience = 'https://payonce.example';
+      const copies = await CopiedFunctions.start();
+      const provider = await IdProvider.start(audience, `${copies.url}/console/`);
+      try {
+        const { issuer } = provider;
+        await copies.copy('console', 'ApiDocuments', {
+          [Environment.consoleSignIn]: JSON.stringify({ issuer, audience, clientId: CLIENT }),
+        });
+        await copies.copy('v1', 'OperatorsApi', {
+          [Environment.identityProvider]: JSON.stringify({ issuer, audience, roleClaim: 'roles' }),
+        });
+        const page = await opened(copies.url);
+        await page.goto(`${copies.url}/console/#/approvals`);
+        await identifyAs(page, 'viewer');
+        await page.getByText('viewer (viewer)').waitFor();
+        await page.getByRole('heading', { name: 'Approvals' }).waitFor();
+        expect(page.url()).toContain('/console/#/approvals');
+        await page.getByRole('button', { name: 'Sign out' }).click();
+        await page.getByText('identifies you').waitFor();
+        expect(await page.evaluate<number>('sessionStorage.length + localStorage.length')).toBe(0);
+        expect(violations).toEqual([]);
+      } finally {
+        provider.stop();
+        await copies.stop();
+      }
+    },
+  );
 
   whole(test, { slice: test.skip })(
     'an operator finds the payment of a killed process, reads its history, and annotates it once with a double click',
     async () => {
       const paid = await api.payUntilAnswered(killed);
       expect([paid.status, paid.json['id'], paid.json['status']]).toEqual([201, payment, 'succeeded']);
-      // The list is read from a view, which lags behind the payment.
+      // The list reads a view, which lags behind the payment.
       await until(async () => {
         const { text } = await api.send('GET', '/v1/payments?limit=20');
         return text.includes(payment) ? true : undefined;

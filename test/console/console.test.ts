@@ -126,7 +126,7 @@ describeConsole('an operator in a browser', (shown) => {
     return id;
   }
 
-  test('a first-time user decides a stuck payment within ten clicks, and a double click acts once', async () => {
+  test('decides a stuck payment within ten clicks without earlier practice, and a double click acts once', async () => {
     const id = await inReview();
     const page = await shown.signedIn();
     const clicks = await countClicks(page);
@@ -154,7 +154,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a decision without the processor’s books takes a valid amount, and is refused while they can be read', async () => {
+  test('decides without the processor’s books by a valid amount; the decision is refused while the books can be read', async () => {
     const id = await inReview();
     const page = await shown.signedIn();
     await page.route('**/charges', (route) => route.abort());
@@ -178,7 +178,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a viewer sees each action disabled, with the reason', async () => {
+  test('sees each action disabled, with the reason, if the role is viewer', async () => {
     const id = await inReview();
     shown.api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
     const page = await shown.signedIn(VIEWER_KEY);
@@ -189,7 +189,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.written).toEqual([]);
   });
 
-  test('a correction above the limit needs a second person, and a double click acts once', async () => {
+  test('needs a second person for a correction above the limit, and a double click acts once', async () => {
     const api = new Api({ approvals: { aboveMinor: { EUR: 1000 }, lifetimeMs: 3_600_000 } });
     shown.api = api;
     api.registerOperator(SECOND_KEY, { operator: 'Ben Example', role: 'approver' });
@@ -253,7 +253,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('shows the record of an idempotency key', async () => {
+  test('sees the record of an idempotency key', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('order-1234');
@@ -271,7 +271,7 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByText('completed', { exact: true }).waitFor();
   });
 
-  test('a double click creates a key only once; the key’s secret is shown once, and the key can be revoked', async () => {
+  test('creates a key only once with a double click; the secret is shown once, and the key can be revoked', async () => {
     const api = new Api();
     shown.api = api;
     const { client } = api.store.database;
@@ -298,19 +298,19 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('keeps tenant and mode over the screens, a reload and a new window, and reports an unknown tenant', async () => {
+  test('keeps tenant and mode across screens, a reload and a new window, and sees an error for an unknown tenant', async () => {
     const api = new Api();
     shown.api = api;
     const shop = await new TenantAdministration(api.store.database.client, TABLES, 'ada').createTenant('Shop');
     await api.paid('k', { reference: 'Order 7' });
     const page = await shown.signedIn();
     const tenant = page.getByLabel('Tenant');
-    // Of several tenants, none is chosen.
+    // None of several tenants is preselected.
     expect(await tenant.inputValue()).toBe('');
     await page.getByRole('link', { name: 'Books', exact: true }).click();
     await page.getByText('No tenant is chosen.').waitFor();
     await tenant.selectOption('ten_desk');
-    // The desk has payments in test mode only.
+    // The tenant `ten_desk` has payments in test mode only.
     await page.getByRole('region', { name: 'Balances' }).waitFor();
     expect(page.url()).toBe(`${shown.url}/#/books?tenant=ten_desk&mode=test`);
     for (const name of ['Jobs', 'Webhooks', 'Payments']) await page.getByRole('link', { name, exact: true }).click();
@@ -332,7 +332,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a session ends with the sign-out, and after eight hours', async () => {
+  test('is signed out by the sign-out, and after eight hours', async () => {
     const api = new Api();
     shown.api = api;
     const page = await shown.signedIn();
@@ -345,7 +345,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain(OPERATOR_KEY);
   });
 
-  test('rows are sorted by a column, amounts and times follow the browser, and UTC is shown in addition', async () => {
+  test("sorts rows by a column, and sees amounts and times in the browser's format, with UTC in addition", async () => {
     const api = new Api();
     shown.api = api;
     for (const [key, amount] of [
@@ -376,7 +376,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(await newest.textContent()).toContain('01.03.2026, 21:00:02');
   });
 
-  test('a shortened id is copied as a whole', async () => {
+  test('copies a shortened id as a whole', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k');
@@ -388,7 +388,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(id);
   });
 
-  test('the timeline shows the kinds of entries that an operator chooses', async () => {
+  test('chooses the kinds of entries that the timeline shows', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k');
@@ -403,7 +403,7 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByText('claimed by a request').waitFor();
   });
 
-  test('every screen is accessible and fits the window, even in dark mode and on a phone', async () => {
+  test('gets accessible screens that fit the window, even in dark mode and on a phone', async () => {
     const api = new Api();
     shown.api = api;
     await api.paid('k', { capture: 'manual' });
@@ -420,7 +420,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a wrong key is refused with a message', async () => {
+  test('sees a message when a wrong key is refused', async () => {
     const api = new Api();
     shown.api = api;
     const page = await shown.opened();

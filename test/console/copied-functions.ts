@@ -19,12 +19,12 @@ import { gatewayEvent } from '../world/gateway-event.ts';
 
 /**
  * Serves copies of deployed functions with changed environment variables, behind an address like API Gateway's. All
- * other functions are the deployed originals.
+ * other paths lead to the deployed functions.
  */
 export class CopiedFunctions {
   readonly #client: LambdaClient;
   readonly #server: Server;
-  /** The copies, keyed by the first segment of the paths that they serve. */
+  /** The copies, keyed by the first segment of their paths. */
   readonly #copies = new Map<string, string>();
 
   private constructor(client: LambdaClient, server: Server) {
@@ -49,10 +49,13 @@ export class CopiedFunctions {
   }
 
   /**
+   * Copies a deployed function.
+   *
    * @param path first segment of the paths that the copy serves
    * @param construct start of the function's logical id
-   * @param code another code, as a ZIP archive @default the code of the original
-   * @returns the name of the copy, and the name of its role, which it shares with the original
+   * @param code different code, as a ZIP archive
+   * @default the code of the original
+   * @returns the name of the copy, and the name of the role that it shares with the original
    */
   async copy(
     path: string,
@@ -85,7 +88,7 @@ export class CopiedFunctions {
     this.#server.closeAllConnections();
     for (const FunctionName of this.#copies.values())
       await this.#client.send(new DeleteFunctionCommand({ FunctionName })).catch((error: unknown) => {
-        // The function was never created, or an earlier attempt of this retried request deleted it.
+        // The function was never created, or an earlier attempt of this request deleted it.
         if (!(error instanceof ResourceNotFoundException)) throw error;
       });
     this.#client.destroy();
@@ -117,7 +120,7 @@ export class CopiedFunctions {
 }
 
 async function codeAt(location = ''): Promise<Uint8Array> {
-  // The local AWS serves the code only to callers of its own run.
+  // The local AWS serves the code only to callers with the credentials of its own run.
   const authorization = `AWS4-HMAC-SHA256 Credential=${localAws().accessKeyId}/20260101/us-east-1/lambda/aws4_request`;
   const code = await fetch(location, { headers: { authorization } });
   invariant(code.ok, `the code of a function was answered with ${code.status}`);

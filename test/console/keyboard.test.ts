@@ -6,7 +6,7 @@ import { accessible, describeConsole, focused, tabTo } from './console-in-browse
 const MANY = whole(1_000, { slice: 150 });
 
 describeConsole('keyboard use and long lists in a browser', (shown) => {
-  test('an operator signs in, finds a payment and annotates it with the keyboard alone', async () => {
+  test('an operator signs in, finds a payment and annotates it with the keyboard only', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k');

@@ -32,7 +32,7 @@ describeConsole('money acts of operators in a browser', (shown) => {
     ['a desktop', { width: 1280, height: 800 }],
     ['a phone', { width: 390, height: 800 }],
   ])('on %s', (_device, size) => {
-    test('a part of a payment, found by e-mail, is refunded once by a double click', async () => {
+    test('a partial refund of a payment, found by e-mail, is made once by a double click', async () => {
       const id = await api.paid('k', { amount: 2000, metadata: { receipt_email: EMAIL } });
       const page = await shown.signedIn();
       await page.setViewportSize(size);
@@ -40,7 +40,7 @@ describeConsole('money acts of operators in a browser', (shown) => {
       await page.getByRole('button', { name: 'Refund' }).click();
       const dialog = page.getByRole('dialog', { name: 'Refund' });
       const amount = dialog.getByLabel('Amount in EUR');
-      // The dialog offers everything that is left.
+      // The dialog proposes the whole remaining amount.
       expect(await amount.inputValue()).toBe('20.00');
       await amount.fill('20.01');
       await dialog.getByText('20.01 EUR is more than the 20.00 EUR that are left.').waitFor();
@@ -83,7 +83,7 @@ describeConsole('money acts of operators in a browser', (shown) => {
     });
   });
 
-  test('a refund is made with the keyboard alone; a lost response is repeated as the same request', async () => {
+  test('a refund is made with the keyboard only; after a lost response, the same request is repeated', async () => {
     const id = await api.paid('k', { amount: 2000 });
     const page = await shown.signedIn();
     await tabTo(page, 'Search payments');
@@ -107,7 +107,7 @@ describeConsole('money acts of operators in a browser', (shown) => {
     });
     await page.keyboard.press('Enter');
     await page.getByText('The action may have taken effect.').waitFor();
-    // A new dialog for the same action would otherwise be a second refund.
+    // After the dialog is closed, a new dialog for the same action could make a second refund.
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await focused(page)).toBe('Refund');
@@ -140,7 +140,7 @@ describeConsole('money acts of operators in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a stuck refund is decided once, by what the processor shows', async () => {
+  test("a stuck refund is decided once, by the processor's books", async () => {
     const id = await api.paid('k', { amount: 2000 });
     const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
     const desk = api.with({ processor: { ...api.processor, change: silent, findChange: silent } });
@@ -162,7 +162,7 @@ describeConsole('money acts of operators in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('the search finds a payment by its refund, charge, reference, a part of it, and its idempotency key', async () => {
+  test('the search finds a payment by its refund, charge, reference, part of its reference, and idempotency key', async () => {
     const id = await api.paid('order-1234', { reference: 'Order 4711' });
     await api.paid('other', { reference: 'Order 9' });
     const refund = await api.change(`${id}/refunds`, 'r', { amount: 100 });
@@ -183,7 +183,7 @@ describeConsole('money acts of operators in a browser', (shown) => {
   });
 });
 
-describeConsole('the list of what needs a person in a browser', (shown) => {
+describeConsole('the attention list in a browser', (shown) => {
   async function inReview(api: Api): Promise<PaymentId> {
     const id = await api.paid('k', { source: 'tok_async' });
     const { inside } = api.processor;
@@ -192,7 +192,7 @@ describeConsole('the list of what needs a person in a browser', (shown) => {
     return id;
   }
 
-  test('shows all tenants, with counts, and each entry leads to the action that ends it', async () => {
+  test('shows all tenants, with counts; each entry leads to the action that resolves it', async () => {
     const world = new Api();
     const messages = new MemoryMessages(world.clock);
     const api = world.with({ messages });

@@ -49,7 +49,7 @@ describeConsole('dead letters in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('are reported as nothing_to_redrive if another person redrove them just before', async () => {
+  test('are reported as nothing_to_redrive if another person has just redriven them', async () => {
     const page = await openQueue(DEAD_LETTERS);
     await shown.api.write(`/v1/admin/queues/${DEAD_LETTERS}/redrive`, 'another');
     await decideOn(page, 'Redrive');
@@ -79,7 +79,7 @@ describeConsole('dead letters in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('cannot be redriven by a viewer, nor by anyone in a queue that only a command or a job empties', async () => {
+  test('cannot be redriven by a viewer; if only a command or a job empties their queue, no role can redrive them', async () => {
     for (const [queue, because] of [
       ['Archive-Parked', 'Run `payonce redrive` instead'],
       ['Open claims', 'A job empties this queue. Request a run of the job.'],

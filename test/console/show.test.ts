@@ -10,10 +10,10 @@ test.each([
   [123_456_789, 'EUR', 'de-DE', '1.234.567,89 EUR'],
   [123_456_789, 'INR', 'en-IN', '12,34,567.89 INR'],
   [600, 'JPY', 'en-US', '600 JPY'],
-  // For these currencies, the browser's locale data contains no decimals.
+  // The browser's locale data has no decimals for these currencies.
   [600, 'HUF', 'en-US', '6.00 HUF'],
   [600, 'IQD', 'en-US', '0.600 IQD'],
-  // A number could not represent this amount of major units.
+  // A JavaScript number could not represent this amount in major units.
   [Number.MAX_SAFE_INTEGER, 'EUR', 'en-US', '90,071,992,547,409.91 EUR'],
   [null, 'EUR', 'en-US', '–'],
 ] as const)('%p minor units of %s are shown in %s as %s', (minor, currency, locale, shown) => {
@@ -38,7 +38,7 @@ test('numbers are grouped', () => {
 
 describe('a time', () => {
   const at = Date.UTC(2026, 2, 1, 23, 30, 5) / 1000;
-  test('is shown in the time zone of the browser, with UTC in addition', () => {
+  test("is shown in the browser's time zone and in UTC", () => {
     expect(localTime(at, { locale: 'en-GB', timeZone: 'Asia/Tokyo' })).toBe('2 Mar 2026, 08:30:05');
     expect(utcTime(at)).toBe('2026-03-01 23:30:05 UTC');
     expect(utcTime(at + 0.25)).toBe('2026-03-01 23:30:05.250 UTC');
@@ -55,7 +55,7 @@ describe('a time', () => {
   });
 });
 
-test('the timeline follows the transitions, also if the clocks of two processes differ', () => {
+test('the timeline follows the transitions even if the clocks of two processes differ', () => {
   const entries = [
     { at: '1', sequence: 1 },
     { at: '2', sequence: 3 },
@@ -75,11 +75,11 @@ test.each([
   [1999, [0, 500, 1000, 1500, 2000]],
   [2001, [0, 500, 1000, 1500, 2000, 2500]],
   [98_000, [0, 20_000, 40_000, 60_000, 80_000, 100_000]],
-])('the axis of values up to %p has the lines %p', (largest, lines) => {
+])('the axis for values up to %p has the lines %p', (largest, lines) => {
   expect(scaleOf(largest)).toEqual(lines);
 });
 
-test('the axis of days shows at most seven dates, and the newest one', () => {
+test('the axis of days shows at most seven dates, including the newest', () => {
   const days = Array.from({ length: 31 }, (_day, index) => `2026-03-${String(index + 1).padStart(2, '0')}`);
   expect(daysShown(days)).toEqual(['01', '06', '11', '16', '21', '26', '31'].map((day) => `2026-03-${day}`));
   expect(daysShown(days.slice(0, 7))).toHaveLength(7);

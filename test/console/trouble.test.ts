@@ -7,8 +7,8 @@ import { accessible, describeConsole } from './console-in-browser.ts';
 /** Markup that changes the page title if the page executes it. */
 const SCRIPT = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
 
-describeConsole('the console under failures', (shown) => {
-  /** Makes every request for this path receive this response, which could also be sent by a gateway or a rate limit. */
+describeConsole('the console during failures', (shown) => {
+  /** Sends this response to every request for this path. A gateway or a rate limit could also send it. */
   const answers = (page: Page, path: string, status: number, body: string) =>
     page.route(`**${path}`, (route) => route.fulfill({ status, body }));
 
@@ -44,7 +44,7 @@ describeConsole('the console under failures', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a dialog stays open, shows that it waits, and sends no further request until its action has a response', async () => {
+  test('a dialog stays open, shows that it is waiting, and sends no further request until its action has a response', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k');

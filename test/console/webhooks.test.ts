@@ -48,7 +48,7 @@ describeConsole('webhooks in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a replay of days starts once, and a new secret is shown once', async () => {
+  test('a replay of days starts only once, and a new secret is shown only once', async () => {
     const page = await shown.signedIn();
     await openEndpoint(page);
     await page.getByRole('button', { name: 'Replay' }).click();
@@ -76,7 +76,7 @@ describeConsole('webhooks in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a viewer can take no action on an endpoint', async () => {
+  test('a viewer cannot act on an endpoint', async () => {
     api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
     const page = await shown.signedIn(VIEWER_KEY);
     await openEndpoint(page);
