@@ -68,16 +68,19 @@ describe('the demonstration on the deployed stack', () => {
     expect(found('lost-acknowledgement')?.naive.atProcessor).toBe(2);
   });
 
-  test('a restarted relay publishes the outcomes saved while it was stopped', () => {
+  test('publishes the outcomes that were saved while the relay was stopped', () => {
     expect(withoutRelay).toEqual(ONCE);
   });
 
-  whole(test, { slice: test.skip })('the naive shop loses an event and books refunds that do not exist', () => {
-    expect(found('relay-stopped')?.naive).toEqual({ ...ONCE, events: 0, effects: 0 });
-    expect(found('dispute-during-refund')?.naive).toMatchObject({ atProcessor: 1, postings: 3 });
-  });
+  whole(test, { slice: test.skip })(
+    'shows that the naive shop loses an event and books refunds that do not exist',
+    () => {
+      expect(found('relay-stopped')?.naive).toEqual({ ...ONCE, events: 0, effects: 0 });
+      expect(found('dispute-during-refund')?.naive).toMatchObject({ atProcessor: 1, postings: 3 });
+    },
+  );
 
-  whole(test, { slice: test.skip })('a lab that exits while the relay is stopped restarts it', async () => {
+  whole(test, { slice: test.skip })('restarts the relay when a lab exits that has stopped it', async () => {
     const lab = await serveLab(aws, { directory: join(directory, 'lab'), port: await freePort(0), demo });
     const lambda = new LambdaClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
     const FunctionName = await stackOutput('service', 'relayFunction');
@@ -95,9 +98,9 @@ describe('the demonstration on the deployed stack', () => {
     expect(await relay()).toBe('Enabled');
   });
 
-  // The browser package supports no other platforms.
+  // The browser package supports no other platform.
   (HAS_BROWSER ? test : test.skip)(
-    'the lab shows the same counts in a browser, and links to the history of the payment',
+    'shows the same counts in the lab page, which links to the history of the payment',
     async () => {
       const folder = bundleFolder('lab-deployed');
       const port = await freePort(0);

@@ -22,13 +22,13 @@ const TWICE: Counts = { atProcessor: 1, postings: 2, events: 2, effects: 2 };
 type Play = (scenario: Scenario, watch: Watch) => Promise<Finding>;
 const SCRIPT = '<img src=x onerror="document.title=1">';
 
-// The browser package supports no other platforms.
+// The browser package supports no other platform.
 (HAS_BROWSER ? describe : describe.skip)('the lab page in a browser', () => {
   let folder: string;
   let browser: RealBrowser;
   let server: Server;
   let url: string;
-  let play: Play = () => Promise.reject(new Error('the test sets no trouble'));
+  let play: Play = () => Promise.reject(new Error('the test sets no scenario'));
   const violations: string[] = [];
   beforeAll(async () => {
     folder = bundleFolder('lab-page');
@@ -67,7 +67,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     return page;
   }
 
-  test('a person can run a trouble with the keyboard alone, and sees how the counts change, and the verdicts', async () => {
+  test('a person can run a failure scenario with the keyboard only, and sees the counts change, and the verdicts', async () => {
     let finish: () => void = () => undefined;
     play = async ({ trouble, moves }, watch) => {
       watch.step(`naive: ${trouble}`);
@@ -114,7 +114,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     expect(violations).toEqual([]);
   });
 
-  test('a trouble that could not be caused is shown as failed, with its error as plain text', async () => {
+  test('a scenario whose failure could not be caused is shown as failed, with its error as plain text', async () => {
     play = () => Promise.reject(new Error(SCRIPT));
     const page = await opened();
     await page.getByRole('button', { name: 'Run' }).click();

@@ -13,7 +13,7 @@ const RELAY = 'relay';
 describe("the demonstration's relay switch", () => {
   let lambda: Server;
   let endpoint: string;
-  /** The recorded switches of the relay's event source. True means that it was enabled. */
+  /** Recorded changes of the relay's event source. True means that it was enabled. */
   let switched: boolean[];
   beforeEach(async () => {
     switched = [];
@@ -34,7 +34,7 @@ describe("the demonstration's relay switch", () => {
     lambda.closeAllConnections();
   });
 
-  test('stops the relay until start is called, and both stop and start can be repeated', async () => {
+  test('stops the relay until start is called; both calls can be repeated', async () => {
     const relay = new StoppableRelay({ awsEndpoint: endpoint, accessKeyId: 'key' });
     await relay.stop(RELAY);
     expect(switched).toEqual([false]);

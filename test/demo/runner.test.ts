@@ -37,7 +37,7 @@ const scenarioOf = (id: string, provoke: Scenario['provoke'], more: Partial<Scen
 });
 
 describe('a failure', () => {
-  test('is provoked again with a fresh key if it happened too late, and the payment of the fresh key is counted', async () => {
+  test('is provoked again with a new key if it happened too late, and the payment with the new key is counted', async () => {
     const keys: string[] = [];
     const scenario = scenarioOf('late', async (_, key) => {
       if (keys.push(key) < 3) throw new TooLate();

@@ -35,12 +35,12 @@ describe('the demonstration', () => {
     expect(exitCode([])).toBe(1);
   });
 
-  test('reports refunds for scenarios that refund', () => {
+  test('reports refunds for scenarios with refunds', () => {
     expect(verdict({ ...ONCE, atProcessor: 3 }, { moves: 'refund' })).toBe('3 refunds');
     expect(verdict(ONCE, { moves: 'refund' })).toBe('once');
   });
 
-  test('counts every effect as excess if the processor refuses', () => {
+  test('counts every effect as excess if the processor refuses the charge', () => {
     const none: Counts = { atProcessor: 0, postings: 0, events: 0, effects: 0 };
     const refused = { ...found(), moves: 'refund', expected: 0, naive: { ...ONCE, atProcessor: 0 } } as const;
     expect(cells([{ ...refused, payonce: none }])[1]?.slice(3)).toEqual(['1 posting, 1 event, 1 effect', 'nothing']);
