@@ -113,7 +113,7 @@ test('the glossary defines each word once', () => {
 describe("the sandbox's magic sources", () => {
   const sourcesIn = (document: string) => new Set(read(document).match(/tok_\w+/g));
 
-  test.each(['docs/start/first-payment.md', 'docs/reference/sandbox.md'])('that %s names all exist', (document) => {
+  test.each(['docs/start/first-payment.md', 'docs/reference/sandbox.md'])('exist if %s names them', (document) => {
     const named = [...sourcesIn(document)];
     expect(named.length).toBeGreaterThan(5);
     expect(named.filter((source) => magicSource(source) === undefined)).toEqual([]);

@@ -30,7 +30,7 @@ let folder: string;
 const background: ChildProcess[] = [];
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'payonce-newcomer-'));
-  // Creates the files that `npm start` leaves, and an npx that does not search for packages.
+  // Creates the files that `npm start` creates, and an npx that does not search for packages.
   mkdirSync(join(folder, 'bin'));
   new StateFile(folder).write(aws);
   const npx = `#!/bin/sh\ntool=$1; shift\ncase $tool in\n  node) exec '${process.execPath}' "$@" ;;\n  payonce) exec '${process.execPath}' '${PROJECT}/cli/payonce.mjs' --directory '${folder}' "$@" ;;\nesac\n`;
@@ -59,7 +59,7 @@ class Shell {
     this.#environment = { ...process.env, PATH, API: aws.apiUrl, KEY: aws.apiKey, ...environment };
   }
 
-  /** Runs a line. A line that ends in `&` keeps running. @returns its output */
+  /** Runs a line. A line that ends in `&` runs in the background. @returns its output */
   async run(line: string): Promise<string> {
     const [, assignments] = /^export (.*)$/.exec(line) ?? [];
     if (assignments !== undefined) {
@@ -165,7 +165,7 @@ whole(test, { slice: test.skip })(
   },
 );
 
-whole(test, { slice: test.skip })('trigger causes bank events and order outcomes', async () => {
+whole(test, { slice: test.skip })('payonce trigger causes bank events and order outcomes', async () => {
   const shell = new Shell({});
   const made = new Map<string, string>();
   const trigger = async (event: string): Promise<void> => {

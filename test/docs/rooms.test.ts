@@ -7,7 +7,7 @@ const PROJECT = resolve(import.meta.dirname, '..', '..');
 const ROOMS = readdirSync(join(PROJECT, 'lambdas'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
-/** Matches a walk: a list of the files in `lambdas/` that an execution opens, in this order. */
+/** Matches a walk: a list of the files in `lambdas/` that an execution opens, in order. */
 const WALK = /^\*\*Walk of (.+?)\.\*\* ([^]+?)\n\n/gm;
 const readmeOf = (room: string): string => readFileSync(join(PROJECT, 'lambdas', room, 'README.md'), 'utf8');
 
@@ -35,7 +35,7 @@ describe('the README of each capability folder', () => {
     files: [...files.matchAll(/[\w/-]+\.ts/g)].map(([file]) => file),
   }));
 
-  test('contains walks; together, the READMEs have one each of a payment, a refund, a callback, an order, a delivery and a run', () => {
+  test('contains walks; together, the READMEs have one walk each of a payment, a refund, a callback, an order, a delivery and a run', () => {
     const named = ['a callback', 'a delivery', 'a payment', 'a refund', 'a run', 'an order'];
     expect(walks.map(({ of }) => of).sort()).toEqual(named);
   });

@@ -64,7 +64,7 @@ test('the queries of docs/reference/sql.md sum balances, list open claims and fi
   ]);
 });
 
-test('the statement of docs/reference/sql.md erases personal data and its copies, also those written since', async () => {
+test('the statement in docs/reference/sql.md erases personal data and its copies, including data written afterwards', async () => {
   const id = paymentIdFor('sql-erased');
   const copies = new Copies(database);
   const first = firstWithNotes(id);

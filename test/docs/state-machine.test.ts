@@ -8,7 +8,7 @@ import { type Cell, CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../lamb
 const DOCUMENT = readFileSync(new URL('../../docs/reference/state-machine.md', import.meta.url), 'utf8');
 const TABLES = stateTablesPage();
 
-/** Returns the table rows of a generated section as cells, with the fact repeated in each row. */
+/** Returns the table rows of a generated section as cells. Each row repeats the fact. */
 function rowsOf(part: string): readonly (readonly [stated: string, known: string, what: string])[] {
   const [, text = ''] = new RegExp(`## ${part}\n([^]*?)\n\n(?:##|$)`).exec(`${TABLES}\n\n`) ?? [];
   let stated = '';
@@ -77,11 +77,11 @@ describe('the page of state tables', () => {
 describe('a document', () => {
   const markers = /<!-- made from the code: diagram -->[^]*?<!-- end: diagram -->\n/;
 
-  test('is rejected if the marked place of a generated section is missing, and the error names the section', () => {
+  test('is rejected if a generated section has no marked place, and the error names the section', () => {
     expect(() => fill(DOCUMENT.replace(markers, ''))).toThrow('the part "diagram" must have one place');
   });
 
-  test('is rejected if one section has two marked places', () => {
+  test('is rejected if a section has two marked places', () => {
     const [place = ''] = markers.exec(DOCUMENT) ?? [];
     expect(() => fill(DOCUMENT + place)).toThrow('the part "diagram" must have one place');
   });
