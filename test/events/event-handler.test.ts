@@ -115,7 +115,7 @@ describe('a batch of events', () => {
     ],
     ['an event whose type differs from its name', envelope(EVENT, 'refund.failed.v1'), 'malformed', 'event.type'],
     [
-      'an event that its rule must not select',
+      "an event that the consumer's rule does not select",
       envelope(EVENT, 'payment.completed.v2'),
       'unexpected',
       'payment.completed.v2',
@@ -130,7 +130,7 @@ describe('a batch of events', () => {
   test.each([
     ['is processing the message', async () => 'busy' as const],
     ['cannot reach a service', () => Promise.reject(new RetryableError('store_unavailable', 'not now'))],
-    ['receives no answer from a service', () => Promise.reject(new AmbiguousError('mail_unanswered', 'no answer'))],
+    ['gets no response from a service', () => Promise.reject(new AmbiguousError('mail_unanswered', 'no response'))],
   ])('never parks a message because its consumer %s', async (_why, behave) => {
     const { receiveAgain, parked } = harness(behave);
     expect(await receiveAgain(100, envelope(EVENT))).toEqual(['m0']);
@@ -160,7 +160,8 @@ describe('a batch of events', () => {
   });
 
   /**
-   * Simulates the queue of a consumer whose process crashes at one message. Acknowledged messages are not redelivered.
+   * Simulates the queue of a consumer whose process crashes at one message. The queue does not redeliver acknowledged
+   * messages.
    */
   test('does not dead-letter its other messages if one message kills the process', async () => {
     const names = ['a', 'b', 'killer', 'c', 'd'];
@@ -186,7 +187,7 @@ describe('a batch of events', () => {
     expect([...left]).toEqual(['killer']);
   });
 
-  test('has only its first message processed if it is redelivered and time runs out; its other messages wait', async () => {
+  test('has only its first message processed if the batch is redelivered and time runs out; its other messages wait', async () => {
     let leftMs = CONSUMER_TIMEOUT_SECONDS * 1000;
     const { take, taken, again, acknowledged } = harness(async () => {
       leftMs -= 4_000;
@@ -198,8 +199,8 @@ describe('a batch of events', () => {
     expect(await take(records.slice(0, 2), { getRemainingTimeInMillis: () => 1_000 })).toHaveLength(1);
   });
 
-  // A message that is in progress when its function is killed looks as if it had caused the kill. Therefore, a message
-  // is never started if it needs more time than its function has left.
+  // A message in progress when its function is killed would appear to have caused the kill. Therefore, a function never
+  // starts a message that needs more time than the function has left.
   test.each([
     ['payment requests', LONGEST_MESSAGE_SECONDS.paymentRequest, REQUEST_BUDGET_SECONDS, PAYMENTS_TIMEOUT_SECONDS],
     ['consumers', LONGEST_MESSAGE_SECONDS.consumed, RECEIPT_SECONDS, CONSUMER_TIMEOUT_SECONDS],
@@ -218,7 +219,7 @@ describe('a batch of events', () => {
   );
 
   test.each([3, 4, 5])(
-    'a message that must wait does not delay other messages of its batch at delivery %d',
+    'a waiting message does not delay other messages of its batch at delivery %d',
     async (receives) => {
       const { receiveAgain, acknowledged } = harness(async ({ event }) => {
         if (event.id === 'waits') throw new RetryableError('mail_unavailable', 'not now');

@@ -65,7 +65,7 @@ export class EventListener {
     await this.#sqs.send(new DeleteQueueCommand({ QueueUrl: this.#queueUrl }));
   }
 
-  /** Waits until the given number of events of a payment has arrived. Returns them in order of arrival. */
+  /** Waits for the given number of events of a payment. Returns the events in order of arrival. */
   async received(paymentId: unknown, count: number): Promise<readonly PaymentEvent[]> {
     const ofPayment = () =>
       this.#received.filter((event): event is PaymentEvent => 'payment' in event && event.payment.id === paymentId);

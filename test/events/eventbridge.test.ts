@@ -12,7 +12,7 @@ import { RelayHarness } from './relay-harness.ts';
 const EVENT = paidEvent();
 const CREDENTIALS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
 
-/** The X-Ray header of an execution. It contains only the fields that a trace needs. */
+/** The X-Ray header of an execution, with only the fields that a trace needs. */
 const TRACE = 'Root=1-67891233-abcdef012345678912345678;Parent=53995c3f42cd8ad8';
 
 const closing: (() => void)[] = [];
@@ -112,11 +112,11 @@ describe('events on EventBridge', () => {
     ['reports that it is busy', 400, { __type: 'com.amazonaws.events#ThrottlingException' }, 'bus_throttled'],
     ['fails', 500, { __type: 'InternalException' }, 'bus_ambiguous'],
     ['falls silent', 0, {}, 'bus_ambiguous'],
-    ['answers for fewer events than it received', 200, { Entries: [] }, 'bus_ambiguous'],
-    ['refuses the contents of a call', 400, { __type: 'ValidationException' }, 'bus_call_invalid'],
+    ['returns results for fewer events than it received', 200, { Entries: [] }, 'bus_ambiguous'],
+    ['refuses the entire call', 400, { __type: 'ValidationException' }, 'bus_call_invalid'],
     ['refuses us', 400, { __type: 'AccessDeniedException' }, 'bus_refused'],
   ])(
-    'fail with an error that states whether they may have taken effect when the bus %s',
+    'fail with an error that states whether they may have taken effect if the bus %s',
     async (_what, status, answer, code) => {
       const { publisher } = await bus(status, answer);
       await expect(publisher.publish([EVENT])).rejects.toMatchObject({ code });

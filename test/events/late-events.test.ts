@@ -6,7 +6,7 @@ import { catchWrittenLines } from '../support/written-lines.ts';
 
 const lines = catchWrittenLines();
 
-test('a job that publishes an event reports the event’s age in the same metric as the relay, which raises the alarm', async () => {
+test('a job that publishes an event reports the event’s age in the metric of the relay, which raises the alarm', async () => {
   lateEvents({ instruments: systemInstruments })(300_000);
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ service: RELAY, event_age: 300_000 }]);
   const { service } = await synthesize();

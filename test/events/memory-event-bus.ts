@@ -1,10 +1,10 @@
 import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import type { EventPublisher, PublishOutcome } from '../../lambdas/events/use/event-publisher.ts';
 
-/** A bus in memory. It keeps the published events in order of arrival. */
+/** An in-memory bus that keeps the published events in order of arrival. */
 export class MemoryEventBus implements EventPublisher {
   readonly published: PayonceEvent[] = [];
-  /** The event ids of each call, accepted or refused. */
+  /** Event ids of each call, whether accepted or refused. */
   readonly calls: (readonly string[])[] = [];
   /** Returns the failure of an event at an attempt, counted from 1, or undefined to publish the event. */
   trouble: (id: string, attempt: number) => Exclude<PublishOutcome, { kind: 'published' }> | undefined = () =>

@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 describe('a parked message', () => {
-  test('is a Stream record if it is complete', () => {
+  test('is read as a Stream record if it is complete', () => {
     const record = { eventName: 'MODIFY', dynamodb: { SequenceNumber: '1' } };
     const body = JSON.stringify(record);
     expect(parkedWork(body)).toMatchObject({ kind: 'record', record: { whole: body, content: { kind: 'tampered' } } });
@@ -39,7 +39,7 @@ describe('a parked message', () => {
   });
 
   /** Format: AWS Lambda developer guide, "Capturing records of Lambda asynchronous invocations". */
-  test('is replaced by the original message if Lambda parked it after a redrive failed', () => {
+  test('is replaced by the original message if Lambda parked it after a failed redrive', () => {
     const parked = JSON.stringify({ eventName: 'REMOVE', dynamodb: { SequenceNumber: '1' } });
     const failed = {
       version: '1.0',
@@ -107,7 +107,7 @@ describe('a redriven message', () => {
     );
   });
 
-  test('that is a range raises the alarm for a payment in review, because the relay may have crashed before raising it', async () => {
+  test('with a range raises the alarm for a payment in review, because the relay may have crashed before raising it', async () => {
     const [first] = chains(1);
     if (first === undefined) throw new Error('the payment has no transition');
     const review = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1', capturedMinor: 999 });
@@ -117,13 +117,13 @@ describe('a redriven message', () => {
     expect(harness.alarms).toEqual([`payment_to_review ${first.payment.id}`]);
   });
 
-  test('that is a range publishes all events of the range under their ids', async () => {
+  test('with a range publishes all events of the range with their original ids', async () => {
     expect(await redrive(range)).toEqual({ published: 3, parked: 0, tampered: 0 });
     expect([...harness.publishedIds].sort()).toEqual([...harness.expected].sort());
     expect(harness.parked).toEqual([]);
   });
 
-  test('is parked again if an event of its range cannot be published, and the other events are published', async () => {
+  test('is parked again if an event of its range cannot be published; the other events are published', async () => {
     const [refused] = harness.expected;
     harness.bus.trouble = (id) => (id === refused ? { kind: 'refused', code: 'MalformedDetail' } : undefined);
     expect(await redrive(range)).toEqual({ published: 2, parked: 1, tampered: 0 });

@@ -20,7 +20,7 @@ import { MemoryEventBus } from './memory-event-bus.ts';
 
 export type Relay = (tools: RelayTools, records: readonly StreamRecord[]) => Promise<Relayed>;
 
-/** Maximum number of records in a batch; the Stream has more. */
+/** Maximum number of records in a batch. The Stream has more. */
 const BATCH = 3;
 /** Maximum number of attempts for one batch, as in Lambda. */
 const MAX_TRIES = 20;
@@ -92,8 +92,8 @@ export class RelayHarness extends World {
   }
 
   /**
-   * Reads the Stream in the same way as Lambda. A failed batch is redelivered completely; a batch that failed in part
-   * is redelivered from its first failure.
+   * Reads the Stream as Lambda does. After a failure, redelivers the batch completely, or from its first failed record
+   * if it failed in part.
    */
   async pump(actors: () => Actor): Promise<void> {
     let at = 0;
@@ -116,7 +116,7 @@ export class RelayHarness extends World {
   }
 }
 
-/** Returns the transitions of payments, two for each, interleaved as in the Stream. */
+/** Returns two transitions for each payment, interleaved as in the Stream. */
 export function chains(payments: number): readonly Transition[] {
   const firsts = Array.from({ length: payments }, (_, index) => pendingTransition(paymentIdFor(`relay-${index}`)));
   return [...firsts, ...firsts.map((first) => outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' }))];

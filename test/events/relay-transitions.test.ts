@@ -59,7 +59,7 @@ describe('the relay', () => {
     expect(harness.parked).toHaveLength(2);
   });
 
-  test('publishes an event that the bus refused earlier if it is redriven after the fix, even in the same process', async () => {
+  test('publishes an event that the bus refused earlier when it is redriven after the fix, even in the same process', async () => {
     const harness = new RelayHarness(chains(1));
     harness.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
     expect(await harness.relay()).toMatchObject({ parked: 1 });
@@ -109,7 +109,7 @@ describe('the relay', () => {
     expect(new Set(harness.publishedIds)).toEqual(new Set(harness.expected));
   });
 
-  test('parks nothing when the bus refuses the caller instead of the event', async () => {
+  test('parks nothing if the bus refuses the caller rather than the event', async () => {
     const harness = new RelayHarness(chains(PAYMENTS));
     const publisher = {
       publish: async () => {
@@ -187,7 +187,7 @@ describe('the relay', () => {
     expect(harness.publishedIds).toEqual(harness.expected);
   });
 
-  test('does not go past a poison record that it cannot park', async () => {
+  test('stops at a poison record that it cannot park', async () => {
     const harness = new RelayHarness();
     harness.records.splice(3, 0, { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: '' } });
     harness.parked.push = () => {
@@ -326,7 +326,7 @@ describe('the relay', () => {
       publish: async (events: Parameters<typeof harness.bus.publish>[0]) => {
         calls += 1;
         const outcomes = await harness.bus.publish(events);
-        if (calls === 1) throw new AmbiguousError('bus_ambiguous', 'no answer');
+        if (calls === 1) throw new AmbiguousError('bus_ambiguous', 'no response');
         return outcomes;
       },
     };

@@ -43,7 +43,7 @@ test('a relay retries an unavailable bus within one delivery, and publishes each
   expect(relay.attempts.filter(({ againFrom }) => againFrom === undefined)).toEqual([relay.attempts.at(-1)]);
 });
 
-test('the Stream redelivers from the first record that remains, and events that were published are not republished', async () => {
+test('the Stream redelivers from the first unpublished record, and published events are not republished', async () => {
   const relay = new PatientRelay(WAITS_MS);
   const startMs = relay.clock.nowMs();
   const failing = relay.expected[7];
@@ -74,7 +74,7 @@ test('an event that the bus refuses is parked immediately, and delays no other e
 });
 
 describe('events that the bus has not accepted for an hour and a half', () => {
-  /** Relays events of the given age. The job's mark is `markAfterMs` after those events. */
+  /** Relays events of the given age. `markAfterMs` is the time from these events to the job's mark. */
   async function atAge(ageMs: number, markAfterMs: number | undefined, change: (records: StreamRecord[]) => void) {
     const relay = new PatientRelay(0);
     relay.bus.trouble = AWAY;

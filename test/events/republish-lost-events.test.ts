@@ -42,7 +42,7 @@ class LostEventsApiHarness {
   readonly reported: unknown[] = [];
   readonly late: number[] = [];
   readonly parked: RepublishRequest[] = [];
-  /** True while the queue of parked records is unavailable. */
+  /** True while the dead-letter queue for records is unavailable. */
   isParkingAway = false;
   /** Payments in review that raised an alarm. */
   readonly alarms: string[] = [];
@@ -124,14 +124,14 @@ class LostEventsApiHarness {
       beyondReach: (...minutes) => this.beyondReach.push(minutes),
       late: (ageMs) => this.late.push(ageMs),
       park: async (range) => {
-        if (this.isParkingAway) throw new RetryableError('queue_away', 'the queue accepts no message');
+        if (this.isParkingAway) throw new RetryableError('queue_away', 'the queue accepts no messages');
         this.parked.push(range);
       },
       review: { alarm: (id) => this.alarms.push(id), alarmed: this.alarmed },
     });
   }
 
-  /** Returns the mark of the job, in Unix milliseconds. */
+  /** Returns the job's mark, in Unix milliseconds. */
   async mark(): Promise<number | undefined> {
     const mark = await this.marks.readMark('republish-events');
     return mark === undefined ? undefined : timeOf(mark);
@@ -139,7 +139,7 @@ class LostEventsApiHarness {
 }
 
 describe('the job that republishes lost events', () => {
-  test('raises the alarm for a payment in review once per process before it publishes the event of the payment, because the relay may never read the record of that event', async () => {
+  test("raises the alarm for a payment in review once per process before it publishes the payment's event, because the relay may never read that event's record", async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.complete(999);
@@ -166,7 +166,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.bus.published).toHaveLength(1);
   });
 
-  test('reports in every run, once the first events are unpublished, that the relay has stopped', async () => {
+  test('reports in every run from the first unpublished events that the relay has stopped', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let run = 1; run <= 3; run += 1) {
@@ -222,7 +222,7 @@ describe('the job that republishes lost events', () => {
     expect(reads).toBe(101);
   });
 
-  test('publishes in time the lost events between processed ones if they are not in the projector’s queue', async () => {
+  test('publishes lost events between processed ones in time if they are not in the projector’s queue', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let payment = 0; payment < 10; payment += 1) harness.complete();
@@ -239,7 +239,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 30 });
   });
 
-  test('publishes the lost events of a busy minute in time, although the queue is never empty', async () => {
+  test('publishes the lost events of a busy minute in time although the queue is never empty', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let payment = 0; payment < 300; payment += 1) harness.complete();
@@ -322,7 +322,7 @@ describe('the job that republishes lost events', () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     const before = await harness.mark();
-    // Creates one more event than a page holds, all in one millisecond.
+    // Creates one more event than fits on a page, all in the same millisecond.
     for (let payments = 0; payments <= 100; payments += 1) harness.complete();
     harness.clock.advance(2 * MINUTE_MS);
     harness.complete();
@@ -344,7 +344,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.mark()).toBe(harness.clock.nowMs() - 15 * MINUTE_MS);
   });
 
-  test('does not move its mark past times at which a writer with clock skew may still write', async () => {
+  test('does not move its mark past times for which a writer with clock skew may still write rows', async () => {
     const harness = new LostEventsApiHarness();
     harness.clock.advance(HOUR_MS);
     await harness.run();
@@ -356,7 +356,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1 });
   });
 
-  test('does not move its mark past times whose rows the Ledger may still get', async () => {
+  test('does not move its mark past times for which rows may still be copied to the Ledger', async () => {
     const harness = new LostEventsApiHarness();
     harness.completeMs = harness.clock.nowMs();
     harness.clock.advance(3 * HOUR_MS);
@@ -370,7 +370,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1 });
   });
 
-  test('does not move its mark past the present in a run for a future time', async () => {
+  test('does not move its mark past the present in a run that is scheduled for a future time', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run({ ...RUN, scheduledForMs: NOON + 2 * DAY_MS });
     harness.complete();
@@ -378,7 +378,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1 });
   });
 
-  test('reports once the period for which consumers no longer keep records, and continues after that period', async () => {
+  test('reports once the period for which consumers no longer keep records, and continues after it', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     const markMs = await harness.mark();
@@ -436,7 +436,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.parked).toEqual([{ sinceMs: NOON, untilMs: NOON + 1 }]);
   });
 
-  test('parks the period of events that cannot be published only once, before the mark passes them', async () => {
+  test('parks the period of events that cannot be published only once, before the mark passes the period', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(MINUTE_MS);
@@ -464,7 +464,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.parked).toEqual(whole);
   });
 
-  test('parks no events behind a waiting page, because each run would park them again', async () => {
+  test('parks no events of later pages while a page waits, because each run would park them again', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     // Creates a full page of events, and one more event that the bus refuses permanently.
@@ -491,7 +491,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.parked).toHaveLength(1);
   });
 
-  test('stops within a page when its time is over, counts the finished work, and continues at that point in the next run', async () => {
+  test('stops within a page when its time is over, counts the finished work, and continues there in the next run', async () => {
     const harness = new LostEventsApiHarness();
     for (let payments = 0; payments < 50; payments += 1) harness.complete();
     harness.clock.advance(10 * MINUTE_MS);

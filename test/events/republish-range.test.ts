@@ -43,7 +43,7 @@ function harness(minutes: readonly number[], processed?: ProcessedEvents, broken
     outcomesAfter: stored.outcomesAfter.bind(stored),
     readOrderTransition: stored.readOrderTransition.bind(stored),
     readTransition: async (place: TransitionPlace) => {
-      if (broken.includes(place.paymentId)) throw new TypeError('the format is unknown to this code');
+      if (broken.includes(place.paymentId)) throw new TypeError('this code does not know the format');
       return stored.readTransition(place);
     },
   };
@@ -91,7 +91,7 @@ describe('republishing a range', () => {
     expect(made.published()).toEqual([made.ids[1]]);
   });
 
-  test('stops when its time is over and returns a cursor, so that any range can be completed', async () => {
+  test('stops when its time is over and returns a cursor, so that repeated calls complete any range', async () => {
     const { republish, clock, published, ids } = harness([0, 3]);
     const stopped = await republish({ deadlineMs: clock.nowMs() });
     expect(stopped).toEqual({ found: 0, published: 0, nextMs: NOON });
