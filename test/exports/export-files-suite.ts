@@ -19,7 +19,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       file = `exports/ten_1/test/exp_${made}.csv`;
     });
 
-    test('a file consists of the parts that complete its upload, in order, and exists only after that', async () => {
+    test('a file consists of the parts named when its upload is completed, in order, and does not exist before', async () => {
       const { files, text } = tools;
       const uploadId = await files.begin(file);
       const first = await files.part(file, uploadId, 1, LARGE);
@@ -33,7 +33,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       expect((await text(file)) === `${LARGE}the end`).toBe(true);
     });
 
-    test('an upload no longer exists after it is completed, and its file does not change', async () => {
+    test('a completed upload no longer exists, and its file does not change', async () => {
       const { files, text } = tools;
       const uploadId = await files.begin(file);
       const part = await files.part(file, uploadId, 1, 'a');
@@ -43,7 +43,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       expect(await text(file)).toBe('a');
     });
 
-    test('an upload cannot be completed with the earlier tag of an overwritten part', async () => {
+    test('an upload cannot be completed with the old tag of a part that was overwritten', async () => {
       const { files } = tools;
       const uploadId = await files.begin(file);
       const part = await files.part(file, uploadId, 1, 'a');
@@ -51,7 +51,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       await expect(files.end(file, uploadId, [part])).rejects.toThrow();
     });
 
-    test('a kept text is stored without creating the export file', async () => {
+    test('storing a text does not create the export file', async () => {
       const { files } = tools;
       expect(await files.kept(`${file}.7`)).toBeUndefined();
       await files.keep(`${file}.7`, 'é,1\r\n');

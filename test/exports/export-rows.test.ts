@@ -12,7 +12,7 @@ import { emptyTables } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 import { OWNER, requested } from './export-world.ts';
 
-/** Number of sets, for two full pages and one row. */
+/** Number of sets. They fill two pages and one row of a third. */
 const SETS = 1_001;
 
 test('pages contain every row of the range exactly once, even at page borders and across all partitions', async () => {

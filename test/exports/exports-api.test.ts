@@ -7,7 +7,7 @@ const ENTRIES = { kind: 'entries', ...DAY };
 
 function linesOf(api: Api, made: Reply): readonly (readonly string[])[] {
   const text = [...api.files.files].find(([name]) => name.endsWith(`${String(made.body['id'])}.csv`))?.[1] ?? '';
-  // Assumes that the rows contain no quotes.
+  // Assumes that the rows contain no quotation marks.
   return text
     .split('\r\n')
     .filter((line) => line !== '')
@@ -21,8 +21,8 @@ function rowsOf(api: Api, made: Reply): readonly Readonly<Record<string, string>
 }
 
 /**
- * Creates four payments: one of 10.00 EUR with a fee and a refund, one of 5 JPY, one that fails, and one in dispute
- * with a fee in dollars.
+ * Creates four payments: one of 10.00 EUR with a fee and a refund, one of 5 JPY, one that fails, and one that is in
+ * dispute and has a fee in dollars.
  */
 async function past(): Promise<Api> {
   const api = new Api();
@@ -63,12 +63,12 @@ describe('an export of entries', () => {
     expect(sums.size).toBe(balances.flatMap(({ debit, credit }) => [debit, credit]).filter((sum) => sum !== 0).length);
   });
 
-  test('has sums that equal how the balances changed over its range of days', async () => {
+  test('has sums that equal the changes of the balances over its range of days', async () => {
     const api = await past();
     const day = 24 * 60 * 60 * 1000;
     for (const key of ['second', 'third', 'fourth']) {
       api.clock.advance(day - (api.clock.nowMs() % day));
-      // The payment is at the first moment of the day.
+      // The payment takes place in the first millisecond of the day.
       await api.paid(key, { amount: 300 });
       await api.change(`${await api.paid(`${key}-later`)}/refunds`, `${key}-r`, { amount: 1 });
     }
@@ -121,10 +121,10 @@ test.each<[string, Readonly<Record<string, string | number>>, readonly Readonly<
   ['refunds', {}, [{ status: 'succeeded', amount: '4.00', amount_minor: '400', reference: 'order-1' }]],
   ['disputes', {}, [{ status: 'open', amount: '1.00', currency: 'EUR' }]],
   ['events', { type: 'payment.failed' }, [{ type: 'payment.failed', amount_minor: '1000' }]],
-])('an export of %s with the filters %j has exactly the matching rows', async (kind, filters, rows) => {
+])('an export of %s with the filters %j contains exactly the matching rows', async (kind, filters, rows) => {
   const api = await past();
   const made = await api.write('/v1/exports', 'e', { kind, ...DAY, ...filters });
-  // Payments of the same second are sorted by id.
+  // The order of payments in the same second depends on their ids, so the rows are sorted by their text.
   const byText = (left: object, right: object) => (JSON.stringify(left) < JSON.stringify(right) ? -1 : 1);
   const found = rowsOf(api, made).toSorted(byText);
   expect(found).toHaveLength(rows.length);
@@ -164,7 +164,7 @@ describe('an export request', () => {
     const woken: string[] = [];
     const api = new Api({
       startWriter: async ({ id }) => {
-        if (isAway) throw new Error('Lambda is away');
+        if (isAway) throw new Error('Lambda is unavailable');
         woken.push(id);
       },
     });
@@ -180,7 +180,7 @@ describe('an export request', () => {
   });
 });
 
-test('an export has no rows after the second of its request, even if its range includes future days', async () => {
+test('an export has no rows from after the second of its request, even if its range includes future days', async () => {
   const api = await past();
   const nowMs = api.clock.nowMs();
   const future = await api.write('/v1/exports', 'e', { kind: 'entries', from: '2026-03-02', to: '2026-04-30' });
@@ -247,7 +247,7 @@ test('a completed export has a link to its file until the file is removed', asyn
   expect((await api.get(path)).body).toMatchObject({ status: 'completed', url: null, url_expires: null });
 });
 
-test('an operator can make an export for a tenant, and other tenants cannot see it', async () => {
+test('an operator can create an export for a tenant; other tenants cannot see it', async () => {
   const api = await past();
   api.registerKey(OTHER_KEY, { tenantId: 'ten_other' as never });
   const headers = { ...as(OPERATOR_KEY).headers, 'Payonce-Tenant': 'ten_desk/test' };

@@ -22,8 +22,8 @@ import { bookRows } from './book-rows.ts';
 import { requested } from './export-world.ts';
 
 /**
- * Number of sets with two entries each. The full proof fills two parts of the file. More rows would slow the local AWS
- * down for later tests.
+ * Number of sets with two entries each. The full proof fills two parts of the file. More rows would slow down the local
+ * AWS for later tests.
  */
 const SETS = whole(24_000, { slice: 3_000 });
 /** True if the writer is killed after a part; false if it is killed before the first part. */
@@ -56,13 +56,13 @@ async function writeBooks(count: number, fromMs: number): Promise<void> {
     await Promise.all(rows.slice(begin, begin + AT_ONCE).map((row) => views.put([row])));
 }
 
-test('the export of a killed writer is completed by another, and its entries sum to the balances', async () => {
+test('another writer completes the export of a killed writer, and its entries sum to the balances', async () => {
   for (let index = 0; index < PAYMENTS; index += 1)
     await api.pay({ key: `export-${index}`, body: { reference: `=order-${index}` } });
   await until(async () => ((await get('/v1/events?limit=100'))['data'] as unknown[]).length >= PAYMENTS || undefined);
   const yesterdayMs = Date.now() - 24 * 60 * 60 * 1000;
   await writeBooks(SETS, yesterdayMs);
-  // The export includes everything before the second of its request.
+  // The export covers the time before the second of its request.
   const writtenMs = Date.now();
   await until(async () => Date.now() > writtenMs + 1000 || undefined);
   const body = { kind: 'entries', from: dayOf(yesterdayMs), to: dayOf(Date.now()) };
@@ -88,8 +88,8 @@ test('the export of a killed writer is completed by another, and its entries sum
     const name = [line[place('account')], line[place('currency')], line[place('direction')]].join(' ');
     sums.set(name, (sums.get(name) ?? 0) + Number(line[place('amount_minor')]));
   }
-  // The balances are summed in this process. On a busy machine, the local AWS takes longer for these rows than a
-  // request may take.
+  // The balances are summed in this process, because on a busy machine the local AWS needs more time for these rows
+  // than a request may take.
   const ledger = new ViewLedgerReader(deployedViews());
   const balances = await readBalances(
     ledger,
@@ -127,7 +127,7 @@ test('a job completes an export whose writer never started and that no caller re
 });
 
 /**
- * Requests an export, and kills the writer of the export halfway.
+ * Requests an export and kills its writer halfway.
  *
  * @returns undefined if the writer completed the export before it could be killed
  */

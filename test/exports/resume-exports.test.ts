@@ -9,7 +9,7 @@ import { ExportWorld, fileOfNumbers, OWNER, watched } from './export-world.ts';
 /** Number of rows, enough for five parts. */
 const COUNT = 95;
 const MINUTE_MS = 60_000;
-/** Number of times that Lambda tries an asynchronous invocation. */
+/** Number of Lambda's attempts for an asynchronous invocation. */
 const TRIES = 3;
 
 /** Runs the job once at the current time. */
@@ -22,7 +22,7 @@ async function sweep(world: ExportWorld, { deadlineMs = Infinity } = {}) {
   return { ...counts, faults };
 }
 
-/** Starts a writer and makes it end at its first part, either by a kill or with an error. */
+/** Starts a writer that is killed or fails at its first part. */
 async function die(world: ExportWorld, key: ExportKey, isKilled = true): Promise<void> {
   let isDead = false;
   const at = async (_call: number, _when: string, name: string) => {
@@ -69,7 +69,7 @@ test('the job starts a writer for an export that has none, but not for an export
   expect(world.woken.map(({ id }) => id).toSorted()).toEqual([never.id, other.id]);
 });
 
-test('a writer that cannot be started is reported, and other writers are started anyway', async () => {
+test('a writer that cannot be started is reported, and the job still starts other writers', async () => {
   const world = new ExportWorld(COUNT);
   for (const id of ['exp_1', 'exp_2']) await world.make(id);
   world.clock.advance(MINUTE_MS);
@@ -77,7 +77,7 @@ test('a writer that cannot be started is reported, and other writers are started
   const tools = {
     ...world.tools,
     startWriter: async (key: ExportKey) => {
-      if (key.id === 'exp_1') throw new Error('Lambda is away');
+      if (key.id === 'exp_1') throw new Error('Lambda is unavailable');
       await startWriter(key);
     },
   };
@@ -107,7 +107,7 @@ describe('an export with unreadable rows', () => {
       world.clock.advance(MINUTE_MS);
       world.woken.length = 0;
       await sweep(world);
-      // Simulates Lambda's attempts, and readers of the export that start writers again and again.
+      // Simulates Lambda's attempts, and readers of the export that repeatedly start writers.
       for (let writer = 0; writer < 5; writer += 1)
         if ((await read()) !== 'failed') await die(world, key, false).catch(() => undefined);
     }
@@ -123,7 +123,7 @@ describe('an export with unreadable rows', () => {
     expect(world.file(key)).toBe(fileOfNumbers(COUNT));
   });
 
-  test('fails within a day, and then has no entry in the queue', async () => {
+  test('fails within a day, and is then removed from the queue', async () => {
     const { world, read } = await outage(24 * 60);
     expect(await read()).toBe('failed');
     expect(world.database.items(TABLES.registry, RegistryRow.openExports)).toEqual([]);

@@ -39,8 +39,8 @@ test('an export without rows is a file with only the column names', async () => 
   expect(world.file(key)).toBe('number,text\r\n');
 });
 
-describe('an export until the second of its request', () => {
-  test('includes rows whose events had not reached the views at the request', async () => {
+describe('an export up to the second of its request', () => {
+  test('includes rows whose events had not yet reached the Views when it was requested', async () => {
     const world = new ExportWorld(COUNT);
     const { clock, tools } = world;
     const askedMs = clock.nowMs();
@@ -58,7 +58,7 @@ describe('an export until the second of its request', () => {
     expect(world.file(key)).toBe(fileOfNumbers(COUNT));
   });
 
-  test('waits for at most ten seconds, and does not wait if its last day is past', async () => {
+  test('waits for at most ten seconds, and does not wait if its last day is over', async () => {
     const world = new ExportWorld(COUNT);
     const { clock } = world;
     for (const [untilMs, longestMs] of [
@@ -113,7 +113,7 @@ test('a writer whose time is over finishes a part and then starts the next write
   expect(world.file(key)).toBe(fileOfNumbers(COUNT));
 });
 
-describe('a writer that is killed at any of its calls', () => {
+describe('a writer that is killed at any call', () => {
   test.each(['before', 'after'] as const)(
     'leaves the file to the next writer, and the file is written only once (killed %s the call)',
     async (dies) => {
@@ -140,7 +140,7 @@ describe('a writer that is killed at any of its calls', () => {
   );
 });
 
-test('a writer that was taken over saves nothing, at whichever of its calls it resumes', async () => {
+test('a writer that was taken over saves nothing, whichever call it resumes at', async () => {
   const calls = await counted();
   for (let held = 2; held <= calls; held += 1) {
     const world = new ExportWorld(COUNT);
@@ -161,7 +161,7 @@ test('a writer that was taken over saves nothing, at whichever of its calls it r
   }
 });
 
-test('only one of several writers that are started concurrently writes', async () => {
+test('of several writers that are started concurrently, only one writes', async () => {
   const world = new ExportWorld(COUNT);
   const key = await world.make('exp_1');
   const ends = await Promise.all([world.write(key), world.write(key), world.write(key)]);
@@ -170,7 +170,7 @@ test('only one of several writers that are started concurrently writes', async (
   expect(world.file(key)).toBe(fileOfNumbers(COUNT));
 });
 
-test('an export whose rows can never be read fails, and no longer counts toward the limit', async () => {
+test('an export with rows that can never be read fails, and no longer counts toward the limit', async () => {
   const world = new ExportWorld(COUNT);
   const key = await world.make('exp_1');
   const page = () => Promise.reject(new Error('unreadable'));
@@ -209,7 +209,7 @@ describe('the exports of a tenant', () => {
     expect((await world.request('exp_9')).kind).toBe('written');
   });
 
-  test('still include the export of a request that is retried at the limit of five', async () => {
+  test('include the export of a request that is retried at the limit of five', async () => {
     const world = new ExportWorld(1);
     for (const id of ['exp_0', 'exp_1', 'exp_2', 'exp_3', 'exp_4']) await world.make(id);
     expect(await world.request('exp_3')).toMatchObject({
