@@ -15,7 +15,7 @@ const KEY_HEADERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['with a key that is too long', ['k'.repeat(129)]],
   ['with two different keys', ['one', 'another']],
 ]);
-/** For each situation: the number of failing sends, and the sandbox's magic source with the same behavior. */
+/** For each situation: the number of sends that fail, and the sandbox's magic source with the same behavior. */
 const TROUBLES: ReadonlyMap<string, readonly [count: number, source: string]> = new Map([
   ["the payer's bank refuses", [1, 'tok_declined']],
   // Both sends of a request fail.

@@ -3,7 +3,7 @@ import { dynamoDbClient } from '../support/local-aws.ts';
 import type { Reply } from '../world/api.ts';
 import type { PaymentSite } from './payment-site.ts';
 
-/** A request that has reached the processor and waits there until it is released. It uses no timer. */
+/** A request that waits at the processor, without a timer, until it is released. */
 export class HeldPayment {
   /** True if the request waits longer than a client's maximum waiting time. */
   outlastsWaiting = false;

@@ -13,7 +13,7 @@ type Tables = Awaited<ReturnType<typeof createTables>>;
 /** A simulated system on one DynamoDB, with as many API processes as a scenario needs. */
 export class PaymentSite extends World {
   readonly #tables: Tables;
-  /** The request limits. They are in memory, because scenarios share the tables and all begin at the same time. */
+  /** Request limits, held in memory because scenarios share the tables and all start at the same time. */
   readonly #limits = limitsIn(emptyTables(), this.clock);
 
   constructor(tables: Tables) {

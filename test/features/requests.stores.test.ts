@@ -37,7 +37,7 @@ async function deliver(changes: Partial<TransportTools> = {}): Promise<void> {
   redelivered = await site.deliver(site.inQueue(request()), changes);
 }
 
-/** Returns tools whose process crashes just before or just after the charge. */
+/** Returns the tools of a process that crashes just before or just after the charge. */
 const dying = (charges: boolean): Partial<TransportTools> => {
   const { processor } = site.world;
   const charge = async (...call: Parameters<typeof processor.charge>) => {
