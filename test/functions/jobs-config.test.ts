@@ -42,7 +42,7 @@ describe('the job functions', () => {
     });
   });
 
-  test('include the job that copies rows if PostgreSQL is the authority, and reject another authority', () => {
+  test('include the copy job if PostgreSQL is the authority, and reject any other value of the variable', () => {
     expect(readOwnJobs({ AUTHORITY: 'postgres' }).map(({ id }) => id)).toEqual([...JOBS.map(({ id }) => id), 'carry']);
     expect(() => readOwnJobs({ AUTHORITY: 'mysql' })).toThrow('the environment variable AUTHORITY must be postgres');
   });
@@ -63,7 +63,7 @@ describe('the job functions', () => {
     'UPKEEP_JOBS_QUEUE_URL',
     'DEPLOYMENT_SETTINGS',
     'LISTED_JOBS',
-  ])('reject settings of the jobs API without %s, and the error names the variable', (name) => {
+  ])('reject jobs API settings without %s, and the error names the variable', (name) => {
     expect(() => readJobsApiConfig({ ...api, [name]: undefined })).toThrow(`the environment variable ${name}`);
   });
 });

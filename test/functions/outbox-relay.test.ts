@@ -26,7 +26,7 @@ beforeAll(async () => {
   ({ wire } = await import('../../lambdas/functions/outbox-relay.ts'));
 });
 
-test('the relay makes the Stream redeliver from the first record that the bus did not accept', async () => {
+test('the relay has the Stream redeliver from the first record that the bus did not accept', async () => {
   const clock = new SimulatedClock();
   const stores = new Stores(clock);
   const transitions = chains(1);
@@ -43,7 +43,7 @@ test('the relay makes the Stream redeliver from the first record that the bus di
       logger: () => ({ info: () => {}, warn: () => {}, error: () => {} }),
       metrics: () => ({ addMetric: () => {}, publishStoredMetrics: () => {} }),
     },
-    sqs: () => ({ send: () => Promise.reject(new Error('nothing is parked')) }),
+    sqs: () => ({ send: () => Promise.reject(new Error('unexpected parking')) }),
     eventBridge: () => ({
       send: async ({ input }: PutEventsCommand) => {
         const { Entries = [] } = input;

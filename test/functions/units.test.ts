@@ -34,7 +34,7 @@ import { World } from '../world/world.ts';
 
 const ENDPOINT = endpointNamed('orders');
 
-/** Operation id of each executed unit of work, with one entry per execution. */
+/** Operation ids of the executed units of work, one entry per execution. */
 let units: string[];
 let runner: OperationRunner;
 

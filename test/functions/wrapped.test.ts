@@ -20,8 +20,8 @@ import { PartiesEnvironment } from '../../lambdas/orders/contract.ts';
 const FUNCTIONS = [...globSync('lambdas/functions/*.ts'), 'sandbox/handler.ts'].sort();
 const READ_ONLY = ['api-documents.ts', 'audit.ts', 'reads.ts'];
 /**
- * Functions that do not export `wire`: `api-documents.ts` reads only its own files, and the sandbox is simulated
- * separately.
+ * Functions that do not export `wire`: `api-documents.ts` reads only its own files, and the sandbox's function has a
+ * simulation of its own.
  */
 const WITHOUT_PLATFORM = ['api-documents.ts', 'handler.ts'];
 const EXCEPTION = '/** Not wrapped in `idempotently`: it only reads. */';
@@ -96,7 +96,7 @@ test('each function is deployed by one construct', () => {
 });
 
 describe.each(FUNCTIONS)('%s', (file) => {
-  test('exports its handler and a function that wires it to a platform', () => {
+  test('exports its handler, and a function that wires the handler to a platform', () => {
     const names = exportsOf(file).map(({ name }) => name);
     expect(names).toEqual(WITHOUT_PLATFORM.includes(basename(file)) ? ['handler'] : ['handler', 'wire']);
   });
