@@ -1,4 +1,4 @@
-/** Tests the guarantee "separate tenants". */
+/** Tests the guarantee "separate tenants". Calls every declared endpoint as every kind of caller. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { ENDPOINTS } from '../../lambdas/api-docs/endpoints.ts';
 import { ALL_SCOPES, includesRole, ROLES } from '../../lambdas/kernel/contract/api.ts';
@@ -15,8 +15,6 @@ import { EVENT_ID, SimulatedIntake } from '../intake/intake-site.ts';
 import { comparedPayment, differsBy } from '../reconciliation/mismatch-fixtures.ts';
 import { type Api, dataOf, type Reply, UNKNOWN_TENANT } from '../world/api.ts';
 
-/** Calls every declared endpoint as every kind of caller. */
-
 const routeOf = ({ method, path }: Pick<DescribedOperation, 'method' | 'path'>) => `${method} ${path}`;
 const TENANT_ROUTES = ENDPOINTS.flatMap((row) =>
   row.scope === undefined ? [] : [[routeOf(row), row.scope, row.role] as const],
@@ -27,8 +25,8 @@ const OPERATOR_ROUTES = ENDPOINTS.flatMap((row) =>
 const SIGNED_ROUTES = ENDPOINTS.filter(({ scope, role }) => scope === undefined && role === undefined).map(routeOf);
 
 /**
- * The first example body of each endpoint. If the owner sends it, the request succeeds, or is refused for a reason
- * other than access.
+ * The first example body of each endpoint. When the owner sends it, the request either succeeds or is refused for a
+ * reason other than access.
  */
 const BODIES = Object.fromEntries(
   ENDPOINTS.flatMap((row) => {
@@ -51,7 +49,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   'GET /v1/annotations': '?payment={payment}',
 };
 
-/** Returns whether the route names an object. Other tenants must not find that object. */
+/** Returns whether the route names an object, which other tenants must not find. */
 const namesAnObject = (route: string) => `${route}${QUERIES[route] ?? ''}`.includes('{');
 
 const DESK = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
@@ -71,11 +69,11 @@ let api: Api;
 /** Ids of the desk's objects, by the name of their collection in the path. */
 let ids: Readonly<Record<string, string>>;
 let sent = 0;
-/** Rows written, without the request counters. */
+/** Rows that the requests wrote, without the request counters. */
 const written: string[] = [];
-/** Request counters written. */
+/** Request counters that the requests wrote. */
 const limited: string[] = [];
-/** Routes that changed a row. */
+/** Routes whose requests changed a row. */
 const changing = new Set<string>();
 
 /** Creates objects of every kind for the desk. @returns their ids */
@@ -123,7 +121,7 @@ async function past(): Promise<Readonly<Record<string, string>>> {
     ledger: String(entry?.['id']),
     corrections: idOf(correction),
     annotations: idOf(annotation),
-    // No decision has this id, because none of these payments needs a decision.
+    // No decision with this id exists, because none of these payments needs a decision.
     decisions: `dec_${'a'.repeat(32)}`,
     webhook_endpoints: endpoint,
     delivery: String(delivery?.['id']),
@@ -216,7 +214,7 @@ describe.each(TENANT_ROUTES)('%s', (route, needed) => {
 describe.each(TENANT_ROUTES)('%s, called by an operator who names a tenant', (route, scope, needed) => {
   test(`accepts ${needed ?? 'no role'} and the roles that include it, and no API key`, async () => {
     for (const role of ROLES) {
-      // Another tenant is named, so that the desk's objects do not change here.
+      // Names another tenant, so that the desk's objects do not change here.
       const reply = await request(route, ofRole(role), 'ten_other/test');
       if (needed === undefined) expect([role, ...codeOf(reply)]).toEqual([role, 401, 'unauthorized']);
       else if (!includesRole(role, needed)) expect([role, ...codeOf(reply)]).toEqual([role, 403, 'insufficient_role']);
@@ -239,7 +237,7 @@ describe.each(TENANT_ROUTES)('%s, called by an operator who names a tenant', (ro
 });
 
 /**
- * Routes that respond with 409 here, because the payment is already captured, or the endpoint's replay is in progress.
+ * Routes that respond with 409 here, because the payment is already captured or the endpoint's replay is in progress.
  */
 const REFUSED: ReadonlySet<string> = new Set([
   'POST /v1/payments/{id}/capture',
@@ -310,7 +308,7 @@ describe('an unknown tenant', () => {
   });
 });
 
-test('an idempotency key of an operator is separate from the same key of the tenant or of another operator', async () => {
+test('an idempotency key of an operator is separate from an equal key of the tenant or of another operator', async () => {
   const path = `/v1/webhook_endpoints/${ids['webhook_endpoints']}/rotate_secret`;
   api.registerOperator('ok_secondsecondsecondsecond', { role: 'owner', operator: 'second' });
   const rotate = (key: string, tenant: Readonly<Record<string, string>> = { 'Payonce-Tenant': 'ten_desk/test' }) =>
@@ -365,7 +363,7 @@ function isDeletion(route: string): number {
   return route.startsWith('DELETE ') ? 1 : 0;
 }
 
-test('in these tests, every mutating route has changed a row, except the routes that were refused', () => {
+test('every mutating route changes a row in these tests, except the routes that are refused', () => {
   const changes = TENANT_ROUTES.map(([route]) => route).filter((route) => !route.startsWith('GET '));
   expect(changes.filter((route) => !changing.has(route))).toEqual(changes.filter((route) => REFUSED.has(route)));
 });

@@ -2,7 +2,7 @@ import { operations } from '../api-docs/described-api.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { fc } from '../support/properties.ts';
 
-/** Data of the attacked tenant. Some of it is known to the attacker, and some is secret. */
+/** Data of the attacked tenant: data that the attacker knows, and secrets. */
 export interface Victim {
   readonly tenantId: string;
   /** Known to the attacker: ids of objects of every kind, references, e-mail addresses, idempotency keys. */
@@ -25,7 +25,7 @@ const SCHEMES = ['Bearer', 'bearer', 'Basic', 'Token', ''] as const;
  * Generates the requests of an attacker who has an API key of another tenant. The attacker knows everything about the
  * victim except the victim's API keys.
  *
- * @param own ids of the attacker's objects, which are combined with ids of the victim in one path
+ * @param own ids of the attacker's objects, which can be combined with ids of the victim in one path
  */
 export function attacksOn(
   { tenantId, known }: Victim,
@@ -120,8 +120,8 @@ export function attacksOn(
 }
 
 /**
- * Checks a response. @returns the secret of the victim or the server fault that the response reveals; undefined if it
- * reveals neither
+ * Checks a response.
+ * @returns the victim's secret or the server error that the response reveals; undefined if it reveals neither
  */
 export function shownBy(
   { status, text, headers }: Pick<ApiAnswer, 'status' | 'text' | 'headers'>,

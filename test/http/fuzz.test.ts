@@ -1,11 +1,12 @@
-/** Tests the guarantee "strict requests". */
+/**
+ * Tests the guarantee "strict requests". Sends requests that no honest client sends: any route with arbitrary body,
+ * headers, query and path.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { operations } from '../api-docs/described-api.ts';
 import { fc } from '../support/properties.ts';
 import { whole } from '../support/slice.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
-
-/** Requests that no honest client sends: any route with arbitrary body, headers, query and path. */
 
 /** Marker in every hostile text. The response to a refused request must not contain it. */
 const CANARY = 'zqcanaryqz';
@@ -32,7 +33,7 @@ const BODIES: readonly Readonly<Record<string, unknown>>[] = [
   {},
 ];
 
-/** Generates null, except in one of `times` draws. */
+/** Returns a generator of nulls that yields another value in one of `times` draws. */
 const seldom = <Value>(times: number, arbitrary: fc.Arbitrary<Value>): fc.Arbitrary<Value | null> =>
   fc.oneof({ weight: times - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
 
@@ -141,7 +142,7 @@ async function worldWithPayment() {
 }
 
 describe('100,000 hostile requests, or a slice of them', () => {
-  test('cause no server error, and refusals store nothing and echo nothing of the request', async () => {
+  test('cause no server error, and refusals store and echo nothing of the request', async () => {
     const statuses = new Map<number, number>();
     let world = await worldWithPayment();
     let asked: ReturnType<typeof sampleFrom> = [];
@@ -173,12 +174,13 @@ describe('100,000 hostile requests, or a slice of them', () => {
       if (reply.status >= 500 || api.faults.length > 0) throw new Error(`failed: ${described}`);
       if (!STORES_NOTHING.has(reply.status)) continue;
       if (world.writes !== writes) throw new Error(`stored by a refusal: ${described}`);
-      // `param` and the detail repeat the name of the invalid field, unless this name is sensitive. It is excluded.
+      // `param` and the detail repeat the name of the invalid field unless the name is sensitive, so they are not
+      // searched.
       const { param = '', detail = '', ...rest } = reply.body;
       const shown = String(detail).replace(String(param), '');
       if (JSON.stringify([rest, shown, reply.headers]).includes(CANARY)) throw new Error(`reflected: ${described}`);
     }
-    // Some requests pass all checks, and the refused ones do not all fail at the first check.
+    // Some requests pass all checks, and the refused ones fail at different checks.
     expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 201, 400, 404, 405, 415]));
   }, 3_600_000);
 });

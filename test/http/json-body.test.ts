@@ -58,7 +58,7 @@ describe('a body', () => {
     expect(codeOf(read('{"a":1}', { 'content-type': type }))).toBe('unsupported_media_type');
   });
 
-  test('needs exactly one media type', () => {
+  test('requires exactly one media type', () => {
     expect(codeOf(read('{"a":1}', {}))).toBe('unsupported_media_type');
     expect(codeOf(read('{"a":1}', { 'content-type': 'application/json', 'Content-Type': 'text/plain' }))).toBe(
       'unsupported_media_type',

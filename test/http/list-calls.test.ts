@@ -4,9 +4,9 @@ import { CONSTANT_CALLS, filteredPages, LISTS, pageOf } from './listed-pages.ts'
 import { ListedWorld } from './listed-world.ts';
 
 const ROWS = 1_200;
-/** Maximum number of DynamoDB calls of a page of the default size. */
+/** Maximum number of DynamoDB calls for a page of the default size. */
 const MAX_CALLS = 60;
-/** Maximum number of additional calls for each object of a larger page. */
+/** Maximum number of additional calls for each object on a larger page. */
 const MAX_CALLS_PER_OBJECT = 4;
 
 let world: ListedWorld;

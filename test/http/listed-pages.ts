@@ -20,11 +20,11 @@ interface ListedPage {
   readonly calls: number;
   readonly reply: Reply;
   readonly shown: number;
-  /** Whether the list refuses this combination of filters, because they exclude each other. */
+  /** Whether the list refuses this combination of filters because they exclude each other. */
   readonly isRefused: boolean;
 }
 
-/** All endpoints that answer with a list, so that a new list or filter is covered automatically. */
+/** All endpoints that return a list. New lists and filters are included automatically. */
 export const LISTS: readonly List[] = ENDPOINTS.filter(({ kind, docs: { answers } }) => {
   const { schema } = answers[200] ?? {};
   return kind === 'reading' && schema instanceof z.ZodObject && schema.shape['data'] instanceof z.ZodArray;
@@ -57,7 +57,7 @@ export async function* filteredPages(world: ListedWorld, { path, filters }: List
   for (const asked of await queriesOf(world, path, filters)) {
     for (const real of world.pathsOf(path)) {
       let page = await pageOf(world, real, { ...base, ...asked });
-      // Some filters need a range of time.
+      // Some filters require a time range.
       if (page.reply.status === 400 && 'created_from' in filters) {
         page = await pageOf(world, real, { ...base, ...world.range, ...asked });
       }
@@ -68,7 +68,7 @@ export async function* filteredPages(world: ListedWorld, { path, filters }: List
 }
 
 /**
- * Returns the values of a filter to try: one that all rows match, and one that none matches. The values of an enumeration
+ * Returns sample values of a filter: one that all rows match, and one that no row matches. The values of an enumeration
  * come from its schema.
  */
 async function valuesOf(
@@ -98,7 +98,10 @@ async function queriesOf(world: ListedWorld, path: string, filters: List['filter
   return [{}, ...single.flat(), ...pairs];
 }
 
-/** Returns the most DynamoDB calls that a page of any list with filters costs. @param rows the rows of each list */
+/**
+ * Returns the largest number of DynamoDB calls for a page of any list with filters.
+ * @param rows number of rows in each list
+ */
 export async function mostListCalls(rows: number): Promise<number> {
   const world = await ListedWorld.with(rows);
   let most = 0;

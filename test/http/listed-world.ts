@@ -34,14 +34,14 @@ const TENANT = { tenant: 'ten_desk', mode: 'test' } as const;
 /** Number of real payments and orders. It is enough for one object in each partition of a list. */
 const REAL = 8;
 const DAY_SECONDS = 86_400;
-/** Number of annotations of the payment. They do not fit on one page of the payment's transitions. */
+/** Number of annotations of the payment. They exceed one page of the payment's transitions. */
 const TRANSITIONS = 100;
 const POSTINGS = [
   { account: 'refunds', direction: 'debit', amount: 10 },
   { account: 'fees', direction: 'credit', amount: 10 },
 ];
 
-/** All lists of one tenant. Each list has many rows with equal values in all fields that a filter uses. */
+/** All lists of one tenant. Each list has many rows with equal values in all filterable fields. */
 export class ListedWorld {
   readonly database: CountedDynamoDb;
   /** Values of enumerations that all rows have. */
@@ -84,7 +84,7 @@ export class ListedWorld {
     return this.#api.get(search === '' ? path : `${path}?${search}`);
   }
 
-  /** Returns the paths of a list with existing ids. */
+  /** Returns the paths of a list, with ids that exist. */
   pathsOf(path: string): readonly string[] {
     const { payment, endpoint, event } = this.#seeds;
     if (path === '/v1/admin/queues/{id}') return Object.keys(QUEUES).map((id) => path.replace('{id}', id));

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type Node, operations } from '../api-docs/described-api.ts';
 import { Api } from '../world/api.ts';
 
-/** The first and last character of each forbidden range: controls, separators, and direction marks. */
+/** First and last character of each forbidden range: control characters, separators, and direction marks. */
 const FORGING = Array.from(
   '\u0000\t\n\r\u001b\u001f\u007f\u0080\u0085\u009f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069',
 );
@@ -41,7 +41,7 @@ function textsIn(where: string, schema: Node): readonly Text[] {
 }
 
 /**
- * All strings in queries and bodies, and `Idempotency-Key`. Paths and `Prefer` are excluded, because no part of them is
+ * All strings in queries and bodies, and `Idempotency-Key`. Paths and `Prefer` are excluded because they are not
  * stored: an unknown path gets a 404, and unknown preferences are ignored.
  */
 const TEXTS = operations.flatMap(({ operationId, parameters, requestBody }) => [
@@ -52,8 +52,7 @@ const TEXTS = operations.flatMap(({ operationId, parameters, requestBody }) => [
 ]);
 
 /**
- * Fields that have no pattern. URLs are parsed, which a test below checks, and a processor's event is protected by its
- * signature.
+ * Fields without a pattern. URLs are parsed, which a test below checks, and the signature protects a processor's event.
  */
 const BY_RULE = /^create(?:Payment|Order)\.return_url$|^receiveCallback\./;
 
@@ -72,7 +71,7 @@ function takes({ schema }: Text, character: string): boolean {
 }
 
 describe('a single-line field', () => {
-  test('is the only kind of text that the API documents allow in requests', () => {
+  test('is the only kind of text field that the API documents allow in requests', () => {
     const open = TEXTS.filter(
       (text) =>
         !BY_RULE.test(text.where) &&

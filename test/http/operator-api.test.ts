@@ -13,7 +13,7 @@ import { TABLES } from '../world/tables.ts';
 const OTHER = 'ok_zyxwvutsrqponmlkjihgfe';
 
 describe('an operator', () => {
-  test('has exactly the permissions of the role', async () => {
+  test('has exactly the permissions of their role', async () => {
     const api = new Api();
     const payment = await api.paid('k');
     const statuses = [];
@@ -48,7 +48,7 @@ describe('an operator', () => {
     ]);
   });
 
-  test('gets the same response body whether its key is revoked, expired or unknown', async () => {
+  test('gets the same response body whether their key is revoked, expired or unknown', async () => {
     const api = new Api();
     const nowMs = api.clock.nowMs();
     api.registerOperator('ok_revokedrevokedrevokedrev', { revokedAtMs: nowMs });
@@ -69,7 +69,7 @@ describe('an operator', () => {
       expect((await api.get(path, as(OPERATOR_KEY))).status).toBe(401);
   });
 
-  test('gets the stored response if the same person retries with a different API key', async () => {
+  test('gets the stored response when retrying with another API key of the same person', async () => {
     const api = new Api();
     const payment = await api.paid('k');
     api.registerOperator(OTHER, { operator: 'Ada Example' });

@@ -6,9 +6,9 @@ import { API_KEY, Api, as, OPERATOR_KEY } from '../world/api.ts';
 const OF_TENANT = 'This is the API key of a tenant.';
 const OF_OPERATOR = 'This is the key of an operator.';
 
-describe('a key of the wrong kind', () => {
+describe('an error about a key of the wrong kind', () => {
   test.each([API_KEY, 'sk_live_unknownunknownunknown'])(
-    'of a tenant is named at a route of operators: %s',
+    "identifies a tenant's key at an operator route: %s",
     async (key) => {
       const api = new Api();
       for (const path of ['/v1/admin/me', '/v1/admin/jobs']) {
@@ -21,7 +21,7 @@ describe('a key of the wrong kind', () => {
   );
 
   test.each([OPERATOR_KEY, 'ok_unknownunknownunknownun'])(
-    'of an operator is named at a route of tenants: %s',
+    "identifies an operator's key at a tenant route: %s",
     async (key) => {
       const api = new Api();
       expect((await api.get('/v1/payments', as(key))).body['detail']).toBe(
@@ -33,7 +33,7 @@ describe('a key of the wrong kind', () => {
     },
   );
 
-  test('is not named by anything but its form', async () => {
+  test('is generic if only the prefix of the key could have identified it', async () => {
     const { body } = await new Api().get('/v1/payments', as('sk_test_unknownunknownunknown'));
     expect(body['detail']).toBe('Send a valid API key as "Authorization: Bearer <key>".');
   });
@@ -42,15 +42,18 @@ describe('a key of the wrong kind', () => {
 test.each([
   ['can be repeated', new RetryableError('store_throttled', 'slow'), 503],
   ['is a bug', new Error('a bug'), 500],
-])('a read whose failure %s speaks of no idempotency key, unlike a write', async (_what, error, status) => {
-  const api = new Api({ isTenant: () => Promise.reject(error) });
-  const read = await api.get('/v1/admin/keys?tenant=ten_a');
-  expect([read.status, read.body['detail']]).toEqual([status, expect.not.stringMatching(/key/i)]);
-  const broken = api.with({ identify: () => Promise.reject(error) });
-  expect((await broken.annotate('pay_a', 'k')).body['detail']).toContain('Idempotency-Key');
-});
+])(
+  'the error of a read that %s does not mention the idempotency key, unlike the error of a write',
+  async (_what, error, status) => {
+    const api = new Api({ isTenant: () => Promise.reject(error) });
+    const read = await api.get('/v1/admin/keys?tenant=ten_a');
+    expect([read.status, read.body['detail']]).toEqual([status, expect.not.stringMatching(/key/i)]);
+    const broken = api.with({ identify: () => Promise.reject(error) });
+    expect((await broken.annotate('pay_a', 'k')).body['detail']).toContain('Idempotency-Key');
+  },
+);
 
-test('an unknown field or parameter is named in the detail', async () => {
+test('the detail names an unknown field or parameter', async () => {
   const api = new Api();
   expect((await api.pay('k', { amout: 5 })).body).toMatchObject({
     code: 'unknown_field',
@@ -63,6 +66,6 @@ test('an unknown field or parameter is named in the detail', async () => {
   });
 });
 
-test('a gateway error speaks of no key, because the gateway does not know whether the request is a read', () => {
+test('a gateway error mentions no key, because the gateway does not know whether the request is a read', () => {
   for (const { detail } of gatewayProblemBodies('')) expect(detail).not.toMatch(/\bkey\b/i);
 });

@@ -4,7 +4,7 @@ import { SimulatedIntake } from '../intake/intake-site.ts';
 import { Api } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 
-/** Every search for card numbers and secrets begins by normalizing its text, so calls of `normalize` count searches. */
+/** Counts searches: every search for card numbers and secrets begins by normalizing its text with `normalize`. */
 let folding: jest.SpiedFunction<typeof String.prototype.normalize>;
 beforeEach(() => {
   folding = jest.spyOn(String.prototype, 'normalize');
@@ -13,7 +13,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** Counts, for each marked text of a request, the searches of this text alone or as a part of a longer text. */
+/** Counts, for each marked text of a request, the searches of this text, alone or as a part of a longer text. */
 function searches(): readonly number[] {
   const searched = folding.mock.contexts.map(String);
   return MARKS.map((mark) => searched.filter((text) => text.includes(mark)).length);
@@ -74,7 +74,7 @@ describe('the search for card numbers and secrets in events', () => {
   test.each([
     ['charged', {}, {}],
     ['malformed', { amount: 0 }, {}],
-    ['of the wrong account', { account_to: 'ten_none' }, {}],
+    ['sent for the wrong account', { account_to: 'ten_none' }, {}],
     ['too old', { timestamp: '2020-01-01T00:00:00Z' }, {}],
     ['delivered a second time', {}, away],
     ['failed', {}, broken],
@@ -94,7 +94,7 @@ describe('the search for card numbers and secrets in events', () => {
     }
   });
 
-  test('reads the text of a non-JSON event once', async () => {
+  test('reads the text of an event that is not JSON once', async () => {
     const site = new SimulatedIntake();
     await site.deliver(site.inQueue('{"mark-value"'));
     expect(site.parkedReasons).toEqual(['malformed']);

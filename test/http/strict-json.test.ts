@@ -19,7 +19,7 @@ describe('strict JSON', () => {
     );
   });
 
-  test('is refused without an exception where JSON.parse throws', () => {
+  test('is refused without an exception if JSON.parse throws', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'{}[]":,.0123eE+-\\u tfn \0\n'.split('')) }), (text) => {
         const result = parseStrictJson(text);
@@ -40,7 +40,7 @@ describe('strict JSON', () => {
   });
 
   test.each(['{"a":{"a":1},"b":{"a":1}}', '[{"a":1},{"a":1}]', '{"a":"a","b":"a"}', '{"a":"\\"a\\":","b":1}'])(
-    'accepts equal keys in different objects, and a value equal to a key: %s',
+    'accepts equal keys in different objects, and a value that equals a key: %s',
     (text) => {
       expect(parsed(text)).toEqual(JSON.parse(text));
     },
@@ -116,11 +116,12 @@ describe('strict JSON', () => {
     expect(parsed(text)).toBe(detail);
   });
 
-  test('names the place of a character that cannot be there, at every place of a text', () => {
+  test('reports the position of a character that cannot occur there, at every position of a text', () => {
     const text = '{"a": [12, {"b": "c\\u00e9"}, []],\r\n "d": "",\n\t"e": 0}\n';
     expect(isJson(text)).toBe(true);
     for (let offset = 0; offset <= text.length; offset += 1) {
-      // A reader cannot continue an escape after some of its characters, and a line feed belongs to its return.
+      // Skips positions where a reader could not continue an escape after some of its characters, or where a line feed
+      // belongs to its carriage return.
       if (/\\(?:u.{0,3})?$/.test(text.slice(0, offset)) || text.slice(offset - 1).startsWith('\r\n')) continue;
       const lines = text
         .slice(0, offset)
@@ -133,7 +134,7 @@ describe('strict JSON', () => {
     }
   });
 
-  test('names the place of the first unreadable token, and the end of a text that is cut off', () => {
+  test('reports the position of the first unreadable token, and the end of a truncated text', () => {
     expect(parsed('{"amount": tru}')).toBe('The body is not valid JSON at line 1, column 12.');
     expect(parsed('{"amount": "\\x"}')).toBe('The body is not valid JSON at line 1, column 13.');
     expect(parsed('{\n  "amount": 1000')).toBe('The body is not valid JSON: it ends too early, at line 2, column 17.');

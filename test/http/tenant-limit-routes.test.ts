@@ -5,7 +5,7 @@ import { as, dataOf, UNKNOWN_TENANT } from '../world/api.ts';
 const PATH = '/v1/admin/limits';
 const RAISED = { mode: 'live', kind: 'payments', rate: 200, burst: 400 } as const;
 
-test('a tenant has the limits of the deployment until it gets limits of its own', async () => {
+test('a tenant has the limits of the deployment until it gets its own', async () => {
   const { api, tenant } = await keyOfTenant();
   const limits = async () => dataOf(await api.get(`${PATH}?tenant=${tenant}`));
   const deployed = [
@@ -27,7 +27,7 @@ test('a tenant has the limits of the deployment until it gets limits of its own'
   expect(await limits()).toEqual([...ofMode('live'), ...ofMode('test')]);
 });
 
-test('a change that is retried returns the stored response, does not undo a later change, and is not logged again', async () => {
+test('a retried change returns the stored response, does not undo a later change, and is not logged again', async () => {
   const { api, tenant } = await keyOfTenant();
   const first = await api.write(PATH, 'first', { tenant, ...RAISED });
   await api.write(PATH, 'later', { tenant, ...RAISED, rate: 50 });

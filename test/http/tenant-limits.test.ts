@@ -55,7 +55,7 @@ describe('a tenant beyond its limit', () => {
     expect((await api.pay('k-1', {}, asOther)).status).toBe(201);
   });
 
-  test("is counted once for the alarm and once under the tenant's name", async () => {
+  test("is counted once for the alarm and once with the tenant's name", async () => {
     const written: string[] = [];
     const metrics: (typeof systemInstruments)['metrics'] = (service) => ({
       addMetric: () => undefined,
@@ -77,14 +77,14 @@ describe('a tenant beyond its limit', () => {
     expect(written).toEqual(['tenant_limited limits', 'tenant_limited limits tenant=ten_desk']);
   });
 
-  test('has a tenth of its limit for administration', async () => {
+  test('can use a tenth of its limit for administration', async () => {
     expect((await api.create('k-1')).status).toBe(201);
     expect((await api.create('k-2')).status).toBe(201);
     const refused = await api.create('k-3');
     expect(refused).toMatchObject({ status: 429, headers: { 'Ratelimit-Policy': '"admin";q=2;w=2' } });
   });
 
-  test('has a separate limit, a tenth, for reads that query the processor; its other reads continue', async () => {
+  test('can use a separate limit, a tenth, for reads that query the processor; other reads continue', async () => {
     let looks = 0;
     const readCharge = async () => {
       looks += 1;
@@ -103,7 +103,7 @@ describe('a tenant beyond its limit', () => {
     expect((await other.get('/v1/payments?reference=order-1')).status).toBe(200);
   });
 
-  test('is not counted for an invalid key', async () => {
+  test('is not limited by requests with an invalid key', async () => {
     const wrong = { headers: { Authorization: 'Bearer sk_test_unknownunknownunknown' } };
     for (let request = 0; request < LIMIT.burst * 2; request += 1)
       expect((await api.pay('k-1', {}, wrong)).status).toBe(401);
@@ -111,14 +111,14 @@ describe('a tenant beyond its limit', () => {
   });
 });
 
-test('a request is admitted if the limits cannot be read, and the fault is logged', async () => {
+test('if the limits cannot be read, a request is admitted and the fault is logged', async () => {
   const away = async () => Promise.reject(new RetryableError('limits_unavailable', 'away'));
   const other = api.with({ limits: { admit: away, enterWait: away } });
   expect((await other.pay('k-1')).status).toBe(201);
   expect(other.faults).toHaveLength(1);
 });
 
-test('a request that finds no free waiting slot is answered immediately, without Preference-Applied', async () => {
+test('a request that finds no free waiting slot gets an immediate response, without Preference-Applied', async () => {
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
   const charge: Api['processor']['charge'] = async (...order) => {
