@@ -24,7 +24,7 @@ export const EVENT_ID = '0b9c2f60-7d5a-4a7e-9a53-0d6f2f7c1e11';
 const QUEUE_OF_SHOP = 'arn:aws:sqs:eu-west-1:111122223333:requests-of-shop';
 const OWN_QUEUE = 'arn:aws:sqs:eu-west-1:111122223333:requests';
 
-/** Runs the payment-request function in a simulated world. Its queues are in memory. */
+/** Runs the payment-request function in a simulated system with in-memory queues. */
 export class SimulatedIntake<Of extends World = World> {
   readonly world: Of;
   readonly queues = { requests: [] as Queued[], parked: [] as Queued[] };
@@ -99,7 +99,7 @@ export class SimulatedIntake<Of extends World = World> {
     return this.record({ body: JSON.stringify({ ...envelope, ...changes }) });
   }
 
-  /** Returns a message in the queue of the shop. */
+  /** Returns a message in the shop's queue. */
   inQueue(body: string): SQSRecord {
     return { ...this.record({ body }), eventSourceARN: QUEUE_OF_SHOP };
   }
@@ -157,7 +157,7 @@ export class SimulatedIntake<Of extends World = World> {
     };
   }
 
-  /** Invokes a process with messages of a queue. @returns the ids of the messages to be redelivered */
+  /** Invokes a process with messages of a queue. @returns the ids of the messages that the queue must redeliver */
   async deliver(records: SQSRecord | readonly SQSRecord[], changes: Partial<TransportTools> = {}) {
     const answer = await this.process(changes)({ Records: [records].flat() });
     return answer?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);

@@ -25,7 +25,7 @@ if (isProving && missing !== undefined)
   console.warn(`Kafka is NOT proven on this machine: ${missing} is missing. The other transports are.`);
 
 /**
- * Maximum number of deliveries of a batch to a function that fails. After that, the test fails; Lambda has no such
+ * Maximum number of deliveries of a batch to a function that fails; after that, the test fails. Lambda has no such
  * limit by default.
  */
 const MAX_DELIVERIES = 20;
@@ -64,7 +64,7 @@ describe('a topic of a real Kafka broker', () => {
         [0, poison],
         [0],
         [0, request(second)],
-        // Some records occur twice within a partition. Across partitions, they also occur in a different order.
+        // Some records occur twice, within one partition or in another order in another partition.
         [0, request(first)],
         [1, request(third)],
         [1, request(second)],

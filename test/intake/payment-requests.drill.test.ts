@@ -35,7 +35,10 @@ const settled = (eventId: string) =>
     return newest?.payment.status === 'succeeded' ? newest : undefined;
   });
 
-/** Returns a batch in the format of AWS (AWS Lambda developer guide, "Using Lambda with Amazon MSK", example event). */
+/**
+ * Returns a batch in the format that Lambda delivers (AWS Lambda developer guide, "Using Lambda with Amazon MSK",
+ * example event).
+ */
 const batch = (...values: readonly string[]): MSKEvent => ({
   eventSource: 'aws:kafka',
   eventSourceArn: 'arn:aws:kafka:us-east-1:000000000000:cluster/local/1',

@@ -49,7 +49,7 @@ describe('a payment requested by an event', () => {
     expect(site.queues).toEqual({ requests: [], parked: [] });
   });
 
-  test('has an open record after a failure, which a later delivery with a new time completes', async () => {
+  test('keeps an open record after a failure; a redelivery with another time completes it', async () => {
     const { clock, store } = site.world;
     const record = () => store.readRecord(chargeOperation(site.paymentOf()));
     const api = new Api({}, site.world);
@@ -263,7 +263,7 @@ describe('an event that arrives late', () => {
 });
 
 describe('an event that must wait', () => {
-  test('is redelivered while its tenant exceeds its limit, and this never counts as a failure', async () => {
+  test('is redelivered while its tenant exceeds its limit; such redeliveries never count as failures', async () => {
     const asked: unknown[] = [];
     site.limits = {
       admit: async (bucket) => {
@@ -383,7 +383,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.parked[0]?.attributes).not.toHaveProperty('failures');
   });
 
-  test('is not counted as failed because of deliveries while throttled or in an outage, or of a count set by its sender', async () => {
+  test('ignores throttled deliveries, outages and a sender-supplied count when it counts failures', async () => {
     const broken = { limits: { admit: () => Promise.reject(new Error('a bug')) } };
     const waited = {
       ...site.record({ body: json(), attributes: { failures: '4' } }, 100),
@@ -401,7 +401,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues).toMatchObject({ requests: [{}], parked: [] });
   });
 
-  test('keeps its failure count while its tenant is over the limit', async () => {
+  test('keeps its failure count while its tenant exceeds the limit', async () => {
     const failed = site.record({ body: json(), attributes: { sender: 'queue:shop', failures: '3' } });
     await site.deliver(failed, {
       limits: { admit: async () => ({ kind: 'limited', limit: { rate: 1, burst: 1 }, retryAfterMs: 1_000 }) },
@@ -461,7 +461,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(ids.map((id) => site.charged(id))).toEqual([1, 1, 0, 1]);
   });
 
-  test('is not acknowledged as long as it can be neither accepted nor parked', async () => {
+  test('is not acknowledged while it can be neither accepted nor parked', async () => {
     site.outage = new Error('SQS is unavailable');
     expect(await site.deliver(site.inQueue('not JSON'))).toHaveLength(1);
     await expect(site.process()(site.inTopic('not JSON', json()))).rejects.toThrow('SQS is unavailable');

@@ -13,7 +13,8 @@ import { runningProcesses, signalProcess } from '../../../local/processes.ts';
 import { until } from '../../support/until.ts';
 
 /**
- * Returns the name of a program that a Kafka broker needs but that is not installed; undefined if all are installed.
+ * Returns the name of the first program that a Kafka broker needs and that is not installed; undefined if all are
+ * installed.
  */
 export function missingForKafka(): string | undefined {
   const versions: Readonly<Record<string, readonly string[]>> = {
@@ -33,7 +34,7 @@ export function missingForKafka(): string | undefined {
 
 const TOPIC = 'payments';
 const POLLER = join(import.meta.dirname, 'Poller.java');
-/** Maximum attempts to start the broker. Another program may take its port first. */
+/** Maximum attempts to start the broker. Another program may have taken its port. */
 const MAX_STARTS = 5;
 
 /**
@@ -41,7 +42,7 @@ const MAX_STARTS = 5;
  * the test process.
  */
 export class Kafka {
-  /** The working directory. It is created on first use, so nothing has to be removed if the tests are skipped. */
+  /** The working directory. It is created on first use, so that skipped tests leave nothing to remove. */
   #made: string | undefined;
   #classpath = '';
   readonly #children = new Set<ChildProcess>();
@@ -133,7 +134,7 @@ export class Kafka {
     // Java runs a single source file without compiling it first.
     const command = ['-Xmx128m', '-cp', this.#classpath, POLLER, ...args];
     const child = spawn('java', command, { stdio: ['pipe', 'pipe', 'inherit'] });
-    // Ignored: the exit event reports an ended process.
+    // Errors are ignored, because the exit event reports an ended process.
     child.stdin.on('error', () => undefined);
     this.#children.add(child);
     return child;
@@ -151,8 +152,8 @@ export class Kafka {
   }
 
   /**
-   * Starts a member of the consumer group that polls. If this member is killed before it commits, the next member
-   * receives the same batch.
+   * Starts a consumer-group member that polls. If this member is killed before it commits, the next member receives the
+   * same batch.
    */
   poll(group: string, mostRecords: number): Poller {
     return new Poller(this.#run('poll', this.servers, TOPIC, group, String(mostRecords)), this.servers);
