@@ -81,7 +81,7 @@ describe("a secret's text", () => {
   test.each([
     ['one secret', 'whsec_c2VjcmV0', ['whsec_c2VjcmV0']],
     ['a secret that begins like JSON', '[secret', ['[secret']],
-    ['an object with any names', '{"a":"one","AWSPENDING":"two","":"three"}', ['one', 'two', 'three']],
+    ['an object with any keys', '{"a":"one","AWSPENDING":"two","":"three"}', ['one', 'two', 'three']],
   ])('may be %s', async (_what, held, expected) => {
     manager.holds(held);
 
@@ -122,7 +122,7 @@ describe("a secret's text", () => {
     expect(await rejection(secrets.active(ID))).toMatchObject({ code: 'secret_malformed' });
   });
 
-  test('deactivates the old secrets if it becomes malformed; the next caller then reads it again', async () => {
+  test('disables the old secrets if it becomes malformed; the next caller then reads it again', async () => {
     await secrets.active(ID);
     clock.advance(MINUTE);
     manager.holds('{"current":');
@@ -148,7 +148,7 @@ describe('Secrets Manager', () => {
     expect(manager.asked.filter((id) => id === 'another')).toHaveLength(10);
   });
 
-  test('is called as rarely as its reader permits, but at once if a signature is unknown', async () => {
+  test('is called as rarely as its reader allows, but at once if a signature is unknown', async () => {
     const patient = new ActiveSecrets(client, clock, 12 * MINUTE);
     for (let passed = 0; passed < HOUR; passed += MINUTE) {
       await patient.active(ID);
@@ -200,7 +200,7 @@ describe('Secrets Manager', () => {
     expect(manager.asked).toHaveLength(6);
   });
 
-  test('is called again after the clock has jumped back, because the age of secrets is then unknown', async () => {
+  test('is called again after the clock has moved back, because the age of secrets is then unknown', async () => {
     await secrets.active(ID);
     clock.advance(-5 * MINUTE);
     manager.holds('{"current":"second"}');
@@ -245,7 +245,7 @@ describe('an outage of Secrets Manager', () => {
     expect(await rejection(secrets.renewed(ID))).toMatchObject({ code: 'secrets_unavailable' });
   });
 
-  test('with a truncated response causes an error that contains nothing of the secret', async () => {
+  test('with a truncated response causes an error that contains no part of the secret', async () => {
     manager.answer = () => ({ status: 200, body: 'confidential {"SecretString":"confidential' });
 
     const error = await rejection(secrets.active(ID));
@@ -303,7 +303,7 @@ describe('a callback', () => {
     expect(manager.asked).toHaveLength(2);
   });
 
-  test('is accepted ten seconds later under a secret that was added just after a read', async () => {
+  test('is accepted ten seconds later with a secret that was added just after a read', async () => {
     expect(await verdict('second')).toBe('mismatch');
     manager.holds('{"old":"first","new":"second"}');
     expect(await verdict('second')).toBe('mismatch');
@@ -322,7 +322,7 @@ describe('a callback', () => {
     expect(await verdict('first')).toBe('mismatch');
   });
 
-  test('does not cause a further read if it is invalid under any secret', async () => {
+  test('does not cause another read if it is invalid under all secrets', async () => {
     await secrets.active(ID);
     clock.advance(20 * SECOND);
 
@@ -332,7 +332,7 @@ describe('a callback', () => {
     expect(manager.asked).toHaveLength(1);
   });
 
-  test('is verified at the time when it arrived, however long the read of the secrets took', async () => {
+  test('is verified as of its arrival, however long the read of the secrets takes', async () => {
     const arrived = signedBy('first', 300);
     manager.answer = () => {
       clock.advance(5 * SECOND);

@@ -22,7 +22,7 @@ describe('currencies', () => {
     },
   );
 
-  test('all codes are three upper-case letters, each listed once', () => {
+  test('have codes of three upper-case letters, each listed once', () => {
     expect(CURRENCIES.filter((code) => !/^[A-Z]{3}$/.test(code))).toEqual([]);
     expect(new Set(CURRENCIES).size).toBe(CURRENCIES.length);
   });
@@ -35,7 +35,7 @@ describe('currencies', () => {
     expect(largestAmountMinor(code)).toBe(largest);
   });
 
-  test('the sum of nine thousand of the largest payments is still a safe integer', () => {
+  test('allow nine thousand of the largest payments to sum to a safe integer', () => {
     for (const code of CURRENCIES) {
       expect(Number.isSafeInteger((largestAmountMinor(code) ?? Number.NaN) * 9_000)).toBe(true);
     }

@@ -53,7 +53,7 @@ describe('the document client of the functions', () => {
       'x-amz-security-token',
       'x-amz-target',
     ]);
-    // Every header of the request that DynamoDB reads is signed.
+    // Every request header that DynamoDB reads is signed.
     expect(headers?.authorization).toMatch(
       /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-west-1\/dynamodb\/aws4_request, SignedHeaders=(?:[a-z0-9-]+;)*host;(?:[a-z0-9-]+;)*x-amz-content-sha256;x-amz-date;x-amz-security-token;x-amz-target, Signature=[0-9a-f]{64}$/,
     );

@@ -51,7 +51,7 @@ describe('a derived payment id', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('is different if text moves between path and key', () => {
+  test('differs if text moves between path and key', () => {
     expect(idOf({ path: '/a', key: 'b' })).not.toBe(idOf({ path: '/a"', key: 'b' }));
     expect(idOf({ path: '/a","b', key: 'c' })).not.toBe(idOf({ path: '/a', key: 'b","c' }));
   });
@@ -65,7 +65,7 @@ describe('a derived payment id', () => {
   });
 });
 
-/** The id functions of each folder under `lambdas`. */
+/** The id functions of each folder in `lambdas`. */
 const ROOMS = {
   callbacks,
   events,
@@ -137,22 +137,22 @@ const RECORDED = {
   webhookOperation: made.webhookOperation(DIGEST, scope()),
 } satisfies Partial<Record<Maker, OperationId>>;
 
-/** Operations that are recorded elsewhere. The text names the row or external service that records the operation. */
+/** Operations that are recorded elsewhere. Each text names the row or external service that records the operation. */
 const REMEMBERED_ELSEWHERE = {
   orderStepOperation: 'the party that executes the step',
   relayOperation: 'the Stream; an event may be published again',
   republishOperation: 'the range; an event may be published again',
-  redriveOperation: 'the queue of dead letters, and the vendor',
+  redriveOperation: 'the dead-letter queue, and the vendor',
   projectionOperation: 'the row of the event in the Views',
   attemptOperation: 'the row of the delivery',
   replayOperation: 'the row of the replay',
   runPageOperation: 'the row of the run',
   exportOperation: 'the row of the export',
-  serviceOperation: 'a record in the table of a service of the team',
+  serviceOperation: "a record in the table of a team's service",
   changeIdOf: 'a change id derived by one of the functions above',
   storedOperationId: 'not derived, only read from a row',
 } satisfies Record<Exclude<Maker, keyof typeof RECORDED>, string>;
-// This does not compile if a function is missing in both tables.
+// This line does not compile if a function is missing from both tables.
 void REMEMBERED_ELSEWHERE;
 
 test('the table of operations contains every folder that has an ids.ts', () => {
@@ -163,9 +163,12 @@ test('the table of operations contains every folder that has an ids.ts', () => {
 describe('an operation with a record in the Idempotency table', () => {
   // Policies grant access to records by these prefixes. With another prefix, no deployed function could write the
   // record.
-  test.each(Object.entries(RECORDED))('has a prefix that policies can grant: %s', (_name, id) => {
-    expect(Object.values(OperationPrefix).filter((prefix) => id.startsWith(prefix))).toHaveLength(1);
-  });
+  test.each(Object.entries(RECORDED))(
+    'starts with exactly one of the prefixes that IAM policies allow: %s',
+    (_name, id) => {
+      expect(Object.values(OperationPrefix).filter((prefix) => id.startsWith(prefix))).toHaveLength(1);
+    },
+  );
 });
 
 describe('base32', () => {

@@ -5,9 +5,9 @@ import { listedPatterns } from '../support/listed-patterns.ts';
 /** Length of the longest body, in characters. */
 const LONG = 32 * 1024;
 const SHORT = 1024;
-/** Time that a linear search of a short text does not exceed, in milliseconds. */
+/** Time limit of a linear search of a short text, in milliseconds. */
 const SUSPECT_MS = 0.15;
-/** Time in milliseconds that a search of a few dozen characters takes only if the search is exponential. */
+/** Time in milliseconds that a search of a few dozen characters exceeds only if the search is exponential. */
 const ENDLESS_MS = 5;
 /** Time in milliseconds that a search of a long text may always take. A quadratic search takes about a second. */
 const FLOOR_MS = 20;

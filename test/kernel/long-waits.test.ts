@@ -14,14 +14,14 @@ const batchOf = (...agesMs: readonly number[]) => ({
 const count = (event: unknown): void =>
   countLongWaits({ clock: { nowMs: () => NOW_MS }, instruments: systemInstruments }, event);
 
-test('messages that have waited for half an hour are counted in one metric for all functions, which has an alarm', () => {
+test('messages that waited for half an hour are counted in one metric for all functions, and the metric has an alarm', () => {
   count(batchOf(0, 30 * MINUTE_MS, 6 * 60 * MINUTE_MS, 29 * MINUTE_MS));
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ service: 'alarms', messages_wait: 2 }]);
 });
 
 test.each([
   ['messages that arrive in time', batchOf(0, 29 * MINUTE_MS)],
-  ['a batch of a Stream', { Records: [{ dynamodb: { ApproximateCreationDateTime: 1 } }] }],
+  ['a Stream batch', { Records: [{ dynamodb: { ApproximateCreationDateTime: 1 } }] }],
   ['a request', { httpMethod: 'GET', headers: {} }],
   ['nothing', undefined],
 ])('the count of long waits ignores %s', (_what, event) => {

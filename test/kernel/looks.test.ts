@@ -9,7 +9,7 @@ const SINCE_MS = 1_767_225_600_000;
 const KINDS = ['answer', 'books', 'payer', 'bank', 'order', 'orphan', 'foreign'] as const;
 const look = (kind: LookUpSchedule['kind'], name = 'pay_a'): LookUpSchedule => ({ kind, name, sinceMs: SINCE_MS });
 
-/** Returns the ages at which an entry is checked, in milliseconds, with a run every minute. */
+/** Returns the ages at which an entry is checked, in milliseconds, if the job runs every minute. */
 function ages(schedule: LookUpSchedule, untilMs: number): readonly number[] {
   const found: number[] = [];
   for (let atMs = firstLookUpMs(schedule); atMs < SINCE_MS + untilMs; atMs = nextLookUpMs(schedule, atMs))
@@ -37,11 +37,11 @@ describe('an entry', () => {
     expect(ages(look('payer'), 9 * DAY_MS).filter((age) => age >= 8 * DAY_MS)).toHaveLength(1);
   });
 
-  test('is checked at most ten times in its first day if it is a callback of another program', () => {
+  test('is checked at most ten times in its first day if it is a callback for another program', () => {
     expect(ages(look('foreign'), DAY_MS).length).toBeLessThanOrEqual(10);
   });
 
-  test('is checked within its interval, no matter when runs take place', () => {
+  test('is checked within its interval, regardless of when the job runs', () => {
     const times = fc.record({ kind: fc.constantFrom(...KINDS), name: fc.string(), ageMs: fc.nat(40 * DAY_MS) });
     fc.assert(
       fc.property(times, ({ kind, name, ageMs }) => {
@@ -55,7 +55,7 @@ describe('an entry', () => {
     );
   });
 
-  test('is spread evenly over the minutes with other entries of the same age', () => {
+  test('shares its minute with few other entries of the same age', () => {
     const names = Array.from({ length: 600 }, (_, each) => `pay_${each.toString(36).padStart(4, '0')}`);
     const minutes = new Map<number, number>();
     for (const name of names) {

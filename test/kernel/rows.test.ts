@@ -5,7 +5,7 @@ import { IdempotencyRow, LedgerRow, RegistryRow, SortKey, ViewsRow } from '../..
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const ROWS = join('lambdas', 'kernel', 'contract', 'rows.ts');
-/** The form of every row prefix: capitals, then `#`. Does not match a reference such as `#14` or `this.#name`. */
+/** Form of every row prefix: capitals, then `#`. Does not match a reference such as `#14` or `this.#name`. */
 const PREFIX = /(?<![A-Za-z0-9_])[A-Z][A-Z_]*#/;
 const COMMENT = /^\s*(?:\*|\/\*|\/\/)/;
 
@@ -23,7 +23,7 @@ function spelledOut(file: string): readonly string[] {
 }
 
 describe('the prefixes of rows', () => {
-  test('are defined in a single file, which is used by the stores and the policies', () => {
+  test('are defined in a single file that the stores and the policies use', () => {
     expect(sources).toContain(ROWS);
     expect(sources.filter((file) => file !== ROWS).flatMap(spelledOut)).toEqual([]);
     expect(spelledOut(ROWS).length).toBeGreaterThan(20);

@@ -71,7 +71,7 @@ const SPELLINGS: readonly (readonly [form: string, spell: (number: string) => st
   ['its expiry date right after it', (number) => `${number}1229`],
   ['its expiry date and code right after it', (number) => `${number}122029123`],
   ['its expiry date after a gap', (number) => `${grouped(number, 4, ' ')} 12/29 123`],
-  ['a track of a magnetic stripe', (number) => `;${number}=29121010000012300000?`],
+  ['a magnetic-stripe track', (number) => `;${number}=29121010000012300000?`],
   ['brackets', (number) => `[${grouped(number, 4, '][')}]`],
   ['letters next to it', (number) => `card${number}x`],
   ['words around it', (number) => `paid with ${number}, thanks`],
@@ -102,7 +102,7 @@ function withCheckDigit(digits: string): string {
 }
 
 /**
- * Returns whether the finder ignores such a number, because it is obsolete or outside the ranges that the network
+ * Returns whether the finder ignores such a number because it is obsolete or outside the ranges that the network
  * publishes.
  */
 function isLeftOut(network: string, prefix: string, length: number): boolean {
@@ -189,7 +189,7 @@ describe('card numbers', () => {
     expect(findSensitive('DE84 4242 4242 4242 4242')).toBe('card_number');
   });
 
-  test('are not found with any one digit changed', () => {
+  test('are not found after a change of any one digit', () => {
     fc.assert(
       fc.property(fc.nat(15), fc.integer({ min: 1, max: 9 }), (place, shift) => {
         const digits = '4242424242424242'.split('');
@@ -228,7 +228,7 @@ const ean = fc
     return prefix + rest + String((10 - (sum % 10)) % 10);
   });
 
-/** Generates texts as in orders, notes and invoices. */
+/** Generates texts like those in orders, notes and invoices. */
 const harmless = fc.oneof(
   fc.tuple(digits(8), date).map(([number, day]) => `Order ${number} of ${day}`),
   fc.tuple(digits(5), date).map(([number, day]) => `Invoice RE-2026-${number}, due ${day}`),
@@ -272,19 +272,19 @@ describe('secrets', () => {
     ['a private key', '-----BEGIN EC PRIVATE KEY-----'],
     ['a key in a sentence', 'please use sk_live_0123456789abcdef today'],
     ['a key with a zero-width space', 'sk_live_0123\u200b456789abcdef'],
-    ['a token of GitHub', `ghp_${'a1'.repeat(18)}`],
-    ['a fine-grained token of GitHub', `github_pat_${'a1'.repeat(20)}`],
-    ['a token of GitLab', `glpat-${'a1'.repeat(10)}`],
-    ['a token of npm', `npm_${'a1'.repeat(18)}`],
-    ['a token of Slack', ['xoxb', '123456789012', 'abcdefABCDEF'].join('-')],
-    ['a key of Google', `AIza${'Sy-1_'.repeat(7)}`],
-    ['a key of SendGrid', `SG.${'a1'.repeat(11)}.${'b2'.repeat(20)}`],
-    ['a key of Twilio', `SK${'0123456789abcdef'.repeat(2)}`],
-    ['a token of Shopify', `shpat_${'0123456789abcdef'.repeat(2)}`],
-    ['a token of Square', `sq0atp-${'a1'.repeat(11)}`],
-    ['a token of Braintree', `access_token$production$${'a1'.repeat(8)}$${'0123456789abcdef'.repeat(2)}`],
-    ['a token of DigitalOcean', `dop_v1_${'0123456789abcdef'.repeat(4)}`],
-    ['a key of a model vendor', `sk-${'a1B2'.repeat(10)}`],
+    ['a GitHub token', `ghp_${'a1'.repeat(18)}`],
+    ['a fine-grained GitHub token', `github_pat_${'a1'.repeat(20)}`],
+    ['a GitLab token', `glpat-${'a1'.repeat(10)}`],
+    ['an npm token', `npm_${'a1'.repeat(18)}`],
+    ['a Slack token', ['xoxb', '123456789012', 'abcdefABCDEF'].join('-')],
+    ['a Google key', `AIza${'Sy-1_'.repeat(7)}`],
+    ['a SendGrid key', `SG.${'a1'.repeat(11)}.${'b2'.repeat(20)}`],
+    ['a Twilio key', `SK${'0123456789abcdef'.repeat(2)}`],
+    ['a Shopify token', `shpat_${'0123456789abcdef'.repeat(2)}`],
+    ['a Square token', `sq0atp-${'a1'.repeat(11)}`],
+    ['a Braintree token', `access_token$production$${'a1'.repeat(8)}$${'0123456789abcdef'.repeat(2)}`],
+    ['a DigitalOcean token', `dop_v1_${'0123456789abcdef'.repeat(4)}`],
+    ["a model vendor's key", `sk-${'a1B2'.repeat(10)}`],
     ...['', 'token_', 'id-', 'x.', '.', `${'eyJ-'.repeat(100)}_`].map((before) => [
       `a JSON Web Token after ${JSON.stringify(before.slice(0, 8))}`,
       `${before}eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r`,

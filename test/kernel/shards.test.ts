@@ -9,8 +9,8 @@ const DAY = Date.UTC(2026, 5, 1);
 
 afterEach(() => setPeakRates());
 
-describe('the numbers of partitions', () => {
-  test('are those of a deployment without the setting up to 1,000 payments per second', () => {
+describe('the numbers of shards', () => {
+  test('are the default numbers for up to 1,000 payments per second', () => {
     expect(shardsFor({ payments: 1_000, tenantPayments: 1_000 })).toEqual(DEFAULT_SHARDS);
     expect([shardsAt(DAY), mostShards()]).toEqual([DEFAULT_SHARDS, DEFAULT_SHARDS]);
   });
@@ -27,7 +27,7 @@ describe('the numbers of partitions', () => {
     expect(shardsFor({ payments: MAX_TENANT_PAYMENTS, tenantPayments: MAX_TENANT_PAYMENTS }).listParts).toBe(4);
   });
 
-  test('apply to rows from the day of the entry on, and readers cover the rows of all entries', () => {
+  test("apply to rows from the entry's day on; readers cover the rows of all entries", () => {
     const [first, second] = [
       { payments: 4_000, tenantPayments: 2_000 },
       { payments: 2_000, tenantPayments: 2_000 },
@@ -43,14 +43,14 @@ describe('the numbers of partitions', () => {
     expect(mostShards(DAY + 1)).toEqual(shardsFor(first));
   });
 
-  test('name the variable that is wrong', () => {
+  test('are not computed from an invalid setting; the error names the variable', () => {
     process.env['PEAK_RATES'] = '[{"from":"June"}]';
     expect(() => shardsAt(DAY)).toThrow('the environment variable PEAK_RATES.0.from');
   });
 });
 
 describe('the shard of an id', () => {
-  test('is selected by the last character, for the numbers without the setting', () => {
+  test('is selected by the last character for the default numbers of shards', () => {
     for (const count of new Set([4, 8, 32])) {
       for (const [place, character] of BASE32_ALPHABET.split('').entries())
         expect(shardOf(`pay_abcdefg7${character}`, count)).toBe(place % count);

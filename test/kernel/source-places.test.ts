@@ -42,9 +42,9 @@ test('an error is logged with its position in the source', () => {
 });
 
 test.each([
-  ['of a bundle without a source map', '    at charge (file:///var/task/index.mjs:1:2345)'],
+  ['in a bundle without a source map', '    at charge (file:///var/task/index.mjs:1:2345)'],
   ['of Node', '    at run (node:internal/modules/esm/module_job:561:25)'],
-  ['of a position that no source has', `    at charge (${pathToFileURL('/index.mjs').href}:999999:1)`],
+  ['at a position that no source has', `    at charge (${pathToFileURL('/index.mjs').href}:999999:1)`],
 ])('a frame %s is left unchanged', (_what, frame) => {
   expect(withSourcePositions(`Error: no 5\n${frame}`)).toBe(`Error: no 5\n${frame}`);
 });

@@ -6,7 +6,7 @@ import { refuseBadTargets } from '../../lib/settings/job-targets.ts';
 import { readUrl } from '../../lib/settings/rules.ts';
 import { Api } from '../world/api.ts';
 
-/** Texts that the URL parser accepts, but that a reader mistakes for another URL or for no URL. */
+/** Texts that the URL parser accepts although a reader would take them for another URL or for no URL. */
 const MISREAD = [
   String.raw`https:\\evil.co.uk`,
   String.raw`https:/\evil.co.uk`,
@@ -29,7 +29,7 @@ describe('a URL whose parsed form differs from its appearance', () => {
     expect(webUrl(text)).toBeUndefined();
   });
 
-  test('is refused in every field of a request that takes a URL, and the error names the field', async () => {
+  test('is refused in every request field that takes a URL, and the error names the field', async () => {
     const api = new Api();
     for (const [index, text] of MISREAD.entries()) {
       const replies = [
