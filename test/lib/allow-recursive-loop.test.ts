@@ -34,7 +34,7 @@ function maySendTo(role: string | undefined, queueArn: unknown): boolean {
     .some(({ Resource }) => JSON.stringify(Resource).includes(JSON.stringify(queueArn)));
 }
 
-test('loop detection, with which Lambda stops a loop after 16 calls, is disabled for each function that may send to its own source queue', () => {
+test('loop detection, which stops a loop after 16 calls, is disabled for each function that may send to its own source queue', () => {
   const mappings = Object.values(service.findResources('AWS::Lambda::EventSourceMapping')) as Mapping[];
   const enqueueingThemselves = mappings
     .filter(({ Properties: { EventSourceArn, FunctionName } }) =>
@@ -42,7 +42,7 @@ test('loop detection, with which Lambda stops a loop after 16 calls, is disabled
     )
     .map(({ Properties }) => Properties.FunctionName.Ref)
     .filter((id, index, all) => all.indexOf(id) === index);
-  // A consumer sends a failed message to its queue at most four more times.
+  // A consumer sends a failed message to its own queue at most four more times.
   const consumers = enqueueingThemselves.filter((id) => !/^Jobs|^WebhooksSender/.test(id));
   expect(consumers.length).toBeGreaterThan(3);
   expect(CONSUMER_TRIES).toBeLessThan(16);

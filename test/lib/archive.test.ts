@@ -124,7 +124,7 @@ test.each([
 );
 
 describe('the archiver', () => {
-  test('reads every record of the Stream, bisects a batch that failed, and retries a record for at least 20 hours', () => {
+  test('reads every record of the Stream, bisects a failed batch, and retries a record for at least 20 hours', () => {
     const mappings = Object.values(present(archived.service).findResources('AWS::Lambda::EventSourceMapping')) as {
       readonly Properties: Readonly<Record<string, unknown>>;
     }[];
@@ -140,7 +140,7 @@ describe('the archiver', () => {
       DestinationConfig: { OnFailure: { Destination: expect.anything() } },
     });
     expect(mapping?.Properties['FilterCriteria']).toBeUndefined();
-    // DynamoDB recommends at most two readers of a shard.
+    // DynamoDB recommends at most two readers per shard.
     const ofStream = mappings.filter(({ Properties }) => JSON.stringify(Properties).includes('StreamArn'));
     expect(ofStream).toHaveLength(2);
   });
@@ -193,7 +193,7 @@ describe('the auditor', () => {
     });
   });
 
-  test('has an alarm for its findings, and one for an archiver that does not run although there is traffic', () => {
+  test('has an alarm for its findings, and one for an archiver that does not run despite traffic', () => {
     for (const MetricName of ['archive_differs', 'archive_stopped'])
       present(archived.service).hasResourceProperties('AWS::CloudWatch::Alarm', {
         MetricName,
@@ -224,7 +224,7 @@ test.each([
   ['here', archived],
   ['elsewhere', away],
 ])(
-  'the function that shows operators the archive may neither read archived lines nor write anything (archive: %s)',
+  'the function that shows the archive to operators may neither read archived lines nor write anything (archive: %s)',
   (_where, { service }) => {
     const statements = statementsByOwner(present(service)).get('AuditApi') ?? [];
     const ofArchive = statements.filter(({ Action }) => JSON.stringify(Action).includes('s3:'));

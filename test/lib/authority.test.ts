@@ -1,4 +1,4 @@
-/** The setting `authority`, and the functions that use PostgreSQL. */
+/** Tests the setting `authority`, and the functions that use PostgreSQL. */
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -32,7 +32,7 @@ const ADDRESS = {
   'payonce:postgresSecretKeyArn': KEY,
 };
 
-/** The differences between all templates with and without PostgreSQL. */
+/** All differences between the templates without and with PostgreSQL. */
 const ADDED = [
   '+ service .Outputs.ReplayCacheTableName',
   '+ service AWS::CloudWatch::Alarm',
@@ -61,18 +61,18 @@ const ADDED = [
 ];
 
 /**
- * Properties that only the stacks with PostgreSQL have. `npm test` does not deploy these stacks: the local AWS must
- * accept each property.
+ * Properties that only the stacks with PostgreSQL have. `npm test` does not deploy these stacks, so the comment of each
+ * property says why the local AWS accepts it.
  */
 const NOT_DEPLOYED = [
-  // emulator.stores.test.ts creates such an alarm.
+  // emulator.stores.test.ts creates an alarm with this property.
   'AWS::CloudWatch::Alarm Metrics',
-  // The emulator ignores it.
+  // The emulator ignores this property.
   'AWS::Lambda::Function VpcConfig',
 ];
 
 describe('the authority', () => {
-  test('is read with the address and the network of the database', () => {
+  test('is parsed with the address and the network of the database', () => {
     const given = { ...POSTGRES, ...NETWORK, 'payonce:postgresHost': 'db.example', 'payonce:postgresPort': '6432' };
     expect(settingsOf(given)).toMatchObject({
       authority: 'postgres',
@@ -107,11 +107,11 @@ describe('the authority', () => {
       { ...POSTGRES, 'payonce:postgresSubnets': NETWORK['payonce:postgresSubnets'] },
       'payonce:postgresSubnets and payonce:postgresSecurityGroups must be given together or not at all',
     ],
-  ])('refuses %j and says why', (context, message) => {
+  ])('rejects %j with the reason', (context, message) => {
     expect(() => settingsOf(context)).toThrow(message);
   });
 
-  test('is recorded with the values that the command line needs, and long lists as digests that differ', () => {
+  test('is recorded with the values that the command line needs; long lists are recorded as distinct digests', () => {
     const postgresSecretArn = `${SECRET}${'x'.repeat(200)}`;
     const recordedWith = (last: string) => {
       const ids = Array.from({ length: 16 }, (_, index) => `subnet-0123456789abcde${index.toString(16)}${last}`);
@@ -123,7 +123,7 @@ describe('the authority', () => {
     expect(Object.keys(one).filter((name) => one[name] !== other[name])).toEqual(['postgresSubnets']);
   });
 
-  test('is used by exactly the functions that ask for their stores', () => {
+  test('is used by exactly the functions that request its stores', () => {
     const asking = globSync('lambdas/functions/*.ts').filter((file) =>
       readFileSync(file, 'utf8').includes('configuredAuthority('),
     );
@@ -144,7 +144,7 @@ describe('the functions of a deployment', () => {
     return Object.values(service?.findResources('AWS::Lambda::Function') as Record<string, Made>);
   };
 
-  test('use PostgreSQL in the given network, and only those that ask for it', async () => {
+  test('use PostgreSQL in the given network, but only if they request its stores', async () => {
     const made = await functionsOf({ ...POSTGRES, ...NETWORK, ...ADDRESS });
 
     const using = made.filter(({ Properties }) => 'POSTGRES_AUTHORITY' in Properties.Environment.Variables);
@@ -161,7 +161,7 @@ describe('the functions of a deployment', () => {
     expect(made.filter(({ Properties }) => Properties.VpcConfig !== undefined)).toHaveLength(using.length);
   });
 
-  test('end before an import copies, and may read whether one has begun', async () => {
+  test('end before an import starts to copy, and may read whether an import has begun', async () => {
     const made = await functionsOf(POSTGRES);
     const using = made.filter(({ Properties }) => 'POSTGRES_AUTHORITY' in Properties.Environment.Variables);
     const longest = Math.max(...using.map(({ Properties }) => Properties.Timeout));
@@ -173,7 +173,7 @@ describe('the functions of a deployment', () => {
     expect(allowed).toHaveLength(AUTHORITY_FUNCTIONS.length);
   });
 
-  test('may decrypt the secret with the key of the setting, and nothing else', async () => {
+  test('may decrypt the secret with the configured key, and nothing else', async () => {
     const statementsWith = async (context: Record<string, unknown>) => {
       const { service } = await synthesize({ ...EVERYTHING, ...POSTGRES, ...context });
       return [...statementsByOwner(present(service)).values()]
@@ -197,7 +197,7 @@ describe('the functions of a deployment', () => {
     expect(made.filter(({ Properties }) => Properties.VpcConfig !== undefined)).toEqual([]);
   });
 
-  test('use a cache of answers if they answer requests with a key, and alarms watch the cache', async () => {
+  test('use a replay cache with alarms if they respond to requests with an idempotency key', async () => {
     const { service } = await synthesize({ ...EVERYTHING, ...POSTGRES });
     const template = present(service);
     const made = template.findResources('AWS::Lambda::Function') as Record<string, Made>;
@@ -227,7 +227,7 @@ describe('the functions of a deployment', () => {
     });
   });
 
-  test('and all other resources differ from those without the setting only in what PostgreSQL needs', async () => {
+  test('are, with all other resources, unchanged by the setting except for what PostgreSQL needs', async () => {
     const [without, withSetting] = await Promise.all([
       synthesize(EVERYTHING),
       synthesize({ ...EVERYTHING, ...POSTGRES, ...NETWORK, ...ADDRESS }),
@@ -238,13 +238,13 @@ describe('the functions of a deployment', () => {
     expect(JSON.stringify(Object.values(without))).not.toMatch(/postgres|authority|VpcConfig/i);
   });
 
-  test('no function of any template has a clock that differs from AWS', async () => {
+  test('have no clock that differs from AWS, in any template', async () => {
     for (const context of [{}, EVERYTHING, { ...EVERYTHING, ...POSTGRES, ...NETWORK, ...ADDRESS }])
       expect(JSON.stringify(Object.values(await synthesize(context)))).not.toContain(CLOCK_OFFSET);
   });
 });
 
-/** Returns each property of a kind of resources once. */
+/** Returns the distinct properties of each resource type. */
 function propertiesOf(stacks: Awaited<ReturnType<typeof synthesize>>): readonly string[] {
   const found = Object.values(stacks).flatMap((template) => {
     const { Resources = {} } = (template?.toJSON() ?? {}) as {

@@ -13,7 +13,7 @@ const service = present(stacks.service);
 const elsewhere = (context: Record<string, unknown> = {}) =>
   synthesize({ 'payonce:sandbox': 'false', 'payonce:processorUrl': 'https://processor.example', ...context });
 
-/** Returns the text of CALLBACK_SOURCES. Each value that only a deployment knows is replaced by a placeholder. */
+/** Returns the text of CALLBACK_SOURCES, with a placeholder for each value that is known only after deployment. */
 function callbackSources(template: typeof service): string {
   const found = Object.entries(template.findResources('AWS::Lambda::Function')).find(([id]) =>
     id.startsWith('CallbacksFunction'),
@@ -45,15 +45,15 @@ describe('the callbacks function', () => {
   );
 });
 
-describe('the signing secret of callbacks', () => {
-  test('is generated, is too long to guess, and is in no template', () => {
+describe('the callback signing secret', () => {
+  test('is generated, is too long to guess, and is not in any template', () => {
     data.hasResourceProperties('AWS::SecretsManager::Secret', {
       GenerateSecretString: { GenerateStringKey: 'current', SecretStringTemplate: '{}', PasswordLength: 32 },
       SecretString: Match.absent(),
     });
   });
 
-  test('is retained or deleted in the same way as the data', async () => {
+  test('is retained or deleted together with the data', async () => {
     data.allResources('AWS::SecretsManager::Secret', {
       DeletionPolicy: 'RetainExceptOnCreate',
       UpdateReplacePolicy: 'Retain',
@@ -63,7 +63,7 @@ describe('the signing secret of callbacks', () => {
   });
 });
 
-describe('an alarm on callbacks', () => {
+describe('a callback alarm', () => {
   test.each(Object.keys(ALARMS) as AlarmMetric[])('is raised at the first %s, but not if data is missing', (metric) => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       Namespace: 'Payonce',
@@ -79,7 +79,7 @@ describe('an alarm on callbacks', () => {
   });
 });
 
-describe('the address of callbacks', () => {
+describe('the callback address', () => {
   test('is an SSM parameter for the sandbox, and does not exist without the sandbox', async () => {
     service.hasResourceProperties('AWS::SSM::Parameter', {
       Name: '/payonce/sandbox/callback-address',

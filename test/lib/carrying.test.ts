@@ -5,7 +5,7 @@ import { statementsByOwner } from './templates.ts';
 const template = carryingTemplate();
 const statements = statementsByOwner(template);
 
-/** Returns what the statements of a function allow, each with its rows. */
+/** Returns the allowed actions of a function, each with its rows. */
 const allowed = (owner: string) =>
   (statements.get(owner) ?? [])
     .filter(({ Effect }) => Effect === 'Allow')
@@ -16,7 +16,7 @@ const allowed = (owner: string) =>
     ])
     .filter(([action = '']) => action.startsWith('dynamodb:'));
 
-test('a function that copies may put into the Ledger in a transaction only, and check predecessors', () => {
+test('a function that copies rows may put them into the Ledger only in a transaction, and may check their predecessors', () => {
   expect(allowed('Writer')).toEqual([
     ['dynamodb:PutItem', 'PAY#*', 'TransactWriteItems'],
     ['dynamodb:ConditionCheckItem', 'PAY#*,ORD#*', undefined],
@@ -24,7 +24,7 @@ test('a function that copies may put into the Ledger in a transaction only, and 
   ]);
 });
 
-test('only the worker stores the time until which the copies are complete', () => {
+test('only the worker may store the time until which the copies are complete', () => {
   expect(allowed('Worker')).toContainEqual(['dynamodb:GetItem,dynamodb:PutItem', 'JOB_MARK#carry', undefined]);
 });
 

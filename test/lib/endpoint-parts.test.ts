@@ -13,7 +13,7 @@ const other = { docs: 3, handle: 4 };
 `;
 
 describe('the parts of an endpoint that a bundle does not need', () => {
-  test('are, for functions that serve requests, the docs of declarations and schemas', () => {
+  test('are the docs of declarations and schemas, for functions that serve requests', () => {
     expect(withoutPart(SOURCE, 'docs').replaceAll(/\s+/g, ' ')).toBe(
       [
         '',
@@ -26,7 +26,7 @@ describe('the parts of an endpoint that a bundle does not need', () => {
     );
   });
 
-  test('are, for the function that serves the API documents, the handlers of declarations', () => {
+  test('are the handlers of declarations, for the function that serves the API documents', () => {
     const left = withoutPart(SOURCE, 'handle');
     expect(left).not.toContain('found(');
     expect(left).toContain("docs: { summary: 'List things' }");

@@ -31,7 +31,7 @@ describe('the event bus', () => {
 });
 
 describe('the relay', () => {
-  test('reads the outcomes of payments and orders and every record that is not an insert, from the start of the Stream, and is not blocked by bad records', () => {
+  test('reads payment and order outcomes and every record that is not an insert, from the start of the Stream, and is not blocked by bad records', () => {
     service.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       StartingPosition: 'TRIM_HORIZON',
       BatchSize: 100,
@@ -82,7 +82,8 @@ describe('the relay', () => {
     expect(new Set(actionsOf('EventsRelay'))).toEqual(
       new Set([...always, ...stream, ...publish, 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:SendMessage']),
     );
-    // The republisher reads transitions and details rows. It and Lambda park records that cannot be published.
+    // The republisher reads transitions and details rows. Both the republisher and Lambda park records that cannot be
+    // published.
     const reads = ['dynamodb:GetItem', 'dynamodb:Query'];
     const parks = ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:SendMessage'];
     expect(new Set(actionsOf('EventsRepublisher'))).toEqual(new Set([...always, ...publish, ...reads, ...parks]));
@@ -103,7 +104,7 @@ describe('the relay', () => {
   });
 
   test.each(['event_publish_failed', 'event_age', 'IteratorAge'])(
-    'raises an alarm on %s even if there is no data in some minutes between retries',
+    'raises an alarm on %s even if some minutes between retries have no data',
     (MetricName) => {
       const patience = { EvaluationPeriods: 15, DatapointsToAlarm: 3, Period: 60 };
       service.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName, ...patience });
@@ -177,7 +178,7 @@ describe('a consumer', () => {
   });
 });
 
-describe('the rules of the consumers', () => {
+describe("the consumers' rules", () => {
   const rules = Object.entries(service.findResources('AWS::Events::Rule'));
   const bus = rules.filter(([, { Properties }]) => 'EventBusName' in (Properties as object));
   const patternOf = (name: string): unknown =>

@@ -41,7 +41,7 @@ describe('the setting paymentRequests', () => {
     ],
     ['no tenant', { senders: [{ queue: 'a', mode: 'test' }] }, 'senders.0.tenant must be the id of a tenant'],
     ['another mode', { senders: [{ ...OWNER, mode: 'prod' }] }, 'senders.0.mode must be test or live'],
-    ['the source of Payonce', { senders: [{ ...OWNER, source: 'payonce' }] }, 'senders.0.source must be the source'],
+    ["Payonce's own source", { senders: [{ ...OWNER, source: 'payonce' }] }, 'senders.0.source must be the source'],
     ['a wildcard', { senders: [{ ...OWNER, subject: 'payments.*' }] }, 'senders.0.subject must be a NATS subject'],
     [
       'a duplicate sender',
@@ -141,7 +141,7 @@ describe('payment requests by event', () => {
       FunctionResponseTypes: Match.absent(),
       MaximumRetryAttempts: Match.absent(),
     });
-    // For an empty topic, a mapping reports 0. If it cannot reach a broker, it reports no data.
+    // A mapping reports 0 for an empty topic. If it cannot reach a broker, it reports no data.
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'PolledEventCount',
       Dimensions: [{ Name: 'EventSourceMappingUUID', Value: Match.anyValue() }],
@@ -188,7 +188,7 @@ describe('payment requests by event', () => {
 });
 
 describe('the setting natsBridge', () => {
-  test('creates a queue that receives all events, and a policy with which the bridge can access only its own queues', async () => {
+  test('creates a queue that receives all events, and a policy that limits the bridge to its own queues', async () => {
     const [policy] = policiesForPrograms(service);
     expect(policy?.Properties.PolicyDocument.Statement).toEqual([
       expect.objectContaining({ Sid: 'TakeEvents', Action: ['sqs:DeleteMessage', 'sqs:ReceiveMessage'] }),
@@ -205,7 +205,7 @@ describe('the setting natsBridge', () => {
   });
 });
 
-/** Returns the managed policies that no role of the stack has: those for programs outside of it. */
+/** Returns the managed policies that no role of the stack has. They are for programs outside the stack. */
 function policiesForPrograms(template: Template) {
   const policies = template.findResources('AWS::IAM::ManagedPolicy') as Record<
     string,

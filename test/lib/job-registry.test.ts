@@ -13,7 +13,7 @@ const good: JobEntry = {
   scopes: [JOBS_RUN],
   worker: 'upkeep',
 };
-/** Returns an entry with changes. The compiler does not check them. */
+/** Returns an entry with these changes, which the compiler does not check. */
 const wrong = (changes: Readonly<Record<string, unknown>>): JobEntry => ({ ...good, ...changes });
 
 describe('the job registry', () => {
@@ -22,7 +22,7 @@ describe('the job registry', () => {
   });
 
   test.each<JobEntry>(jobsOf('postgres'))(
-    '$schedule fires $id at intervals of at most $every seconds, the base of its alarm windows',
+    '$schedule fires $id at intervals of at most $every seconds, the basis of its alarm windows',
     ({ schedule: text, timeZone, every }) => {
       const read = readSchedule(text, timeZone);
       if (read.kind !== 'read') throw new Error(read.reason);
@@ -66,7 +66,7 @@ describe('the job registry', () => {
     ['an unknown scope', { scopes: ['jobs:run', 'root'] }, 'scopes ["jobs:run","root"] must be among jobs:run'],
     ['an unknown overlap policy', { overlap: 'maybe' }, 'overlap "maybe" must be forbid or allow'],
     [
-      'less time than one page of work',
+      'less time than a page of work needs',
       { maxDuration: 59 },
       'maxDuration 59 must be a whole number of seconds from 60',
     ],
@@ -81,7 +81,7 @@ describe('the job registry', () => {
       { schedule: 'rate(1 hour)', timeZone: 'Europe/Berlin' },
       'timeZone "Europe/Berlin" must be omitted: a rate has no time zone',
     ],
-  ])('refuses %s, and names the field and the allowed values', (_what, changes, fault) => {
+  ])('rejects %s, and names the field and the allowed values', (_what, changes, fault) => {
     expect(() => checkJobs([wrong(changes)])).toThrow(fault);
   });
 

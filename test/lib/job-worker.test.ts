@@ -32,7 +32,7 @@ describe('a job worker', () => {
     });
   });
 
-  test('may send itself messages again and again, because Lambda’s loop detection is disabled for it', () => {
+  test('may send messages to itself repeatedly, because Lambda’s loop detection is disabled for it', () => {
     template.hasResourceProperties('AWS::Lambda::Function', {
       RecursiveLoop: 'Allow',
       Role: { 'Fn::GetAtt': [Match.stringLikeRegexp('^WorkerRole'), 'Arn'] },
@@ -65,7 +65,7 @@ describe('a job worker', () => {
     ]);
   });
 
-  test('has a dead-letter queue that keeps messages for two weeks and has an alarm, and gives the queue’s URL to its function', () => {
+  test('has a dead-letter queue with an alarm, which keeps messages for two weeks and whose URL the function gets', () => {
     template.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 1_209_600 });
     template.hasResourceProperties('AWS::Lambda::Function', {
       Environment: {

@@ -72,7 +72,7 @@ const scheduleOf = (id: string) =>
   schedules.find(({ Properties }) => (JSON.parse(Properties.Target.Input) as JobFiring).job === id);
 
 describe('the schedules', () => {
-  test('are one for each declared job, and pass its job id and the scheduled time', () => {
+  test('exist for each declared job, and pass its job id and the scheduled time', () => {
     expect(schedules).toHaveLength(JOBS.length);
     for (const { id, schedule } of JOBS) {
       const { ScheduleExpression, ScheduleExpressionTimezone, Target } = scheduleOf(id)?.Properties ?? {};
@@ -81,7 +81,7 @@ describe('the schedules', () => {
     }
   });
 
-  test('retry a firing that is not delivered until the next firing, but at most for an hour, and then dead-letter it', () => {
+  test('retry an undelivered firing until the next firing, but at most for an hour, and then dead-letter it', () => {
     const policy = (id: string) => scheduleOf(id)?.Properties.Target.RetryPolicy;
     expect(policy('resolve')).toEqual({ MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 20 });
     expect(policy('republish-events')).toEqual({ MaximumEventAgeInSeconds: 300, MaximumRetryAttempts: 20 });
@@ -91,7 +91,7 @@ describe('the schedules', () => {
     }
   });
 
-  test('let Lambda retry an invocation that failed; after that, it is dead-lettered like a firing that was not delivered', () => {
+  test('let Lambda retry a failed invocation, which is then dead-lettered like an undelivered firing', () => {
     template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
       MaximumRetryAttempts: 2,
       MaximumEventAgeInSeconds: 3600,
@@ -112,7 +112,7 @@ describe('the schedules', () => {
     });
   });
 
-  test('are evaluated in their time zone, if they have one', () => {
+  test('use the time zone of their job, if it has one', () => {
     const stack = new Stack(testApp(), 'Zone');
     const job = { ...JOBS[0], schedule: 'cron(0 9 ? * MON-FRI *)', timeZone: 'Europe/Berlin' };
     const made = new ScheduledJobs(stack, 'Jobs', { jobs: [job], executor: executorIn(stack) });

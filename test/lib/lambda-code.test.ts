@@ -52,7 +52,7 @@ function ownSources(folder: string, isAsked: (file: string) => boolean = () => t
   return [...new Set(found)].sort();
 }
 
-/** Returns the source maps of a bundle, which name each source of its code. */
+/** Returns the source maps of a bundle. They name each source of its code. */
 function mapsOf(folder: string): readonly string[] {
   const maps = readdirSync(folder).filter((file) => file.endsWith('.map'));
   return maps.map((file) => readFileSync(join(folder, file), 'utf8'));
@@ -126,7 +126,7 @@ describe('the bundles', () => {
     }
   });
 
-  test('contain the driver of PostgreSQL only with the setting, and load it after the start', () => {
+  test('contain the PostgreSQL driver only with the setting, and load it after the start', () => {
     const texts = (folder: string, files = readdirSync(folder)) =>
       files.filter((file) => file.endsWith('.mjs')).map((file) => readFileSync(join(folder, file), 'utf8'));
     const hasDriver = (text: string) => text.includes('SCRAM-SERVER-FINAL-MESSAGE');
@@ -154,7 +154,7 @@ describe('the bundles', () => {
     ['payments', 479_500],
     ['reads', 444_500],
   ])(
-    'let the function %s load at most %d bytes at start, without the API documents and the code of spans',
+    'let the function %s load at most %d bytes at start, without the API documents and the tracing code',
     (name, bytes) => {
       const folder = join(first, name);
 
@@ -170,13 +170,13 @@ describe('the bundles', () => {
 
     const names = files.map((file) => file.replace(/-[0-9A-Z]{8}/, '')).toSorted();
     expect(names).toEqual(['index.mjs', 'sandbox-client.mjs', 'shared.mjs']);
-    // About 20 of these schemas are for other requests than a first payment. Schemas of rows and responses are built
+    // About 20 of these schemas are for requests other than a first payment. Schemas of rows and responses are built
     // when they are first used.
     expect(schemas).toBeGreaterThan(100);
     expect(schemas).toBeLessThanOrEqual(220);
   });
 
-  test('export from each part all that a function reads after it loads the part', () => {
+  test('export from each part everything that a function reads after it has loaded the part', () => {
     const unknown: string[] = [];
     let reads = 0;
     for (const name of FUNCTIONS) {
@@ -196,7 +196,7 @@ describe('the bundles', () => {
       }
     }
     expect(unknown).toEqual([]);
-    // Eight functions have parts, and each of them reads at least ten exports.
+    // Eight functions have parts, and each reads at least ten exports.
     expect(reads).toBeGreaterThan(80);
   });
 
@@ -217,7 +217,7 @@ describe('the bundles', () => {
     expect(original['lineNumber' in origin ? origin.lineNumber - 1 : 0]).toContain(text);
   });
 
-  test('contain no code for reads, lists, documents or operators in the payments function', () => {
+  test('exclude the code for reads, lists, API documents and operators from the payments function', () => {
     const own = ownSources(join(first, 'payments'));
 
     const rooms = new Set(own.map((source) => source.split('/')[1] ?? ''));
@@ -238,7 +238,7 @@ describe('the bundles', () => {
     expect(own.filter((source) => others.test(source))).toEqual([]);
   });
 
-  test('let the payments function load all of its own code at its start, except the code of processors, secrets and spans', () => {
+  test('let the payments function load all of its own code at its start, except the code for processors, secrets and tracing', () => {
     const folder = join(first, 'payments');
     const atStart = new Set(startFiles(folder));
 
@@ -253,7 +253,7 @@ describe('the bundles', () => {
   });
 
   test.each(['payments', 'reads', 'callbacks', 'ledger', 'orders', 'payment-jobs', 'upkeep-jobs'])(
-    'contain Stripe’s package for the function %s, which does not load the package at start',
+    'include Stripe’s package in the function %s, which does not load the package at start',
     (name) => {
       const folder = join(first, name);
       const holdsStripe = (file: string) => readFileSync(join(folder, file), 'utf8').includes('api.stripe.com');
@@ -263,7 +263,7 @@ describe('the bundles', () => {
     },
   );
 
-  test('contain the API documentation only in the documents function, which contains no handlers', () => {
+  test('include the API documentation only in the documents function, which contains no handlers', () => {
     const textOf = (name: string) =>
       readdirSync(join(first, name))
         .filter((file) => file.endsWith('.mjs'))
@@ -282,7 +282,7 @@ describe('the bundles', () => {
     }
   });
 
-  test('contain the generator of JSON schemas only for the documents function', () => {
+  test('include the generator of JSON schemas only in the documents function', () => {
     const makes = readdirSync(first).filter((name) =>
       readdirSync(join(first, name)).some(
         (file) => file.endsWith('.mjs') && readFileSync(join(first, name, file), 'utf8').includes('unrepresentable'),
@@ -291,7 +291,7 @@ describe('the bundles', () => {
     expect(makes).toEqual(['api-documents']);
   });
 
-  test('contain Stripe’s package for no other function', () => {
+  test('include Stripe’s package in no other function', () => {
     for (const name of readdirSync(first)) {
       const folder = join(first, name);
       if (readdirSync(folder).length > 4) continue;

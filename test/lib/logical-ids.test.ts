@@ -5,8 +5,8 @@ import { EVERYTHING, present } from './templates.ts';
 
 /**
  * Resource types whose logical ids must not change. Otherwise, CloudFormation would replace the resources and lose
- * data, messages, logs, addresses or fixed names. A queue has only one policy: the deletion of the old policy resource,
- * which is last, would clear the policy.
+ * data, messages, logs, addresses or fixed names. Queue policies are included because a queue has only one policy:
+ * CloudFormation deletes the old resource last, which would clear the policy.
  */
 const KEPT: ReadonlySet<string> = new Set([
   'AWS::ApiGateway::RestApi',

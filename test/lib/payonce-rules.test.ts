@@ -29,7 +29,7 @@ describe('violations of our own cdk-nag rules', () => {
       ['LedgerIsAppendOnly'],
     ],
     [
-      'a policy that deletes from anything',
+      'a policy that allows deletion from any resource',
       policy({ Action: ['dynamodb:DeleteItem'], Resource: '*' }),
       ['LedgerIsAppendOnly'],
     ],
@@ -41,7 +41,7 @@ describe('violations of our own cdk-nag rules', () => {
       ['LedgerIsAppendOnly', 'NoWildcardOnData'],
     ],
     [
-      'a put under a condition that holds outside a transaction too',
+      'a put under a condition that also holds outside a transaction',
       policy({
         Action: 'dynamodb:PutItem',
         Resource: LEDGER,
@@ -97,7 +97,7 @@ describe('violations of our own cdk-nag rules', () => {
   test.each<[string, Resource]>([
     ['a put inside a transaction', policy({ Action: 'dynamodb:PutItem', Resource: LEDGER, Condition: IN_TRANSACTION })],
     ['a denial', policy({ Effect: 'Deny', Action: 'dynamodb:UpdateItem', Resource: LEDGER })],
-    ['a function with a log', { Type: 'AWS::Lambda::Function', Properties: WITH_LOG }],
+    ['a function with a log group', { Type: 'AWS::Lambda::Function', Properties: WITH_LOG }],
     ['a log group with an expiry', { Type: 'AWS::Logs::LogGroup', Properties: { RetentionInDays: 7 } }],
   ])('are not found in %s', (_name, resource) => {
     expect(rulesBrokenBy(resource)).toEqual([]);

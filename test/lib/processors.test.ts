@@ -35,7 +35,7 @@ test('synthesis warns that lost claims cannot be found at a processor without a 
   expect(warningsWith(tillhouse, 'true')).not.toContain('look-up');
 });
 
-describe('a processor that a deployment selects from the registry', () => {
+describe('a processor from the registry that a deployment selects', () => {
   const { data, service } = synthesized({ ...CHOSEN, 'payonce:routes': JSON.stringify(ROUTES) });
   const roles = statementsByOwner(service);
   const secretsReadBy = (owner: string): string =>
@@ -51,7 +51,7 @@ describe('a processor that a deployment selects from the registry', () => {
       .Variables;
   };
 
-  test('gets secrets in the data stack; the operator sets their values', () => {
+  test('gets secrets in the data stack, and the operator sets their values', () => {
     const callbacks = { construct: tillhouse.callbacks.secret, description: 'Signs the callbacks of tillhouse.' };
     for (const { construct, description } of [tillhouse.secrets['key'], callbacks].flatMap((each) => each ?? [])) {
       const found = data.findResources('AWS::SecretsManager::Secret', {
@@ -86,7 +86,7 @@ describe('a processor that a deployment selects from the registry', () => {
     expect(readers).toEqual(['Callbacks']);
   });
 
-  test('has an alarm for when it is unavailable', () => {
+  test('has an alarm that is raised when it is unavailable', () => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'outbound_breaker_opened',
       Dimensions: Match.arrayWith([{ Name: 'vendor', Value: 'tillhouse' }]),

@@ -22,8 +22,8 @@ interface Queue {
 }
 
 /**
- * Time that a message may wait while its function is throttled, in seconds. When an invocation is throttled, Lambda
- * returns the message to the queue, and each return counts as one receive.
+ * Time that a message may wait while its function is throttled, in seconds. Each throttled invocation returns the
+ * message to the queue and counts as one receive.
  */
 const LONGEST_WAIT_SECONDS = 6 * 60 * 60;
 /**
@@ -86,7 +86,7 @@ describe.each(sources)('the queue $id', ({ id, mapping, queue, timeout }) => {
     else expect(queue.VisibilityTimeout).toBeGreaterThanOrEqual(TIMES_OF_TIMEOUT * timeout);
   });
 
-  test('redelivers a message for at least six hours, and keeps it for longer', () => {
+  test('redelivers a message for at least six hours, and keeps it for even longer', () => {
     const { VisibilityTimeout, RedrivePolicy, MessageRetentionPeriod } = queue;
     expect(RedrivePolicy.maxReceiveCount * VisibilityTimeout).toBeGreaterThanOrEqual(LONGEST_WAIT_SECONDS);
     expect(RedrivePolicy.maxReceiveCount).toBeLessThanOrEqual(1_000);
@@ -106,7 +106,7 @@ describe.each(sources)('the queue $id', ({ id, mapping, queue, timeout }) => {
 test.each([
   ['with the sandbox', service],
   ['with everything', everything],
-])('each queue without a consumer function can be redriven or declares what to do instead: %s', (_which, template) => {
+])('each queue without a consumer function can be redriven, or declares what to do instead: %s', (_which, template) => {
   const functions = present(template).findResources('AWS::Lambda::Function') as Record<
     string,
     Made<{ readonly Environment?: { readonly Variables: Readonly<Record<string, unknown>> } }>
@@ -129,7 +129,7 @@ test.each([
       ['Vendors-DeadLetters', 'Parties-DelayedCalls-Queue'],
     ]),
   );
-  // A redrive never leads to a queue that has no consumer.
+  // A redrive must lead to a queue that has a consumer.
   const taken = ([, to = '']: readonly string[]) => deployed[to]?.isKept === false || to === 'Events-Republisher';
   expect(redriven.filter((target) => !taken(target))).toEqual([]);
 });

@@ -11,7 +11,7 @@ const senders = (many: number, of: (index: number) => object) =>
 const account = (index: number): string => String(444_455_550_000 + index);
 
 /**
- * Serializes a policy to a text that is at least as long as the policy on AWS: each reference is as long as the longest
+ * Serializes a policy to a text at least as long as the policy on AWS: each reference has the length of the longest
  * resource name.
  */
 function written(value: unknown): string {
@@ -70,7 +70,7 @@ describe('many senders on the bus', () => {
     expect(new Set(policies.map(({ Properties }) => Properties.StatementId)).size).toBe(2);
   });
 
-  test('are refused if other accounts send from so many sources that the bus policy exceeds its maximum size', async () => {
+  test('are rejected if the sources of other accounts make the bus policy exceed its maximum size', async () => {
     const many = senders(50, (index) => ({ source: `shop-${index}`, account: account(index) }));
     await expect(synthesize({ 'payonce:paymentRequests': many })).rejects.toThrow(
       /payonce:paymentRequests has 50 sources of other accounts.*10240/,
@@ -102,7 +102,7 @@ describe('the environment of a function', () => {
         ),
       },
     ],
-  ])('is refused before the deployment if it is too large, and the error names %s', async (name, context) => {
+  ])('is rejected before the deployment if it is too large, and the error names %s', async (name, context) => {
     await expect(synthesize({ 'payonce:sandbox': 'false', ...context })).rejects.toThrow(
       new RegExp(`environment has about \\d+ bytes.*4096.*${name}`, 's'),
     );

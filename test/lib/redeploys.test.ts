@@ -79,7 +79,7 @@ const RESTORED = {
   views: 'PayonceData-Views-1',
   ledgerStream: 'arn:aws:dynamodb:eu-central-1:123456789012:table/PayonceData-Ledger-1/stream/2026-01-01T00:00:00.000',
 };
-/** Deployments that each have a setting which cannot be combined with some of the other settings. */
+/** Deployments with a setting that excludes some of the other settings. */
 const alone = await Promise.all(
   [
     { testStripeAccount: 'acct_1', ...ROUTE_TEST('stripe') },
@@ -98,13 +98,13 @@ describe('a deploy that changes any settings', () => {
     expect(rows.length).toBeGreaterThan(8);
     const all = [...deployed, ...alone];
     const faults = all.flatMap((before) => all.flatMap((after) => faultsOf(before, after)));
-    // Job targets have arbitrary names, so their outputs cannot be declared in advance (docs/operate/runbook/README.md).
+    // Job targets have arbitrary names, so outputs for them cannot exist in advance (docs/operate/runbook/README.md).
     const known = /the output \w+JobTarget\w+ is removed/;
     expect([...new Set(faults)].filter((fault) => !known.test(fault))).toEqual([]);
   });
 
   test('keeps the same logical id for every stateful resource', async () => {
-    // The ids of these two deployments are fixed by test/lib/logical-ids.test.ts.
+    // test/lib/logical-ids.test.ts fixes the ids of these two deployments.
     const frozen = await Promise.all([synthesize(), synthesize(EVERYTHING)]);
     const known = new Set(frozen.flatMap(heldBy));
     expect(known.size).toBeGreaterThan(60);

@@ -13,8 +13,8 @@ interface Output {
 type Stacks = Readonly<Record<keyof typeof StackName, Template | undefined>>;
 
 /**
- * Properties that lose data when they change: CloudFormation then replaces the resource ("Update requires: Replacement"
- * in the template reference), or generates a new secret.
+ * Properties that must not change: CloudFormation would replace the resource ("Update requires: Replacement" in the
+ * template reference), or generate a new secret.
  */
 const FINAL: Readonly<Record<string, readonly string[]>> = {
   'AWS::ApiGateway::RestApi': ['Mode', 'CloneFrom'],
@@ -41,9 +41,7 @@ const FINAL: Readonly<Record<string, readonly string[]>> = {
   'AWS::SecretsManager::Secret': ['Name', 'GenerateSecretString'],
 };
 
-/**
- * Lists what is wrong if `after` is deployed over `before`. The CDK deploys a stack before the stacks that refer to it.
- */
+/** Lists the faults of deploying `after` over `before`. The CDK deploys a stack before the stacks that refer to it. */
 export function faultsOf(before: Stacks, after: Stacks): readonly string[] {
   return (['data', 'sandbox', 'service'] as const).flatMap((stack) => {
     const [old, next] = [before[stack]?.toJSON(), after[stack]?.toJSON()];
@@ -77,15 +75,12 @@ export function heldBy(stacks: Stacks): readonly string[] {
   );
 }
 
-/** Serializes a property, but omits the warm throughput, because its change replaces nothing. */
+/** Serializes a property without the warm throughput, whose change replaces nothing. */
 function textOf(value: unknown): string | undefined {
   return JSON.stringify(value, (name, part: unknown) => (name === 'WarmThroughput' ? undefined : part));
 }
 
-/**
- * Lists outputs that are removed although a stack still reads them. If that stack were rolled back, it would read the
- * removed output.
- */
+/** Lists removed outputs that a stack still reads. If that stack were rolled back, it would read the removed output. */
 function outputsRemoved(
   stack: keyof typeof StackName,
   before: Stacks,
@@ -97,9 +92,7 @@ function outputsRemoved(
   return outputs(before[stack]?.toJSON()).filter((name) => !kept.has(name) && all.includes(`"OutputName":"${name}"`));
 }
 
-/**
- * Lists exports that are removed although a stack still imports them. CloudFormation refuses to remove such an export.
- */
+/** Lists removed exports that a stack still imports. CloudFormation refuses to remove such an export. */
 function exportsRemoved(
   old: Record<string, unknown>,
   next: Record<string, unknown>,

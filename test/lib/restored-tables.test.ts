@@ -87,7 +87,7 @@ test.each([
   ['a Stream without a Ledger', { ledgerStream: STREAM }],
   ['the Stream of another table', { ledger: 'Ledger-r2', ledgerStream: STREAM }],
   ['a Ledger with an unrecognizable name', { ledger: 'Books-r1', ledgerStream: STREAM.replace('Ledger', 'Books') }],
-])('the setting restoredTables with %s stops the synth, and the error names the allowed values', (_what, given) => {
+])('the setting restoredTables with %s stops the synthesis, and the error names the allowed values', (_what, given) => {
   const { node } = testApp({ 'payonce:restoredTables': typeof given === 'string' ? given : JSON.stringify(given) });
   expect(() => readSettings(node)).toThrow(
     /^payonce:restoredTables is .*, but must be a JSON object that maps idempotency/,

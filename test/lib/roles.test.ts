@@ -18,7 +18,7 @@ const sandboxRoles = statementsByOwner(present(stacks.sandbox));
 
 const listOf = (value: string | readonly string[]): readonly string[] => (typeof value === 'string' ? [value] : value);
 
-/** Describes a statement in one line: its actions, its resources and its conditions. */
+/** Describes a statement in one line: its actions, resources and conditions. */
 function describeStatement({ Action, Resource, Condition = {} }: Statement): string {
   const text = JSON.stringify(Resource);
   const found =
@@ -40,10 +40,10 @@ const onlyRows = (table: string, ...partitions: readonly string[]) =>
   `on ${table} if ForAllValues:StringLike dynamodb:LeadingKeys ${partitions.join(', ')}`;
 const rows = (...partitions: readonly string[]) => onlyRows('Registry', ...partitions);
 
-/** The permission that every function needs which uses the authority. */
+/** The permission of every function that uses the authority. */
 const CHECKS_AUTHORITY = `dynamodb:GetItem, dynamodb:Query ${onlyRows('LedgerTable', 'ACT#settings', 'ACT#imports')}`;
 
-/** The permissions that every function needs which appends to the Ledger. */
+/** The permissions of every function that appends to the Ledger. */
 const APPENDS = [
   CHECKS_AUTHORITY,
   'logs:CreateLogStream, logs:PutLogEvents on Logs',
@@ -53,7 +53,7 @@ const APPENDS = [
 const readsRows = (...partitions: readonly string[]) =>
   `dynamodb:GetItem, dynamodb:Query ${onlyRows('LedgerTable', ...partitions)}`;
 
-/** Reads of the functions that capture, cancel or refund payments: a change reads rows in a batch. */
+/** Reads of the functions that capture, cancel or refund payments. A change reads rows in a batch. */
 const readsTogether = (...partitions: readonly string[]) => `dynamodb:BatchGetItem, ${readsRows(...partitions)}`;
 
 const appendsRows = (...partitions: readonly string[]) =>
@@ -65,14 +65,14 @@ const RECORDS_ACTIVITY = [
   'dynamodb:Query on LedgerTable if ForAllValues:StringLike dynamodb:LeadingKeys ACT#*',
 ];
 
-/** The permissions that every function needs which calls the external services of an order. */
+/** The permissions of every function that calls the external services of an order. */
 const CALLS_PARTIES = [
   `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
   'sqs:SendMessage on Queue, DeadLetters',
 ];
 const SENDS_EMAILS = [...CALLS_PARTIES, `dynamodb:UpdateItem ${rows('EMAIL_COUNT#*')}`];
 
-/** Permissions of every job worker on its runs and their locks. */
+/** The permissions of every job worker on its runs and their locks. */
 const WORKS_AT_RUNS = [
   `dynamodb:GetItem, dynamodb:PutItem ${rows('JOB#*')}`,
   `dynamodb:UpdateItem ${rows('JOB_LOCK#*')}`,
@@ -124,9 +124,9 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:PutItem ${rows('DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'ORDER#*')}`,
-      // The table's index.
+      // Queries the table's index.
       `dynamodb:Query ${onlyRows('Views', 'ORDER#*')}`,
-      // The index of e-mail addresses.
+      // Queries the index of e-mail addresses.
       `dynamodb:Query ${rows('EMAIL_ORDER#*')}`,
       'secretsmanager:GetSecretValue on EmailKeys, SandboxSecret',
       ...SENDS_EMAILS,
@@ -228,10 +228,10 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:GetItem, dynamodb:Query ${rows('DETAILS#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'REFERENCE#*', 'DISPUTE#*', 'EVENT#*', 'BOOK#*', 'TOTAL#*')}`,
-      // The table's index.
+      // Queries the table's index.
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'EVENT#*')}`,
       `dynamodb:GetItem ${onlyRows('Views', 'PAYMENT#*')}`,
-      // The index of e-mail addresses.
+      // Queries the index of e-mail addresses.
       `dynamodb:Query ${rows('EMAIL_PAYMENT#*')}`,
       'secretsmanager:GetSecretValue on EmailKeys, SandboxSecret',
     ],
@@ -316,7 +316,7 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
       `dynamodb:Query ${rows('OWNERS')}`,
       `dynamodb:Query ${rows('EXPORTS_OPEN')}`,
       `dynamodb:GetItem ${rows('EXPORT#*')}`,
-      // The index of due webhooks.
+      // Queries the index of due webhooks.
       'dynamodb:Query on Registry',
       `dynamodb:DeleteItem, dynamodb:Query ${rows('COMMISSION_DUE#*')}`,
       `dynamodb:GetItem, dynamodb:PutItem ${rows('JOB_MARK#*')}`,
@@ -326,7 +326,7 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
       `dynamodb:GetItem ${rows('COMMISSION#*')}`,
       `dynamodb:GetItem, dynamodb:Query ${rows('DETAILS#*')}`,
       `dynamodb:PutItem ${rows('COMMISSION#*', 'COMMISSION_ORDER#*')}`,
-      // A comparison enqueues objects that are open at the processor.
+      // Reconciliation enqueues charges and changes that are still pending at the processor.
       `dynamodb:PutItem ${rows('INQUIRY#*', 'RETURN#*')}`,
       ...WORKS_AT_RUNS.filter((line) => line.startsWith('dynamodb:')),
     ].sort(),
@@ -361,12 +361,12 @@ test('only the worker of the purge job may scan a table of the service', () => {
   ]);
 });
 
-/** Statements on tables that are not limited to certain kinds of rows, each with the reason why. */
+/** Statements on tables without a limit to certain kinds of rows, each with the reason. */
 const ALL_KINDS: Readonly<Record<string, string>> = {
-  'JobsUpkeep Purge': 'A scan takes no key, and it deletes expired records of all kinds.',
-  'JobsUpkeep TimeToLive': 'It describes the table and reads no row.',
-  'JobsUpkeep KeepViews': 'It rebuilds the Views, which have no other rows.',
-  'ViewsProjector Project': 'It writes every kind of row of the Views.',
+  'JobsUpkeep Purge': 'A scan takes no key, and the job deletes expired records of all kinds.',
+  'JobsUpkeep TimeToLive': 'The statement describes the table and reads no row.',
+  'JobsUpkeep KeepViews': 'The rebuild writes the Views, which have no other rows.',
+  'ViewsProjector Project': 'The projector writes every kind of row in the Views.',
   'JobsPayments FindOpenClaims': 'The index partitions are shard numbers. It has keys only.',
   'OperatorsApi FindOpenClaims': 'The index partitions are shard numbers. It has keys only.',
   'JobsUpkeep FindOutcomes': 'The index partitions are shards of days. It has keys only.',
@@ -394,7 +394,7 @@ test('no role may create an operator key, and only functions that operators call
   ]);
 });
 
-test('operators may neither read nor remove messages of a queue that has a consumer', () => {
+test('operators may neither read nor remove messages in a queue that has a consumer', () => {
   const reading = roles.get('OperatorsApi')?.filter(({ Action }) => JSON.stringify(Action).includes('sqs:'));
   expect(reading?.map(({ Action }) => [Action].flat().sort())).toEqual([
     ['sqs:GetQueueAttributes', 'sqs:SendMessage'],
@@ -405,11 +405,11 @@ test('operators may neither read nor remove messages of a queue that has a consu
   expect(received).not.toMatch(/TasksQueue|LanesQueue/);
 });
 
-describe('access to tables', () => {
+describe('grants on tables', () => {
   const onTables = [...roles].flatMap(([owner, statements]) =>
     statements
       .filter(({ Effect, Action }) => Effect === 'Allow' && JSON.stringify(Action).includes('"dynamodb:'))
-      // Statements on Streams have no keys.
+      // Grants on Streams have no keys.
       .filter(({ Sid }) => Sid !== undefined)
       .map((statement) => ({ name: `${owner} ${statement.Sid}`, statement })),
   );
@@ -418,19 +418,19 @@ describe('access to tables', () => {
     return keys === undefined ? undefined : listOf(keys);
   };
 
-  test('is limited to certain kinds of rows, except for the listed statements', () => {
+  test('are limited to certain kinds of rows, except for the listed statements', () => {
     const unlimited = onTables.filter(({ statement }) => keysOf(statement) === undefined);
     expect(unlimited.map(({ name }) => name).sort()).toEqual(Object.keys(ALL_KINDS).sort());
   });
 
-  test('names only known row prefixes', () => {
+  test('name only known row prefixes', () => {
     const records = Object.values(OperationPrefix).map((prefix) => `${IdempotencyRow.record}${prefix}`);
     const kinds = [LedgerRow, RegistryRow, QueueRow, EmailRow, ViewsRow].flatMap((rowsOf) => Object.values(rowsOf));
     const known = new Set([...records, ...kinds].map((row) => (/[#_]$/.test(row) ? `${row}*` : row)));
     const granted = onTables.flatMap(({ statement }) => keysOf(statement) ?? []);
     expect(granted.length).toBeGreaterThan(50);
     expect(granted.filter((key) => !known.has(key) && !/^ACT#(?:settings|imports)$/.test(key))).toEqual([]);
-    // If no policy grants a prefix, no function writes the rows with this prefix.
+    // A prefix that no policy grants would have rows that no function writes.
     const unused = [...known].filter((key) => /^(?:OP|PAY|ORD|ACT)#/.test(key) && !granted.includes(key));
     expect(unused).toEqual([]);
   });

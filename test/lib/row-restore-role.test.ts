@@ -4,7 +4,7 @@ import { present, statementsByOwner } from './templates.ts';
 
 const stacks = await synthesize();
 
-test('only one role in the data stack may restore rows of the Ledger, and no function can assume this role', () => {
+test('only one role in the data stack may restore Ledger rows, and no function can assume it', () => {
   const template = present(stacks.data);
   const roles = Object.entries(template.findResources('AWS::IAM::Role')).filter(([id]) => id.startsWith('RowRestore'));
   expect(roles).toHaveLength(1);
@@ -31,7 +31,7 @@ test('only one role in the data stack may restore rows of the Ledger, and no fun
   expect(JSON.stringify(denied)).toContain('dynamodb:DeleteItem');
 });
 
-test('the role of the auditor may read the Ledger and its archive, but may not change anything', async () => {
+test("the auditor's role may read the Ledger and its archive, but may not change anything", async () => {
   const key = 'arn:aws:kms:eu-central-1:444455556666:key/0a1b';
   const { data } = await synthesize({ 'payonce:archive': 'true', 'payonce:archiveKeyArn': key });
   const template = present(data);

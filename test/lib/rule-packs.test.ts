@@ -48,7 +48,8 @@ describe('the rule packs', () => {
   );
 });
 
-// The stacks take as long as all other tests of this file. `npm run prove` also applies the CDK's own rules to them.
+// Checking the stacks takes as long as all other tests of this file. `npm run prove` also applies the CDK's own rules
+// to them.
 inTurn(test, { place: 3, of: 4, otherwise: test.skip })('the rule packs accept the stacks with PostgreSQL', () => {
   const app = testApp({ ...projectContext(), ...payonceWith({}, 'postgres').context });
   buildStacks(app);

@@ -45,7 +45,7 @@ test('every alarm names an existing runbook entry', () => {
   expect(named).not.toContain(undefined);
 });
 
-test('every runbook entry belongs to an alarm or states that it has no alarm', () => {
+test('every runbook entry belongs to an alarm or states that it has none', () => {
   const withoutAlarm = [...entries].filter(([, text]) => text.startsWith('No alarm.')).map(([entry]) => entry);
   expect(new Set([...named, ...withoutAlarm])).toEqual(new Set(entries.keys()));
   expect(withoutAlarm.filter((entry) => named.includes(entry))).toEqual([]);

@@ -60,7 +60,7 @@ describe('the sandbox', () => {
 describe('the queue of the sandbox’s delayed actions', () => {
   const deadLetters = { 'Fn::GetAtt': [Match.stringLikeRegexp('^TasksDeadLetters'), 'Arn'] };
 
-  test('dead-letters a message after it was received 125 times, and keeps it for two weeks', () => {
+  test('dead-letters a message after 125 receives, and keeps it for two weeks', () => {
     sandbox.resourceCountIs('AWS::SQS::Queue', 2);
     sandbox.hasResourceProperties('AWS::SQS::Queue', {
       RedrivePolicy: { deadLetterTargetArn: deadLetters, maxReceiveCount: 125 },

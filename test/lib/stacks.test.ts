@@ -282,7 +282,7 @@ describe('the API', () => {
     });
   });
 
-  test('supports a custom domain that remains when the service is deleted, and stays available at the address that AWS assigns', async () => {
+  test('supports a custom domain that is retained when the service is deleted, and stays available at the address that AWS assigns', async () => {
     data.resourceCountIs('AWS::ApiGateway::DomainName', 0);
     service.resourceCountIs('AWS::ApiGateway::BasePathMapping', 0);
     const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/0a1b';
@@ -322,7 +322,7 @@ describe('the API', () => {
     expect(JSON.stringify(service.toJSON())).not.toContain('CONSOLE_SIGN_IN');
   });
 
-  test('stays well below the 500 resources that CloudFormation allows for a stack', () => {
+  test('stays well below the 500 resources that CloudFormation allows per stack', () => {
     expect(Object.keys(service.toJSON()['Resources'] as object).length).toBeLessThan(400);
   });
 
@@ -338,7 +338,7 @@ describe('the API', () => {
     service.resourceCountIs('AWS::WAFv2::WebACL', 0);
     const walled = present((await synthesize({ 'payonce:firewall': 'true' })).service);
     walled.hasResourceProperties('AWS::WAFv2::WebACL', {
-      // This limit equals the size limit of requests, so the firewall inspects every accepted body completely.
+      // This limit equals the maximum size of requests, so the firewall inspects every accepted body completely.
       AssociationConfig: { RequestBody: { API_GATEWAY: { DefaultSizeInspectionLimit: 'KB_32' } } },
       Rules: Match.arrayWith([
         // Processors' events may be larger than merchants' requests.
@@ -425,7 +425,7 @@ describe('every function', () => {
     template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 90 });
   });
 
-  test('that executes payments has a timeout that is shorter than the lease', () => {
+  test('that executes payments has a timeout shorter than the lease', () => {
     service.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, MemorySize: 512 });
   });
 

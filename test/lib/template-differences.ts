@@ -4,9 +4,9 @@ type Stacks = Awaited<ReturnType<typeof synthesize>>;
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Lists the differences between all templates of two deployments. Each is `+`, `-` or `~` with the stack, the type of
- * the resource and the path, for a value that only the second deployment has, that only the first one has, or that
- * differs. Resources are matched by their logical ids. An element of a list is named by its `Sid`.
+ * Lists the differences between all templates of two deployments. Each line is `+` (added), `-` (removed) or `~`
+ * (changed), followed by the stack, the resource type and the path. Resources are matched by logical id. A list element
+ * is named by its `Sid`.
  */
 export function differences(before: Stacks, after: Stacks): readonly string[] {
   const found = (Object.keys(before) as (keyof Stacks)[]).flatMap((stack) => {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 
 /**
- * Builds an app in which one construct is tested. The app contains no function code, but contains the sandbox unless
- * the context disables it. The output directory is removed at the end of the test run.
+ * Builds an app for the test of one construct. The app contains no function code, but contains the sandbox unless the
+ * context disables it. The output directory is removed after the test run.
  */
 export function testApp(context: Record<string, unknown> = {}): App {
   const outdir = mkdtempSync(join(tmpdir(), 'payonce-app-'));

@@ -39,7 +39,7 @@ function watched(metricName: string, dimension: string): readonly string[] {
 }
 
 describe('alarms', () => {
-  test('watch every function for the failed executions that Lambda writes to its log', () => {
+  test('watch the failed executions of every function, which Lambda writes to its log', () => {
     const functions = Object.values(present(service).findResources('AWS::Lambda::Function')) as {
       readonly Properties: { readonly LoggingConfig: { readonly LogGroup: unknown; readonly LogFormat: string } };
     }[];
@@ -123,7 +123,7 @@ describe('alarms', () => {
     expect(services.filter((name) => typeof name !== 'string' || !names.has(name))).toEqual([]);
   });
 
-  test('watch only plain metrics, because other alarms cost more and are not available in every region', () => {
+  test('watch only plain metrics, because alarms on metric math cost more and are not available in every region', () => {
     expect(alarms.filter(({ MetricName, Metrics }) => MetricName === undefined || Metrics !== undefined)).toEqual([]);
   });
 
@@ -157,16 +157,16 @@ describe('alarms', () => {
 });
 
 /**
- * Faults, each with the metric of its alarm and the literal dimensions of this metric. Dimensions that refer to other
+ * Faults, each with its alarm's metric and the literal dimensions of the metric. Dimensions that refer to other
  * resources are omitted.
  */
 const FAULTS: readonly (readonly [fault: string, metric: string, dimensions: Readonly<Record<string, string>>])[] = [
-  ['money arrives too late or twice, at any function', 'late_success', { service: 'alarms' }],
-  ['a fact of a processor contradicts a payment, at any function', 'contradiction', { service: 'alarms' }],
+  ['money arrives too late or twice, in any function', 'late_success', { service: 'alarms' }],
+  ['a fact of a processor contradicts a payment, in any function', 'contradiction', { service: 'alarms' }],
   ['the outcome of a change cannot be determined', 'undecidable', { service: 'alarms' }],
   ['an order needs an operator', 'order_needs_review', { service: 'alarms' }],
   ['a payment needs an operator', 'payment_to_review', { service: 'outbox-relay' }],
-  ['a row of the Ledger is changed', 'ledger_tampered', { service: 'outbox-relay' }],
+  ['a Ledger row is changed', 'ledger_tampered', { service: 'outbox-relay' }],
   ['reconciliation finds a mismatch with a processor', 'mismatches', { service: 'books' }],
   ['time to live does not delete rows', 'ttl_not_working', { service: 'books' }],
   ['a claim stays open', 'oldest_open_claim', { service: 'backlog' }],
@@ -182,11 +182,7 @@ const FAULTS: readonly (readonly [fault: string, metric: string, dimensions: Rea
   ['a webhook endpoint is disabled', 'webhook_endpoint_disabled', { service: 'webhook-sender' }],
   ['any function crashes, times out or throws', 'function_failed', {}],
   ['any function is throttled', 'Throttles', {}],
-  [
-    'any job has not succeeded in time, or the check for overdue jobs does not run',
-    'jobs_overdue',
-    { service: 'jobs' },
-  ],
+  ['a job has not succeeded in time, or the check for overdue jobs does not run', 'jobs_overdue', { service: 'jobs' }],
   ['runs of a frequent job are abandoned', 'job_failed', { service: 'jobs', pace: 'minutes' }],
   ['runs of another job are abandoned', 'job_failed', { service: 'jobs', pace: 'hours' }],
   ['items of a frequent job fail', 'job_item_failed', { service: 'jobs', pace: 'minutes' }],
@@ -194,14 +190,14 @@ const FAULTS: readonly (readonly [fault: string, metric: string, dimensions: Rea
   ['an item of a frequent job is skipped', 'job_item_skipped', { service: 'jobs', pace: 'minutes' }],
   ['an item of another job is skipped', 'job_item_skipped', { service: 'jobs', pace: 'hours' }],
   ['a dead-letter queue is not empty', 'ApproximateNumberOfMessagesVisible', {}],
-  ['messages of a queue wait too long', 'ApproximateAgeOfOldestMessage', {}],
+  ['messages wait in a queue for too long', 'ApproximateAgeOfOldestMessage', {}],
   [
     'messages are received repeatedly, during an outage or because one crashes its process',
     'messages_wait',
     { service: 'alarms' },
   ],
   ['a tenant reaches its limit', 'tenant_limited', { service: 'limits' }],
-  ['repeated requests find no stored answer', 'replay_missed', { service: 'payments' }],
+  ['repeated requests find no stored response', 'replay_missed', { service: 'payments' }],
   ['a vendor’s calls are abandoned too often', 'outbound_gave_up', { service: 'vendors' }],
   ['the breaker of a vendor or processor opens', 'outbound_breaker_opened', { service: 'vendors' }],
 ];
@@ -276,7 +272,7 @@ describe('alarm notifications', () => {
         ]),
       }),
     });
-    // When the stack is deleted, no resource that costs money remains.
+    // No resource that costs money remains after the stack is deleted.
     template.hasResource('AWS::KMS::Key', { DeletionPolicy: 'Delete' });
     // The AWS managed key would not let alarms publish.
     template.hasResourceProperties('AWS::KMS::Key', {
