@@ -57,11 +57,11 @@ async function stopArchiver(): Promise<void> {
 }
 
 /**
- * Follows the runbook for the loss of a Ledger that has no backup, while payments continue: only the Ledger's archive
+ * Follows the runbook for the loss of a Ledger without a backup, while payments continue: only the Ledger's archive
  * remains. The two deploys take minutes, so this test runs only in `npm run prove`.
  */
 whole(test, { slice: test.skip })(
-  'rebuilds a lost Ledger from the archive and verifies it; the processor’s books show the missing rest',
+  'rebuilds a lost Ledger from the archive and verifies it; the processor’s books show which rows are still missing',
   async () => {
     const before = await deployWith({});
     const { tenantId, apiKey, operatorKey } = before;
@@ -85,8 +85,8 @@ whole(test, { slice: test.skip })(
         async () => (await archive.chain(`PAY#${String(json['id'])}`, undefined)).rows.length >= 2 || undefined,
       );
 
-    // The idempotency records must be older than the Ledger that is rebuilt. They are restored first, because the local
-    // AWS can restore only the current rows.
+    // The idempotency records must be older than the rebuilt Ledger. They are restored first, because the local AWS can
+    // restore only the current rows.
     const to = String(Math.floor(Date.now() / 1000));
     const others = await command('tables', 'restore', '--only', 'idempotency,registry', '--to', to);
     // Makes the archive lag behind when the table is lost.
@@ -143,7 +143,7 @@ whole(test, { slice: test.skip })(
     expect(mismatches).toContain(String(forgotten.json['id']));
     for (const agreed of [kept, held]) expect(mismatches).not.toContain(agreed.json['id']);
 
-    // When clients retry their requests, each receives its own payment, which was charged only once.
+    // If clients retry their requests, each receives its own payment, which was charged only once.
     for (const key of ['forgotten', ...asked]) {
       const { json } = await api.payUntilSucceeded({ key });
       expect(await charges(json['id'])).toHaveLength(1);

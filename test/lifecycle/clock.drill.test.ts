@@ -38,7 +38,7 @@ describe.each(AUTHORITIES)('payonce clock advance, with %s as the authority', (a
     rmSync(directory, { recursive: true, force: true });
   });
 
-  test('retries webhooks, and expires holds, keys, responses and rows; a restart keeps the time', async () => {
+  test('makes webhooks retry, and holds, keys, responses and rows expire; the time is kept over a restart', async () => {
     await start('--authority', authority);
     expect(await payonce('clock')).toMatchObject({ ahead_seconds: 0 });
     await using receiver = await serveWebhookReceiver();

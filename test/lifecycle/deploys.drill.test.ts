@@ -29,8 +29,8 @@ const CHANGED = {
 /** Files and directories that a copy of the app needs. */
 const SOURCES = ['bin', 'lib', 'lambdas', 'sandbox', 'console', 'generated', 'package.json', 'tsconfig.json'];
 /**
- * Code changes of the next version. They add one field to each transition and to each response to a new payment. The
- * first version does not know this field.
+ * Code changes of the next version. They add a field, which the first version does not know, to each transition and to
+ * each response to a new payment.
  */
 const NEXT_CODE = [
   {
@@ -46,7 +46,7 @@ const NEXT_CODE = [
 ];
 
 /**
- * Code changes with which a deploy fails. The deploy updates all functions and then waits for a signal that never
+ * Code changes that make a deploy fail. The deploy updates all functions and then waits for a signal that never
  * arrives, so CloudFormation rolls the service back.
  */
 const REFUSED = [
@@ -105,8 +105,8 @@ const BETWEEN_PAYMENTS_MS = 2_000;
 /** Maximum retries per request of a payer, one per second. */
 const MAX_RETRIES = 120;
 /**
- * Responses after which a retry can succeed. During a deploy, the emulator kills the processes of a function (502). AWS
- * lets them finish instead.
+ * Responses after which a retry can succeed. During a deploy, the emulator kills the processes of a function (502),
+ * whereas AWS lets them finish.
  */
 const HEALED = /^50[23] |^409 idempotency_key_in_progress$/;
 
@@ -154,7 +154,7 @@ class Payers {
       if (!HEALED.test(seen)) this.unhealed.push(seen);
       await sleep(1_000);
     }
-    throw new Error(`no answer with status ${statuses.join(' or ')} after all retries`);
+    throw new Error(`no response with status ${statuses.join(' or ')} after all retries`);
   }
 }
 
@@ -177,9 +177,9 @@ async function statusOfService(): Promise<string | undefined> {
   return (await stacks.send(new DescribeStacksCommand({ StackName }))).Stacks?.[0]?.StackStatus;
 }
 
-/** The four deploys from the command line take minutes, so this test runs only in `npm run prove`. */
+/** The four command-line deploys take minutes, so this test runs only in `npm run prove`. */
 whole(test, { slice: test.skip })(
-  'a rolled-back deploy and two code changes cause only retryable answers, and one charge per payment',
+  'a rolled-back deploy and two code changes cause only retryable responses, and one charge per payment',
   async () => {
     const before = await deployWith({});
     const api = new ApiClient(before, before.apiKey);

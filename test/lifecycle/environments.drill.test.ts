@@ -28,7 +28,7 @@ const stacks = new CloudFormationClient(target);
 const s3 = new S3Client({ ...target, forcePathStyle: true });
 const sqs = new SQSClient(target);
 const patience = { client: stacks, maxWaitTime: 600, minDelay: 1, maxDelay: 1 };
-/** Templates whose functions have no code, because the test checks only names. */
+/** Templates without function code, because the test checks only names. */
 const templates = await synthesize({ ...PAYONCE.context, 'payonce:environment': ENVIRONMENT });
 
 async function deployAll(): Promise<void> {

@@ -19,7 +19,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test('while a program keeps each core busy, the printed request is answered with 201 on the first try', async () => {
+test('while a program keeps each core busy, the first attempt of the printed request gets a 201', async () => {
   const { stdout } = await local('start.ts', '--detach', '--port', '15066');
   expect(stdout).toMatch(/^Ready after [\d.]+ s: Python environment [\d.]+ s, .+First requests [\d.]+ s\.$/m);
   const [line = ''] = /^curl .*$/m.exec(stdout) ?? [];

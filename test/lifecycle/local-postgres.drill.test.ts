@@ -22,7 +22,7 @@ const local = (script: string, ...parameters: string[]) =>
 const start = (...parameters: string[]) => local('start.ts', '--detach', '--port', String(PORT), ...parameters);
 const details = () => JSON.parse(readFileSync(join(directory, 'local.json'), 'utf8')) as LocalAws;
 
-/** Returns the server processes on the data of this directory. */
+/** Returns the PostgreSQL processes that serve the data of this directory. */
 const servers = () => runningProcesses().filter(({ commandLine }) => commandLine.includes(`-D ${directory}/`));
 
 afterAll(async () => {
@@ -48,7 +48,7 @@ async function storedPayments(): Promise<unknown> {
   }
 }
 
-test('a start with PostgreSQL keeps the payments in it over a stop, a start and a kill, and ends it with the stack', async () => {
+test('a start with PostgreSQL keeps its payments over a stop, a start and a kill; the database ends with the stack', async () => {
   await start('--authority', 'postgres');
   const first = await pay('first');
   expect([201, 202]).toContain(first.status);
@@ -60,12 +60,12 @@ test('a start with PostgreSQL keeps the payments in it over a stop, a start and 
 
   await local('stop.ts');
   expect(servers()).toEqual([]);
-  // The authority of the saved state is kept.
+  // The restart uses the authority of the saved state.
   expect((await start()).stdout).toContain('Stacks: unchanged, not deployed');
   expect((await pay('first')).headers.get('idempotency-replayed')).toBe('true');
   expect(await storedPayments()).toBe(3);
 
-  // The functions of a server that was killed answer with 503 until it is back.
+  // The functions respond with 503 while the killed server is down.
   const { keeperPid = 0 } = details().postgres ?? {};
   signalProcess(-keeperPid, 'SIGKILL');
   await until(async () => (servers().length === 0 ? true : undefined));

@@ -50,7 +50,7 @@ function failed(said: string): never {
 const stop = () => local('stop.ts');
 const details = () => JSON.parse(readFileSync(join(directory, 'local.json'), 'utf8')) as LocalAws;
 
-/** Lists the processes of this directory: the keeper, the emulator, the functions' workers, the CDK CLI. */
+/** Lists the processes of this directory: the keeper, the emulator, the functions' workers and the CDK CLI. */
 function survivors(): readonly string[] {
   const all = runningProcesses();
   const groups = new Set(all.filter(({ commandLine }) => commandLine.includes(directory)).map(({ group }) => group));
@@ -79,7 +79,7 @@ async function pay(
   return { status: answer.status, replayed: answer.headers.get('idempotency-replayed') };
 }
 
-/** Returns how many payments the list contains. */
+/** Returns the number of payments in the list. */
 async function listed({ apiUrl, apiKey }: LocalAws): Promise<number> {
   const answer = await fetch(`${apiUrl}/v1/payments`, { headers: { authorization: `Bearer ${apiKey}` } });
   return ((await answer.json()) as { readonly data: readonly unknown[] }).data.length;
@@ -147,7 +147,7 @@ describe('the local AWS', () => {
     await foreground.untilOutput('logs of the functions follow');
     expect(details().apiKey).toBe(aws.apiKey);
     expect(await pay(details())).toEqual({ status, replayed: 'true' });
-    // After the restart, the relay reads the Stream again, and the list is updated from the relay's events.
+    // After the restart, the relay reads the Stream again, and its events update the list.
     const before = await listed(aws);
     expect((await pay(aws, 'after-the-restart')).replayed).toBeNull();
     expect((await pay(aws, 'after-the-restart')).status).toBeLessThan(300);

@@ -46,11 +46,11 @@ async function lose(TableName: string): Promise<void> {
 
 /**
  * Follows the runbook for lost tables. The local AWS can restore only the current rows, so the test first restores the
- * tables, then continues the traffic, and then deletes the originals. The two deploys take minutes, so this test runs
- * only in `npm run prove`.
+ * tables, then continues the traffic, and then deletes the original tables. The two deploys take minutes, so this test
+ * runs only in `npm run prove`.
  */
 whole(test, { slice: test.skip })(
-  'restores three lost tables so that processor, books and answers agree, and finds a lost payment',
+  'restores three lost tables so that processor, books and responses agree, and finds a lost payment',
   async () => {
     const before = await deployWith({});
     const { tenantId, apiKey, operatorKey } = before;
@@ -82,10 +82,10 @@ whole(test, { slice: test.skip })(
     const after = await deployWith(adopted, { tenantId, apiKey, operatorKey });
     expect(after.tables).toMatchObject({ ledger: `${before.tables.ledger}-r${to}`, views: before.tables.views });
     expect(after.apiKey).toBe(before.apiKey);
-    // The archive contains rows that are missing in the restored Ledger, and newer rows have the keys of lost rows. No
-    // chain is broken.
+    // The archive contains rows that the restored Ledger lacks, and newer rows have the keys of lost rows. No chain is
+    // broken.
     const verified = await payonce(local, 'verify', '--environment', ENVIRONMENT, '--json');
-    // Drops the findings sentence from standard error, which follows the document.
+    // Drops the sentence about the findings, which standard error adds after the document.
     const document = verified.said.slice(0, verified.said.lastIndexOf('}') + 1);
     const { findings } = JSON.parse(document) as {
       readonly findings: readonly { kind: string; chain: string }[];
@@ -104,7 +104,7 @@ whole(test, { slice: test.skip })(
     expect(await charges(retried.json['id'])).toHaveLength(1);
     expect((await api.send('GET', `/v1/payments/${String(forgotten.json['id'])}`)).status).toBe(404);
     const refunded = await api.send('POST', refunds, refund);
-    // The refund's key is already used if a run of the resolver has recorded the refund from the processor's books.
+    // The refund's key is already used if a resolver run has recorded the refund from the processor's books.
     if (refunded.status !== 201) expect(refunded.json).toMatchObject({ code: 'idempotency_key_expired' });
     const [charge] = await charges(kept.json['id']);
     expect(charge).toMatchObject({ amount_refunded: 400 });

@@ -66,7 +66,7 @@ test('a start that finds an unusable snapshot deploys and creates a new snapshot
   expect(readdirSync(folder)).toEqual([key]);
 });
 
-test('a snapshot is not used if its stacks differ from those in its stamp', async () => {
+test('a snapshot is not used if its stacks differ from those that it records', async () => {
   const state = join(directory, 'changed');
   cpSync(join(folder, key, 'files'), state, { recursive: true });
   writeFileSync(join(state, 'payonce-deploy.json'), JSON.stringify({ key, stacks: { PayonceData: 'another deploy' } }));
@@ -78,7 +78,7 @@ test('a snapshot is not used if its stacks differ from those in its stamp', asyn
   ]);
 });
 
-test('a cold stack charges once for fifty concurrent duplicates, and gives a reason for each refusal', async () => {
+test('a new stack charges once for fifty concurrent duplicates, and gives a reason for each refusal', async () => {
   await started('cold', async (aws) => {
     const api = new ApiClient(aws, aws.apiKey);
     const post = { key: 'cold-fifty' };
