@@ -95,7 +95,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Each test continues with the emulator of the previous one. */
+/** Each test continues with the emulator of the previous test. */
 describe('the clock of the local AWS', () => {
   test('is at first the clock of this machine', async () => {
     expect(clockOffsetMs(state)).toBe(0);
@@ -104,7 +104,7 @@ describe('the clock of the local AWS', () => {
     expect(await receive()).toEqual([]);
   });
 
-  test('makes waiting messages due when it is advanced, and functions restart with it', async () => {
+  test('makes waiting messages due when it is advanced, and restarts the functions with the new time', async () => {
     const before = await invoke();
     expect(await advanceClock(emulator.access, DAY_MS)).toBe(DAY_MS);
     expect(clockOffsetMs(state)).toBe(DAY_MS);
@@ -115,7 +115,7 @@ describe('the clock of the local AWS', () => {
     expect(await invoke()).toEqual(after);
   });
 
-  test.each([0, -1, 1.5, Number.NaN, 3_660 * DAY_MS])('does not go back, and not too far (%s)', async (byMs) => {
+  test.each([0, -1, 1.5, Number.NaN, 3_660 * DAY_MS])('moves neither back nor too far (%s)', async (byMs) => {
     await expect(advanceClock(emulator.access, byMs)).rejects.toThrow('The local AWS does not advance its clock: ');
     expect(clockOffsetMs(state)).toBe(DAY_MS);
   });

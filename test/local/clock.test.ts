@@ -27,7 +27,7 @@ import { emptyBooks } from '../world/sandbox-books.ts';
 const DAY_MS = 86_400_000;
 const SECRET = 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA';
 
-/** Returns a clock that was advanced by four days. Other systems have the time of `base`. */
+/** Returns a clock that is four days ahead of `base`, the time of other systems. */
 const advanced = (base: Clock): Clock => ({
   nowMs: () => base.nowMs() + 4 * DAY_MS,
   wireMs: () => base.nowMs(),
@@ -41,7 +41,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test('the clock of a process is ahead by the offset in its environment; the time of signatures is not', () => {
+test('a process’s clock is ahead by the offset in its environment; the time in signatures is not', () => {
   const differences = () =>
     [systemClock.nowMs(), wireMs(systemClock)].map((ms) => Math.round((ms - Date.now()) / DAY_MS));
   expect(differences()).toEqual([0, 0]);
@@ -90,7 +90,7 @@ describe('after the clock was advanced, other systems accept', () => {
     expect(verdict).toMatchObject({ kind: 'valid' });
   });
 
-  test('the signature of a callback of the sandbox', async () => {
+  test('the signature of a callback from the sandbox', async () => {
     const signatures: string[] = [];
     const world = {
       books: { ...emptyBooks(), noteDelivery: async () => undefined },
@@ -109,7 +109,7 @@ describe('after the clock was advanced, other systems accept', () => {
   });
 });
 
-test('after the clock was advanced, the callback of a processor with another clock is accepted', async () => {
+test('after the clock was advanced, a callback from a processor whose clock was not advanced is accepted', async () => {
   const clock = new SimulatedClock();
   const seconds = Math.floor(clock.nowMs() / 1000);
   const body = Buffer.from('{}');
@@ -121,7 +121,7 @@ test('after the clock was advanced, the callback of a processor with another clo
   expect(await verifyCallback(verification, source, callback)).toEqual({ kind: 'valid' });
 });
 
-test('no SQL of the product reads the clock of the database, which would differ', () => {
+test('no product SQL reads the clock of the database, which would differ', () => {
   const files = globSync('lambdas/**/*.{ts,sql}', { cwd: PROJECT });
   expect(files).toContain(join('lambdas', 'postgres', 'migrations', '0001-authority.sql'));
   const clock =
@@ -129,7 +129,7 @@ test('no SQL of the product reads the clock of the database, which would differ'
   expect(files.filter((file) => clock.test(readFileSync(join(PROJECT, file), 'utf8')))).toEqual([]);
 });
 
-describe('the offset of a stopped stack', () => {
+describe('the clock offset of a stopped stack', () => {
   const write = (text: string) => {
     mkdirSync(join(directory, 'state'), { recursive: true });
     writeFileSync(join(directory, 'state', 'clock.json'), text);
@@ -144,10 +144,13 @@ describe('the offset of a stopped stack', () => {
     expect(state.clockOffsetMs()).toBe(0);
   });
 
-  test.each(['{', '{}', '{"offsetMs":-1}'])('is an error if it cannot be read (%s): no clock goes back', (text) => {
-    write(text);
-    expect(() => new StateFile(directory).clockOffsetMs()).toThrow(/^\S+clock\.json does not contain the offset/);
-  });
+  test.each(['{', '{}', '{"offsetMs":-1}'])(
+    'causes an error if it cannot be read (%s), so that no clock moves back',
+    (text) => {
+      write(text);
+      expect(() => new StateFile(directory).clockOffsetMs()).toThrow(/^\S+clock\.json does not contain the offset/);
+    },
+  );
 });
 
 /** Runs a command. @returns the lines of its output, or its error */
@@ -167,7 +170,7 @@ describe('payonce clock', () => {
   });
 
   test.each([['clock'], ['clock', 'show'], ['clock', 'advance', '3d']])(
-    'needs a running local stack, with and without --local (%s %s %s)',
+    'requires a running local stack, with and without --local (%s %s %s)',
     async (...words) => {
       const missing = { exitCode: ExitCode.notFound, sentence: expect.stringMatching(/^No local stack runs in /) };
       expect(await payonce(...words)).toEqual(missing);

@@ -62,20 +62,20 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(project, { recursive: true, force: true }));
 
-describe('the deploy key', () => {
-  test('stays the same for the same files', () => {
+describe('the deployment fingerprint', () => {
+  test('is the same for the same files', () => {
     expect(deployKey(project)).toMatch(/^[0-9a-f]{64}$/);
     expect(deployKey(project)).toBe(deployKey(project));
   });
 
-  test.each(INPUTS)('changes when one byte of %s changes', (path) => {
+  test.each(INPUTS)('changes if one byte of %s changes', (path) => {
     const before = deployKey(project);
     writeFileSync(join(project, path), 'b');
     expect(deployKey(project)).not.toBe(before);
   });
 
   test.each([...INPUTS.filter((path) => path !== 'node_modules/.package-lock.json'), ...PACKAGE_FILES])(
-    'changes when %s is removed or added',
+    'changes if %s is removed or added',
     (path) => {
       const before = deployKey(project);
       rmSync(join(project, path));
@@ -94,7 +94,7 @@ describe('the deploy key', () => {
     expect(new Set([before, touched, deployKey(project)]).size).toBe(3);
   });
 
-  test('changes with the version of Node', () => {
+  test('changes with the Node version', () => {
     expect(deployKey(project, 'v24.0.1')).not.toBe(deployKey(project, 'v24.0.0'));
   });
 
@@ -105,14 +105,14 @@ describe('the deploy key', () => {
   });
 
   test.each(['lib/linked.ts', 'linked', 'node_modules/linked', 'node_modules/hono/linked'])(
-    'is undefined when %s is a link, because the target of a link can change',
+    'is undefined if %s is a link, because the target of a link can change',
     (path) => {
       symlinkSync(join(project, 'test'), join(project, path));
       expect(deployKey(project)).toBeUndefined();
     },
   );
 
-  test('contains the target of a link to a file of the same package', () => {
+  test('covers the target of a link to a file of the same package', () => {
     const linked = join(project, 'node_modules/hono/linked.js');
     symlinkSync('package.json', linked);
     const before = deployKey(project);
@@ -123,7 +123,7 @@ describe('the deploy key', () => {
   });
 
   test.each(['../linked.js', '../hono-node/index.js', join(tmpdir(), 'index.js'), '..', '.'])(
-    'is undefined for the link %s of a package, because its target is not a file of the package',
+    'is undefined for the link %s in a package, because its target is not a file of the package',
     (target) => {
       symlinkSync(target, join(project, 'node_modules/hono/linked'));
       expect(deployKey(project)).toBeUndefined();
@@ -131,11 +131,11 @@ describe('the deploy key', () => {
   );
 });
 
-test('this project has a deploy key with the packages that "npm ci" installs', () => {
+test('this project has a deployment fingerprint with the packages that "npm ci" installs', () => {
   expect(deployKey()).toMatch(/^[0-9a-f]{64}$/);
 });
 
-test('the deploy key includes every module of the stacks, the functions, the console and the local AWS', async () => {
+test('the deployment fingerprint covers every module of the stacks, the functions, the console and the local AWS', async () => {
   const functions = globSync('*.ts', { cwd: join(PROJECT, 'lambdas', 'functions') }).map(
     (file) => `lambdas/functions/${file}`,
   );

@@ -47,9 +47,9 @@ test('an emulator’s state and log can be read only by its own user', async () 
   expect(open).toEqual([]);
 });
 
-// The emulator itself closes a connection after 75 seconds, and then loses a request that is just sent.
+// By default, the emulator closes a connection after 75 seconds, and loses a request that is sent at that time.
 whole(test, { slice: test.skip })(
-  'an emulator keeps a connection open that is idle for longer than a minute',
+  'an emulator keeps a connection open that is idle for more than a minute',
   async () => {
     const [emulator] = started;
     if (emulator === undefined) throw new Error('no emulator was started');

@@ -77,12 +77,12 @@ describe('the local AWS', () => {
 
   test.each<[what: string, asked: Asked]>([
     ['a request with the key of the run', { headers: KEY }],
-    ['a request to its name on loopback', { headers: { ...KEY, host: `localhost:${port}` } }],
-    ['a request of its own pages', { headers: { ...KEY, origin: awsEndpoint, 'sec-fetch-site': 'same-origin' } }],
+    ['a request to its host name on loopback', { headers: { ...KEY, host: `localhost:${port}` } }],
+    ['a request from its own pages', { headers: { ...KEY, origin: awsEndpoint, 'sec-fetch-site': 'same-origin' } }],
     ['a request to save its state', { method: 'POST', path: '/_payonce/save', headers: KEY }],
     ['a request for a URL that a person typed', { headers: { ...KEY, 'sec-fetch-site': 'none' } }],
     ['a health check without a key', { path: '/_ministack/health' }],
-  ])('answers %s without CORS headers', async (_what, asked) => {
+  ])('responds to %s without CORS headers', async (_what, asked) => {
     const { status, names } = await ask(asked);
     expect([status, names.filter((name) => name.startsWith('access-control-'))]).toEqual([200, []]);
   });
@@ -95,7 +95,7 @@ describe('the local AWS', () => {
     });
     const [, key = ''] = /<AccessKeyId>(\w+)</.exec(body) ?? [];
     const headers = { authorization: credential(key) };
-    // The guard accepts the key. The service then refuses the request because of its own policies.
+    // The guard accepts the key. The service then refuses the request under its own policies.
     expect((await ask({ headers })).body).toContain('MissingAuthenticationToken');
     for (const path of ['/_ministack/sqs/messages', '/_payonce/save', '/_localstack/health'])
       expect([path, await ask({ path, headers })]).toMatchObject([
@@ -104,7 +104,7 @@ describe('the local AWS', () => {
       ]);
   });
 
-  test('refuses to create a function for the well-known key of an SDK', async () => {
+  test("refuses to create a function for an SDK's well-known key", async () => {
     const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
     const client = new LambdaClient({ endpoint: awsEndpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
     const Code = { ZipFile: Buffer.from('') };

@@ -13,7 +13,7 @@ beforeAll(async () => {
   administration = new TenantAdministration(documentClient(dynamoDbClient()), tables, 'test');
 });
 
-test('a start reuses the keys of the previous run, except rolled, revoked and missing keys, which it replaces', async () => {
+test('a start reuses the keys of the previous run, and replaces rolled, revoked and missing keys', async () => {
   const first = await tenantWithKeys(emulatedAws(), tables, undefined);
   expect(await tenantWithKeys(emulatedAws(), tables, first)).toEqual(first);
 

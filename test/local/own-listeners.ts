@@ -7,7 +7,7 @@ import { Lab } from '../../demo/lab/lab.ts';
 import { labServer } from '../../demo/lab/server.ts';
 import { listenerOf } from '../../examples/listener.ts';
 
-/** The listeners of the repository that run in Node. The emulator's listener is tested in guard.stores.test.ts. */
+/** The repository's listeners that run in Node. The emulator's listener is tested in guard.stores.test.ts. */
 export const LISTENERS: readonly [name: string, start: () => Promise<Server>, path: string][] = [
   ['the lab', serveLab, '/lab'],
   [
@@ -19,7 +19,7 @@ export const LISTENERS: readonly [name: string, start: () => Promise<Server>, pa
 ];
 
 async function serveLab(): Promise<Server> {
-  const run = () => Promise.reject(new Error('a scenario was run'));
+  const run = () => Promise.reject(new Error('unexpected run of a scenario'));
   const lab = new Lab({
     scenarios: [],
     runner: { run },

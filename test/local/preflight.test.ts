@@ -67,7 +67,7 @@ describe('a failing program of the project', () => {
 });
 
 describe('the port', () => {
-  test('is the preferred port if this port is free, otherwise another one', async () => {
+  test('is the preferred port if it is free, otherwise another one', async () => {
     const taken = createServer();
     const port = await new Promise<number>((resolve) => {
       taken.listen(0, '127.0.0.1', () => {
@@ -114,7 +114,7 @@ describe('a client of the emulator', () => {
 });
 
 describe('the printed curl line', () => {
-  test('is followed by what to do after each answer that is not final', () => {
+  test('is followed by instructions for each response that is not final', () => {
     const aws = { apiUrl: 'http://localhost:4566/live', apiKey: 'sk_test_x' } as Parameters<typeof announcement>[0];
     const [, after = ''] = announcement(aws).split(curlLine(aws));
     for (const status of ['202', '409', '503']) expect(after).toMatch(new RegExp(`After[^.]* ${status}`));

@@ -27,7 +27,7 @@ afterEach(() => {
   for (const path of [directory, `${directory}.partial`]) rmSync(path, { recursive: true, force: true });
 });
 
-/** Ends the emulator's program. @returns the saved versions */
+/** Ends the emulator's program. @returns the versions of the saved state */
 async function end(how: 'kill' | 'fail' | 'save'): Promise<readonly number[]> {
   const env = { ...process.env, STATE_DIR: directory, PERSIST_STATE: '1', KEEP_STATE: '1' };
   const options = { cwd: join(PROJECT, 'local'), env };
@@ -47,11 +47,11 @@ describe('the state of the local AWS', () => {
     expect(await end('save')).toEqual([2, 2]);
   });
 
-  test('stays as it was if the emulator is killed while it saves, so that stacks never differ from their resources', async () => {
+  test('is unchanged if the emulator is killed while saving, so that stacks never differ from their resources', async () => {
     expect(await end('kill')).toEqual([1, 1]);
   });
 
-  test('stays as it was if a service cannot be saved', async () => {
+  test('is unchanged if a service cannot be saved', async () => {
     expect(await end('fail')).toEqual([1, 1]);
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { selfCheck } from '../../local/self-check.ts';
 
 const RUN = 'resolve:2026-11-28T09:41:09Z';
-/** The status and body with which each request is answered. */
+/** Status and body of the response to each request. */
 let answers: Readonly<Record<string, readonly [status: number, body: object]>> = {};
 let server: Server;
 
@@ -63,7 +63,7 @@ test.each<[fault: string, change: typeof answers, sentences: readonly string[]]>
     ['The request for a run of the job resolve returned 503.'],
   ],
   [
-    'the run does not end, and no payment can be read',
+    'the run does not end, and the payment cannot be read',
     {
       [`GET /v1/admin/jobs/resolve/runs/${RUN}`]: [200, { id: RUN, status: 'accepted' }],
       'GET /v1/payments/pay_1': [500, {}],

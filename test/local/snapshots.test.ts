@@ -42,7 +42,7 @@ const manifest = () => join(folder, 'key', 'manifest.json');
 describe('a snapshot', () => {
   test('can be restored unchanged any number of times', () => {
     snapshots.keep('key', state);
-    writeFileSync(join(state, 'lambda.json'), 'of a later run');
+    writeFileSync(join(state, 'lambda.json'), 'from a later run');
     for (const copy of ['first', 'second']) {
       expect(snapshots.restore('key', join(directory, copy))).toBe(true);
       expect(readFileSync(join(directory, copy, 'lambda.json'), 'utf8')).toBe('{"functions":1}');
@@ -61,7 +61,7 @@ describe('a snapshot', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
-  test('is kept once per key', () => {
+  test('is stored once per key', () => {
     snapshots.keep('key', state);
     writeFileSync(join(state, 'lambda.json'), 'another');
     snapshots.keep('key', state);
@@ -70,17 +70,17 @@ describe('a snapshot', () => {
   });
 
   test.each<[damage: string, cause: () => void]>([
-    ['a file was cut', () => truncateSync(file('lambda-blobs', 'a.zip'), 3)],
+    ['a file was truncated', () => truncateSync(file('lambda-blobs', 'a.zip'), 3)],
     ['a byte was changed', () => writeFileSync(file('lambda.json'), '{"functions":2}')],
     ['a file grew', () => appendFileSync(file('lambda.json'), ' ')],
     ['a file is missing', () => rmSync(file('lambda.json'))],
     ['there is an additional file', () => writeFileSync(file('sqs.json'), '{}')],
     ['all files are missing', () => rmSync(file(), { recursive: true })],
     ['the manifest is missing', () => rmSync(manifest())],
-    ['the manifest was cut', () => truncateSync(manifest(), 20)],
+    ['the manifest was truncated', () => truncateSync(manifest(), 20)],
     ['the manifest is empty', () => writeFileSync(manifest(), '')],
-    ['the manifest is of a different key', () => changeManifest({ key: 'other' })],
-    ['the manifest is of a different format', () => changeManifest({ format: 0 })],
+    ['the manifest has a different key', () => changeManifest({ key: 'other' })],
+    ['the manifest has a different format', () => changeManifest({ format: 0 })],
     ['the manifest lists no files', () => changeManifest({ files: {} })],
   ])('is deleted, and can be stored again, if %s', (_damage, cause) => {
     snapshots.keep('key', state);
@@ -92,7 +92,7 @@ describe('a snapshot', () => {
     expect(snapshots.restore('key', target)).toBe(true);
   });
 
-  test('is ignored, and is deleted later, if a killed process left it partly written', () => {
+  test('is ignored, and is deleted later, if a killed process left it incomplete', () => {
     const left = join(folder, `partial-${NO_PROCESS}-0000`);
     mkdirSync(join(left, 'files'), { recursive: true });
     const underWay = join(folder, `partial-${process.pid}-0000`);
@@ -102,7 +102,7 @@ describe('a snapshot', () => {
     expect(readdirSync(folder).sort()).toEqual(['key', `partial-${process.pid}-0000`]);
   });
 
-  test('is restored again if a killed process left it half restored', () => {
+  test('is restored again if a killed process left the restored files incomplete', () => {
     mkdirSync(`${target}.partial`);
     writeFileSync(join(`${target}.partial`, 'sqs.json'), '{');
     snapshots.keep('key', state);

@@ -51,10 +51,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/**
- * Starts a process that has `name` in its command line.
- * @returns the id of the process
- */
+/** Starts a process with `name` in its command line. @returns its process id */
 function processNamed(name: string): number {
   child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)', name], { detached: true });
   return child.pid ?? 0;
@@ -69,7 +66,7 @@ describe('the state file of a local AWS', () => {
     expect(state.keys()).toEqual({ tenantId: 'ten_a', apiKey: 'sk_test_a', operatorKey: 'ok_b' });
   });
 
-  test('contains the database of PostgreSQL', () => {
+  test('contains the PostgreSQL database', () => {
     const postgres = { url: 'postgres://postgres:p@localhost:15432/payonce', keeperPid: 7 };
     state.write({ ...RUNNING, postgres });
     expect(state.read()?.postgres).toEqual(postgres);
@@ -86,12 +83,12 @@ describe('the state file of a local AWS', () => {
     expect(await state.running()).toBeUndefined();
   });
 
-  test('is ignored when its process id was reused', async () => {
+  test('is ignored if its process id was reused', async () => {
     state.write({ ...RUNNING, keeperPid: processNamed('another-program') });
     expect(await state.running()).toBeUndefined();
   });
 
-  test('is ignored when its URL does not respond in time, although its processes still count as running', async () => {
+  test('is ignored if its URL does not respond in time, although its processes still count as running', async () => {
     state.write({ ...RUNNING, keeperPid: processNamed('keeper.ts') });
     expect([await state.running(0), state.isKept()]).toEqual([undefined, true]);
   });
@@ -109,7 +106,7 @@ describe('the state file of a local AWS', () => {
     });
   });
 
-  test('is accepted when its URL responds late', async () => {
+  test('is accepted if its URL responds late', async () => {
     const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -125,7 +122,7 @@ describe('the state file of a local AWS', () => {
     server.closeAllConnections();
   });
 
-  test.each(['', '{', 'null', '[]', '{"keeperPid":1}'])('is ignored when it is %j', async (text) => {
+  test.each(['', '{', 'null', '[]', '{"keeperPid":1}'])('is ignored if it is %j', async (text) => {
     for (const name of ['local.json', 'keys.json']) writeFileSync(join(directory, name), text);
     expect(state.read()).toBeUndefined();
     expect(state.keys()).toBeUndefined();
@@ -143,7 +140,7 @@ describe('a start', () => {
     state.claim();
   });
 
-  test('finds the authority of the state of earlier runs, and can delete this state', () => {
+  test('finds the authority of the state that earlier runs saved, and can delete this state', () => {
     state.write(RUNNING);
     mkdirSync(join(directory, 'postgres'));
     expect(state.earlierAuthority()).toBeUndefined();
@@ -160,7 +157,7 @@ describe('a start', () => {
   });
 });
 
-test('a start whose directory cannot be created reports this, and does not retry forever', async () => {
+test('a start that cannot create its directory reports this, and does not retry forever', async () => {
   const launch = join(import.meta.dirname, '..', '..', 'local', 'launch.mjs');
   const ended = await promisify(execFile)(
     process.execPath,
