@@ -146,7 +146,7 @@ describe('a correction above the limit', () => {
     ['an invisible character', 'Ada\u200b Example'],
     ['a soft hyphen', 'Ada Exam\u00adple'],
   ])(
-    'cannot be approved with another API key of the requester, on which the name is typed with %s',
+    'cannot be approved with another API key of the requester on which the name is spelled with %s',
     async (_how, operator) => {
       api.registerOperator('ok_adaadaadaadaadaadaada0001', { operator, role: 'owner' });
       const id = idOf(await ask());
@@ -195,7 +195,7 @@ describe('a correction above the limit', () => {
     expect((await api.reject(outdated, BEN)).status).toBe(200);
   });
 
-  test('cannot be approved and shows no reason after its payment and reason were erased', async () => {
+  test('cannot be approved, and shows no reason, after its payment and reason were erased', async () => {
     const asked = await ask();
     const shown = { reason: null, details_erased: true };
     const { store, clock } = api;

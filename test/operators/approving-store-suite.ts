@@ -88,7 +88,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
     }) as const;
   const end = (verdict: ApprovalEnd['verdict'], by = BEN): ApprovalEnd => ({ verdict, by, atMs: T0 + 7 });
 
-  describe(`the ${name} store of approvals`, () => {
+  describe(`the ${name} approval store`, () => {
     test('writes an approval with its record once, and returns every field unchanged', async () => {
       const decision = approvalOf('b', T0 + 1, {
         asked: {
@@ -108,7 +108,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
       expect(await effects.readApproval('apr_1_a')).toBeUndefined();
     });
 
-    test('writes no approval if a rival has recorded the request', async () => {
+    test('writes no approval if a rival has already recorded the request', async () => {
       await ask(approvalOf('a'), 'a');
       const late = approvalOf('a', T0 + 5);
       expect(await ask(late, 'a', 'rival')).toMatchObject({ kind: 'recorded_before' });
@@ -139,7 +139,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
       expect(await effects.listApprovals({ limit: 1 })).toEqual([{ ...stored(approval), end: end('approved') }]);
     });
 
-    test('does not end an approval if a rival has recorded the verdict', async () => {
+    test('does not end an approval if a rival has already recorded the verdict', async () => {
       const approval = approvalOf('a');
       await ask(approval, 'a');
       await effects.recordEffect({ record: recordOf('reject', 'rival'), transitions: [] });
@@ -182,7 +182,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
       expect(await effects.recordEffect(reject)).toEqual({ kind: 'recorded' });
     });
 
-    test('writes no approval, and claims no change, if the other request of the key has a record', async () => {
+    test('writes no approval, and claims no change, if another request with the key has a record', async () => {
       const pending = pendingTransition(paymentId);
       const claimed = {
         record: openRecord(paymentId),
@@ -236,7 +236,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
           kind: 'record_exists',
           record: claim.record,
         });
-        // The response to the first claim was lost.
+        // The call is repeated as if the response to the first claim was lost.
         expect(await effects.claimChange(claim)).toEqual({ kind: 'claimed' });
       });
 

@@ -31,7 +31,9 @@ async function record({ store, clock }: Api, effect: Omit<Effect, 'record' | 'tr
   });
 }
 
-/** A deployment in which something of each kind needs a person, and something of each queue waits for a job. */
+/**
+ * Returns a deployment in which one entry of each kind needs an operator, and one entry of each queue waits for a job.
+ */
 async function troubled() {
   const reviewed = await paymentInReview();
   const { ledger: behind } = reviewed;
@@ -90,7 +92,7 @@ async function troubled() {
   return { api, reviewed: reviewed.id, paid, refundId, approval: String(asked.body['id']) };
 }
 
-test('the list has what no job can end, each with the action that ends it, and nothing that a job ends', async () => {
+test('the list contains only the work that no job can finish, each entry with the action that resolves it', async () => {
   const { api, reviewed, paid, refundId, approval } = await troubled();
   const list = await api.get(PATH, VIEWER);
   const shown = dataOf(list).map(({ kind, about, part, queue, count, tenant, amount, act }) =>
@@ -127,7 +129,7 @@ test('the list has what no job can end, each with the action that ends it, and n
   expect(counts[1]).toMatchObject({ oldest_age: 60 });
 });
 
-test('the list is read in pages of any size, and by kind', async () => {
+test('the list can be read in pages of any size, and by kind', async () => {
   const { api } = await troubled();
   const all = dataOf(await api.get(PATH)).map(({ id }) => id);
   expect(new Set(all).size).toBe(9);
@@ -145,7 +147,7 @@ test('the list is read in pages of any size, and by kind', async () => {
   expect([unknown.status, unknown.body['param']]).toEqual([400, 'starting_after']);
 });
 
-test('a payment leaves the list with its decision', async () => {
+test('a payment leaves the list when it is decided', async () => {
   const { api, reviewed } = await troubled();
   const inReview = async () => dataOf(await api.get(`${PATH}?kind=payment_in_review`)).map(({ about }) => about);
   expect(await inReview()).toEqual([reviewed]);
@@ -159,7 +161,7 @@ test('a payment leaves the list with its decision', async () => {
   expect(dataOf(await api.get('/v1/admin/payments?status=needs_review'))).toEqual([]);
 });
 
-test('a kind of which only a part was read says that there may be more, even if that part has none', async () => {
+test('if a kind was read only in part, the list says that it may have more entries, even if the part has none', async () => {
   const { api } = await troubled();
   const queues = { needingOperator: async () => ({ entries: [], hasMore: true }) } as unknown as QueueLists;
   const { body } = await api.with({ queues }).get(PATH);

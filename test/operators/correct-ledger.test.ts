@@ -53,7 +53,7 @@ const run = (
     },
   );
 
-/** Returns a store that calls `act`, at most `times` times, immediately before the write. */
+/** Returns a store that calls `act` immediately before each of its first `times` writes. */
 function storeWithRival(act: () => Promise<unknown>, times = 1): ApprovingStore {
   const { store } = harness;
   let acted = 0;

@@ -79,7 +79,7 @@ describe('an operator’s decision', () => {
       { account: 'merchant_payable', direction: 'credit', amountMinor: 999 },
     ]);
     expect(newest.payment).toMatchObject({ status: 'succeeded', amountCapturedMinor: 999 });
-    // The processor's books agree, so there is no contradiction.
+    // The decided amount agrees with the processor's books, so there is no contradiction.
     expect(await harness.deliver(callback('evt_2', harness.chargeOf(request)))).toMatchObject({ contradictions: [] });
   });
 
@@ -107,7 +107,7 @@ describe('an operator’s decision', () => {
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['first', 'not_in_review']);
   });
 
-  test('is refused as a payload mismatch if the same key is reused with a different body', async () => {
+  test('is refused as a payload mismatch if its key is reused with a different body', async () => {
     await decide('a');
     expect(await decide('a', { reason: 'Another' })).toEqual({ kind: 'payload_mismatch' });
   });

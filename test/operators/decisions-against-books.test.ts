@@ -87,7 +87,7 @@ describe('a decision that a payment succeeded', () => {
 });
 
 describe('a decision that a payment failed', () => {
-  test('must not name a charge or an amount, and needs no read of the books', async () => {
+  test('must not name a charge or an amount, and requires no read of the books', async () => {
     const payment = await paymentInReview();
     const named = await decide(payment.ledger, payment, { outcome: 'failed', charge_id: payment.chargeId });
     expect(named.body).toMatchObject({ status: 400, param: 'charge_id' });
@@ -109,7 +109,7 @@ async function undecided([step, body, capture]: Change) {
   const desk = payment.withProcessor({ change: silent, findChange: silent });
   const reply = await desk.change(`${payment.id}/${step}`, 'c', { ...body });
   payment.ledger.clock.advance(TWO_HOURS_MS);
-  invariant(reply.status === 202, `${step} is not answered: ${reply.text}`);
+  invariant(reply.status === 202, `${step} was not accepted: ${reply.text}`);
   const { state } = await payment.ledger.world.chain({ paymentId: payment.id as PaymentId });
   const [change = ''] = [...state.refunds.keys(), ...state.holdChanges.keys()];
   return { payment, change };
@@ -173,7 +173,7 @@ describe('a decision about a change', () => {
   });
 });
 
-describe('books that cannot be read', () => {
+describe('unreadable books', () => {
   test.each<readonly [string, (payment: ChangedPayment) => Api]>([
     ['while the processor is unavailable', away],
     [
@@ -194,7 +194,7 @@ describe('books that cannot be read', () => {
     ['of another account', ({ ledger }) => ledger.with({ books: [{ ...ledger.processor, account: 'other' }] })],
     ['of the other mode', ({ ledger }) => ledger.with({ books: [{ ...ledger.processor, mode: 'live' }] })],
   ])(
-    '%s make a decision fail unless it has an override, and the chain, the log and the timeline show the override',
+    '(%s) make a decision fail unless it has an override, and the chain, the log and the timeline show the override',
     async (_which, blind) => {
       const payment = await paymentInReview();
       const desk = blind(payment);
@@ -217,7 +217,7 @@ describe('books that cannot be read', () => {
     await isRefused(payment, asked, { status: 409, code: 'override_not_allowed', param: 'override' });
   });
 
-  test('permit a decision about a change with an override, which the timeline shows once', async () => {
+  test('permit an override of a decision about a change, which the timeline shows once', async () => {
     const { payment, change } = await undecided(REFUND);
     const asked = { outcome: 'failed', change };
     await isRefused(payment, asked, { code: 'processor_books_unreadable' }, away(payment));

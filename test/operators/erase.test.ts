@@ -50,7 +50,7 @@ import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 
 const TEXT = 'Ada Lovelace';
-/** The keyed hash of an e-mail address. */
+/** Keyed hash of an e-mail address. */
 const HASH = 'abcdefghabcdefghabcdefghabcdefgh';
 const ACTION: Fact = { kind: 'action_required', chargeId: 'ch_1', actionUrl: 'https://bank.example/approve' };
 const AUTHORIZED: Fact = { kind: 'authorized', chargeId: 'ch_1' };
@@ -242,7 +242,7 @@ describe('a payment', () => {
       expect(JSON.parse(bodyOf(again))).toMatchObject({ reason: null, details_erased: true });
   });
 
-  test('is erased for good while an operator approves a correction whose reason was read before', async () => {
+  test('stays erased if an operator concurrently approves a correction whose reason was read before the erasure', async () => {
     const { tools, clock, store, everything } = world;
     const desk = { ...tools, effects: world.effects, approvals: { aboveMinor: { EUR: 1 }, lifetimeMs: 3_600_000 } };
     await createPayment(tools, paymentRequest('p'));
@@ -271,7 +271,7 @@ describe('a payment', () => {
     expect((await readChain(store, request.paymentId))?.newest.type).toBe('payment.completed');
   });
 
-  test('leaves nothing that confirms a guess of its text after it was erased and its stored responses expired', async () => {
+  test('leaves nothing that could confirm a guess of its text after it was erased and its stored responses expired', async () => {
     const { tools, clock, database, everything } = world;
     await createPayment(tools, request);
     const reason = `Returned by ${TEXT}`;
@@ -334,7 +334,7 @@ describe('a payment', () => {
     expect(firstBrokenLink(systemDigest, chain?.transitions ?? [])).toBeUndefined();
   });
 
-  // For each case: facts before and after the erasure, and the expected results of the event consumers.
+  // For each case: the facts before and after the erasure, and the expected results at the event consumers.
   test.each<[string, readonly Fact[], readonly Fact[], { readonly receipts: number; readonly commission: unknown }]>([
     ['nothing', [], [], { receipts: 0, commission: ['released', 100] }],
     [
@@ -372,7 +372,7 @@ describe('a payment', () => {
       const old = await world.publish(request.paymentId);
       expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'erased' });
       await world.learn(request.paymentId, after);
-      // Events may also be published again after an outage.
+      // After an outage, the events may be published again.
       const late = await world.publish(request.paymentId);
       expect(JSON.stringify(late)).not.toMatch(/aff_7|ada\.lovelace/);
       const mailer = new MemoryMailer();

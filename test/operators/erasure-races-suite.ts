@@ -13,18 +13,18 @@ export interface ErasableWorld {
   readonly world: World;
   /** Erases the personal data of a payment. */
   erase(paymentId: PaymentId): Promise<void>;
-  /** Returns the text of all rows of a payment, after everything has been copied that waits for its copy. */
+  /** Returns the text of all rows of a payment, after all waiting rows have been copied. */
   everything(paymentId: PaymentId): Promise<string>;
 }
 
 const TEXT = 'Ada Lovelace';
-/** The keyed hash of an e-mail address. */
+/** Keyed hash of an e-mail address. */
 const HASH = 'abcdefghabcdefghabcdefghabcdefgh';
 const ERASED = { details_erased: true };
 
 let made = 0;
 
-/** Tests that no write after an erasure restores what was erased. */
+/** Tests that no write after an erasure restores erased data. */
 export function describeErasureRaces(name: string, make: () => Promise<ErasableWorld>): void {
   let subject: ErasableWorld;
   let world: World;
@@ -47,7 +47,7 @@ export function describeErasureRaces(name: string, make: () => Promise<ErasableW
     expect(firstBrokenLink(systemDigest, (await world.chain({ paymentId })).transitions)).toBeUndefined();
   }
 
-  /** Returns the processor, which erases the payment's personal data after it has changed a charge. */
+  /** Returns a processor that erases the payment's personal data after it has changed a charge. */
   const erasingChange = (paymentId: PaymentId): World['processor'] => ({
     ...world.processor,
     change: async (order, limit) => {
@@ -57,12 +57,12 @@ export function describeErasureRaces(name: string, make: () => Promise<ErasableW
     },
   });
 
-  describe(`an erasure on ${name}`, () => {
+  describe(`personal data in ${name} stays erased after an erasure`, () => {
     test.each([
       ['succeeds', 'tok_ok'],
       ['is refused', 'tok_declined'],
       ['stays pending', 'tok_async'],
-    ])('between the claim and the commit of a refund that %s keeps the reason erased', async (_what, result) => {
+    ])('between the claim and the commit of a refund that %s', async (_what, result) => {
       const request = requested();
       await world.pay(request);
       if (result !== 'tok_ok') await world.processor.inside.failNextChange(1, result);
@@ -83,7 +83,7 @@ export function describeErasureRaces(name: string, make: () => Promise<ErasableW
       expect(bodyOf(await world.change(asked))).toMatchObject({ description: null, ...ERASED });
     });
 
-    test('of the reason of an earlier refund while a later one is in progress', async () => {
+    test('while a later refund is in progress', async () => {
       const request = requested();
       await world.pay(request);
       await world.change(refundOf(request, 'earlier'));
@@ -91,7 +91,7 @@ export function describeErasureRaces(name: string, make: () => Promise<ErasableW
       await expectErased(request.paymentId);
     });
 
-    test('between the claim of a payment and the commit of its owner, after a callback has ended the payment', async () => {
+    test("between the claim of a payment and its owner's commit, after a callback has ended the payment", async () => {
       const request = requested();
       const charge: World['processor']['charge'] = async (order, limit) => {
         const answer = await world.processor.charge(order, limit);
@@ -104,7 +104,7 @@ export function describeErasureRaces(name: string, make: () => Promise<ErasableW
       expect(bodyOf(await world.pay(request))).toMatchObject({ description: null, ...ERASED });
     });
 
-    test('between the claim of a dead owner and the takeover', async () => {
+    test('between the claim of an owner that crashed and the takeover', async () => {
       const request = requested();
       await world.pay(request);
       const refund = refundOf(request);
@@ -116,7 +116,7 @@ export function describeErasureRaces(name: string, make: () => Promise<ErasableW
     });
 
     test.each(['dieBeforeChange', 'dieAfterChange'] as const)(
-      'between the read of a takeover and its commit (%s)',
+      'between the read and the commit of a takeover (%s)',
       async (die) => {
         const request = requested();
         await world.pay(request);

@@ -9,7 +9,10 @@ export interface PutRecord {
 
 interface Subject {
   readonly records: ExpiredRecords;
-  /** Whether the response to each write is lost once, so that a deletion is not known to be this call's own. */
+  /**
+   * Whether the response to each write is lost once. The caller then cannot know whether its own call deleted the
+   * record.
+   */
   readonly losesResponses?: boolean;
   put(record: PutRecord): Promise<void>;
   keys(): Promise<readonly string[]>;
@@ -42,7 +45,7 @@ export function describeExpiredRecords(name: string, make: () => Promise<Subject
   }
 
   describe(`${name}: expired records`, () => {
-    test('are completed records past their expiry, never open records or records without an expiry', async () => {
+    test('are completed records past their expiry, but never open records or records without an expiry', async () => {
       await subject.put({ key: 'OP#a', status: 'COMPLETED', expiresAtSeconds: BEFORE - 1 });
       await subject.put({ key: 'OP#bb', status: 'COMPLETED', expiresAtSeconds: BEFORE });
       await subject.put({ key: 'OP#ccc', status: 'COMPLETED', expiresAtSeconds: BEFORE + 1 });

@@ -115,7 +115,7 @@ class History {
 
 type Rival = (history: History, kind: Kind) => Promise<unknown>;
 
-/** Runs a request with a rival, retries the request, and runs another request without faults. */
+/** Runs a request with a rival, retries the request, and then runs another request without faults. */
 async function runHistory(
   kind: Kind,
   faults: readonly PlannedFault[],
@@ -165,7 +165,7 @@ test.each(Object.entries(RIVALS))(
   },
 );
 
-test('the survey detects an API key that is written separately from the record of its request', async () => {
+test("the survey detects an API key that is written separately from its request's record", async () => {
   const survey = await surveyFaults((faults) => runHistory('make', faults, { isRecorded: false }), { faults: 0 });
   expect(violatedGuarantees(survey)).toContain('one request has made two keys');
 });

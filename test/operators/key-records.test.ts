@@ -97,12 +97,12 @@ describe('the record of an idempotency key', () => {
   });
 });
 
-describe('an idempotency key is not found', () => {
+describe('an idempotency key is not found by a request', () => {
   test.each([
-    ['of another tenant', { ...DESK_TENANT, tenant: 'ten_other' }],
-    ['of the other mode', { tenant: 'ten_desk' }],
-    ['at another path', { ...DESK_TENANT, path: '/v1/orders' }],
-    ['that was not used', { ...DESK_TENANT, key: 'other' }],
+    ['for another tenant', { ...DESK_TENANT, tenant: 'ten_other' }],
+    ['for the other mode', { tenant: 'ten_desk' }],
+    ['for another path', { ...DESK_TENANT, path: '/v1/orders' }],
+    ['for an unused key', { ...DESK_TENANT, key: 'other' }],
   ])('%s', async (_which, asked) => {
     api.registerKey('sk_test_otherothertenant000000', { tenantId: tenantId('ten_other') });
     await api.pay('k');
@@ -111,7 +111,7 @@ describe('an idempotency key is not found', () => {
   });
 
   test.each(['wh_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'mkr_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'pay_1', 'biz_a', '..'])(
-    'by an id without an inspectable record: %s',
+    'for an id without an inspectable record: %s',
     async (id) => {
       expect((await api.get(`/v1/admin/idempotency_keys/${id}`)).status).toBe(404);
     },
@@ -129,7 +129,7 @@ describe('an idempotency key is not found', () => {
     ['operator', { path: '/v1/admin/corrections', key: 'k' }],
     ['operator', { ...DESK_TENANT, path: '/v1/payments', key: 'k', operator: 'Ada' }],
     ['mode', { path: '/v1/admin/corrections', key: 'k', operator: 'Ada', mode: 'test' }],
-  ])('by an invalid request, which is refused with the parameter name %s', async (param, asked) => {
+  ])('that is invalid, and the refusal names the parameter %s', async (param, asked) => {
     const reply = await inspect(asked);
     expect([reply.status, reply.body['param']]).toEqual([400, param]);
   });

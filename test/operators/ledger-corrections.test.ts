@@ -116,7 +116,7 @@ describe('a correction over HTTP', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('stores nothing that confirms a guess of its reason, and returns 422 if a retry has a different reason text', async () => {
+  test('stores nothing that could confirm a guess of its reason, and returns 422 if a retry has a different reason', async () => {
     const body = { payment, reverses: 2, reason: 'Asked for by Ada' };
     const { body: made } = await harness.correct('c-1', body);
     const { sha256 } = fingerprintOf(systemDigest, { body, query: {} });
@@ -241,7 +241,7 @@ describe('a correction over HTTP', () => {
     });
   });
 
-  test('is refused to tenants, and operators do not share idempotency keys', async () => {
+  test('is refused to tenants; operators do not share idempotency keys', async () => {
     harness.registerKey(OTHER_KEY, {});
     expect((await harness.correct('c-1', { payment, reverses: 2 }, as(OTHER_KEY))).status).toBe(401);
     await harness.correct('c-1', { payment, reverses: 2 });
@@ -254,7 +254,7 @@ describe('a correction over HTTP', () => {
   });
 });
 
-describe('the example of a correction in docs/guides/books.md', () => {
+describe('the correction example in docs/guides/books.md', () => {
   /** Matches a `curl` call with a JSON body, in the form that docs/guides/books.md uses. */
   const CURL = /^curl -X POST "\$API(\/v1\/admin\/corrections)" ((?:-H (?:"[^"]*"|'[^']*') ?)+)\\\n {2}-d '([^']+)'/gm;
 

@@ -5,10 +5,7 @@ interface StoredMessage extends Pick<MessageEntry, 'id' | 'about' | 'part' | 're
   readonly sentAtMs: number;
 }
 
-/**
- * Stores queues of messages and their dead letters in memory. As in SQS, a message that is put back becomes a new
- * message.
- */
+/** In-memory message queues with dead letters. As in SQS, a message that is put back becomes a new message. */
 export class MemoryMessages implements MessageQueues {
   readonly deployed: DeployedQueues = {
     'Archive-Parked': { url: 'batches', isKept: true },
@@ -38,7 +35,7 @@ export class MemoryMessages implements MessageQueues {
     return this.#of(queue).map(({ id }) => id);
   }
 
-  /** Moves all messages of a queue to its dead letters, as after repeated failures. */
+  /** Moves all messages of a queue to its dead-letter queue, as after repeated failures. */
   failAll(queue: string, to: string): void {
     for (const { sentAtMs: _, ...message } of this.#of(queue).splice(0)) this.arrive(to, message);
   }

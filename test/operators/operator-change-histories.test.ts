@@ -16,13 +16,13 @@ import { World } from '../world/world.ts';
 const HOUR_MS = 3_600_000;
 const BEN = { name: 'Ben Example', person: 'Ben Example', identity: 'key_ben' };
 const LIMIT = { aboveMinor: { '*': 0 }, lifetimeMs: 72 * HOUR_MS };
-/** A limit above one refund of 300, and below two. */
+/** A limit that one refund of 300 does not reach, and two such refunds exceed. */
 const ABOVE_ONE = { aboveMinor: { '*': 500 }, lifetimeMs: 72 * HOUR_MS };
 
 interface Asked {
   readonly key?: string;
   readonly amountMinor: number;
-  /** @default no request waits */
+  /** @default no request waits for approval */
   readonly approvals?: ApprovalRules;
 }
 
@@ -40,7 +40,7 @@ class History {
     return this.ask(name, { amountMinor: 700, ...(waits ? { approvals: LIMIT } : {}) }, 'request');
   }
 
-  /** Requests a refund as Ada. @param note the name under which the answer is noted */
+  /** Requests a refund as Ada. @param note the name under which the response is recorded */
   ask(name: string, { key = 'k', amountMinor, approvals }: Asked, note: string) {
     const { digest } = this.world.tools;
     const { paymentId } = this.request;
@@ -88,7 +88,7 @@ class History {
     const ended = approvals.filter(({ end }) => end?.verdict === 'approved');
     const found: string[] = [];
     if (refunds.length > 1 || state.refunds.size > 1) found.push('I1: two refunds');
-    if (refunds.length > state.refunds.size) found.push('I1: a refund that the chain does not know');
+    if (refunds.length > state.refunds.size) found.push('I1: a refund that the chain lacks');
     if (begun.length !== state.refunds.size) found.push('I4: the refund and its entry in the log differ');
     if (approvals.length > 1) found.push('I2: two approvals');
     if (approvals.length === 1 && ended.length !== state.refunds.size) found.push('I4: approval and refund differ');
@@ -100,7 +100,7 @@ class History {
   }
 }
 
-/** Runs a request, its retry and, above the limit, a verdict and its retry; then both without faults. */
+/** Runs a request and its retry and, above the limit, a verdict and its retry. Then runs both without faults. */
 async function runHistory(
   faults: readonly PlannedFault[],
   waits: boolean,
@@ -136,7 +136,7 @@ async function runHistory(
   return { calls, violations };
 }
 
-/** A request that a rival sends while a refund of 300 is requested. */
+/** Requests that a rival sends while a refund of 300 is requested. */
 const RIVALS = {
   'the same request': { asked: { amountMinor: 300 }, ends: ['300 refunded'] },
   'a request with the same key and an amount above the limit': {
@@ -149,7 +149,7 @@ const RIVALS = {
   },
 } as const;
 
-/** Requests a refund of 300, with a rival before one of its calls, and both again. */
+/** Requests a refund of 300 with a rival before one of its calls, and then repeats both requests. */
 async function runTwins(
   faults: readonly PlannedFault[],
   what: keyof typeof RIVALS,
@@ -161,7 +161,7 @@ async function runTwins(
   const { asked, ends } = RIVALS[what];
   const rival = { ...asked, approvals: ABOVE_ONE };
   const own = { amountMinor: 300, approvals: ABOVE_ONE };
-  // Requests with one key have one answer, whatever their amounts are.
+  // Requests with the same key have the same response, whatever their amounts.
   const rivalNote = 'key' in rival ? 'other' : 'request';
   world.plan.holdAt(rivalAt, () => history.ask('rival', rival, rivalNote));
   await history.ask('first', own, 'request');
@@ -184,7 +184,7 @@ async function runTwins(
 
 describe('an operator’s refund', () => {
   test.each(Object.keys(RIVALS) as readonly (keyof typeof RIVALS)[])(
-    'is judged once by the limit despite a rival before any call and any single fault: %s',
+    'is compared with the limit once despite a rival before any call and any single fault: %s',
     async (what) => {
       const { calls } = await runTwins([], what);
       const races = beforeEachCall(calls.length, [{}]);
@@ -199,7 +199,7 @@ describe('an operator’s refund', () => {
   );
 
   test.each([false, true])(
-    'takes effect once despite any single fault at any call; with a second person: %p',
+    'takes effect once despite any single fault at any call (needs a second person: %p)',
     async (waits) => {
       const survey = await surveyFaults((faults) => runHistory(faults, waits), { faults: 1, oneOf: 4 });
       expect(survey.findings.slice(0, 2)).toEqual([]);
@@ -208,7 +208,7 @@ describe('an operator’s refund', () => {
   );
 
   test.each([false, true])(
-    'takes effect at most once despite a rival before any call and any single fault; with a second person: %p',
+    'takes effect at most once despite a rival before any call and any single fault (needs a second person: %p)',
     async (waits) => {
       const { calls } = await runHistory([], waits);
       const races = beforeEachCall(calls.length, [{}]);

@@ -68,7 +68,7 @@ describe('a change that an operator requests', () => {
     ]);
   });
 
-  test('is refused without a trace for a viewer, for an unknown payment, and where a tenant’s is refused', async () => {
+  test('is refused without effect for a viewer, for an unknown payment, and if a tenant’s request would be refused', async () => {
     expect((await refund('a', 100, VERA)).body).toMatchObject({ code: 'insufficient_role' });
     expect((await change('refunds', 'b', {}, {}, `pay_${'a'.repeat(32)}`)).status).toBe(404);
     expect((await change('capture', 'c', {})).body).toMatchObject({ code: 'payment_not_capturable' });
@@ -79,7 +79,7 @@ describe('a change that an operator requests', () => {
     expect([await log(), refundsAtProcessor()]).toEqual([[], []]);
   });
 
-  test('shares no key with another operator or a tenant', async () => {
+  test('shares no idempotency key with another operator or a tenant', async () => {
     const own = await refund('r', 100);
     const of = await api.change(`${payment}/refunds`, 'r', { amount: 100 });
     const bens = await refund('r', 100, BEN);
@@ -124,7 +124,7 @@ describe('a change above the limit', () => {
     ]);
   });
 
-  test('waits if the refunds of operators together are above it', async () => {
+  test('waits if it exceeds the limit together with earlier refunds by operators', async () => {
     expect((await refund('a', 300)).status).toBe(201);
     await api.change(`${payment}/refunds`, 'of-the-tenant', { amount: 400 });
     expect((await refund('b', 200)).status).toBe(201);
@@ -132,7 +132,7 @@ describe('a change above the limit', () => {
     expect((await refund('a', 300)).status).toBe(201);
   });
 
-  test('has no effect after its rejection, and none if the payment allows it no longer', async () => {
+  test('has no effect after its rejection, or if the payment no longer allows it', async () => {
     const rejected = await refund('r', 600);
     expect((await api.reject(idOf(rejected), BEN)).body).toMatchObject({ status: 'rejected' });
     expect((await api.approve(idOf(rejected), BEN)).body).toMatchObject({ code: 'approval_ended' });

@@ -49,7 +49,7 @@ test('each queue shows its number of entries and the age of its oldest entry, an
   expect((await api.get('/v1/admin/queues/none')).status).toBe(404);
 });
 
-test('claims whose owner crashed are listed with their payments, in pages, after the lease expires', async () => {
+test('claims of crashed owners are listed with their payments, in pages, after the lease expires', async () => {
   const api = new Api();
   for (let count = 0; count < 5; count += 1) await api.world.claimThenDie(paymentRequest(`k-${count}`), false);
   const shown = async (query = '') => dataOf(await api.get(`/v1/admin/queues/claims${query}`));

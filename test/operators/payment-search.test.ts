@@ -102,7 +102,7 @@ async function countedSearch(asked: Readonly<Record<string, string>>) {
   return { found, reads };
 }
 
-/** Removes what older code did not write from the rows of the payment list. */
+/** Removes the fields that older code did not write from the rows of the payment list. */
 async function withoutCurrencies(): Promise<void> {
   await search(today());
   const rows = api.views.all().filter(({ partition }) => partition.startsWith(ViewsRow.payment));
@@ -121,7 +121,7 @@ describe('a search for', () => {
       ({ id }) => id,
     );
 
-  test('an id finds its payment, without a tenant, too', async () => {
+  test('an id finds its payment, even without a tenant', async () => {
     const id = await api.paid('a', { capture: 'manual' });
     const order = await api.order('o');
     const [charge] = api.processor.charges(id);
@@ -138,7 +138,7 @@ describe('a search for', () => {
     expect(dataOf(await api.get(`/v1/admin/payments?q=${id}`))).toMatchObject([{ tenant: 'ten_desk' }]);
   });
 
-  test('a charge is not called absent while a processor does not answer', async () => {
+  test('a charge is not reported as absent while a processor does not respond', async () => {
     const id = await api.paid('a');
     const [charge] = api.processor.charges(id);
     const answers = api.processor;
@@ -150,7 +150,7 @@ describe('a search for', () => {
     expect((await asked('ch_unknown')).status).toBe(503);
   });
 
-  test('an idempotency key, a reference or a part of it, or an e-mail address finds the payments of a tenant', async () => {
+  test('an idempotency key, a reference, a part of a reference or an e-mail address finds the payments of a tenant', async () => {
     const email = 'ada@example.com';
     const first = await api.paid('key-1', { reference: 'Order-4711', metadata: { receipt_email: email } });
     const second = await api.paid('key-2', { reference: 'order-4712' });
@@ -201,7 +201,7 @@ test('the payments in review of all tenants and modes are listed without a tenan
 });
 
 describe('a viewer', () => {
-  test('sees no text of the merchant, and cannot search for a person', async () => {
+  test("cannot see the merchant's texts or search for a person", async () => {
     await api.paid('a', { description: 'For Ada', metadata: { receipt_email: 'ada@example.com' } });
     const seen = await search({}, VIEWER);
     expect(dataOf(seen)).toMatchObject([{ description: null, metadata: {} }]);
@@ -233,7 +233,7 @@ test.each([
 });
 
 test.each(['', '?status=failed', '?status=needs_review&reference=a', '?q=order'])(
-  'a search needs a tenant: %s',
+  'a search requires a tenant: %s',
   async (asked) => {
     const reply = await api.get(`/v1/admin/payments${asked}`);
     expect([reply.status, reply.body['param']]).toEqual([400, 'tenant']);

@@ -41,10 +41,10 @@ afterAll(async () => {
   await database.close();
 });
 
-/** The tables that can contain text of a request. */
+/** Tables that can contain texts of a request. */
 const TEXTS = ['idempotency', 'transition', 'reference', 'details', 'work', 'orphan', 'approval', 'activity'];
 
-describeErasureRaces('PostgreSQL, with its copies', async () => {
+describeErasureRaces('PostgreSQL and its copies', async () => {
   const copies = new Copies(database);
   const world = new World({ store: new PostgresStores(copies.carrying(), copies.clock) });
   return {
@@ -79,7 +79,7 @@ test('an erasure between the claim and the commit of an order is final', async (
   expect(await database.run(sql('SELECT part FROM details WHERE chain_id = $1', orderId))).toEqual([]);
 });
 
-test('an erasure waits for an approval that copies the reason, and erases the copy, too', async () => {
+test('an erasure waits for an approval that copies the reason, and then erases the copy, too', async () => {
   const copies = new Copies(database);
   const payments = new PostgresStore(copies.tools());
   const paymentId = paymentIdFor('erased-approval');

@@ -6,7 +6,7 @@ import { describeOnPostgres } from '../postgres/describe-on-postgres.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
 import { describeExpiredRecords, type PutRecord } from './expired-records-suite.ts';
 
-/** Writes a record. Each status of an unfinished record of another table is open here. */
+/** Writes a record. An unfinished status of any table becomes an open record here. */
 async function put(database: Database, { key, status, expiresAtSeconds }: PutRecord): Promise<void> {
   const expiry = expiresAtSeconds === undefined ? null : timestamp(expiresAtSeconds * 1000);
   const is = status === 'COMPLETED' ? status : 'INPROGRESS';
@@ -35,7 +35,7 @@ describeOnPostgres((toolsOf, database, isFaulty) => {
     };
   });
 
-  test('expired records of the same second are found once, page by page', async () => {
+  test('expired records with the same second are found once, page by page', async () => {
     await database().run(sql('DELETE FROM idempotency'));
     await database().run(
       sql(`INSERT INTO idempotency (operation_id, status, owner, expires_at)

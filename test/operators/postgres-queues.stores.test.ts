@@ -24,7 +24,7 @@ describeOnPostgres((toolsOf, database) => {
     };
   });
 
-  test('a long queue is counted up to a limit, and its summary says that there is more', async () => {
+  test('a long queue is counted up to a limit, and its summary says that there are more entries', async () => {
     await emptied(database());
     const fill = (from: number, to: number) =>
       database().run(

@@ -83,7 +83,7 @@ describe('the nightly purge', () => {
     expect(reported).toEqual([[100, []]]);
   });
 
-  test('also deletes the records of a store without time to live, and does not count them as left by it', async () => {
+  test('also deletes the records of a store without TTL, and does not count them as left behind by TTL', async () => {
     await put(30, 5);
     const withoutTimeToLive = new Records();
     for (let index = 0; index < 20; index += 1) {
@@ -147,7 +147,7 @@ describe('the nightly purge', () => {
     expect(faults).toHaveLength(10);
   });
 
-  test('reports the tables whose time to live is off', async () => {
+  test('reports the tables whose TTL is off', async () => {
     const states = async () => [
       { table: 'idempotency', isOn: true },
       { table: 'registry', isOn: false },
@@ -156,7 +156,7 @@ describe('the nightly purge', () => {
     expect(reported).toEqual([[0, ['registry']]]);
   });
 
-  test('reports a table whose time to live is on but leaves too many records', async () => {
+  test('reports a table whose TTL is on but leaves too many records', async () => {
     await put(1_001, 5);
     await finishJob(purgeExpired(tools()), NIGHT);
     await put(1_000, 5);

@@ -17,7 +17,7 @@ import { orderRequest } from '../orders/order-fixtures.ts';
 import { openRecord, paymentIdFor } from '../payments/payment-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
-/** Stores without entries. */
+/** An empty set of stores. */
 export interface QueueListsUnderTest {
   readonly lists: QueueLists;
   readonly payments: PaymentStore;
@@ -56,7 +56,7 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
     });
   }
 
-  /** Writes an entry of each queue for each payment, one second after the other. */
+  /** Writes an entry of each queue for each payment, one second apart. */
   async function fill(): Promise<void> {
     for (const [each, paymentId] of ids.entries()) {
       const sinceMs = firstMs + each * 1_000;
@@ -106,7 +106,7 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
     unmatched_callbacks: (each) => `ch_kept_${each}`,
   };
 
-  describe(`the ${name} lists of queues`, () => {
+  describe(`the ${name} queue lists`, () => {
     test('are empty without work', async () => {
       for (const queue of NAMES) {
         expect(await subject.lists.summary(queue)).toEqual({ waiting: 0, hasMore: false });
@@ -147,7 +147,7 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
       }
     });
 
-    test('show a claim only after its lease has ended', async () => {
+    test('show a claim only after its lease has expired', async () => {
       await fill();
       clock.advance(25_000 + 2_000);
       expect(await listed('claims', 9)).toHaveLength(3);

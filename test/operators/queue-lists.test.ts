@@ -23,7 +23,7 @@ describeQueueLists('in-memory', async (clock) => {
   return { lists, payments: stores, effects: stores, work: stores };
 });
 
-test('a long shard of a queue is counted up to a limit, and the summary says that there is more', async () => {
+test('a long shard of a queue is counted up to a limit, and the summary says that there are more entries', async () => {
   const { stores, lists } = storesOf(new SimulatedClock());
   const putHold = (each: number): Promise<unknown> => {
     const hold = { paymentId: paymentIdFor(`hold-${each}`), authorizedAtMs: 0 };
@@ -36,7 +36,7 @@ test('a long shard of a queue is counted up to a limit, and the summary says tha
   expect(await lists.summary('holds')).toEqual({ waiting: 125, hasMore: true, oldestMs: 0 });
 });
 
-test('claims with an active owner do not cost one call each', async () => {
+test('claims with an active owner do not cost a call each', async () => {
   const clock = new SimulatedClock();
   const { stores } = storesOf(clock);
   for (let each = 0; each < 100; each += 1) {

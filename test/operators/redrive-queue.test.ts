@@ -20,7 +20,7 @@ beforeEach(() => {
 const acts = async () =>
   dataOf(await api.get('/v1/admin/activity')).filter(({ action }) => action === 'queue.redrive_requested');
 
-test('dead letters go back to their queue, once per idempotency key, with one entry in the activity log', async () => {
+test('dead letters return to their queue, once per idempotency key, with one entry in the activity log', async () => {
   const made = await Promise.all([1, 2, 3].map(() => api.write(PATH, 'k')));
   expect(made.map(({ status }) => status)).toEqual([202, 202, 202]);
   expect(new Set(made.map(({ text }) => text)).size).toBe(1);
@@ -38,8 +38,7 @@ test('a retry completes a redrive that was killed between two dead letters', asy
   messages.onSent = () => undefined;
   expect((await api.write(PATH, 'k')).status).toBe(202);
   expect(messages.ids(DEAD_LETTERS)).toEqual([]);
-  // A crash between the two writes leaves the dead letter in both queues. The effect of the dead letter is still
-  // applied once.
+  // A crash between the two writes leaves the dead letter in both queues. Its effect is still applied once.
   expect(messages.ids(QUEUE)).toEqual(['a', 'b', 'b', 'c']);
   expect(await acts()).toHaveLength(1);
 });
@@ -60,7 +59,7 @@ test('a dead letter that fails again stays in the dead-letter queue when the red
 test.each([
   ['parked records', 'Events-Parked', 'Events-Republisher'],
   ['calls to vendors', 'Vendors-DeadLetters', 'Parties-DelayedCalls-Queue'],
-])('%s are sent to the function that redoes their work, once per idempotency key', async (_what, from, to) => {
+])('%s are sent to the function that repeats their work, once per idempotency key', async (_what, from, to) => {
   for (const id of ['d', 'e']) messages.arrive(from, { id });
   api.clock.advance(1_000);
   const path = `/v1/admin/queues/${from}/redrive`;
@@ -71,14 +70,14 @@ test.each([
   expect(await acts()).toMatchObject([{ about: [from], details: { to, waiting: '2' } }]);
 });
 
-test('each queue shows its redrive target, or the reason that it has none', async () => {
+test('each queue shows its redrive target, or the reason why it has none', async () => {
   const rows = dataOf(await api.get('/v1/admin/queues'));
   expect(rows.filter((row) => (row['redrive_to'] === null) === (row['no_redrive_because'] === null))).toEqual([]);
   const targets = rows.filter((row) => row['redrive_to'] !== null).map(({ id }) => id);
   expect(targets).toEqual(['Events-Parked', 'Vendors-DeadLetters', DEAD_LETTERS]);
 });
 
-test('the redrive of a queue that cannot be redriven is refused with the reason, and nothing is recorded', async () => {
+test('a redrive of a queue that cannot be redriven is refused with the reason, and nothing is recorded', async () => {
   const redrive = (queue: string) => api.write(`/v1/admin/queues/${queue}/redrive`, 'k');
   const refused = { status: 400, body: { code: 'invalid_request', param: 'id' } };
   expect(await redrive('claims')).toMatchObject(refused);

@@ -16,7 +16,7 @@ const { awsEndpoint: endpoint, region } = emulatedAws();
 const client = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 const ORDER = `ord_${'a'.repeat(32)}`;
 const PAYMENT = `pay_${'b'.repeat(32)}`;
-/** A time longer than any step takes on a busy machine, in milliseconds. */
+/** Longer than any step takes on a busy machine, in milliseconds. */
 const LONG_MS = 600_000;
 const urls: string[] = [];
 let url = '';
@@ -48,7 +48,7 @@ test('messages that wait for an operator are shown with their subject and reason
   );
   expect(found).toHaveLength(3);
   expect(found.every(({ sinceMs = 0 }) => Math.abs(Date.now() - sinceMs) < 600_000)).toBe(true);
-  // The contents of messages are not shown.
+  // The response does not show the contents of messages.
   expect(JSON.stringify(found)).not.toContain('ada@example.com');
   expect(await queues.count('letters')).toBe(3);
 });
@@ -62,7 +62,7 @@ test('queues that do not respond cause a retryable error', async () => {
   await expect(queues.count('none')).rejects.toMatchObject({ name: 'RetryableError', code: 'queues_unavailable' });
 });
 
-test('parked records are sent to the function that redoes their work, and then removed', async () => {
+test('parked records are sent to the function that repeats their work, and are then removed', async () => {
   const [from, stuck] = [await made(), await made()];
   const parked = (at: string, redriver: string) => ({ url: at, isKept: true, redriveTo: 'Republisher', redriver });
   const deployed = { parked: parked(from, 'republisher-1'), stuck: parked(stuck, 'away') };
@@ -101,7 +101,7 @@ test('dead letters are put back into their queue unchanged, once per request, an
   await until(async () => Date.now() > beforeMs || undefined);
   await send('newer');
   expect((await queues.peek('letters', 20)).length).toBeGreaterThan(10);
-  // The earlier read did not hide the messages. Each message is moved by only one of two concurrent calls.
+  // The earlier read did not hide the messages. Of two concurrent calls, only one moves each message.
   const stopAtMs = Date.now() + LONG_MS;
   const moved = await Promise.all([1, 2].map(() => queues.putBack('letters', { beforeMs, stopAtMs })));
   expect((moved[0] ?? 0) + (moved[1] ?? 0)).toBe(bodies.length);

@@ -2,7 +2,7 @@ import { LambdaClient } from '@aws-sdk/client-lambda';
 import { expect, test } from '@jest/globals';
 import { startRedrives } from '../../lambdas/operators/store/sqs-queues.ts';
 
-test('a parked message that Lambda wrapped after a failed redrive is redriven unwrapped', async () => {
+test('a parked message that Lambda wrapped after a failed redrive is unwrapped and redriven', async () => {
   const parked = JSON.stringify({ eventName: 'INSERT', dynamodb: { SequenceNumber: '1' } });
   let payload = '';
   const client = new LambdaClient({ region: 'eu-west-1' });
