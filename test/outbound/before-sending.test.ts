@@ -25,12 +25,12 @@ describe.each<[string, (thrown: Error) => Promise<unknown>, string]>([
   ['a write to DynamoDB', (thrown) => writeConditionally(pacing, async () => Promise.reject(thrown)), 'store_refused'],
   ['a read from DynamoDB', (thrown) => readWithRetries(pacing, async () => Promise.reject(thrown)), 'store_refused'],
   [
-    'a call for the bus',
+    'a call to the bus',
     (thrown) => new EventBridgePublisher(failing(thrown) as unknown as EventBridgeClient, 'bus').publish([]),
     'bus_call_invalid',
   ],
   [
-    'an object of the archive',
+    'an object in the archive',
     (thrown) =>
       new S3Archive(failing(thrown) as unknown as S3Client, 'bucket').put({
         name: 'a',
@@ -67,7 +67,7 @@ describe('a request that is not valid HTTP', () => {
   const headers = { 'x-note': 'two\nlines' };
 
   test.each([
-    ['with such a header', { url: 'http://127.0.0.1:9/', headers }],
+    ['with an invalid header', { url: 'http://127.0.0.1:9/', headers }],
     ['with an invalid URL', { url: 'http://', headers: {} }],
   ])('is a terminal error for a processor or a vendor: %s', async (_how, { url, ...request }) => {
     const call = callOnce({ method: 'POST', url, timeoutMs: 1_000, party: 'shop', ...request });

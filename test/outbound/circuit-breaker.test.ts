@@ -84,7 +84,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([guard.isClosed(), probes]).toEqual([true, 0]);
   });
 
-  test('neither closes nor prolongs its pause when a call ends that started before the breaker opened', async () => {
+  test('neither closes nor extends its pause when a call ends that started before the breaker opened', async () => {
     const [good, bad] = [inFlight('write'), inFlight('write')];
     await fail(5);
     clock.advance(9_000);
@@ -116,7 +116,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([sent, probes]).toEqual([20, 1]);
   });
 
-  test('uses the first of concurrent reads as the probe, and sends the other reads after the probe succeeds', async () => {
+  test('uses the first concurrent read as the probe, and sends the other reads after the probe succeeds', async () => {
     await fail(5);
     clock.advance(10_000);
     const first = inFlight('read');

@@ -34,7 +34,7 @@ export function describeDeadLetterStore(name: string, make: () => Promise<DeadLe
     throw new Error('the store does not become empty');
   };
 
-  describe(`the ${name} store of dead letters`, () => {
+  describe(`the ${name} dead-letter store`, () => {
     test('gives a stored dead letter to only one receiver', async () => {
       await box.put(deadLetterTo('ada@example.com'));
       const [first, second] = await Promise.all([takeAll(), takeAll()]);
@@ -51,7 +51,7 @@ export function describeDeadLetterStore(name: string, make: () => Promise<DeadLe
       expect(await box.take(10)).toEqual([]);
     });
 
-    test('gives a returned dead letter to the next receiver immediately, under the same id', async () => {
+    test('gives a returned dead letter to the next receiver immediately, with the same id', async () => {
       await box.put(deadLetterTo('ada@example.com'));
       const [taken] = await takeAll();
       if (taken === undefined) throw new Error('nothing was taken');

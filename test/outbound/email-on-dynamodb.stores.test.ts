@@ -32,8 +32,7 @@ function world(): EmailWorld {
 }
 
 describe('an e-mail with its claim in DynamoDB', () => {
-  // Rivals and pairs of faults would take minutes here. These cases run on the memory store, which passes the same
-  // suite.
+  // Rivals and pairs of faults would take minutes here. The in-memory store, which passes the same suite, covers them.
   test('is sent once despite every single fault', async () => {
     const found = await surveyFaults(emailStory(world, claimThenSend), { faults: 1, races: [{}] });
     expect(found.findings.slice(0, 3)).toEqual([]);

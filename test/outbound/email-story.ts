@@ -6,7 +6,7 @@ import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { PORT_ERRORS, portWithFaults } from '../support/faulty-ports.ts';
 import type { SimulatedClock } from '../support/simulated-clock.ts';
 
-/** Lag of the vendor's search and the assumed maximum of that lag, in milliseconds. */
+/** Lag of the vendor's search, and assumed maximum of that lag, in milliseconds. */
 const LAG_MS = 20_000;
 const MAX_LAG_MS = 30_000;
 const PATIENCE_MS = 20_000;
@@ -98,8 +98,8 @@ interface Race {
 }
 
 /**
- * No race, and two races for each call of a delivery with one fault and of its redelivery. The rival acts before the
- * call, either immediately or after the lease.
+ * No race, and two races for each call of a delivery with one fault and its redelivery. The rival acts before the call,
+ * either immediately or after the lease.
  */
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(MAX_CALLS, [{ heldMs: 0 }, { heldMs: LEASE_MS }])];
 
@@ -129,7 +129,7 @@ export function emailStory(makeWorld: () => EmailWorld, sender: Sender): Story<R
   };
 }
 
-/** Returns the store of claims for one process, and injects the faults of that process into each method. */
+/** Returns the store of claims for one process, and injects the process's faults into each method. */
 export function claimsOf(actor: Actor, claims: SendingClaims): SendingClaims {
   return portWithFaults(actor, claims, 'begin', 'sendAgain', 'sent', 'release');
 }

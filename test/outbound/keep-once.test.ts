@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type DeadLetter, type DeadLetters, storeOnce } from '../../lambdas/outbound/use/dead-letters.ts';
 
-describe('a process that gives up on one call repeatedly', () => {
+describe('a process that repeatedly gives up on one call', () => {
   let put: string[];
   let isAway: boolean;
   let deadLetters: DeadLetters;

@@ -10,11 +10,11 @@ const CALLS_PER_SECOND = 50;
 const OUTAGE_SECONDS = 600;
 const AFTERWARDS_SECONDS = 120;
 
-/** Step of the simulated clock, in milliseconds. It is coarse so that ten minutes take few steps. */
+/** Step of the simulated clock, in milliseconds. It is large so that ten minutes take few steps. */
 const TICK_MS = 10;
 
 /**
- * A simulated clock for concurrent callers. A sleeping caller wakes only after all work that is due earlier is done.
+ * A simulated clock for concurrent callers. A sleeping caller wakes only after all work that was due earlier is done.
  */
 class SharedClock implements Clock {
   #nowMs = 0;

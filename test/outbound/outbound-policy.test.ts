@@ -131,7 +131,7 @@ describe('the outbound policy', () => {
     expect(sentAt).toHaveLength(failures + 1);
   });
 
-  test('a bug is thrown unchanged, and not dead-lettered', async () => {
+  test('throws a bug unchanged, and does not dead-letter it', async () => {
     script = [() => new TypeError('bug')];
     await expect(policy.callOrDeadLetter(call(), {})).rejects.toThrow(TypeError);
     expect(deadLetters).toEqual([]);
@@ -309,7 +309,7 @@ describe('the outbound policy', () => {
       expect([sentAt.length, probes]).toEqual([1, 2]);
     });
 
-    test('sends twenty calls only after one shared probe', async () => {
+    test('lets twenty waiting calls share one probe', async () => {
       await openBreaker();
       clock.advance(10_000);
       await Promise.all(Array.from({ length: 20 }, () => policy.call(call())));

@@ -9,7 +9,7 @@ import { Stores } from '../world/stores.ts';
 
 const MINUTE_MS = 60_000;
 const PATIENCE_MS = 4_000;
-/** Time for which a sent e-mail is missing in the vendor's search, in milliseconds. */
+/** Time for which a sent e-mail is missing from the vendor's search, in milliseconds. */
 const LAG_MS = MINUTE_MS;
 /** Assumed maximum of the lag of the vendor's search, in milliseconds. */
 const MAX_LAG_MS = 5 * MINUTE_MS;
@@ -85,7 +85,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
     );
   }
 
-  test('send one e-mail even while the search of the vendor lags', async () => {
+  test("send one e-mail even while the vendor's search lags", async () => {
     await expect(attempt({ worker: slow, vendor: 'is_silent', search: 'lags' })).rejects.toThrow('no answer');
     real.advance(15_000);
     const early = attempt({ worker: fast, vendor: 'answers', search: 'lags' });
@@ -110,7 +110,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
   test('do not wait if the first worker has recorded the end of its send and the search is strongly consistent', async () => {
     const silent = attempt({ worker: slow, vendor: 'is_silent', search: 'is_strong' });
     await expect(silent).rejects.toThrow('no answer');
-    taken = []; // the vendor never received it
+    taken = []; // The vendor never received the e-mail.
     expect(await attempt({ worker: fast, vendor: 'answers', search: 'is_strong' })).toEqual({
       kind: 'sent',
       vendorId: 'm1',

@@ -30,7 +30,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
   const endLease = () => clock.advance(LEASE_MS);
 
   describe(`the ${name} sending claims`, () => {
-    test('let one owner send, and report the end of the lease of that owner to the other processes', async () => {
+    test("let one owner send, and report the end of that owner's lease to the other processes", async () => {
       const leaseExpiresAtMs = clock.nowMs() + LEASE_MS;
       expect(await begin()).toMatchObject({ kind: 'ours' });
       clock.advance(LEASE_MS - 1);
@@ -113,7 +113,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(await begin()).toMatchObject({ kind: 'sending_before', isOver: false });
     });
 
-    test('use the send time of a new owner after that owner announces its send', async () => {
+    test("use a new owner's send time after that owner announces its send", async () => {
       await begin();
       endLease();
       const second = await beginOwned();

@@ -20,7 +20,7 @@ import { TABLES } from '../world/tables.ts';
 /** A secret as Secrets Manager generates it. */
 const GENERATED = 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA';
 const LIMIT = { timeoutMs: 1_000 };
-/** Starts at the real time, because the package checks the time by the system clock. */
+/** Starts at the real time, because the package checks times against the system clock. */
 const clock = new SimulatedClock(Date.now());
 
 function recorder() {
@@ -79,7 +79,7 @@ describe('a signed call', () => {
   });
 });
 
-test('every call to the operator’s own processor is signed with the secret of the mode of the call', async () => {
+test("every call to the operator’s own processor is signed with the secret of the call's mode", async () => {
   const { calls, send } = recorder();
   const ofMode = (mode: 'test' | 'live') => ({
     processor: external,
