@@ -23,7 +23,7 @@ export interface ForeignProject {
   readonly wheel: string;
   readonly installed: string;
   write(path: string, text: string): void;
-  /** Runs a program. @param node default: the Node of this process */
+  /** Runs a program. @param node path of Node; by default, the Node of this process */
   run(words: readonly string[], environment?: Readonly<Record<string, string>>, node?: string): Promise<Ended>;
   remove(): void;
 }

@@ -15,7 +15,10 @@ import { startServer } from '../support/server-process.ts';
 import { synthesize } from '../support/synth.ts';
 import { foreignProject } from './foreign-app.ts';
 
-/** Maximum size of the package. Measured: 20.5 MB, mostly source maps of the functions, a third of it with PostgreSQL. */
+/**
+ * Maximum size of the package. Measured: 20.5 MB, mostly source maps of the functions; a third of it is due to
+ * PostgreSQL.
+ */
 const MAX_PACKED_BYTES = 20_900_000;
 
 const OLD_NODE = oldNode();
@@ -47,7 +50,7 @@ test('the package has exactly the expected files: no sources, tests or local AWS
   expect(readdirSync(join(foreign.installed, 'functions-postgres')).toSorted()).toEqual(AUTHORITY_FUNCTIONS);
 });
 
-test('the package has not grown beyond its maximum size', () => {
+test('the package does not exceed its maximum size', () => {
   expect(statSync(foreign.tarball).size).toBeLessThan(MAX_PACKED_BYTES);
 });
 
@@ -133,7 +136,7 @@ describe('constructs', () => {
     };
     const clone = await synthesize();
     // An app with the id Default adopts the deployment of a clone. The id matters because the ids of queue mappings
-    // contain the whole construct path.
+    // contain the entire construct path.
     for (const [name, stack] of Object.entries({ PayonceData: clone.data, PayonceService: clone.service }))
       expect(byStack(name)).toEqual(comparable(stack?.toJSON()));
     expect(byStack('PayonceSandbox')).toEqual(comparable(clone.sandbox?.toJSON()));
@@ -143,7 +146,7 @@ describe('constructs', () => {
     }
   });
 
-  test('an app with PostgreSQL has the templates of a clone, and its stores in exactly the functions that use them', async () => {
+  test('an app with PostgreSQL has the templates of a clone, and its PostgreSQL stores in exactly the functions that use them', async () => {
     foreign.write(
       'postgres.mjs',
       `import { App } from 'aws-cdk-lib';
@@ -165,7 +168,7 @@ describe('constructs', () => {
       expect(hasStores).toBe(POSTGRES_AUTHORITY in (Properties.Environment?.Variables ?? {}));
       return hasStores ? [folder] : [];
     });
-    // The function of payment requests is deployed only with their setting.
+    // The payment-requests function is deployed only with its setting.
     expect(using).toHaveLength(AUTHORITY_FUNCTIONS.length - 1);
   });
 
@@ -222,8 +225,8 @@ function typesOf(template: unknown): readonly string[] {
 }
 
 /**
- * Removes the function code, which test templates lack, the metadata, which contains digests of the code, and the id of
- * the app from the descriptions of policies that CDK divides.
+ * Removes what can differ: the function code, which test templates lack, metadata, which contains digests of the code,
+ * and the app id in the descriptions of policies that the CDK splits.
  */
 function comparable(template: unknown): unknown {
   return JSON.parse(JSON.stringify(template), (name, value: unknown) => {
@@ -250,7 +253,7 @@ describe('the command line', () => {
     expect(JSON.parse(stdout)).toMatchObject({ region: 'us-east-1', lines: expect.anything() as unknown });
   });
 
-  test('creates the tables of PostgreSQL from the migrations of the package', async () => {
+  test('creates the PostgreSQL tables from the migrations of the package', async () => {
     const { server, url } = await startServer('postgres-server.ts');
     const ended = once(server, 'exit');
     try {

@@ -26,7 +26,7 @@ import { type ForeignProject, foreignProject } from './foreign-app.ts';
 const SECTION = 'In your own CDK app';
 const ENVIRONMENTS = ['staging', 'production'] as const;
 type Environment = (typeof ENVIRONMENTS)[number];
-/** Pays twice under one operation with a 50.00 EUR gift card, and prints both responses. */
+/** Program that pays twice in one operation with a 50.00 EUR gift card, and prints both responses. */
 const PAY = `
 import { createClient } from 'payonce/client';
 import { fileKeys } from 'payonce/file-keys';
@@ -55,7 +55,7 @@ async function follow(): Promise<ForeignProject> {
   project.write('cdk.json', readFileSync(join(project.installed, 'cdk.json'), 'utf8'));
   project.write('app.js', app);
   project.write('points.js', points);
-  // The processor is a program of the same project.
+  // The processor is a program in the same project.
   for (const path of ['gift-cards', 'listener.ts'])
     cpSync(join(PROJECT, 'examples', path), join(project.folder, 'processor', path), { recursive: true });
   return project;
@@ -130,7 +130,7 @@ async function startProcessor({ folder }: ForeignProject, environment: Environme
   return { url: `http://127.0.0.1:${port}`, database };
 }
 
-/** Two deployments from the command line take minutes, so only `npm run prove` runs this test. */
+/** Two command-line deployments take minutes, so only `npm run prove` runs this test. */
 whole(test, { slice: test.skip })(
   'the README leads to two environments with their own processors and consumers, which accept payments',
   async () => {
