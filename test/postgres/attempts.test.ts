@@ -1,4 +1,4 @@
-/** The result of a statement that was repeated after faults. */
+/** Tests the result of a statement that was repeated after faults. */
 import { describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { MAX_ATTEMPTS } from '../../lambdas/kernel/platform/attempts.ts';
@@ -38,8 +38,8 @@ describe('a write', () => {
 
   test.each([
     ['not applied, if all attempts conflicted', always(CONFLICT), 'RetryableError', MAX_ATTEMPTS],
-    ['not applied, if the server was busy, which is not repeated', [BUSY], 'RetryableError', 1],
-    ['not applicable, if the server refused it', [REFUSED], 'TerminalError', 1],
+    ['not applied, if the server was busy, without a retry', [BUSY], 'RetryableError', 1],
+    ['never applicable, if the server refused it', [REFUSED], 'TerminalError', 1],
     ['possibly applied, if a response was lost among conflicts', [LOST, ...always(CONFLICT)], 'AmbiguousError', 5],
     ['possibly applied, if the server is busy after a lost response', [LOST, BUSY], 'AmbiguousError', 2],
     ['possibly applied, if the server refuses it after a lost response', [LOST, REFUSED], 'AmbiguousError', 2],
@@ -49,14 +49,14 @@ describe('a write', () => {
     expect(tools.attempts()).toBe(attempts);
   });
 
-  test('names the constraint of an existing row, which may be its own only after a lost response', async () => {
+  test("names the constraint of an existing row, which may be the write's own row only after a lost response", async () => {
     const taken = { kind: 'taken', constraint: 'transition_pkey' };
     expect(await writeIf(failingWith(CONFLICT, TAKEN), STATEMENT)).toEqual({ ...taken, mayBeOwn: false });
     expect(await writeIf(failingWith(LOST, TAKEN), STATEMENT)).toEqual({ ...taken, mayBeOwn: true });
   });
 });
 
-test('no attempt begins after the time that is left', async () => {
+test('no attempt begins after the time limit', async () => {
   const clock = new SimulatedClock();
   const limits: unknown[] = [];
   const run = async ({ timeoutMs }: Statement) => {

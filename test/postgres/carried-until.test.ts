@@ -5,13 +5,13 @@ const NOW = Date.UTC(2026, 2, 1, 12);
 const MARGIN = LONGEST_TRANSACTION_MS + CLOCK_DIFFERENCE_MS;
 
 describe('the time until which the copies are complete', () => {
-  test('is before the oldest row that waits, less the longest transaction', () => {
+  test('is before the oldest waiting row, less the longest transaction', () => {
     expect(carriedUntilMs({ oldestMs: NOW - 3_600_000, beforeReadMs: NOW })).toBe(NOW - 3_600_000 - MARGIN);
   });
 
-  test('is before each row that the reading did not see', () => {
+  test('is before each row that the read could not see', () => {
     expect(carriedUntilMs({ oldestMs: undefined, beforeReadMs: NOW })).toBe(NOW - MARGIN);
-    // The clock of the writer is ahead.
+    // The writer's clock is ahead.
     expect(carriedUntilMs({ oldestMs: NOW + 60_000, beforeReadMs: NOW })).toBe(NOW - MARGIN);
   });
 });

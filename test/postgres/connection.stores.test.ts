@@ -45,25 +45,25 @@ afterAll(async () => {
 const INCREASE_A = sql("UPDATE account SET balance = balance + 1 WHERE id = 'a'");
 const INCREASE_B = sql("UPDATE account SET balance = balance + 1 WHERE id = 'b'");
 
-/** The balances of the two accounts. */
+/** Returns the balances of the two accounts. */
 async function balances(): Promise<readonly unknown[]> {
   const rows = await administrator.query('SELECT balance FROM payonce.account ORDER BY id');
   return rows.map(({ balance }) => Number(balance));
 }
 
-/** The id of the server's process of the session. */
+/** Returns the id of the server process that serves the session. */
 async function session(runner: Runner): Promise<unknown> {
   const [row] = await runner.run(sql('SELECT pg_backend_pid() AS pid'));
   return row?.['pid'];
 }
 
-/** A promise, and the function that resolves it. */
+/** Returns a promise and the function that resolves it. */
 function gate() {
   return Promise.withResolvers<void>();
 }
 
 describe('a session', () => {
-  test('has time limits, the schema and the isolation level, and detects clients that are gone', async () => {
+  test('has time limits, a schema and an isolation level, and detects clients that are gone', async () => {
     const database = databases.open(server.url, { isolation: 'repeatable read' });
     const names = [
       'search_path',
@@ -98,7 +98,7 @@ describe('a session', () => {
     expect(await read('-1')).toEqual([{ amount: -1 }]);
   });
 
-  test('is reused, also after statements that failed', async () => {
+  test('is reused, even after failed statements', async () => {
     const database = databases.open(server.url);
     const first = await session(database);
     await expect(database.run(sql('SELECT * FROM missing'))).rejects.toMatchObject(REFUSED);
@@ -116,7 +116,7 @@ describe('a session', () => {
 });
 
 describe('a statement', () => {
-  test('that violates a unique constraint fails with its name', async () => {
+  test('fails with the name of the unique constraint that it violates', async () => {
     const database = databases.open(server.url);
     await expect(database.run(sql("INSERT INTO account VALUES ('a', 1)"))).rejects.toMatchObject({
       name: 'UniqueViolation',
@@ -125,13 +125,13 @@ describe('a statement', () => {
   });
 
   test.each(["INSERT INTO account VALUES ('c', -1)", 'SELECT * FROM missing', 'SELECT 1/0', 'no SQL'])(
-    'that cannot succeed is refused: %s',
+    'is refused if it cannot succeed: %s',
     async (text) => {
       await expect(databases.open(server.url).run(sql(text))).rejects.toMatchObject(REFUSED);
     },
   );
 
-  test('whose session is terminated was not applied, and the next one has another session', async () => {
+  test('was not applied if its session is terminated; the next statement gets a new session', async () => {
     const database = databases.open(server.url);
     const slow = database.run(sql("UPDATE account SET balance = 0 WHERE id = 'a' AND pg_sleep(600) IS NOT NULL"));
     const failed = expect(slow).rejects.toMatchObject(UNAVAILABLE);
@@ -142,14 +142,14 @@ describe('a statement', () => {
     expect(await balances()).toEqual([101, 100]);
   });
 
-  test('that exceeds the time limit was not applied', async () => {
+  test("was not applied if it exceeds the server's time limit", async () => {
     const database = databases.open(server.url, { statementMs: 1_000 });
     const slow = sql("UPDATE account SET balance = 0 WHERE id = 'a' AND pg_sleep(600) IS NOT NULL");
     await expect(database.run(slow)).rejects.toMatchObject(BUSY);
     expect(await balances()).toEqual([100, 100]);
   });
 
-  test('whose own time ends may have been applied, and the next one has another session', async () => {
+  test('may have been applied if its client-side timeout expires; the next statement gets a new session', async () => {
     const database = databases.open(server.url);
     const first = await session(database);
     const slow = { ...sql('SELECT pg_sleep(600)'), timeoutMs: 20 };
@@ -158,7 +158,7 @@ describe('a statement', () => {
     await administrator.endSessions();
   });
 
-  test('on a read-only server was not applied, and the next one has another session', async () => {
+  test('was not applied if the server is read-only; the next statement gets a new session', async () => {
     const name = parseServerUrl(server.url).database;
     await administrator.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
     const database = databases.open(server.url);
@@ -187,7 +187,7 @@ describe('a transaction', () => {
     expect(await balances()).toEqual([101, 7]);
   });
 
-  test('never reports success after a failed statement that the caller ignored', async () => {
+  test('never reports success after a failed statement, even if the caller ignored the failure', async () => {
     const database = databases.open(server.url);
     const careless = database.transaction(async (transaction) => {
       await transaction.run(INCREASE_A);
@@ -207,7 +207,7 @@ describe('a transaction', () => {
     expect(await balances()).toEqual([100, 100]);
   });
 
-  test('that conflicts with a concurrent one was not applied', async () => {
+  test('was not applied if it conflicts with a concurrent transaction', async () => {
     const database = databases.open(server.url, { isolation: 'repeatable read', connections: 2 });
     const late = database.transaction(async (transaction) => {
       await transaction.run(sql('SELECT * FROM account'));
@@ -219,7 +219,7 @@ describe('a transaction', () => {
     expect(await balances()).toEqual([101, 100]);
   });
 
-  test('that is the victim of a deadlock was not applied, and the other one commits', async () => {
+  test('was not applied if it is the victim of a deadlock; the other transaction commits', async () => {
     await administrator.query(`ALTER DATABASE ${parseServerUrl(server.url).database} SET deadlock_timeout = '20ms'`);
     const database = databases.open(server.url, { connections: 2 });
     const [first, second] = [gate(), gate()];
@@ -260,12 +260,12 @@ describe('a transaction', () => {
     expect(await balances()).toEqual([102, 100]);
   });
 
-  test('of a function that freezes ends, its lock is released, and after the thaw it was not applied', async () => {
+  test('was not applied if its function freezes: it ends, its lock is released, and it fails after the thaw', async () => {
     const database = databases.open(server.url, { connections: 2 });
     const frozen = database.transaction(async (transaction) => {
       await transaction.run(INCREASE_A);
       await transaction.run(sql("SET LOCAL idle_in_transaction_session_timeout = '20ms'"));
-      // Waits for the lock of the frozen transaction.
+      // Waits for the frozen transaction's lock.
       await database.run(INCREASE_A);
       await transaction.run(INCREASE_B);
     });
@@ -273,7 +273,7 @@ describe('a transaction', () => {
     expect(await balances()).toEqual([101, 100]);
   });
 
-  test('whose session is terminated before COMMIT was not applied', async () => {
+  test('was not applied if its session is terminated before COMMIT', async () => {
     const database = databases.open(server.url);
     const terminated = database.transaction(async (transaction) => {
       await transaction.run(INCREASE_A);
@@ -283,7 +283,7 @@ describe('a transaction', () => {
     expect(await balances()).toEqual([100, 100]);
   });
 
-  test('whose session is terminated during COMMIT was not applied', async () => {
+  test('was not applied if its session is terminated during COMMIT', async () => {
     await administrator.query(`CREATE FUNCTION wait_for_end() RETURNS trigger LANGUAGE plpgsql
       AS $$ BEGIN PERFORM pg_sleep(600); RETURN NULL; END $$`);
     await administrator.query(`CREATE CONSTRAINT TRIGGER slow_commit AFTER UPDATE ON payonce.account
@@ -341,7 +341,7 @@ describe('a lost connection', () => {
     },
   );
 
-  test('that ended between two statements is replaced', async () => {
+  test('is replaced if it ended between two statements', async () => {
     const database = databases.open(server.url);
     await database.run(INCREASE_A);
     await administrator.endSessions();
@@ -349,7 +349,7 @@ describe('a lost connection', () => {
     expect(await balances()).toEqual([102, 100]);
   });
 
-  test('that a frozen function did not notice is replaced before its use', async () => {
+  test('is replaced before its next use if a frozen function did not notice the loss', async () => {
     const clock = new SimulatedClock();
     const database = databases.open(proxy.url(), { clock });
     await database.run(INCREASE_A);
@@ -360,7 +360,7 @@ describe('a lost connection', () => {
     expect(proxy.opened).toBe(2);
   });
 
-  test('is not checked within a request, and a working one stays after a long silence', async () => {
+  test('is not searched for within a request, and a working connection is kept after a long silence', async () => {
     const clock = new SimulatedClock();
     const database = databases.open(proxy.url(), { clock });
     for (const silentMs of [0, 1_000, 3_600_000]) {
@@ -378,7 +378,7 @@ describe('a lost connection', () => {
 describe('a server', () => {
   const statement = sql('SELECT 1 AS one');
 
-  test('without a free connection answers 503 with Retry-After, and serves the request later', async () => {
+  test('causes a 503 with Retry-After if it has no free connection, and serves the request later', async () => {
     await administrator.query("CREATE ROLE payonce_limited LOGIN PASSWORD 'p' CONNECTION LIMIT 1");
     const url = asUser(server.url, 'payonce_limited', 'p');
     const holder = databases.open(url);
@@ -397,7 +397,7 @@ describe('a server', () => {
     await administrator.query('DROP ROLE payonce_limited');
   });
 
-  test('that does not run is unavailable', async () => {
+  test('is unavailable if it does not run', async () => {
     const closed = createServer();
     const port = await listenNear(closed, 0);
     await new Promise((resolve) => closed.close(resolve));
@@ -410,12 +410,12 @@ describe('a server', () => {
     expect(faultAnswer(refused, 'req_1')).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
   });
 
-  test('without the database refuses', async () => {
+  test('refuses a connection if it lacks the database', async () => {
     const url = server.url.replace(/\/\w+$/, '/missing');
     await expect(databases.open(url).run(statement)).rejects.toMatchObject(REFUSED);
   });
 
-  test('that refuses a rotated password is retried with the new one, without a new deployment', async () => {
+  test('that refuses a rotated password is retried with the new password, without a new deployment', async () => {
     await administrator.query("CREATE ROLE payonce_rotated LOGIN PASSWORD 'old'");
     const target = parseServerUrl(asUser(server.url, 'payonce_rotated', 'old'));
     let reads = 0;
@@ -432,7 +432,7 @@ describe('a server', () => {
     });
     await database.run(statement);
     await administrator.query("ALTER ROLE payonce_rotated PASSWORD 'new'");
-    // A session that is open outlives the old password.
+    // An open session outlives the old password.
     await database.run(statement);
     await administrator.endSessions();
     await expect(database.run(statement)).rejects.toMatchObject(UNAVAILABLE);
@@ -458,7 +458,7 @@ describe('TLS', () => {
     rmSync(directory, { recursive: true });
   });
 
-  test('verifies the certificate of the server', async () => {
+  test("verifies the server's certificate", async () => {
     const database = databases.open(proxy.url('localhost'), { tls: { caFile } });
     expect(await database.run(sql('SELECT 1 AS one'))).toEqual([{ one: 1 }]);
   });

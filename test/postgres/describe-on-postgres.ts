@@ -30,7 +30,7 @@ function withFaultsAtEachStatement(database: Database): Database {
 }
 
 /**
- * Registers contract tests twice: with the isolation level READ COMMITTED; and with REPEATABLE READ and faults at each
+ * Registers contract tests twice: with the isolation level READ COMMITTED, and with REPEATABLE READ and faults at each
  * statement, which is how Aurora DSQL behaves.
  */
 export function describeOnPostgres(

@@ -7,7 +7,7 @@ import { PROJECT } from '../../local/directories.ts';
 
 /**
  * Statements that PostgreSQL or Aurora DSQL lacks (Aurora DSQL user guide, "Unsupported PostgreSQL features"), and
- * clocks of the server, because times are parameters.
+ * clocks of the server, which are refused because times are parameters.
  */
 const REFUSED: readonly (readonly [pattern: RegExp, examples: readonly string[]])[] = [
   [/\b(?:big|small)?serial\b|\bnextval\b/i, ['id bigserial', "nextval('a')"]],
@@ -28,14 +28,14 @@ const REFUSED: readonly (readonly [pattern: RegExp, examples: readonly string[]]
   [/\bDECLARE \w+ CURSOR\b|\bFETCH NEXT\b/, ['DECLARE c CURSOR FOR SELECT 1']],
   [/\bnow\(\)|\bCURRENT_(?:TIMESTAMP|TIME|DATE)\b|\b(?:clock|statement|transaction)_timestamp\b/i, ['SELECT now()']],
 ];
-/** Types of columns that Aurora DSQL has only at run time. */
+/** Column types that Aurora DSQL supports only at run time. */
 const REFUSED_COLUMNS = /\bjsonb\b|\b\w+\[\]|\bxml\b|\bmoney\b/i;
 
 function refusedIn(text: string): string | undefined {
   return REFUSED.map(([pattern]) => pattern.exec(text)?.[0]).find((found) => found !== undefined);
 }
 
-/** The strings of a source file, which include all statements, without comments. */
+/** Returns the strings of a source file, without comments. They include all statements. */
 function stringsOf(path: string): readonly string[] {
   const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest);
   const found: string[] = [];
@@ -56,7 +56,7 @@ describe('statements run on PostgreSQL and on Aurora DSQL', () => {
     expect(refused).toEqual([]);
   });
 
-  test.each(REFUSED.flatMap(([, examples]) => examples))('unless they are like %s', (example) => {
+  test.each(REFUSED.flatMap(([, examples]) => examples))('only if they differ from %s', (example) => {
     expect(refusedIn(example)).toBeDefined();
   });
 });
@@ -64,21 +64,21 @@ describe('statements run on PostgreSQL and on Aurora DSQL', () => {
 describe.each([
   ['migrations', 'deployment'],
   ['service-migrations', 'service'],
-] as const)('a file of %s', (name, of) => {
+] as const)('the files in %s', (name, of) => {
   const folder = join(PROJECT, 'lambdas/postgres', name);
   const migrations = readMigrations(of);
 
-  test('runs on PostgreSQL and on Aurora DSQL', () => {
+  test('run on PostgreSQL and on Aurora DSQL', () => {
     const statements = migrations.flatMap((migration) => migration.statements);
     expect(statements.flatMap((text) => refusedIn(text) ?? REFUSED_COLUMNS.exec(text)?.[0] ?? [])).toEqual([]);
   });
 
-  test('has a version of its own, without a gap', () => {
+  test('have consecutive version numbers', () => {
     const versions = migrations.map(({ version }) => Number(version));
     expect(versions).toEqual(versions.map((_, index) => index + 1));
   });
 
-  test('documents each column and each index', () => {
+  test('document each column and each index', () => {
     const undocumented = globSync('*.sql', { cwd: folder }).flatMap((file) => {
       const lines = readFileSync(join(folder, file), 'utf8').split('\n');
       return lines.filter((line, index) => {

@@ -11,7 +11,7 @@ const bundle = join(directory, 'connection.mjs');
 let inputs: Metafile['inputs'];
 
 beforeAll(async () => {
-  // As functions are bundled (lib/lambda-code.ts).
+  // Bundles the driver as the functions are bundled (lib/lambda-code.ts).
   const { metafile } = await build({
     absWorkingDir: PROJECT,
     entryPoints: ['lambdas/postgres/connection.ts'],
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-test('the driver connects from the bundle of a function, an ES module', () => {
+test("the driver connects from a function's bundle, which is an ES module", () => {
   const program = `
     const { openDatabase } = await import(${JSON.stringify(bundle)});
     const server = { host: 'localhost', port: 1, database: 'd', user: 'u', password: 'p' };
@@ -41,7 +41,7 @@ test('the driver connects from the bundle of a function, an ES module', () => {
   expect(output).toBe('ECONNREFUSED\n');
 });
 
-test('the bundle has the driver, but no client of AWS', () => {
+test('the bundle contains the driver, but no AWS client', () => {
   const packages = new Set(
     Object.keys(inputs).flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []),
   );

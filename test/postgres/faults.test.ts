@@ -3,7 +3,7 @@ import { DatabaseError } from 'pg';
 import { UniqueViolation } from '../../lambdas/postgres/database.ts';
 import { faultOf, faultOfConnecting, isUsableAfter, sqlState } from '../../lambdas/postgres/faults.ts';
 
-/** Creates the error of the driver for a SQLSTATE. */
+/** Creates the driver's error for a SQLSTATE. */
 function errorOf(code: string, details: object = {}): DatabaseError {
   return Object.assign(new DatabaseError(`the server's message`, 0, 'error'), { severity: 'ERROR', code, ...details });
 }
@@ -30,7 +30,7 @@ test.each([
   { cause: 'transaction_timeout', error: errorOf('25P04'), fault: UNAVAILABLE },
   { cause: 'read_only_sql_transaction', error: errorOf('25006'), fault: UNAVAILABLE },
   { cause: 'connection_failure', error: errorOf('08006'), fault: AMBIGUOUS },
-  { cause: 'protocol_violation of a pooler', error: errorOf('08P01'), fault: AMBIGUOUS },
+  { cause: "a pooler's protocol_violation", error: errorOf('08P01'), fault: AMBIGUOUS },
   { cause: 'a lost connection', error: lost, fault: AMBIGUOUS },
   { cause: 'statement_completion_unknown', error: errorOf('40003'), fault: AMBIGUOUS },
   { cause: 'check_violation', error: errorOf('23514'), fault: REFUSED },
@@ -43,7 +43,7 @@ test.each([
   const [name, code, retryAfterSeconds, isUsable] = fault;
   expect(found).toMatchObject({ name, code, retryAfterSeconds, cause: error });
   expect(isUsableAfter(found)).toBe(isUsable);
-  // The message of the server quotes rows.
+  // The server's message quotes rows.
   expect(found.message).not.toContain(error.message);
 });
 

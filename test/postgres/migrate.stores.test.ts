@@ -27,7 +27,7 @@ const BOTH = [FIRST, SECOND];
 
 let server: TestDatabase;
 let administrator: Administrator;
-/** A role of this file. Roles belong to the server, which other files share. */
+/** A role of this file. Roles belong to the server, which this file shares with others. */
 const role = `payonce_functions_${process.pid}`;
 const databases = new Databases();
 
@@ -57,7 +57,7 @@ async function problems(migrations: readonly Migration[] = BOTH): Promise<readon
   return found.map(({ code }) => code);
 }
 
-/** The columns and indexes of the schema. */
+/** Returns the columns and indexes of the schema. */
 async function structure(): Promise<unknown> {
   return [
     await administrator.query(`SELECT table_name, column_name, data_type, is_nullable
@@ -66,7 +66,7 @@ async function structure(): Promise<unknown> {
   ];
 }
 
-/** A database that fails once, after a number of statements have succeeded. */
+/** Returns a database that fails once, after this number of statements has succeeded. */
 function failingAfter(database: Runner, statements: number, failure: Error): Runner & { count: number } {
   const failing = {
     count: 0,
@@ -81,7 +81,7 @@ function failingAfter(database: Runner, statements: number, failure: Error): Run
 }
 
 describe('migrations', () => {
-  test('are applied in order, and once', async () => {
+  test('are applied in order, and only once', async () => {
     expect(await problems()).toEqual(['schema_missing']);
     expect(await run(open())).toEqual(['0001', '0002']);
     expect(await problems()).toEqual([]);
@@ -100,7 +100,7 @@ describe('migrations', () => {
     expect(await administrator.query('SELECT id, queue FROM payonce.work')).toEqual([{ id: 'w', queue: null }]);
   });
 
-  test('that crash after any statement are completed by the next run', async () => {
+  test('are completed by the next run if a run crashes after any statement', async () => {
     const counted = failingAfter(open(), Number.POSITIVE_INFINITY, new Error('never'));
     await run(counted);
     const whole = await structure();
@@ -115,10 +115,10 @@ describe('migrations', () => {
     expect(counted.count).toBeGreaterThan(15);
   });
 
-  test('whose response is lost after any statement succeed', async () => {
+  test('succeed if the response to any statement is lost', async () => {
     const counted = failingAfter(open(), Number.POSITIVE_INFINITY, new Error('never'));
     await run(counted);
-    // The first statement only finds out whether the database can be reached.
+    // The first statement only checks whether the database can be reached.
     for (let statements = 2; statements <= counted.count; statements += 1) {
       await administrator.query('DROP SCHEMA payonce CASCADE');
       await run(failingAfter(open(), statements, new AmbiguousError('store_ambiguous', 'lost')));
@@ -127,7 +127,7 @@ describe('migrations', () => {
     }
   });
 
-  test('of several runners at once all succeed', async () => {
+  test('succeed for several concurrent runners', async () => {
     for (let round = 0; round < 5; round += 1) {
       await administrator.query('DROP SCHEMA IF EXISTS payonce CASCADE');
       const runners = Array.from({ length: 6 }, () => open());
@@ -139,7 +139,7 @@ describe('migrations', () => {
     }
   });
 
-  test('of another form are refused, and nothing changes', async () => {
+  test('are refused without any change if the database has them in a different form', async () => {
     await run(open());
     const changed = parseMigration('0001-first.sql', 'CREATE TABLE IF NOT EXISTS surprise (id text);');
     await expect(run(open(), [changed, SECOND])).rejects.toThrow(
@@ -148,13 +148,13 @@ describe('migrations', () => {
     expect(await problems([changed, SECOND])).toEqual(['migration_changed', 'table_missing']);
   });
 
-  test('of a newer version are reported', async () => {
+  test('are reported if they come from a newer version', async () => {
     await run(open());
     expect(await problems([FIRST])).toEqual(['migration_unknown']);
     expect(await run(open(), [FIRST])).toEqual([]);
   });
 
-  test('need no privilege on the database if the owner has the schema', async () => {
+  test('require no privilege on the database if the owner owns the schema', async () => {
     const owner = `payonce_owner_${process.pid}`;
     await administrator.query(`CREATE ROLE ${owner} LOGIN PASSWORD 'p'`);
     await administrator.query(`CREATE SCHEMA payonce AUTHORIZATION ${owner}`);
@@ -179,24 +179,27 @@ describe("the functions' role", () => {
         },
       );
 
-  test.each(['transition', 'posting'])('inserts rows of %s, and can neither change nor delete them', async (table) => {
-    await run(open());
-    const [column, value] = table === 'posting' ? ['id, amount', "'a', 1"] : ['id', "'a'"];
-    expect(await may(`INSERT INTO ${table} (${column}) VALUES (${value})`)).toBe(true);
-    expect(await may(`SELECT * FROM ${table}`)).toBe(true);
-    expect(await may(`UPDATE ${table} SET id = 'b'`)).toBe(false);
-    expect(await may(`UPDATE ${table} SET id = 'b' WHERE false`)).toBe(false);
-    expect(
-      await may(`INSERT INTO ${table} (${column}) VALUES (${value}) ON CONFLICT (id) DO UPDATE SET id = 'b'`),
-    ).toBe(false);
-    expect(await may(`DELETE FROM ${table}`)).toBe(false);
-    expect(await may(`TRUNCATE ${table}`)).toBe(false);
-    expect(await may(`ALTER TABLE ${table} ADD COLUMN extra text`)).toBe(false);
-    expect(await may(`DROP TABLE ${table}`)).toBe(false);
-    expect(await administrator.query(`SELECT id FROM payonce.${table}`)).toEqual([{ id: 'a' }]);
-  });
+  test.each(['transition', 'posting'])(
+    'can insert rows of %s, but can neither change nor delete them',
+    async (table) => {
+      await run(open());
+      const [column, value] = table === 'posting' ? ['id, amount', "'a', 1"] : ['id', "'a'"];
+      expect(await may(`INSERT INTO ${table} (${column}) VALUES (${value})`)).toBe(true);
+      expect(await may(`SELECT * FROM ${table}`)).toBe(true);
+      expect(await may(`UPDATE ${table} SET id = 'b'`)).toBe(false);
+      expect(await may(`UPDATE ${table} SET id = 'b' WHERE false`)).toBe(false);
+      expect(
+        await may(`INSERT INTO ${table} (${column}) VALUES (${value}) ON CONFLICT (id) DO UPDATE SET id = 'b'`),
+      ).toBe(false);
+      expect(await may(`DELETE FROM ${table}`)).toBe(false);
+      expect(await may(`TRUNCATE ${table}`)).toBe(false);
+      expect(await may(`ALTER TABLE ${table} ADD COLUMN extra text`)).toBe(false);
+      expect(await may(`DROP TABLE ${table}`)).toBe(false);
+      expect(await administrator.query(`SELECT id FROM payonce.${table}`)).toEqual([{ id: 'a' }]);
+    },
+  );
 
-  test('changes and deletes rows of other tables, but not the applied migrations', async () => {
+  test('can change and delete rows of other tables, but not the applied migrations', async () => {
     await run(open());
     expect(await may("INSERT INTO work (id) VALUES ('w')")).toBe(true);
     expect(await may("UPDATE work SET queue = 'q'")).toBe(true);
@@ -206,7 +209,7 @@ describe("the functions' role", () => {
     expect(await may('CREATE TABLE extra (id text)')).toBe(false);
   });
 
-  test('loses a privilege that it must not have', async () => {
+  test('loses privileges that it must not have', async () => {
     await run(open());
     await administrator.query(`GRANT ALL ON payonce.transition TO ${role}`);
     expect(await problems()).toEqual(['privilege_excessive', 'privilege_excessive', 'privilege_excessive']);
@@ -220,7 +223,7 @@ describe("the functions' role", () => {
     { damage: `REVOKE USAGE ON SCHEMA payonce FROM ${role}`, found: ['privilege_missing'] },
     { damage: 'DROP TABLE payonce.orphan', found: ['table_missing'] },
     { damage: 'DROP TABLE payonce.schema_version', found: ['table_missing'] },
-  ])('is examined: $damage', async ({ damage, found }) => {
+  ])('is checked: $damage', async ({ damage, found }) => {
     await run(open());
     await administrator.query(damage);
     expect(await problems()).toEqual(found);

@@ -30,7 +30,7 @@ export class Databases {
   }
 }
 
-/** A connection of the superuser that observes and ends other sessions. */
+/** A superuser's connection that observes and ends other sessions. */
 export class Administrator {
   readonly #client: Client;
 
@@ -49,7 +49,10 @@ export class Administrator {
     return rows;
   }
 
-  /** Waits until a number of other sessions of this database run a statement with this text and are in this state. */
+  /**
+   * Waits until this number of other sessions of the database are in this state and run a statement that contains the
+   * text.
+   */
   async awaitSessions(text: string, state: string, count = 1): Promise<void> {
     await until(async () => {
       const rows = await this.query(

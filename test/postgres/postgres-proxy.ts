@@ -3,9 +3,9 @@ import { TLSSocket } from 'node:tls';
 import { listenNear } from '../../local/free-port.ts';
 import type { SelfMadeCertificate } from '../../local/self-made-certificate.ts';
 
-/** The request for TLS of a client (PostgreSQL documentation, "Message Formats", SSLRequest). */
+/** A client's request for TLS (PostgreSQL documentation, "Message Formats", SSLRequest). */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
-/** Header of ReadyForQuery, the end of each response; a byte with the transaction status follows. */
+/** Header of ReadyForQuery, which ends each response. A byte with the transaction status follows. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5]);
 
 type Fault =
@@ -13,7 +13,7 @@ type Fault =
   | 'lose request'
   /** Forwards the request, and ends the connection instead of forwarding the complete response. */
   | 'lose response'
-  /** Forwards the request, and forwards nothing of the response. */
+  /** Forwards the request, but no part of the response. */
   | 'hold response';
 
 /** A proxy in front of a PostgreSQL server that loses messages, falls silent, or terminates TLS. */
@@ -51,7 +51,7 @@ export class PostgresProxy {
     this.#planned = { text, fault };
   }
 
-  /** Forwards nothing on the connections that are open now, as a network that has dropped them. */
+  /** Forwards nothing more on the open connections, like a network that has dropped them. */
   silence(): void {
     this.#isSilent = true;
   }

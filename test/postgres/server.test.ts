@@ -20,7 +20,7 @@ describe('the secret of a database', () => {
     expect(serverSecret({})('s', JSON.stringify({ ...RDS_SECRET, port: '6432' }))).toEqual(SERVER);
   });
 
-  test('needs only user and password if the settings have the address', () => {
+  test('needs only user and password if the settings contain the address', () => {
     const { username, password } = RDS_SECRET;
     const parse = serverSecret({ host: 'proxy.example.com', database: 'money' });
     expect(parse('s', JSON.stringify({ username, password }))).toEqual({
@@ -42,7 +42,7 @@ describe('the secret of a database', () => {
     },
     { text: JSON.stringify({ ...RDS_SECRET, host: undefined }), reason: 'The secret s has no valid host.' },
     { text: JSON.stringify({ ...RDS_SECRET, dbname: undefined }), reason: 'The secret s has no valid dbname.' },
-  ])('is refused by name and without its contents: $reason', ({ text, reason }) => {
+  ])('is refused with its name but without its contents: $reason', ({ text, reason }) => {
     const parse = () => serverSecret({})('s', text);
     expect(parse).toThrow(
       expect.objectContaining({ name: 'TerminalError', code: 'secret_malformed', message: reason }),
@@ -62,7 +62,7 @@ describe('the secret of a database', () => {
     const credentials = secretCredentials(new SecretReader(client, clock, serverSecret({})), 's');
     expect(await credentials.current()).toEqual({ ...SERVER, password: 'old' });
     password = 'new';
-    // The secret was read a moment ago: a wrong password must not cause a read for each request.
+    // The secret was just read, and a wrong password must not cause a read for each request.
     expect(await credentials.renewed()).toBeUndefined();
     clock.advance(10_000);
     expect(await credentials.current()).toEqual({ ...SERVER, password: 'old' });
@@ -93,7 +93,7 @@ describe('the URL of a database', () => {
     { url: 'postgres:///d', reason: 'the database URL has no host' },
   ])('is refused: $url', ({ url, reason }) => expect(() => parseServerUrl(url)).toThrow(reason));
 
-  test('needs TLS for each host that is not this machine', () => {
+  test('requires TLS for each host except this machine', () => {
     expect(['localhost', '127.0.0.1', '127.9.9.9', '::1'].every(isLoopback)).toBe(true);
     expect(['127.example.com', 'localhost.example.com', '10.0.0.1', '::2'].some(isLoopback)).toBe(false);
   });

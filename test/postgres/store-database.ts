@@ -31,7 +31,7 @@ export function openTestDatabase(
   return openDatabase({ connections: 8, ...options, credentials, clock: { nowMs: () => Date.now() } });
 }
 
-/** Returns the database as a process sees it that is held before each commit. */
+/** Returns a database for a process that is held before each commit. */
 export function heldBeforeCommit(database: Database, beforeCommit: () => Promise<void>): Database {
   return {
     run: (statement) =>
@@ -54,7 +54,7 @@ export const ERRORS: FaultErrors = {
   ambiguous: () => new AmbiguousError(DatabaseFault.ambiguous, 'injected loss of the response to COMMIT'),
 };
 
-/** Returns the database as one process sees it: each statement can have a fault. */
+/** Returns a database for one process, in which each statement can have a fault. */
 export function databaseOf(actor: Pick<Actor, 'call'>, database: Database): Database {
   return {
     run: (statement) => actor.call(statement.name, ERRORS, () => database.run(statement)),
