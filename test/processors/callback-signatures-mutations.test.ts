@@ -29,8 +29,8 @@ const inHexadecimal = ({ secret, atS, body }: Signing) => `t=${atS},v1=${hmac(se
 const keyOf = (secret: string) => Buffer.from(secret.slice('whsec_'.length), 'base64');
 
 /**
- * The documented formulas: lambdas/processors/sandbox/sandbox-api.ts, Stripe's "Verify webhook signatures manually",
- * and Standard Webhooks 1.0.0.
+ * Signature formulas as documented: lambdas/processors/sandbox/sandbox-api.ts, Stripe's "Verify webhook signatures
+ * manually", and Standard Webhooks 1.0.0.
  */
 const SIGNERS: Readonly<Record<SignatureSchemeName, (signing: Signing) => Readonly<Record<string, string>>>> = {
   sandbox: (signing) => ({ 'sandbox-signature': inHexadecimal(signing) }),
@@ -51,11 +51,11 @@ const json = fc.jsonValue({ stringUnit: 'grapheme' }).map((value) => Buffer.from
 const bodies = fc.oneof(
   json,
   json.map((body) => Buffer.concat([BOM, body])),
-  // Random bytes are rarely valid UTF-8.
+  // Includes text, because random bytes are rarely valid UTF-8.
   fc.uint8Array({ minLength: 1, maxLength: 200 }).map((body) => Buffer.from(body)),
 );
 
-/** The random input of the mutations, which fast-check can shrink. */
+/** Random input of a mutation, which fast-check can shrink. */
 interface Draw extends Signing {
   readonly otherSecret: string;
   readonly offsetS: number;
@@ -87,7 +87,7 @@ function presented(name: SignatureSchemeName, draw: Draw): Presented {
   };
 }
 
-/** Changes the value of the drawn header. */
+/** Changes the value of a randomly chosen header. */
 function changeHeader(good: Presented, draw: Draw, change: (value: string) => readonly string[]): Presented {
   const names = Object.keys(good.headers);
   const name = names[draw.place % names.length] ?? '';
@@ -111,7 +111,7 @@ function flipBit(bytes: Buffer, place: number, bit: number): Buffer {
 const flipText = (text: string, { place, bit }: Draw) =>
   flipBit(Buffer.from(text, 'latin1'), place, bit).toString('latin1');
 
-/** Serializes the JSON value to other bytes, as a parsing proxy may. Adds a space if the body is not JSON. */
+/** Serializes the JSON value to different bytes, as a parsing proxy may. Adds a space if the body is not JSON. */
 function reserialised(body: Buffer): Buffer {
   try {
     const again = Buffer.from(JSON.stringify(JSON.parse(body.toString()), undefined, 1));
@@ -165,12 +165,12 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     ...good,
     secrets: ['', 'whsec_', secret.slice(7), `whsek_${secret.slice(6)}`, `${secret}*`, `${secret}=`],
   }),
-  'a signature of another scheme': (good, draw, name) => {
+  'a signature from another scheme': (good, draw, name) => {
     const other = name === 'standard-webhooks' ? 'stripe' : 'standard-webhooks';
     const foreign = Object.values(SIGNERS[other](draw)).at(-1) ?? '';
     return changeSignature(good, () => foreign);
   },
-  'the headers of another scheme': (good, draw, name) => {
+  'the headers from another scheme': (good, draw, name) => {
     const other = SIGNATURE_SCHEMES.filter((scheme) => scheme !== name)[draw.bit % 2] ?? 'sandbox';
     return { ...good, headers: presented(other, draw).headers };
   },

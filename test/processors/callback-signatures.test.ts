@@ -26,8 +26,8 @@ const BODY = bytes('{"id":"evt_1","object":"event"}');
 const NOT_TEXT = bytes(BOM, '{"n":"', [0xff, 0xfe], '"}');
 
 /**
- * HMAC-SHA256 as documented by the schemes: over "<t>.<body>", written in hexadecimal, or over "<id>.<t>.<body>",
- * written in base64.
+ * Computes the HMAC-SHA256 that the schemes document: over "<t>.<body>", written in hexadecimal, or over
+ * "<id>.<t>.<body>", written in base64.
  */
 const digest = (key: string | Buffer, start: string, body: Buffer) =>
   createHmac('sha256', key).update(Buffer.concat([Buffer.from(start), body]));
@@ -58,8 +58,8 @@ const callback = (headers: Headers, body: Uint8Array = BODY): SignedCallback => 
 });
 
 /**
- * Verifies a callback, and returns the verdict as one word. Also sets the system clock, which the Standard Webhooks
- * package reads, to the time of the verification.
+ * Verifies a callback, and returns the verdict as one word. Also sets the system clock to the time of the verification,
+ * because the Standard Webhooks package reads it.
  */
 async function verdict(
   name: SignatureSchemeName,
@@ -86,7 +86,7 @@ afterEach(() => {
 });
 
 describe('known signatures are accepted', () => {
-  // Computed with Python's hmac. The third signature of Standard Webhooks is from its specification.
+  // Computed with Python's hmac. The third Standard Webhooks signature is from its specification.
   const VECTORS: readonly (readonly [SignatureSchemeName, string, Headers, string, number, Buffer])[] = [
     [
       'sandbox',
@@ -138,7 +138,7 @@ describe('known signatures are accepted', () => {
     ],
   ];
 
-  test.each(VECTORS)('by %s: %s', async (name, _what, headers, secret, seconds, body) => {
+  test.each(VECTORS)('by the scheme %s: %s', async (name, _what, headers, secret, seconds, body) => {
     expect(await verdict(name, headers, { secrets: [secret], nowMs: seconds * 1_000, body })).toBe('valid');
   });
 
@@ -199,7 +199,7 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
     expect(await verdict(name, { ...good, [header]: '' })).toBe('malformed');
   });
 
-  test('rejects its own signature in the header of another scheme', async () => {
+  test("rejects its own signature in another scheme's header", async () => {
     for (const other of SIGNATURE_SCHEMES.filter((one) => one !== name)) {
       expect(await verdict(other, good, { secrets: [old] })).toBe('missing');
     }

@@ -25,19 +25,19 @@ function booksAnswering(...answers: readonly { readonly status: number; readonly
       return { status, retryAfter, headers: new Headers(), text: status === 404 ? JSON.stringify(refusal) : '{}' };
     },
   });
-  // Each wait takes the maximum time.
+  // Makes each wait take its maximum time.
   const entropy = { fraction: () => 0 };
   return { books: retryingBooks(books, { clock, entropy }), asked };
 }
 
 const LIMIT = { timeoutMs: 5_000 };
 
-describe('a read of Stripe by a job', () => {
+describe("a job's read from Stripe", () => {
   test.each([
     ['5xx', [{ status: 503 }], [0, 600, 2_700, 7_800], 'processor_error'],
     ['409', [{ status: 409 }], [0, 600, 2_700, 7_800], 'processor_conflict'],
     ['429', [{ status: 429, retryAfter: '3' }, { status: 503 }], [0, 3_100, 5_200, 10_300], 'processor_error'],
-    ['429 with a wait beyond its limit', [{ status: 429, retryAfter: '600' }], [0], 'processor_rate_limited'],
+    ["429 with a wait beyond the job's limit", [{ status: 429, retryAfter: '600' }], [0], 'processor_rate_limited'],
     ['401', [{ status: 401 }], [0], 'processor_unauthorized'],
     ['400', [{ status: 400 }], [0], 'processor_answer_unreadable'],
   ])('is retried after %s only as often as the policy allows', async (_what, answers, times, code) => {

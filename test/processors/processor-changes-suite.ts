@@ -3,7 +3,7 @@ import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { ChangeOrder, ChargeChange, ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
 import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
 
-/** A processor together with access to the charges in its books. */
+/** A processor, and access to the charges in its books. */
 export interface ChangeableProcessor extends AsyncDisposable {
   readonly processor: Processor;
   /** Returns a charge's state, with amounts in minor units and refunds oldest first. */
@@ -164,7 +164,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect((await state()).refunds).toEqual([700]);
       });
 
-      test('is a separate refund under a different key, even with the same amount', async () => {
+      test('is a separate refund if its key is different, even with the same amount', async () => {
         const { toChange, state } = await charged();
         const [one, other] = [toChange(refundOf(700)), toChange(refundOf(700))];
         await change(one);

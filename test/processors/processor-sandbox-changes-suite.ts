@@ -10,7 +10,7 @@ const statusesOf = (answers: readonly SandboxAnswer[]) => answers.map(({ status 
 
 /** Tests the contract of the sandbox processor for captures, voids and refunds, with every kind of books. */
 export function describeSandboxChanges(booksKind: string, createBooks: () => Promise<Books>): void {
-  describe(`the sandbox processor with ${booksKind} books, for changes`, () => {
+  describe(`the sandbox processor with ${booksKind} books, changing charges,`, () => {
     let sandbox: TestSandbox;
     let harness: ReturnType<typeof sandboxHarness>;
 

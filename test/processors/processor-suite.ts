@@ -3,7 +3,7 @@ import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
 import { freshOrder } from '../orders/sandbox-orders.ts';
 
-/** A processor with access to its own list of charges. */
+/** A processor, and access to its own list of charges. */
 export interface ProcessorUnderTest extends AsyncDisposable {
   readonly processor: Processor;
   chargesOf(paymentId: string): Promise<readonly { readonly id: string; readonly status: string }[]>;
@@ -113,7 +113,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       ['tok_flaky', 'processor_error'],
       ['tok_timeout_not_charged', 'processor_timeout'],
     ])(
-      'first reports %s as unknown while the look-up finds no charge, and creates one charge when sent again',
+      'first reports %s as unknown, because the look-up finds no charge, and creates one charge when sent again',
       async (source, code) => {
         const order = freshOrder({ source });
         const error = await fault(order);
@@ -150,7 +150,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect((await charge(order)).kind).toBe('succeeded');
     });
 
-    test('reports tok_unauthorized as not applied, every time', async () => {
+    test('reports tok_unauthorized as not applied every time', async () => {
       const order = freshOrder({ source: 'tok_unauthorized' });
       for (let send = 1; send <= 2; send += 1) {
         const error = await fault(order);
@@ -178,7 +178,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
     });
 
-    test('recognizes a key for exactly the retention time that it declares', async () => {
+    test('recognizes a key for exactly the retention period that it declares', async () => {
       expect(subject.processor.abilities.keyRetentionMs).toBe(DAY_MS);
       const order = freshOrder();
       const outcome = await charge(order);

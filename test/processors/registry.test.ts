@@ -15,7 +15,7 @@ describe('the processors of the registry', () => {
     },
   );
 
-  test('share no name, setting, variable or secret', () => {
+  test('have distinct names, settings, variables and secrets', () => {
     const settings = PROCESSORS.flatMap((processor) => Object.values(processor.settings));
     const secrets = PROCESSORS.flatMap((processor) => Object.values(processor.secrets));
     const chosen = PROCESSORS.flatMap(({ callbacks }) => callbacks.schemeSetting ?? []);
@@ -27,7 +27,7 @@ describe('the processors of the registry', () => {
   });
 
   test.each(globSync('lambdas/processors/*/descriptor.ts').map((file) => basename(dirname(file))))(
-    '%s passes the suite of all processors',
+    'include %s, which passes the suite of all processors',
     (folder) => {
       const tests = globSync(`test/processors/${folder}-*.test.ts`).map((file) => readFileSync(file, 'utf8'));
       expect(tests.some((text) => text.includes("from './processor-suite.ts'"))).toBe(true);

@@ -11,7 +11,7 @@ import { httpAnswer, type RawServer, serveRaw } from '../sandbox/sandbox-raw-ser
 const CLOCK = { nowMs: () => 1_767_225_600_000 };
 const LIMIT = { timeoutMs: 600_000 };
 const THREE_IN_A_ROW = { consecutiveFailures: 3, openForMs: 60_000 };
-/** Without a pause, an open breaker is half-open at the next call. */
+/** With an open time of zero, an open breaker is half-open at the next call. */
 const NO_PAUSE = { consecutiveFailures: 3, openForMs: 0 };
 
 describe('the circuit breaker', () => {

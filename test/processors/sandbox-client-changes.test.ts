@@ -65,7 +65,7 @@ describe('the sandbox client', () => {
     });
   });
 
-  test('finds the refund of a charge with more refunds than a payment can have', async () => {
+  test('finds a refund even if its charge has more refunds than a payment can have', async () => {
     const sandbox = createTestSandbox();
     await using server = await serveSandbox(sandbox.handler);
     const client = createSandboxClient({ url: server.url, clock: CLOCK });
@@ -112,7 +112,7 @@ describe('the sandbox client', () => {
   });
 });
 
-describe('the sandbox client sends each change in one request, and classifies the response by its possible effect:', () => {
+describe('the sandbox client sends each change in one request and classifies the response by its possible effect:', () => {
   let server: RawServer;
   let script: (socket: Socket) => void;
   let client: Processor;
@@ -180,7 +180,7 @@ describe('the sandbox client sends each change in one request, and classifies th
       { amount: 500, metadata: { payment: order.paymentId, operation: refund.operationId } },
     ],
   ])(
-    'the change is posted to %s under the charge, with the operation id as the key',
+    "the change is posted to the charge's path %s, with the operation id as the key",
     async (path, asked, status, answer, body) => {
       answers(status, answer);
       expect((await change(asked)).kind).toBe('applied');
@@ -227,8 +227,8 @@ describe('the sandbox client sends each change in one request, and classifies th
     ['unreadable 404', 404, '', 'processor_answer_unreadable'],
     ['422 for a known key', 422, refusal('idempotency_key_mismatch'), 'processor_answer_mismatch'],
     ['201 with another amount', 201, refundFor({ amount: 499 }), 'processor_answer_mismatch'],
-    ['201 of another charge', 201, refundFor({ charge: 'ch_2' }), 'processor_answer_mismatch'],
-    ['201 of another operation', 201, refundFor({ metadata: {} }), 'processor_answer_mismatch'],
+    ['201 for another charge', 201, refundFor({ charge: 'ch_2' }), 'processor_answer_mismatch'],
+    ['201 for another operation', 201, refundFor({ metadata: {} }), 'processor_answer_mismatch'],
   ])('%s leaves the outcome unknown, and the change is not resent', async (_what, status, body, code) => {
     answers(status, body);
     await expect(change(refund)).rejects.toMatchObject({ name: 'AmbiguousError', code });
@@ -237,10 +237,10 @@ describe('the sandbox client sends each change in one request, and classifies th
 
   test.each([
     ['a capture of a different amount', capture, { ...captured, amount_captured: 499 }],
-    ['a capture with amount zero', capture, {}],
+    ['a capture of amount zero', capture, {}],
     ['a capture of a different charge', capture, { ...captured, id: 'ch_2' }],
     ['a capture in a different currency', capture, { ...captured, currency: 'USD' }],
-    ['a void of a charge that is not voided', letGo, {}],
+    ['a void whose charge is not voided', letGo, {}],
   ])('%s is a mismatch', async (_what, asked, changes) => {
     answers(200, chargeWith(changes));
     await expect(change(asked)).rejects.toMatchObject({ name: 'AmbiguousError', code: 'processor_answer_mismatch' });
@@ -282,7 +282,7 @@ describe('the sandbox client sends each change in one request, and classifies th
     ['an unreadable charge', 200, {}, 'processor_answer_unreadable'],
     ['another charge', 200, chargeWith({ id: 'ch_2' }), 'processor_answer_mismatch'],
     [
-      'two refunds under one key',
+      'two refunds with one key',
       200,
       chargeWith({ ...captured, refunds: [refundFor(), refundFor()] }),
       'processor_answer_mismatch',

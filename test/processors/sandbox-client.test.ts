@@ -212,9 +212,9 @@ describe('the sandbox client classifies each response by its possible effect:', 
   test.each<[string, (socket: Socket) => void]>([
     ['a truncated body', (socket) => socket.end(whole().slice(0, -20))],
     ['truncated headers', (socket) => socket.end('HTTP/1.1 201 Created\r\ncontent-le')],
-    ['a connection closed without an answer', (socket) => socket.end()],
-    ['a reset instead of an answer', (socket) => socket.resetAndDestroy()],
-    ['an answer that is not HTTP', (socket) => socket.end('hello\r\n\r\n')],
+    ['a connection closed without a response', (socket) => socket.end()],
+    ['a reset instead of a response', (socket) => socket.resetAndDestroy()],
+    ['a response that is not HTTP', (socket) => socket.end('hello\r\n\r\n')],
     [
       'a chunked body that ends early',
       (socket) => {
@@ -242,7 +242,7 @@ describe('the sandbox client classifies each response by its possible effect:', 
     });
   });
 
-  test('an endless response is not read to its end', async () => {
+  test('an oversized response is abandoned, and leaves the outcome unknown', async () => {
     script = (socket) => {
       socket.write('HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\n');
       const chunk = `8000\r\n${' '.repeat(0x8000)}\r\n`;
@@ -297,7 +297,7 @@ describe('the sandbox client classifies each response by its possible effect:', 
   });
 
   test.each([
-    ['two charges under one key', 200, () => ({ data: [chargeFor(order), chargeFor(order)], next: null })],
+    ['two charges with one key', 200, () => ({ data: [chargeFor(order), chargeFor(order)], next: null })],
     ['another amount', 200, () => ({ data: [{ ...chargeFor(order), amount: 1 }], next: null })],
     ['an unreadable list', 200, () => ({})],
     ['404', 404, () => ({ error: { code: 'not_found', message: 'no' } })],

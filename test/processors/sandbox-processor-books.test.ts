@@ -73,7 +73,7 @@ describe('the sandbox’s books over HTTP', () => {
     ]);
   });
 
-  test('report a charge of another operation as foreign_charge', async () => {
+  test('report a charge that belongs to another operation as foreign_charge', async () => {
     const { order, chargeId } = await charged();
     const charge = await books.readCharge(chargeId, LIMIT);
     if (charge === undefined) throw new Error('the charge is missing');
@@ -106,7 +106,7 @@ describe('the sandbox’s books over HTTP', () => {
     expect(await books.readCharge('ch_none', LIMIT)).toBeUndefined();
   });
 
-  test('list all charges of a payment, and page through all charges of a window', async () => {
+  test('list all charges of a payment, and page through all charges of a time window', async () => {
     const made = [];
     for (let count = 0; count < 103; count += 1) made.push(await charged());
     const { order, chargeId } = made[0] ?? (await charged());

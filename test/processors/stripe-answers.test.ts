@@ -68,7 +68,7 @@ describe('the Stripe adapter classifies each response by its possible effect:', 
     expect(reported).toMatch(/^The card \[card number\] and \[secret\] x+$/);
   });
 
-  test('an object of the other mode is detected at any depth of a response', async () => {
+  test('an object from the other mode is detected at any depth of a response', async () => {
     const nested = fc.letrec((tie) => ({
       found: fc.oneof(
         { depthSize: 'small' },
@@ -127,7 +127,7 @@ describe('the Stripe adapter classifies each response by its possible effect:', 
     ['409', 409, refusal({ code: 'idempotency_key_in_use' }), 'processor_conflict'],
     ['409 with lock_timeout', 409, refusal({ code: 'lock_timeout' }), 'processor_conflict'],
     ['400 with lock_timeout', 400, refusal({ code: 'lock_timeout' }), 'processor_conflict'],
-    ['400 of the API', 400, refusal({ type: 'api_error' }), 'processor_answer_unexpected'],
+    ['400 from the API', 400, refusal({ type: 'api_error' }), 'processor_answer_unexpected'],
     ['400 for a known key', 400, refusal({ type: 'idempotency_error' }), 'processor_answer_mismatch'],
     ['418', 418, refusal({}), 'processor_answer_unexpected'],
     ['a redirect', 307, '', 'processor_answer_unexpected'],
@@ -137,16 +137,16 @@ describe('the Stripe adapter classifies each response by its possible effect:', 
     ['200 with a truncated intent', 200, intent().slice(0, -9), 'processor_answer_unreadable'],
     ['200 with another object', 200, '{"object":"charge"}', 'processor_answer_unreadable'],
     ['200 with an unknown status', 200, intent({ status: 'thinking' }), 'processor_answer_unreadable'],
-    ['200 of the other mode', 200, intent({ livemode: true }), 'processor_answer_mismatch'],
+    ['200 from the other mode', 200, intent({ livemode: true }), 'processor_answer_mismatch'],
     [
-      '200 with a nested object of the other mode',
+      '200 with a nested object from the other mode',
       200,
       intent({ latest_charge: { id: 'ch_1', livemode: true } }),
       'processor_answer_mismatch',
     ],
     ['200 without a mode', 200, intent({ livemode: undefined }), 'processor_answer_unreadable'],
     [
-      '402 of the other mode',
+      '402 from the other mode',
       402,
       refusal({ type: 'card_error', payment_intent: { id: 'pi_1', livemode: true } }),
       'processor_answer_mismatch',
@@ -188,9 +188,9 @@ describe('the Stripe adapter classifies each response by its possible effect:', 
 
   test.each<[string, (socket: Socket) => void]>([
     ['a truncated body', (socket) => socket.end(httpAnswer(200, intent()).slice(0, -20))],
-    ['a connection closed without an answer', (socket) => socket.end()],
-    ['a reset instead of an answer', (socket) => socket.resetAndDestroy()],
-    ['an answer that is not HTTP', (socket) => socket.end('hello\r\n\r\n')],
+    ['a connection closed without a response', (socket) => socket.end()],
+    ['a reset instead of a response', (socket) => socket.resetAndDestroy()],
+    ['a response that is not HTTP', (socket) => socket.end('hello\r\n\r\n')],
   ])('%s leaves the outcome unknown, and the charge is not resent', async (_what, answer) => {
     script = answer;
     await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({

@@ -44,7 +44,7 @@ describe('Stripe’s books', () => {
   };
   const read = (chargeId: string) => books.readCharge(chargeId, LIMIT);
 
-  test('have the same name and account as the client; payments are pinned to this name and account', () => {
+  test('have the same name and account as the client; payments are pinned to both', () => {
     expect([books.name, books.account]).toEqual([client.name, client.account]);
   });
 
@@ -133,7 +133,7 @@ describe('Stripe’s books', () => {
     });
   });
 
-  test('need one request for a charge without a dispute', async () => {
+  test('require one request for a charge without a dispute', async () => {
     const { chargeId } = await charged();
     const before = double.calls.length;
     await read(chargeId);
@@ -354,7 +354,7 @@ describe('Stripe’s books', () => {
     expect([found, next]).toEqual([made, undefined]);
   });
 
-  test('list no charge of a page if its disputes cannot be read', async () => {
+  test('list no charge of a page if disputes of the page cannot be read', async () => {
     const { chargeId } = await charged();
     double.books.dispute(chargeId, 500, 'lost');
     const send: SendRequest = (call) => {

@@ -134,7 +134,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual(outcome);
   });
 
-  test('is not found until the search index contains it, and the look-up then returns its current status', async () => {
+  test('is not found until the search index contains it; the look-up then returns its current status', async () => {
     const wanted = order();
     const outcome = await client.charge(wanted, LIMIT);
     double.advance(HOUR_MS - 1);
@@ -151,7 +151,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual({ kind: 'absent' });
   });
 
-  test('replays the first response for 24 hours under its key, even if that response was a 500', async () => {
+  test('gets its first response again for 24 hours with the same key, even if that response was a 500', async () => {
     const wanted = order();
     double.trouble(['error_before']);
     for (let send = 1; send <= 2; send += 1) {

@@ -13,10 +13,7 @@ export type Params = Readonly<Record<string, string>>;
 export interface DoubleAnswer {
   readonly status: number;
   readonly body: object;
-  /**
-   * Whether the endpoint started executing. The result is stored under the idempotency key only if the endpoint
-   * started.
-   */
+  /** Whether the endpoint started executing. Only then is the result stored under the idempotency key. */
   readonly began: boolean;
 }
 
@@ -24,7 +21,7 @@ export interface BooksOptions {
   readonly nowMs: () => number;
   /** Delay until the search finds a new intent, in milliseconds. */
   readonly searchLagMs: number;
-  /** Fee of every charge, in the charge's currency. Undefined if Stripe has not booked the fee yet. */
+  /** Fee of every charge, in the charge's currency. Undefined as long as Stripe has not booked the fee. */
   readonly fee: number | undefined;
 }
 
@@ -46,7 +43,7 @@ const APPROVALS = new Set(['pm_card_authenticationRequired', 'pm_card_threeDSecu
 const CARDS = new Set(['pm_card_visa', 'pm_card_pendingRefund', 'pm_card_refundFail']);
 const LATER = new Set(['pm_usBankAccount_success']);
 
-/** PaymentIntents, refunds and disputes under Stripe's documented rules, without HTTP and idempotency keys. */
+/** PaymentIntents, refunds and disputes under Stripe's documented rules, without HTTP and without idempotency keys. */
 export class StripeDoubleBooks {
   readonly intents = new Map<string, DoubleIntent>();
   readonly #options: BooksOptions;

@@ -31,7 +31,7 @@ export function timeOutOnSilence(double: StripeDouble): SendRequest {
     if (double.nextSilence() === undefined) return callOnce(call);
     const silence = double.silence();
     const sent = callOnce(call);
-    // Ignores the error when the double later closes the connection.
+    // Ignores the error that occurs when the double later closes the connection.
     sent.catch(() => undefined);
     const timedOut = silence.then(() => {
       throw new AmbiguousError('processor_timeout', 'The processor did not answer in time.');
@@ -42,7 +42,7 @@ export function timeOutOnSilence(double: StripeDouble): SendRequest {
 
 /**
  * Adapts the Stripe adapter to the contract suites: translates the sandbox's test tokens to Stripe's, and Stripe's
- * refusals to the sandbox's. The behavior of the adapter is unchanged.
+ * refusals to the sandbox's. Does not change the behavior of the adapter.
  */
 export function translateToSandbox(stripe: Processor, double: StripeDouble): Processor {
   const met = new Set<string>();

@@ -25,11 +25,11 @@ interface DoubleDispute {
   readonly charge: string;
   readonly payment_intent: string;
   status: string;
-  /** The fees of the withdrawal and, after a won dispute, of the reinstatement. */
+  /** Fees of the withdrawal and, after a won dispute, of the reinstatement. */
   readonly balance_transactions: DoubleFee[];
 }
 
-/** The fee of a balance transaction, in the account's settlement currency. */
+/** Fee of a balance transaction, in the account's settlement currency. */
 export interface DoubleFee {
   readonly fee: number;
   readonly currency: string;

@@ -4,7 +4,7 @@ import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { type DoubleAnswer, type Params, StripeDoubleBooks } from './stripe-double-books.ts';
 import type { DoubleIntent } from './stripe-double-objects.ts';
 
-/** Fault injected into the next write, or into the next call of any kind. */
+/** A fault that is injected into the next write, or into the next call of any kind. */
 export type StripeTrouble =
   /** The call is not applied, and gets no response. */
   | 'silent_before'
@@ -64,7 +64,7 @@ export interface StripeDouble extends AsyncDisposable {
   silence(): Promise<void>;
   /** Unblocks the calls that the fault `held` blocked. */
   release(): void;
-  /** Signs a callback as Stripe does. Returns the body and its signature header. */
+  /** Signs a callback as Stripe does. Returns the body and the signature header. */
   event(type: string, object: object): { readonly body: Buffer; readonly headers: Record<string, string> };
   intentsOf(paymentId: string): readonly DoubleIntent[];
 }

@@ -73,8 +73,8 @@ describe('Stripe events', () => {
   });
 
   test.each([
-    ['of live mode at the test-mode address', 'test', true],
-    ['of test mode at the live-mode address', 'live', false],
+    ['in live mode at the test-mode address', 'test', true],
+    ['in test mode at the live-mode address', 'live', false],
   ] as const)('%s are refused', (_what, mode, livemode) => {
     const body = bodyOf('payment_intent.succeeded', INTENT, { livemode });
     expect(readStripeEvent({ processorName: 'stripe', mode }, body)).toMatchObject({

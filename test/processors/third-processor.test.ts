@@ -24,7 +24,7 @@ const REGISTRY: readonly ProcessorDescriptor[] = [...PROCESSORS, tillhouse];
 const SECRETS: Readonly<Record<string, string>> = { 'till-key': 'the-key', 'till-seal': 'the-seal' };
 const secrets = { active: async (id: string) => [SECRETS[id] ?? ''], renewed: async () => undefined };
 
-/** Environment variables that the stacks set. `test/lib/processors.test.ts` checks this. */
+/** Environment variables that the stacks set. `test/lib/processors.test.ts` checks that they do. */
 const environment = (url: string) => ({
   IDEMPOTENCY_TABLE: 'Idempotency',
   LEDGER_TABLE: 'Ledger',
@@ -40,7 +40,7 @@ const environment = (url: string) => ({
   ]),
 });
 
-/** Returns the payments API and the callbacks API of one deployment, on one store. */
+/** Returns the payments API and the callbacks API of one deployment, with a common store. */
 async function deployed(double: TillhouseDouble) {
   const config = readCallbacksConfig(environment(double.url), REGISTRY);
   const clock = new SimulatedClock();
@@ -123,7 +123,7 @@ describe('a processor added by one folder and one registry entry', () => {
     expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_request', param: 'source' } });
     expect(double.sales).toEqual([]);
     expect(await harness.pay('k', francs('till_now'))).toMatchObject({ status: 201 });
-    // The same key with a different source is a different request, even if the processor accepts that source.
+    // A different source with the same key is a different request, even if the processor accepts that source.
     expect(await harness.pay('k', francs('tok_ok'))).toMatchObject({ status: 422 });
   });
 
