@@ -1,6 +1,6 @@
 /**
  * Implements `npm test`: all checks, and all tests with a slice of their enumerations. CPU-bound steps run concurrently
- * with steps that mostly wait. The deployed tests deploy the same assembly that the template rules have checked.
+ * with steps that mostly wait. The deployed tests use the assembly that the template rules have checked.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -13,7 +13,7 @@ const LAST = 50;
 
 const [file] = new Command('npm run commits --')
   .description('Checks the subjects of commits.')
-  .argument('[file]', 'file with the message of one commit; by default, the commits of this branch are checked')
+  .argument('[file]', 'file with the message of one commit; without it, the commits of this branch are checked')
   .parse().args;
 
 /** Returns git's trimmed output, or undefined if git is missing or fails. */

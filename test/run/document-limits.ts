@@ -1,4 +1,4 @@
-/** Limits of the documents, so that they stay short enough to be read. */
+/** Checks the limits that keep the documents short enough to be read. */
 import { longParagraphs } from '../../docs/generate/wrap.ts';
 import { proseFindings } from './word-list.ts';
 
@@ -7,7 +7,7 @@ const MAX_WORDS = 50_000;
 /** Maximum number of lines of the README. */
 const MAX_README_LINES = 150;
 
-/** The text of each document by its path in the project. */
+/** Text of each document, keyed by its path in the project. */
 type Documents = ReadonlyMap<string, string>;
 
 /** Returns a sentence for each violation of a limit, and for each word that documents do not use. */

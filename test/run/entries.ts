@@ -1,7 +1,7 @@
 /**
  * Generates one Jest test file ("entry") for each folder of `test`, and one entry for all small folders together. An
- * entry loads its test files into one module registry. Without entries, a fifth of the total unit-test time would be
- * spent on loading production code for each of 370 files, and most of the rest on compiling this code.
+ * entry loads its test files into one module registry. Without entries, each of 370 files would load and compile the
+ * production code again, which would take most of the unit-test time.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
@@ -15,7 +15,7 @@ const ENTRIES = join(TEST, 'entries');
  * longer to start than their tests.
  */
 const FEWEST_FILES = 8;
-/** Folders with few files but much work, which get a separate entry. */
+/** Folders with few files but much work. Each gets a separate entry. */
 const OWN_ENTRY: ReadonlySet<string> = new Set(['world-stories']);
 const SMALL_ROOMS = 'small-rooms';
 
@@ -37,7 +37,7 @@ function testFiles(): readonly string[] {
     .sort();
 }
 
-/** Returns the first folder of the path; `world` is split further, because it has too much work for one worker. */
+/** Returns the first folder of the path. Splits `world` further, because it has too much work for one worker. */
 function roomOf(file: string): string {
   const [first = '', second = ''] = file.split('/');
   return first === 'world' ? `world-${second}` : first;
@@ -74,7 +74,7 @@ const textOf = (files: readonly string[], test: string): string =>
   files.map((file) => `await loadTestFile('test/${file}', () => import('${test}/${file}'));\n`).join('');
 
 /**
- * Returns the weight of an entry: the size of its test files and of the stories next to them, in bytes. The weight is
+ * Returns the weight of an entry, in bytes: the size of its test files and of the stories next to them. The weight is
  * used until Jest knows the duration of the entry.
  */
 export function weightOf(entry: string): number {

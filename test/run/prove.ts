@@ -21,7 +21,7 @@ import { sliceOfTree } from './tree-slice.ts';
 const SIMULATOR_MINUTES = 20;
 /** Estimated duration of a complete run on two cores, in minutes. */
 const WHOLE_MINUTES = 100;
-/** File with the parts that have passed, for the run that continues after an interruption. */
+/** File with the parts that have passed, for a run that continues after an interruption. */
 const STATE = join(PROJECT, '.payonce', 'cache', 'prove.json');
 
 interface Proof {
@@ -54,13 +54,13 @@ const simulators = [simulate('simulator'), simulate('simulator on PostgreSQL', '
 const computing = [...simulators, ...rooms, ...checks].toSorted((left, right) => secondsOf(right) - secondsOf(left));
 /**
  * Parts that run one after another, because they mostly wait. Each drill has a separate local AWS, because the
- * schedules of its stacks continue until that AWS ends.
+ * schedules of its stacks keep running until that AWS ends.
  */
 const drills = globSync('test/**/*.drill.test.ts', { cwd: PROJECT })
   .toSorted()
   .map((file): Step => ({ name: `drill ${basename(file, '.drill.test.ts')}`, script: ['test:drills', file] }));
 const suites = ['deployed', 'stores'].map((name): Step => ({ name, script: [`test:${name}`, PROGRESS_REPORTER] }));
-/** The deployed tests of money and of what reads it, on stacks in which PostgreSQL decides about money. */
+/** The deployed tests of payments and of reads of payments, on stacks whose authority is PostgreSQL. */
 const ofPostgres: Step = {
   name: 'deployed on PostgreSQL',
   script: [
@@ -100,7 +100,7 @@ async function prove(): Promise<void> {
   let hasChanged = false;
   const play = async (part: Step): Promise<void> => {
     if (!(await run.run({ ...part, environment: { [ASSEMBLY]: part === ofPostgres ? ofDatabase : assembly } }))) return;
-    // The result of a part is valid for no tree if the sources changed while the part ran.
+    // If the sources changed while the part ran, its result is valid for no tree.
     if ((await sliceOfTree()) === proof.tree) recordPassed(part.name);
     else hasChanged = true;
   };

@@ -174,7 +174,7 @@ export class StepRun {
   }
 }
 
-/** Returns the totals of a step. A step without a line of totals is counted as one test, passed or failed. */
+/** Returns the totals of a step. A step without a line of totals counts as one test, passed or failed. */
 function countsOf(tests: string, hasPassed: boolean): readonly [passed: number, failed: number] {
   const [, passed, failed] = TOTALS.exec(tests) ?? [];
   if (passed === undefined) return hasPassed ? [1, 0] : [0, 1];

@@ -1,4 +1,4 @@
-/** The rules for the subject of a commit: `area: imperative`. */
+/** Rules for the subject of a commit: `area: imperative`. */
 
 /** Subjects written by git itself, which are not checked. */
 const MADE_BY_GIT = /^(?:(?:fixup|squash|amend)! |Merge |Revert ")/;
@@ -15,11 +15,11 @@ const NO_VERBS = new Set(
     'not new more',
   ].flatMap((words) => words.split(' ')),
 );
-/** Imperatives that look like another form of a verb. */
+/** Imperatives that look like another verb form. */
 const VERBS = new Set(['bring', 'embed', 'exceed', 'feed', 'focus', 'need', 'proceed', 'seed', 'speed', 'string']);
 
 /**
- * Returns the problem of a commit subject, as the predicate of a sentence about the subject. Returns undefined for a
+ * Returns the problem of a commit subject as a predicate, for a sentence about the subject. Returns undefined for a
  * valid subject.
  */
 export function subjectProblem(subject: string): string | undefined {

@@ -8,7 +8,7 @@ import { PROJECT } from '../../local/directories.ts';
 const run = promisify(execFile);
 
 /**
- * Derives a number from the content of the working tree. The run before a commit and the CI run thus use the same
+ * Derives a number from the content of the working tree. The run before a commit and the CI run therefore use the same
  * slice, and the run after the next change uses another slice.
  *
  * @returns an integer from 0 to 2^31 - 1; 0 outside a git repository

@@ -6,7 +6,7 @@ import ts from 'typescript';
 
 interface Rule {
   readonly pattern: RegExp;
-  /** The better word, as the end of the sentence "write …". */
+  /** The better word, which completes the sentence "write …". */
   readonly instead: string;
 }
 
@@ -93,11 +93,11 @@ const KEPT_NAMES: ReadonlySet<string> = new Set([
   'too_early_to_tell',
 ]);
 
-/** A comment, text or name of a source, with the numbers of its lines. */
+/** A comment, text or name in a source, with its line numbers. */
 interface Piece {
   readonly kind: 'comment' | 'text' | 'name';
   readonly text: string;
-  /** For each line, in order: the offset in the text at which the line begins, and the line's number. */
+  /** One entry per line, in order: the offset in `text` at which the line begins, and the line number. */
   readonly lines: readonly (readonly [offset: number, line: number])[];
 }
 
@@ -130,8 +130,8 @@ interface Token {
 }
 
 /**
- * Yields all tokens with comments and spaces. The scanner alone knows neither where a template continues
- * nor where a pattern begins.
+ * Yields all tokens, including comments and spaces. Tracks context, because the scanner alone knows neither where a
+ * template continues nor where a regular expression begins.
  */
 function* tokensOf(source: string): Generator<Token> {
   const scanner = ts.createScanner(ts.ScriptTarget.ESNext, false, ts.LanguageVariant.Standard, source);
@@ -147,10 +147,7 @@ function* tokensOf(source: string): Generator<Token> {
   }
 }
 
-/**
- * Returns the piece that the lines contain.
- * @param raw lines with comment signs and quotes, which are removed
- */
+/** Returns the piece in these lines. @param raw lines with comment signs and quotes, which are removed */
 function pieceOf({ kind, raw, line }: { kind: Piece['kind']; raw: string; line: number }): Piece {
   const lines: [number, number][] = [];
   let text = '';
@@ -205,7 +202,7 @@ function lineAt({ lines }: Piece, offset: number): number {
   return lines.findLast(([begin]) => begin <= offset)?.[1] ?? 1;
 }
 
-/** Replaces code inside a sentence, and DynamoDB update expressions, by spaces of equal length. */
+/** Replaces code inside a sentence, and DynamoDB update expressions, with spaces of equal length. */
 function withoutCode(text: string): string {
   return text.replaceAll(/`[^`]*`|\{@link [^}]*\}|@param \w+|^(?:SET|REMOVE) .*/g, (code) => ' '.repeat(code.length));
 }

@@ -11,7 +11,7 @@ const { rejected, rejectedNames, accepted, acceptedNames } = JSON.parse(
 const PLACES: Readonly<Record<string, (sentence: string) => string>> = {
   'a comment': (sentence) => `/** ${sentence} */\nconst a = 1;`,
   'a comment of several lines': (sentence) => `/**\n * ${sentence.replaceAll(' ', '\n * ')}\n */\nconst a = 1;`,
-  'comments of a line each': (sentence) => `const a = 1; // ${sentence.replaceAll(' ', '\n // ')}\n`,
+  'comments on consecutive lines': (sentence) => `const a = 1; // ${sentence.replaceAll(' ', '\n // ')}\n`,
 };
 const TEXTS: Readonly<Record<string, (sentence: string) => string>> = {
   'a string': (sentence) => `const a = ${JSON.stringify(sentence)};`,
