@@ -23,7 +23,7 @@ const sandboxWith = (...secrets: readonly string[]) =>
     wait: async () => undefined,
     baseUrl: 'http://sandbox.example',
   });
-/** The sandbox with two active values of its secret, as during a rotation. */
+/** A sandbox with two active values of its secret, as during a rotation. */
 const app = sandboxWith('secret-a', 'secret-b');
 
 const statusOf = async (path: string, headers: Record<string, string> = {}, method = 'GET') =>
@@ -63,7 +63,7 @@ describe('the sandbox refuses callers without its secret:', () => {
     },
   );
 
-  test('each active value of the secret is accepted, also as the token of the e-mail service', async () => {
+  test('each active value of the secret is accepted, even as the token of the e-mail service', async () => {
     expect(await statusOf('/charges?payment=pay_1', { authorization: 'Bearer secret-a' })).toBe(200);
     expect(await statusOf('/charges?payment=pay_1', { authorization: 'Bearer secret-b' })).toBe(200);
     expect(await statusOf('/server', { 'x-postmark-server-token': 'secret-a' })).toBe(200);

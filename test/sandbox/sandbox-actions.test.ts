@@ -139,7 +139,7 @@ describe('a charge that requires an action of the payer', () => {
   test.each([
     ['approve', 'refuse', 'succeeded'],
     ['refuse', 'approve', 'declined'],
-  ])('the first decision is final: %s', async (first, second, status) => {
+  ])('keeps the first decision: %s', async (first, second, status) => {
     const { id } = await asked();
     await form(id, `decision=${first}`);
     const decided = await harness.read(id);
@@ -164,7 +164,7 @@ describe('a charge that requires an action of the payer', () => {
     expect(await harness.types(id)).toHaveLength(2);
   });
 
-  test('an approval is still shown after a void', async () => {
+  test('is still shown as approved after a void', async () => {
     const { id } = await asked({ capture: 'manual' });
     await approve(id);
     await harness.post(`/charges/${id}/void`);
@@ -203,7 +203,7 @@ describe('a charge that requires an action of the payer', () => {
   });
 
   test.each(['', 'decision=', 'decision=maybe', 'decision=approve&more=1'])(
-    'the form %p is rejected with 400',
+    'rejects the form %p with 400',
     async (body) => {
       const { id } = await asked();
       const answer = await form(id, body);
@@ -212,7 +212,7 @@ describe('a charge that requires an action of the payer', () => {
     },
   );
 
-  test('an unknown charge, or a charge that requires no action, gets 404 for its page and decisions', async () => {
+  test('is the only kind of charge with a page and decisions; all others get 404', async () => {
     const { id } = chargeIn(await harness.charge('tok_ok'));
     for (const unknown of [id, 'ch_none']) {
       for (const answer of [await page(unknown), await approve(unknown), await refuse(unknown)]) {
@@ -240,13 +240,13 @@ describe('the base URL of the sandbox', () => {
     expect(baseAddress(event({ domainName: 'sandbox.example', path: '/charges' }))).toBe('https://sandbox.example');
   });
 
-  test.each(['host', 'Host'])('contains the emulator’s path on the local AWS, from the header %s', (name) => {
+  test.each(['host', 'Host'])("takes its host from the header %s and includes the emulator's path", (name) => {
     expect(baseAddress(event({}, { [name]: 'localhost:4566' }))).toBe(
       'http://localhost:4566/restapis/abc123/live/_user_request_',
     );
   });
 
-  test('contains the stage if the local AWS is called under an execute-api host', () => {
+  test('contains the stage if the local AWS is called through an execute-api host', () => {
     const host = 'abc123.execute-api.localhost:4566';
     expect(baseAddress(event({}, { host }))).toBe(`http://${host}/live`);
   });

@@ -10,7 +10,7 @@ import type { Callbacks } from '../../sandbox/world.ts';
 
 const OPTIONS = { region: 'us-east-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } };
 
-/** Makes the SDK's client return scripted answers instead of using the network. */
+/** Makes the SDK's client return scripted responses instead of using the network. */
 function scripted<C extends SSMClient | SecretsManagerClient | SQSClient>(
   client: C,
   answer: (input: object) => object,
@@ -24,7 +24,7 @@ function scripted<C extends SSMClient | SecretsManagerClient | SQSClient>(
   return client;
 }
 
-describe('the URL and the signing secret of callbacks on AWS', () => {
+describe('the callback URL and signing secret on AWS', () => {
   let nowMs: number;
   let looks: object[];
   let parameter: string | undefined;
@@ -96,9 +96,9 @@ describe('the URL and the signing secret of callbacks on AWS', () => {
 
   test.each([
     ['the value under "current"', '{"previous":"old","current":"new"}', 'new'],
-    ['otherwise the first value', '{"b":"one","a":"two"}', 'one'],
+    ['the first value, if there is no "current"', '{"b":"one","a":"two"}', 'one'],
     ['plain text unchanged', 'whsec_abc', 'whsec_abc'],
-    ['JSON text that is not an object, unchanged', '12345', '12345'],
+    ['the unchanged text, if it is JSON but not an object', '12345', '12345'],
   ])('the secret is %s', async (_what, text, secret) => {
     secretText = text;
     expect(await callbacks.secret()).toBe(secret);

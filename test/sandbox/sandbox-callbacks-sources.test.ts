@@ -68,7 +68,7 @@ describe('magic sources whose charges change without a request', () => {
     expect(arrived()).toEqual(['charge.pending', 'charge.succeeded']);
   });
 
-  test('a replay under the same key returns the current state of the charge', async () => {
+  test('a replay with the same key returns the current state of the charge', async () => {
     const answer = await harness.charge('tok_async', {}, 'k1');
     await sandbox.runFor(2 * SECOND_MS);
     const again = await harness.charge('tok_async', {}, 'k1');
@@ -89,10 +89,10 @@ describe('magic sources whose charges change without a request', () => {
     expect(await harness.types(id)).toEqual(['charge.pending']);
   });
 
-  test('tok_callback_twice delivers its event twice concurrently, under one id', async () => {
+  test('tok_callback_twice delivers its event twice concurrently, with one id', async () => {
     const bothHere = Promise.withResolvers<void>();
     receiver.onArrival = async () => {
-      // Answers the first copy only after the second has arrived.
+      // Responds to the first copy only after the second has arrived.
       if (receiver.arrivals.length === 2) bothHere.resolve();
       await bothHere.promise;
     };

@@ -55,7 +55,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await verifiedSeconds(forged, SANDBOX_SECRET)).toBeUndefined();
     });
 
-    test('has a new timestamp under the same event id when resent', async () => {
+    test('has a new timestamp but the same event id when it is resent', async () => {
       receiver.statuses.push(500, 503);
       await captured();
       await sandbox.runFor(3 * SECOND_MS);
@@ -175,7 +175,7 @@ describe('callbacks of the sandbox processor', () => {
     });
   });
 
-  test('no change is made while the queue is unavailable, so that every event has a delivery', async () => {
+  test('prevent changes while the queue is unavailable, so that every event has a delivery', async () => {
     const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
     const id = await captured();
     const before = await harness.read(id);
@@ -192,7 +192,7 @@ describe('callbacks of the sandbox processor', () => {
   });
 
   describe('an event that is resent on demand', () => {
-    test('is sent under the same id, although it was accepted before', async () => {
+    test('is sent with the same id, although it was accepted before', async () => {
       const id = await captured();
       await sandbox.runDue();
       const event = await onlyEvent(id);
@@ -225,7 +225,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await onlyEvent(id)).toMatchObject({ attempts: 6 });
     });
 
-    test('is sent under a new id with the same type and data', async () => {
+    test('is sent with a new id and the same type and data', async () => {
       const id = await captured();
       await sandbox.runDue();
       const event = await onlyEvent(id);

@@ -5,8 +5,8 @@ import { type DynamoDbAccess, getAll, transact } from '../../sandbox/dynamodb-re
 
 const PUT = { Put: { TableName: 'books', Item: { pk: 'a', sk: 'b' } } };
 
-/** Covers cases that no emulator produces: the SDK's client returns scripted answers instead of using the network. */
-describe('the sandbox books under a busy DynamoDB', () => {
+/** Covers cases that no emulator produces: the SDK's client returns scripted responses instead of using the network. */
+describe('the sandbox books on a busy DynamoDB', () => {
   let inputs: unknown[];
   let waits: number[];
   let answers: (() => object)[];
@@ -21,7 +21,7 @@ describe('the sandbox books under a busy DynamoDB', () => {
       () => async (args) => {
         inputs.push(args.input);
         const answer = answers.shift();
-        if (answer === undefined) throw new Error('the script has no more answers');
+        if (answer === undefined) throw new Error('the script has no more responses');
         return { output: { $metadata: {}, ...answer() }, response: {} };
       },
       { step: 'initialize', priority: 'low' },

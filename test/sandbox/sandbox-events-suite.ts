@@ -86,7 +86,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await books.chargeOfPart(other)).toBeUndefined();
       });
 
-      test('an operation already applied under its key creates no second event', async () => {
+      test('an operation that was already applied with its key creates no second event', async () => {
         const charge = made(id());
         await books.add(charge, event(charge.id), undefined, SANDBOX_START_MS);
         const operation = { key: 'k', fingerprint: 'f', body: '{}', appliedAtMs: SANDBOX_START_MS };
@@ -108,7 +108,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         ]);
       });
 
-      test('each applied refund of four concurrent refunds has one event, and a refused refund has none', async () => {
+      test('of four concurrent refunds, each applied one has one event, and each refused one has none', async () => {
         const chargeId = await captured();
         const answers = await Promise.all(
           Array.from({ length: 4 }, () =>
@@ -254,7 +254,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
     });
 
     describe('a resend of an event', () => {
-      test('queues the event under the same id, and creates no new event', async () => {
+      test('queues the event with the same id, and creates no new event', async () => {
         const id = await captured();
         const [event] = await harness.events(id);
         const answer = await harness.post(`/control/events/${event?.id}/resend`, { id: 'same', copies: 3 });
@@ -288,7 +288,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
     });
 
     describe('the list by time', () => {
-      /** Returns a start time in a year that no other test uses, because books may be shared. */
+      /** Returns a start time in a year that no other test uses, because tests may share books. */
       const startOf = (year: number) => {
         const startMs = Date.UTC(year, 5, 1);
         sandbox.advance(startMs - SANDBOX_START_MS);

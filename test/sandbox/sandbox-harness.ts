@@ -73,7 +73,7 @@ export function sandboxHarness(handler: SandboxHandler) {
     post,
     get,
     order,
-    /** Calls POST /charges with a new key, or the given key. */
+    /** Calls POST /charges with the given key, or with a new key. */
     charge: (source: string, changes: Readonly<Record<string, unknown>> = {}, key: string = crypto.randomUUID()) =>
       post('/charges', order(source, changes), key),
     read: async (id: string) => chargeIn(await get(`/charges/${id}`)),

@@ -6,7 +6,7 @@ import { createTestSandbox, type SandboxHandler } from './sandbox-world.ts';
 
 describeMail('memory', async () => emptyBooks());
 
-describe('the mail service rejects invalid requests', () => {
+describe('the mail service’s request validation:', () => {
   let handler: SandboxHandler;
   beforeEach(() => {
     ({ handler } = createTestSandbox());
@@ -22,7 +22,7 @@ describe('the mail service rejects invalid requests', () => {
     ['no text', { ...email, TextBody: '' }, 'TextBody'],
     ['a subject that is too long', { ...email, Subject: 'x'.repeat(2_001) }, 'Subject'],
     ['metadata with a value that is too long', { ...email, Metadata: { order: 'x'.repeat(81) } }, 'Metadata'],
-    ['metadata with a name that is too long', { ...email, Metadata: { [`x${'y'.repeat(20)}`]: '' } }, 'Metadata'],
+    ['metadata with a key that is too long', { ...email, Metadata: { [`x${'y'.repeat(20)}`]: '' } }, 'Metadata'],
     ['more than ten metadata fields', { ...email, Metadata: eleven }, 'Metadata'],
   ])('%s is rejected with 422 and the field’s name', async (_what, body, field) => {
     const call = { method: 'POST', path: '/email', headers, body: JSON.stringify(body) };

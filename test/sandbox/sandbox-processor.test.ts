@@ -8,7 +8,7 @@ import { createTestSandbox, type TestSandbox } from './sandbox-world.ts';
 describeSandbox('memory', async () => emptyBooks());
 describeSandboxEvents('memory', async () => emptyBooks());
 
-describe('the sandbox processor rejects invalid requests', () => {
+describe('the sandbox processor’s request validation:', () => {
   let sandbox: TestSandbox;
 
   beforeEach(() => {
@@ -57,7 +57,7 @@ describe('the sandbox processor rejects invalid requests', () => {
     ['a blank key', ' '],
     ['a key with a space', 'a b'],
     ['a key of 256 characters', 'k'.repeat(256)],
-  ])('%s is 400', async (_what, key) => {
+  ])('%s gets a 400', async (_what, key) => {
     expect((await post(good, { 'idempotency-key': key })).status).toBe(400);
   });
 

@@ -13,7 +13,7 @@ export async function serveRaw(script: (socket: Socket) => void): Promise<RawSer
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
-    // Ignores errors, because some tests use a client that disconnects.
+    // Ignores errors, because the clients of some tests disconnect.
     socket.on('error', () => {});
     socket.on('data', (request) => {
       requests.push(request.toString('latin1'));

@@ -7,7 +7,7 @@ import { describeShop } from './shop-suite.ts';
 
 describeShop('memory', async () => emptyBooks());
 
-describe('the shop rejects invalid requests', () => {
+describe('the shop’s request validation:', () => {
   let handler: SandboxHandler;
   let harness: ReturnType<typeof sandboxHarness>;
 

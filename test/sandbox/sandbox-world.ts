@@ -23,7 +23,7 @@ export interface TestSandbox {
   runDue(): Promise<void>;
   /** Advances the time by this duration, and runs each task when it is due. */
   runFor(milliseconds: number): Promise<void>;
-  /** Invokes the function with these bodies as one batch of messages with the ids `m1`, `m2` and so on. */
+  /** Invokes the function with these bodies as one batch, whose messages have the ids `m1`, `m2` and so on. */
   batch(...bodies: readonly string[]): Promise<SQSBatchResponse>;
 }
 
@@ -42,7 +42,7 @@ export const SANDBOX_START_MS = 1_767_225_600_000;
 const MAX_STEPS = 1_000;
 
 /**
- * Creates a sandbox. Enqueues tasks in `tasks` if given, and otherwise in a queue that the sandbox itself runs.
+ * Creates a sandbox. Adds its tasks to `tasks` if given, and otherwise to a queue that the sandbox itself runs.
  *
  * @param run part of every id that this sandbox creates, because books on DynamoDB may be shared with other runs
  */

@@ -9,7 +9,7 @@ const SERVICES = [
     service: 'stock',
     path: '/stock/reservations',
     body: (order: string, name = 'sku_tea') => ({ order, items: [{ sku: name, quantity: 2 }] }),
-    /** A different body, which is a mismatch under the same key. */
+    /** A different body, which causes a mismatch with the same key. */
     other: (order: string) => ({ order, items: [{ sku: 'sku_tea', quantity: 3 }] }),
     made: { object: 'reservation', status: 'reserved' },
     timeout: 'sku_timeout',
@@ -82,7 +82,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('a different body under a known key gets 422 and creates no object', async () => {
+    test('a different body with a known key gets 422 and creates no object', async () => {
       await harness.post(path, body(order), key);
       const answer = await harness.post(path, of.other(order), key);
       expect([answer.status, errorIn(answer).code]).toEqual([422, 'idempotency_key_mismatch']);
@@ -114,7 +114,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toMatchObject(ids.map((id) => ({ id })));
     });
 
-    test(`${of.refused}: refused each time, never counted, and the key may be used for a different body`, async () => {
+    test(`${of.refused}: refused each time and never counted; its key may be used for a different body`, async () => {
       for (let send = 1; send <= 2; send += 1) {
         const answer = await harness.post(path, body(order, of.refused), key);
         expect([answer.status, errorIn(answer).code]).toEqual(of.refusal);
@@ -123,7 +123,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect((await harness.post(path, body(order), key)).status).toBe(201);
     });
 
-    test(`${of.timeout}: first counted without an answer, then answered with the counted entry`, async () => {
+    test(`${of.timeout}: first counted without a response; then the response contains the counted entry`, async () => {
       expect((await harness.post(path, body(order, of.timeout), key)).status).toBe(504);
       expect(sandbox.waits).toEqual([15_000]);
       const [made, ...more] = await listed(path);
@@ -134,7 +134,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test(`${of.flaky}: first 500 and not counted, then counted`, async () => {
+    test(`${of.flaky}: first gets 500 and is not counted, then is counted`, async () => {
       expect((await harness.post(path, body(order, of.flaky), key)).status).toBe(500);
       expect(await listed(path)).toEqual([]);
       expect((await harness.post(path, body(order, of.flaky), key)).status).toBe(201);
@@ -152,7 +152,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
   describe(`the shop in ${booksKind} books`, () => {
     const [stock, credits] = SERVICES;
 
-    test('a reservation is released once, a repeated release gets the same response, and the list still contains the reservation', async () => {
+    test('a reservation is released once; a repeated release gets the same response, and the list still contains the reservation', async () => {
       const made = await harness.post(stock.path, stock.body(order), key);
       const releasing = () => harness.post(`${stock.path}/${idIn(made)}/release`);
       const [first, second] = await Promise.all([releasing(), releasing()]);
