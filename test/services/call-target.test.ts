@@ -114,10 +114,10 @@ describe('a request to a target', () => {
     expect(await verify('membership')).toEqual({ kind: 'valid', runId: RUN_ID, scopes: ['membership:admin'] });
     expect(await verify('loyalty')).toEqual({ kind: 'refused' });
     expect(await verify('membership', '/v1/admin/other')).toEqual({ kind: 'refused' });
-    // Even a target that has the same secret by mistake refuses the credential.
+    // A target that has the same secret by mistake still refuses the credential.
     const mistaken = { ...toolsOf('loyalty'), secrets: secretsOf('secret-of-membership') };
     expect(await verifyJobCredential(mistaken, token, `loyalty ${PATH}`)).toEqual({ kind: 'refused' });
-    // For Payonce's own routes, the audience of a credential is a path without a target.
+    // In credentials for Payonce's own routes, the audience is a path without a target.
     expect(await verifyJobCredential(mistaken, token, PATH)).toEqual({ kind: 'refused' });
   });
 
@@ -201,7 +201,7 @@ describe('a request to a target', () => {
     expect(await runs().of()).not.toHaveProperty('reason');
   });
 
-  test('is not recorded as missed if its message is redelivered after its window but the target has accepted the run', async () => {
+  test('is not recorded as missed if the target accepted the run and the message is redelivered after its window', async () => {
     await call(CALL);
     // Simulates a crash of the function before it wrote the run's row.
     const { client } = api.world.store.database;

@@ -56,7 +56,7 @@ function consumerOf(member: string, { failures = 0, isPermanent = false } = {}):
   return { handle, parked };
 }
 
-/** The event of a payment, which is created now. */
+/** Returns the event of a payment that was created just now. */
 const eventOf = (name: string): object => ({ ...(paymentCompleted(name) as object), occurredAtMs: Date.now() });
 const envelopeOf = (detail: object) =>
   ({ source: 'payonce', 'detail-type': EventNames.paymentCompleted, detail }) as EventBridgeEvent<string, unknown>;
@@ -70,16 +70,16 @@ const kafkaEvent = (...values: readonly (object | string)[]) => {
   return { eventSource: 'aws:kafka', records: { 'payments-0': values.map(record) } } as unknown as MSKEvent;
 };
 
-/** Time after which a consumer requests a refused message again, in milliseconds. The tests shorten it. */
+/** Time after which the queue redelivers a refused message, in milliseconds. The tests shorten it. */
 const RETRY_MS = 5_000;
 
-/** Creates a consumer of JetStream for a subject. @returns a function that handles the next message */
+/** Creates a JetStream consumer for a subject. @returns a function that handles the next message */
 async function natsConsumer(name: string, handle: EventHandler) {
   const manager = await jetstreamManager(connection);
   await manager.consumers.add(STREAM, {
     durable_name: name,
     ack_policy: AckPolicy.Explicit,
-    // Longer than a test waits: only a message that was refused is delivered again.
+    // Longer than a test waits, so that only a refused message is redelivered.
     ack_wait: nanos(600_000),
     filter_subject: `payments.${name}`,
   });
@@ -101,9 +101,9 @@ async function natsConsumer(name: string, handle: EventHandler) {
   };
 }
 
-describe('a consumer of events', () => {
+describe('an event consumer', () => {
   test.each([false, true])(
-    'writes once for an event that comes over EventBridge, SQS, Kafka and NATS (by a business key: %s)',
+    'writes once for an event that arrives over EventBridge, SQS, Kafka and NATS (by a business key: %s)',
     async (isPermanent) => {
       const member = `everywhere-${isPermanent}`;
       const { handle, parked } = consumerOf(member, { isPermanent });
@@ -121,7 +121,7 @@ describe('a consumer of events', () => {
     },
   );
 
-  test('fails on each transport when its handler fails, and writes once when it is delivered again', async () => {
+  test('fails on each transport when its handler fails, and writes once when the event is redelivered', async () => {
     const member = 'again';
     const { handle } = consumerOf(member, { failures: 4 });
     const event = eventOf(member);
@@ -138,7 +138,7 @@ describe('a consumer of events', () => {
     expect(await database.pointsOf(member)).toBe(1);
   });
 
-  test('tries each record of a Kafka batch, and parks those that no retry can process', async () => {
+  test('handles each record of a Kafka batch, and parks those that no retry can process', async () => {
     const member = 'batch';
     const { handle, parked } = consumerOf(member, { failures: 1 });
     const old = { ...eventOf('batch-old'), occurredAtMs: Date.now() - 31 * 86_400_000 };
@@ -155,7 +155,7 @@ describe('a consumer of events', () => {
     );
   });
 
-  test('acknowledges a message of NATS that was parked', async () => {
+  test('acknowledges a NATS message that was parked', async () => {
     const { handle, parked } = consumerOf('poison');
     const { next, pending } = await natsConsumer('poison', handle);
     await stream.publish('payments.poison', 'not json');
@@ -166,7 +166,7 @@ describe('a consumer of events', () => {
     ]);
   });
 
-  test('fails for such a message if it has no place for it', async () => {
+  test('fails an unreadable message if no `park` callback is given', async () => {
     const handle = createEventHandler({
       postgres: pool,
       events: [EventNames.paymentCompleted],

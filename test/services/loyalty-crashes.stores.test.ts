@@ -21,7 +21,7 @@ afterEach(() => {
 });
 afterAll(() => database.close());
 
-/** Starts the example in a process of its own. */
+/** Starts the example in a separate process. */
 async function start(url = database.url) {
   const port = await freePort(0);
   const child = spawn(process.execPath, [join('examples', 'loyalty', 'server.ts')], {
@@ -53,7 +53,7 @@ const addMember = (member: string) =>
 const pointsOf = async (member: string): Promise<unknown> =>
   (await database.administrator.query('SELECT points FROM member WHERE id = $1', [member]))[0]?.['points'];
 
-/** Each kills the service during a request. */
+/** Each crash kills the service during a request. */
 const CRASHES = [
   {
     member: 'before-commit',
@@ -88,11 +88,11 @@ const CRASHES = [
   },
 ] as const;
 
-// Each of the two processes costs a second of CPU time. `postgres-once.stores.test.ts` loses the same statements in every
-// run, without a kill.
+// Each history starts two processes, which take a second of CPU time each. `postgres-once.stores.test.ts` loses the same
+// statements in every run, without a kill.
 for (const [place, { member, replayed, crash }] of CRASHES.entries())
   inTurn(test, { place, of: 2 * CRASHES.length, otherwise: test.skip })(
-    `a service that is killed ${member} spends the points once, and answers the same request of its client`,
+    `a service that is killed ${member} spends the points once, and sends its client the same response again`,
     async () => {
       await crash(member);
       const next = await start();

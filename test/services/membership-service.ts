@@ -21,10 +21,7 @@ export interface MembershipSettings {
   readonly pause?: string;
   /** @default 25 */
   readonly leaseSeconds?: number;
-  /**
-   * The time advances only by lines that the test sends.
-   * @default the clock of the machine
-   */
+  /** With `simulated`, time advances only by lines that the test sends. @default the system clock */
   readonly clock?: 'simulated';
 }
 
@@ -60,7 +57,7 @@ export async function startMembership({ table, secret, pause = '', leaseSeconds 
 
 let bundled: string | undefined;
 
-/** Bundles the program into one file, which starts in a third of the time. */
+/** Bundles the program into one file, which starts three times as fast. */
 function bundle(): string {
   if (bundled !== undefined) return bundled;
   bundled = join(mkdtempSync(join(tmpdir(), 'payonce-membership-')), 'process.mjs');

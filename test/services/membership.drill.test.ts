@@ -56,10 +56,7 @@ async function sign(audience: string, runId: string, secret = SECRET): Promise<s
   return signJobCredential(tools, { path: audience, runId, scopes: ['membership:admin'] });
 }
 
-/**
- * Calls the service until the lease of the earlier owner has expired.
- * @returns the response to the last call
- */
+/** Calls the service until the earlier owner's lease has expired. @returns the response to the last call */
 async function answerAfterLease(service: Awaited<ReturnType<typeof start>>) {
   return until(async () => {
     const answer = await service.call();
@@ -153,7 +150,7 @@ describe('the membership service in a separate process', () => {
     expect(await effectsIn(table)).toMatchObject({ credits: 45, sum: 450, runs: 1 });
   });
 
-  test('a job releases the locks through the queue, and duplicate messages or calls change nothing', async () => {
+  test('releases the locks through the queue when a job runs, and duplicate messages or calls change nothing', async () => {
     const table = await withLocks(25);
     const service = await start({ table });
     const scheduledTime = new Date().toISOString().replace(/\.\d+Z/, 'Z');
@@ -163,7 +160,7 @@ describe('the membership service in a separate process', () => {
     await first.fire(scheduledTime);
     expect([await first.work(), await first.work()]).toEqual([taken, taken]);
     await addLocks(table, 1);
-    // Another caller, which does not know that the run was accepted, repeats the call.
+    // Another caller that does not know that the run was accepted repeats the call.
     const second = await targetCaller('second', service.url);
     await second.fire(scheduledTime);
     expect(await second.work()).toEqual(taken);
@@ -214,7 +211,7 @@ describe('the membership service in a separate process', () => {
     },
   );
 
-  test('a process that runs for longer than one lease renews it and keeps its claim', async () => {
+  test('renews its lease and keeps its claim if it runs for longer than one lease', async () => {
     const table = await withLocks(1);
     const service = await start({ table, leaseSeconds: 1, pause: 'before part 1', clock: 'simulated' });
     const first = service.call();
@@ -230,7 +227,7 @@ describe('the membership service in a separate process', () => {
   });
 
   test.each(['before part 2', 'before commit 1'])(
-    'a process that is stopped %s for longer than its lease writes nothing after it continues',
+    'writes nothing after it continues if it was stopped %s for longer than its lease',
     async (pause) => {
       const table = await withLocks(25);
       const stopped = await start({ table, pause, leaseSeconds: 1 });
@@ -247,7 +244,7 @@ describe('the membership service in a separate process', () => {
       expect([200, 409]).toContain(late.status);
       if (late.status === 200) expect(late.body).toEqual(taken.body);
       expect(stopped.said().slice(before)).toMatch(/(part|commit) refused/);
-      // A renewal may appear: the table may have accepted it before the stop, while its response was pending.
+      // A renewal may appear, because the table may have accepted it before the stop while its response was pending.
       expect(stopped.said().slice(before)).not.toMatch(/(claim|part|commit) ok\n/);
       expect(await effectsIn(table)).toEqual({ credits: 25, sum: 250, locked: 0, runs: 1 });
     },

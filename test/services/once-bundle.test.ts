@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import { PROJECT } from '../../local/directories.ts';
 
-test('the library of a service has no driver of PostgreSQL, because the service brings its own', async () => {
+test('the service library contains no PostgreSQL driver, because each service brings its own', async () => {
   const { metafile } = await build({
     absWorkingDir: PROJECT,
     entryPoints: ['lambdas/services/once.ts', 'lambdas/services/vendor.ts', 'package/events.ts'],

@@ -32,7 +32,7 @@ async function totalOf(pk: string): Promise<number> {
   return Number(Item?.['points'] ?? 0);
 }
 
-/** Creates a route that adds to a row and responds with each of the statuses in turn. */
+/** Creates a route that adds to a row and responds with each status in turn. */
 function routeOf(pk: string, statuses: readonly number[] = [201]) {
   const left = [...statuses];
   const app = new Hono<{ Variables: OnceVariables }>();
@@ -95,7 +95,7 @@ describe('a route of a service', () => {
     let runs = 0;
     app.post('/slow', slow.idempotent({ scope: 'slow' }), async (c) => {
       runs += 1;
-      // The first part of the work is written while the handler already returns 503.
+      // The first part of the work is written although the handler then returns 503.
       if (runs === 1)
         void c
           .get('effect')

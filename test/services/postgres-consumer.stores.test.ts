@@ -36,7 +36,7 @@ const NONE = { batchItemFailures: [] };
 const consumerOf = (handler: string, member: string, service: PostgresOnce = once) =>
   service.createEventHandler({ handler, handle: async (_event, { tx }) => void (await tx.query(ADD_POINT, [member])) });
 
-describe('a consumer of a service on PostgreSQL', () => {
+describe("a service's consumer on PostgreSQL", () => {
   test('writes once per event, and an unreadable message does not block the other messages', async () => {
     const handle = consumerOf('event-points', 'events');
     const batch = messages(['evt_1', 'o1'], ['evt_1', 'o1'], 'poison', ['evt_2', 'o2']);
@@ -45,7 +45,7 @@ describe('a consumer of a service on PostgreSQL', () => {
     expect(await database.pointsOf('events')).toBe(2);
   });
 
-  test('writes once per business key, permanently, and once for each of two consumers of an event', async () => {
+  test('writes once per business key, permanently; two consumers of one event each write once', async () => {
     const key = ({ event }: { readonly event: { readonly data: { readonly object: unknown } } }): string =>
       (event.data.object as { readonly id: string }).id;
     for (const handler of ['order-points', 'order-badges']) {
@@ -62,7 +62,7 @@ describe('a consumer of a service on PostgreSQL', () => {
     expect(await database.administrator.query(records)).toEqual([{ key: 'o1' }, { key: 'o2' }]);
   });
 
-  test('writes once if two deliveries of an event run at once', async () => {
+  test('writes once if two deliveries of an event run concurrently', async () => {
     const release = await database.hold('both');
     const handle = consumerOf('both-points', 'both');
     const delivered = Promise.all([handle(messages(['evt_1', 'o1'])), handle(messages(['evt_1', 'o1']))]);
@@ -87,7 +87,7 @@ describe('a consumer of a service on PostgreSQL', () => {
     },
   );
 
-  test('fails, and writes nothing, when its handler ignores a failed statement', async () => {
+  test('fails, and writes nothing, if its handler ignores a failed statement', async () => {
     let runs = 0;
     const handle = once.createEventHandler({
       handler: 'ignored-points',
@@ -103,7 +103,7 @@ describe('a consumer of a service on PostgreSQL', () => {
     expect(await database.pointsOf('ignored')).toBe(1);
   });
 
-  test('of the package receives typed events, and leaves an event of another type in the queue', async () => {
+  test('from the package receives typed events, and leaves an event of another type in the queue', async () => {
     const seen: string[] = [];
     const handle = createEventHandler({
       postgres: pool,

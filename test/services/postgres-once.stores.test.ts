@@ -16,7 +16,7 @@ import { gatewayEvent } from '../world/gateway-event.ts';
 import { ADD_POINT, ServiceDatabase } from './service-database.ts';
 
 const OTHER_SCHEMA = 'other_once';
-/** A time that no wait of a test exceeds. */
+/** Longer than any wait in a test, in seconds. */
 const LONG_WAIT_SECONDS = 900;
 let database: ServiceDatabase;
 let pool: Pool;
@@ -66,7 +66,7 @@ function routeOf(member: string, work: Work = addPoint, service: PostgresOnce = 
 
 const codeOf = ({ text }: { readonly text: string }): unknown => (JSON.parse(text) as { readonly code: string }).code;
 
-/** Waits until a number of duplicates wait in the database for the row of the first request. */
+/** Waits until this number of duplicates wait in the database for the first request's row. */
 async function awaitBlocked(count: number): Promise<void> {
   await until(async () => {
     const rows = await database.administrator.query(
@@ -77,7 +77,7 @@ async function awaitBlocked(count: number): Promise<void> {
   });
 }
 
-describe('a route of a service on PostgreSQL', () => {
+describe("a service's route on PostgreSQL", () => {
   test('takes effect once, and replays the response and headers for a body with reordered fields', async () => {
     const { post } = routeOf('once');
     const first = await post({ 'idempotency-key': 'k1' });
@@ -123,7 +123,7 @@ describe('a route of a service on PostgreSQL', () => {
     expect(await database.pointsOf('second')).toBe(1);
   });
 
-  test('answers 409 to a duplicate that has waited for its longest wait', async () => {
+  test('returns 409 to a duplicate whose maximum wait is over', async () => {
     const impatient = createOnce({ postgres: pool, waitSeconds: 1 });
     const first = routeOf('slow');
     const release = await database.hold('slow');
@@ -186,7 +186,7 @@ describe('a route of a service on PostgreSQL', () => {
     },
   );
 
-  test('commits nothing when the handler ignores a failed statement', async () => {
+  test('commits nothing if the handler ignores a failed statement', async () => {
     const route = routeOf('ignored', async (effect, member) => {
       const answer = await addPoint(effect, member);
       if (route.runs === 1) await effect.tx.query('SELECT 1 / 0').catch(() => undefined);
@@ -197,7 +197,7 @@ describe('a route of a service on PostgreSQL', () => {
     expect((await route.post({ 'idempotency-key': 'ignored' })).status).toBe(201);
   });
 
-  test('commits nothing of a handler that continues after it has failed', async () => {
+  test('commits nothing from a handler that continues after it has failed', async () => {
     const rest: Promise<unknown>[] = [];
     const route = routeOf('part', async ({ tx }) => {
       const query = tx.query.bind(tx) as (text: string, values?: readonly unknown[]) => Promise<unknown>;
@@ -221,18 +221,21 @@ describe('a route of a service on PostgreSQL', () => {
   });
 
   const CONTROL = ['BEGIN', ' commit', 'ROLLBACK', 'end', 'START TRANSACTION', 'PREPARE TRANSACTION $$a$$'];
-  test.each([...CONTROL, '/* * */ COMMIT', '-- done\n;COMMIT'])('refuses %j in its handler', async (statement) => {
-    const { post } = routeOf('control', async (effect, member) => {
-      const answer = await addPoint(effect, member);
-      await effect.tx.query({ text: statement });
-      return answer;
-    });
-    const answer = await post({ 'idempotency-key': `control ${statement}`.replaceAll(/\W/g, '-') });
-    expect([answer.status, answer.text]).toEqual([500, expect.stringContaining('use SAVEPOINT')]);
-    expect(await database.pointsOf('control')).toBeUndefined();
-  });
+  test.each([...CONTROL, '/* * */ COMMIT', '-- done\n;COMMIT'])(
+    'refuses the statement %j in its handler',
+    async (statement) => {
+      const { post } = routeOf('control', async (effect, member) => {
+        const answer = await addPoint(effect, member);
+        await effect.tx.query({ text: statement });
+        return answer;
+      });
+      const answer = await post({ 'idempotency-key': `control ${statement}`.replaceAll(/\W/g, '-') });
+      expect([answer.status, answer.text]).toEqual([500, expect.stringContaining('use SAVEPOINT')]);
+      expect(await database.pointsOf('control')).toBeUndefined();
+    },
+  );
 
-  test('allows savepoints, and no statement after the handler has returned', async () => {
+  test('allows savepoints, but no statement after the handler has returned', async () => {
     const kept: PostgresEffect[] = [];
     const { post } = routeOf('savepoint', async (effect, member) => {
       kept.push(effect);
@@ -259,7 +262,7 @@ describe('a route of a service on PostgreSQL', () => {
     expect(route.runs).toBeGreaterThan(2);
   });
 
-  test('stores a response of 256 KiB, and commits nothing for a larger one', async () => {
+  test('stores a response of 256 KiB, and commits nothing for a larger response', async () => {
     const bytes = 256 * 1024;
     const { post } = routeOf('large', async (effect, member) => {
       await addPoint(effect, member);
@@ -276,7 +279,7 @@ describe('a route of a service on PostgreSQL', () => {
     expect([await database.pointsOf('large'), await database.pointsOf('too-large')]).toEqual([1, undefined]);
   });
 
-  test('separates the keys of its callers, and of services with a schema each', async () => {
+  test('separates the keys of its callers, and of services with separate schemas', async () => {
     const route = routeOf('separate');
     const other = routeOf('separate', addPoint, createOnce({ postgres: pool, schema: OTHER_SCHEMA }));
     const key = { 'idempotency-key': 'k' };
@@ -330,7 +333,7 @@ describe('a route of a service on PostgreSQL', () => {
     expect([await database.pointsOf('short-lived'), await database.pointsOf('other-scope')]).toEqual([2, 1]);
   });
 
-  test('asks for a retry while the database cannot be reached', async () => {
+  test('requests a retry while the database cannot be reached', async () => {
     const proxy = await PostgresProxy.start(database.url);
     await proxy.stop();
     const { post } = routeOf(
@@ -363,7 +366,7 @@ test('a Lambda function on PostgreSQL takes effect once', async () => {
   expect(await database.pointsOf('lambda')).toBe(1);
 });
 
-test('a job of a service on PostgreSQL runs once, however often its run is requested', async () => {
+test("a service's job on PostgreSQL runs once, however often its run is requested", async () => {
   const target = 'points';
   const secrets = { active: async () => ['secret'], renewed: async () => undefined };
   const app = new Hono<{ Variables: JobVariables }>();

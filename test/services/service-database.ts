@@ -6,7 +6,7 @@ import { Administrator, Databases } from '../postgres/postgres-fixture.ts';
 import { startPostgres, type TestDatabase } from '../support/postgres.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
-/** The database of a team's service, with a table of its own. */
+/** The database of a team's service, with a separate table. */
 export class ServiceDatabase {
   readonly administrator: Administrator;
   readonly url: string;
@@ -32,7 +32,7 @@ export class ServiceDatabase {
     return new ServiceDatabase(server, administrator);
   }
 
-  /** Opens a pool of a service. */
+  /** Opens a connection pool for a service. */
   pool(config: PoolConfig = {}): Pool {
     const pool = new Pool({ connectionString: this.url, max: 25, ...config });
     pool.on('error', () => undefined);
@@ -40,7 +40,7 @@ export class ServiceDatabase {
     return pool;
   }
 
-  /** Returns the number of connections that the pools have handed out. */
+  /** Number of connections that the pools have handed out. */
   get handedOut(): number {
     return this.#pools.reduce((sum, { totalCount, idleCount }) => sum + totalCount - idleCount, 0);
   }
@@ -70,6 +70,6 @@ export class ServiceDatabase {
   }
 }
 
-/** Adds a point to a member. */
+/** Statement that adds a point to a member. */
 export const ADD_POINT = `INSERT INTO points VALUES ($1, 1)
   ON CONFLICT (member) DO UPDATE SET points = points.points + 1`;

@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => vendor.stop());
 afterAll(() => database.close());
 
-/** The purchases of one process, whose waits are short. */
+/** Returns the purchases of one process, whose waits are short. */
 const processOf = () => vouchers({ pool, url: vendor.url, waitsMs: [1, 2, 4, 8] });
 
 async function order(...ids: readonly string[]): Promise<void> {
@@ -36,7 +36,7 @@ const orders = async (): Promise<readonly unknown[]> =>
   (await pool.query<Record<string, unknown>>('SELECT id, state, reason, vendor_id FROM voucher ORDER BY id')).rows;
 
 describe('a service that buys from a vendor without idempotency keys', () => {
-  test('buys each voucher once, in two processes, although requests and answers are lost', async () => {
+  test('buys each voucher once, in two processes, although requests and responses are lost', async () => {
     const kinds: readonly Behavior[] = [
       'sells, loses the answer',
       'sells',
@@ -59,14 +59,14 @@ describe('a service that buys from a vendor without idempotency keys', () => {
     expect(vendor.sold).toHaveLength(10);
   });
 
-  test('finds the voucher that a process bought before it ended, and buys no other', async () => {
+  test('finds the voucher that a process bought before it ended, and buys no other voucher', async () => {
     vendor.planned.push('sells, does not answer');
     await order('ended');
     const first = processOf()();
     await until(async () => vendor.sold.length === 1 || undefined);
     await processOf()();
     expect(await orders()).toEqual([{ id: 'ended', state: 'ordered', reason: null, vendor_id: null }]);
-    // The lease of the first process has ended.
+    // Makes the first process's lease expire.
     await database.administrator.query(
       `UPDATE payonce_once.sending SET lease_expires_at = '2020-01-01', may_have_sent_until = '2020-01-01' WHERE key = 'ended'`,
     );
@@ -79,7 +79,7 @@ describe('a service that buys from a vendor without idempotency keys', () => {
     await vendor.start();
   });
 
-  test('waits for the time that the vendor asks for', async () => {
+  test('waits for the time that the vendor requests', async () => {
     vendor.planned.push('answers 429');
     await order('later');
     await processOf()();
@@ -88,7 +88,7 @@ describe('a service that buys from a vendor without idempotency keys', () => {
     expect(vendor.sold).toHaveLength(1);
   });
 
-  test('stores a call that failed permanently as a dead letter, and makes it again with the same key', async () => {
+  test('stores a call that failed permanently as a dead letter, and repeats it with the same key', async () => {
     vendor.planned.push('answers 400');
     await order('refused');
     await processOf()();
@@ -100,7 +100,7 @@ describe('a service that buys from a vendor without idempotency keys', () => {
     expect(vendor.soldFor('refused')).toHaveLength(1);
   });
 
-  test('stops calling a vendor that is away, after five failures', async () => {
+  test('stops calling an unavailable vendor after five failures', async () => {
     const counts: string[] = [];
     const dead: string[] = [];
     const { url } = vendor;
@@ -119,7 +119,8 @@ describe('a service that buys from a vendor without idempotency keys', () => {
     }
     expect(counts.filter((count) => count === 'outbound_breaker_opened')).toHaveLength(1);
     expect(counts.filter((count) => count === 'outbound_call' || count === 'outbound_retry')).toHaveLength(5);
-    // Each call, although they have the same payload: an earlier dead letter may have been redriven.
+    // Each call has a dead letter although the payloads are equal, because an earlier dead letter may have been
+    // redriven.
     expect(dead).toHaveLength(4);
     await vendor.start();
   });
@@ -134,7 +135,7 @@ describe('a service that buys from a vendor without idempotency keys', () => {
   });
 });
 
-test('a vendor needs a name for codes, and a database for local keys', async () => {
+test('a vendor requires a name for codes, and a database for local keys', async () => {
   const options = { probe: async () => undefined, deadLetter: async () => undefined };
   expect(() => createVendor({ ...options, name: 'My Vendor' })).toThrow('name "My Vendor" must be 2 to 30');
   const request = { key: 'k', operation: 'o', payload: {}, deadlineMs: 0, withinCall: 'never' as const };

@@ -2,24 +2,24 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers';
 import { listenNear } from '../../local/free-port.ts';
 
-/** How the vendor treats a request for a voucher. */
+/** How the vendor handles a request for a voucher. */
 export type Behavior =
   | 'sells'
-  /** Sells the voucher, and ends the connection without an answer. */
+  /** Sells the voucher, and ends the connection without a response. */
   | 'sells, loses the answer'
-  /** Sells the voucher, and never answers. */
+  /** Sells the voucher, and never responds. */
   | 'sells, does not answer'
   | 'sells, answers 500'
   | 'loses the request'
   | 'answers 429'
   | 'answers 400';
 
-/** A vendor of vouchers that sells another voucher for each request, also for a repeated one. */
+/** A voucher vendor that sells a new voucher for each request, even for a repeated one. */
 export class VoucherVendor {
   readonly sold: { readonly id: string; readonly reference: string }[] = [];
   /** Times of the requests for vouchers, in Unix milliseconds. */
   readonly askedAtMs: number[] = [];
-  /** The behavior for the next requests. Later requests are answered. */
+  /** The behavior for the next requests. Later requests get a response. */
   readonly planned: Behavior[] = [];
   readonly #server = createServer((request, response) => void this.#answer(request, response));
   #port = 0;
