@@ -118,7 +118,7 @@ describe('a token of the identity provider', () => {
     expect(await named(bearer(await tokenOf('owner')))).toBeUndefined();
   });
 
-  test('is refused when it has expired, or is for another audience', async () => {
+  test('is refused if it has expired or is for another audience', async () => {
     const token = await tokenOf('owner');
     const later = { nowMs: () => Date.now() + 700_000 };
     const identifyLater = byIdentityProvider({ issuer, audience: AUDIENCE, roleClaim: 'roles' }, later);
@@ -152,7 +152,7 @@ describe('a token of the identity provider', () => {
     ['from the future', {}, { iat: 60 }],
     ['valid for more than a day', {}, { exp: 86_400 + 31 }],
     ['valid for a hundred years', {}, { exp: 100 * 365 * 86_400 }],
-  ])('is refused when it is %s', async (_what, header, { iat = 0, exp = 300, ...claims }: Record<string, unknown>) => {
+  ])('is refused if it is %s', async (_what, header, { iat = 0, exp = 300, ...claims }: Record<string, unknown>) => {
     const at = Math.floor(Date.now() / 1000);
     const signed = (typ: object, fromSeconds: number, untilSeconds: number, others = {}) =>
       new SignJWT({ roles: ['owner'], sub: 'eve', iss: issuer, aud: AUDIENCE, ...others })

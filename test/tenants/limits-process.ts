@@ -7,7 +7,7 @@ import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
 import type { LimitRequest } from './limits.stores.test.ts';
 
 /**
- * Runs as a process that sends requests of one tenant at full speed, and prints how many were admitted. It prints
+ * Runs as a process that sends one tenant's requests at full speed, and prints how many were admitted. It prints
  * `ready`, starts at the first byte of standard input, and ends when its time is over and at least one request was
  * refused.
  */
@@ -17,9 +17,7 @@ const limits = new TenantLimits(new DynamoDbLimits(documentClient(client), table
 console.log('ready');
 await once(process.stdin, 'data');
 process.stdin.destroy();
-/**
- * Maximum number of requests. It is far above the tokens of the test, so that the tenant's limit decides each request.
- */
+/** Maximum number of requests if none is refused. It is far above the tokens of the test. */
 const MAX_TENANTS = 10_000;
 const fromMs = Date.now();
 let admitted = 0;

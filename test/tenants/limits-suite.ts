@@ -47,7 +47,7 @@ export function describeLimits(
   open: () => Promise<Subject>,
   { limits = LIMITS, seconds = 5 }: { readonly limits?: readonly RateLimit[]; readonly seconds?: number } = {},
 ): void {
-  describe(`limits of tenants, ${name}`, () => {
+  describe(`tenant limits, ${name}`, () => {
     let subject: Subject;
     let clock: SimulatedClock;
     let writes = 0;
@@ -95,7 +95,7 @@ export function describeLimits(
     });
 
     test.each(limits)(
-      'admit at most rate × time + burst requests of twenty processes with different clocks: %j',
+      'admit at most rate × time + burst requests from twenty processes with different clocks: %j',
       async (limit) => {
         clock = new SimulatedClock();
         const bucket = freshBucket();
@@ -105,8 +105,7 @@ export function describeLimits(
         );
         let admitted = 0;
         for (let step = 0; step < seconds * 10; step += 1) {
-          // All processes request at the same time, so that their writes interleave. Together they request more than
-          // the limit admits.
+          // All processes send requests concurrently, so that their writes interleave. Together they exceed the limit.
           const asked = processes.flatMap((each) => [each.admit(bucket), each.admit(bucket)]);
           admitted += count(await Promise.all(asked));
           clock.advance(100);
@@ -121,7 +120,7 @@ export function describeLimits(
       { limit: { rate: 100, burst: 200 }, pausesMs: [0, 1, 700, 2_500] },
       { limit: { rate: 10_000, burst: 10_000 }, pausesMs: [0, 1, 2] },
     ])(
-      'admit fifty concurrent new processes, although each pauses before each write, if the limit is far higher: %j',
+      'admit fifty concurrent new processes if the limit is far higher, although each pauses before each write: %j',
       async ({ limit, pausesMs }) => {
         clock = new SimulatedClock();
         const bucket = freshBucket();
@@ -177,7 +176,7 @@ export function describeLimits(
       expect(await administration.list(bucket)).toEqual(LIMIT_KINDS.map((kind) => ({ kind })));
     });
 
-    test('of one tenant replace the limits of the deployment within a second, and can be removed', async () => {
+    test('can be set per tenant, replace the limits of the deployment within a second, and can be removed', async () => {
       clock = new SimulatedClock();
       const tenants = new TenantAdministration(subject.client, subject.tables, 'test');
       const bucket = { ...freshBucket(), tenantId: await tenants.createTenant('Shop') };
@@ -231,7 +230,7 @@ export function describeLimits(
       expect(again).toBeDefined();
       expect(await one.enterWait(owner, 8_000)).toBeUndefined();
 
-      // A crashed request does not free its slot; the slot expires.
+      // A crashed request does not free its slot, but the slot expires.
       clock.advance(8_000);
       expect(await one.enterWait(owner, 8_000)).toBeDefined();
       await again?.();

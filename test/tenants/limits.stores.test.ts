@@ -59,7 +59,7 @@ test('concurrent operating-system processes together admit at most rate × time 
   const seconds =
     (Math.max(...seen.map((each) => each.untilMs)) - Math.min(...seen.map((each) => each.fromMs))) / 1_000;
   expect(sum('admitted')).toBeLessThanOrEqual(limit.rate * seconds + limit.burst);
-  // The processes overlap, and request more than the limit admits.
+  // The processes overlap, and exceed the limit.
   const [first, second] = seen.toSorted((left, right) => left.fromMs - right.fromMs);
   expect(second?.fromMs).toBeLessThan(first?.untilMs ?? 0);
   expect(sum('asked')).toBeGreaterThan(sum('admitted'));

@@ -118,7 +118,7 @@ describe('an API key', () => {
     expect(after?.expiresAtMs).toBeLessThanOrEqual(untilMs + lifetimeMs);
   });
 
-  test('can be rolled only once, even by concurrent calls, and a roll never extends the lifetime of the old key', async () => {
+  test('can be rolled only once, even by concurrent calls; a roll never extends the lifetime of the old key', async () => {
     const old = await administration.createApiKey({
       name: 'Web shop',
       tenantId: shop,
@@ -141,7 +141,7 @@ describe('an API key', () => {
     expect(await administration.rollKey(idOfApiKey('sk_test_none'), 0)).toBeUndefined();
   });
 
-  test('cannot be revoked if it does not exist, and no row is stored for it', async () => {
+  test('cannot be revoked if it does not exist, and the attempt stores no row', async () => {
     expect(await administration.revokeKey(idOfApiKey('sk_test_none'))).toBe(false);
     expect(await find('sk_test_none')).toBeUndefined();
   });
