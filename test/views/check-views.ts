@@ -15,8 +15,7 @@ export const OWNERS: readonly BooksOwner[] = (['ten_a', 'ten_b'] as const).flatM
 );
 
 /**
- * Returns the payments that the Views list: in the list of all payments, in the list of each status, and in the list of
- * each reference.
+ * Returns the payments in the lists of the Views: the list of all payments, and the lists by status and by reference.
  */
 function listed(views: MemoryViews): readonly string[] {
   return views
@@ -85,7 +84,7 @@ async function shownSums(views: MemoryViews, owner: BooksOwner) {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Returns the amount of an event, read from the event's transition instead of the event itself. */
+/** Returns the amount of an event, read from the event's transition rather than from the event. */
 function amountOf({ type, payment, subject }: Transition): { readonly amountMinor: number; readonly currency: string } {
   if (subject?.kind === 'refund' || subject?.kind === 'dispute') {
     return { amountMinor: subject.amountMinor, currency: subject.currency ?? payment.currency };

@@ -34,7 +34,7 @@ const project = async (key: string, atMs: number, store = views): Promise<void> 
 const close = (store = views, atMost = 10) =>
   closeDays({ views: store, clock, entropy: countingEntropy() }, owner, atMost);
 
-/** Returns the merchant's balance, and the number of posting sets read to compute it. */
+/** Returns the merchant's balance, and the number of posting sets that were read to compute it. */
 async function payableAndReads(): Promise<{ readonly payable: number; readonly read: number }> {
   let read = 0;
   const counting = {
@@ -67,7 +67,7 @@ class Interrupted extends MemoryViews {
 }
 
 describe('a closed day', () => {
-  test('is read by its total instead of its entries', async () => {
+  test('is read from its total instead of its entries', async () => {
     await project('a', MONDAY_MS);
     await project('b', MONDAY_MS + DAY_MS);
     expect(await payableAndReads()).toEqual({ payable: 2000, read: 2 });

@@ -11,7 +11,7 @@ import { Api, dataOf } from '../world/api.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** All APIs on one simulated system, with a record of their responses. */
+/** All APIs on one simulated system. Records their responses. */
 class Asking {
   readonly api = new Api();
   /** All responses and webhook bodies. */
@@ -134,7 +134,7 @@ const PATHS: Readonly<Record<string, string>> = {
   mis: '/v1/admin/mismatches',
   we: '/v1/webhook_endpoints',
 };
-/** Ids from other systems, and ids without a read route: API keys and requests. */
+/** Ids from other systems, and ids without a read route: those of API keys and requests. */
 const FOREIGN = /^(ch_|key_|req-|rsv_|tok_|ref_friend$)/;
 
 /** Returns the read path for an id, or undefined if the text is not an id. */
@@ -143,7 +143,7 @@ function pathOf(text: string, within: Json, field: string): string | undefined {
   const [, prefix = ''] = /^([a-z]+)_[A-Za-z0-9]/.exec(text) ?? [];
   const parts: Readonly<Record<string, string>> = { dlv: 'deliveries', rpl: 'replays' };
   if (prefix in parts) {
-    // An activity about a replay also contains the id of its endpoint.
+    // An activity about a replay also contains the id of the replay's endpoint.
     const { endpoint = (within['about'] as readonly string[]).find((id) => id.startsWith('we_')) } = within;
     return `/v1/webhook_endpoints/${String(endpoint)}/${parts[prefix]}/${text}`;
   }
@@ -179,7 +179,7 @@ test('every id in a response, an event or a webhook can be read by GET', async (
     await world.ask(`/v1/webhook_endpoints/${String(endpoint['id'])}/deliveries`);
 
   const followed = new Map<string, unknown>();
-  // Responses contain further ids; a few rounds reach all ids.
+  // Responses contain further ids. A few rounds reach all of them.
   for (let round = 0; round < 10; round += 1) {
     const next = new Map(idsIn(world.shown.splice(0)).filter(([path]) => !followed.has(path)));
     if (next.size === 0) break;

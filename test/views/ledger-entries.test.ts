@@ -70,7 +70,7 @@ describe('the entries of the Ledger', () => {
     expect(hasMore).toBe(false);
   });
 
-  test('can be filtered by payment, account and day, and by all of them together', async () => {
+  test('can be filtered by payment, account and day, separately and together', async () => {
     const first = await harness.paid('k-1');
     harness.clock.advance(12 * 60 * 60 * 1000 - 1000);
     const next = await harness.paid('k-2');
@@ -200,7 +200,7 @@ describe('a route of the Ledger', () => {
   test.each([
     ['GET', PATH, Scopes.ledgerRead],
     ['GET', '/v1/balances', Scopes.ledgerRead],
-  ])('%s %s needs the scope %s, and no other scope suffices', async (method, path, scope) => {
+  ])('%s %s requires the scope %s, and no other scope suffices', async (method, path, scope) => {
     harness.registerKey(API_KEY, { scopes: [scope] });
     harness.registerKey(OTHER_KEY, { scopes: Object.values(Scopes).filter((each) => each !== scope) });
 

@@ -17,7 +17,7 @@ export interface ReaderUnderTest {
 const NOON = Date.UTC(2026, 2, 1, 12);
 
 /**
- * Returns the transitions of a payment of 10.00 EUR with a fee of 0.59, captured at `atMs`. The changes override these
+ * Returns the transitions of a payment of 10.00 EUR with a fee of 0.59, captured at `atMs`. `changes` overrides these
  * values.
  */
 export function takenAt(
@@ -125,7 +125,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       expect(paged).toEqual(all);
     });
 
-    test('can be filtered by currency, page by page, even between entries of other currencies', async () => {
+    test('paginate correctly when filtered by currency, with other currencies interleaved', async () => {
       await write(takenAt(owner, 'a', NOON));
       await write(takenAt(owner, 'b', NOON + 1, { currency: 'JPY' }));
       await write(takenAt(owner, 'c', NOON + 2));
@@ -194,7 +194,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       expect(await reader.balances(owner)).toEqual([]);
     });
 
-    test('are exact up to 2^53 - 1, and refused beyond it', async () => {
+    test('are exact up to 2^53 - 1, and are refused beyond it', async () => {
       const half = (Number.MAX_SAFE_INTEGER - 1) / 2;
       await write(takenAt(owner, 'a', NOON, { amountMinor: half, feeMinor: 0 }));
       await write(takenAt(owner, 'b', NOON, { amountMinor: half + 1, feeMinor: 0 }));

@@ -32,7 +32,7 @@ const shownIfWanted = async (row: ViewRow) => (isWanted(row) ? row : undefined);
 const onlyItsObjectShows = () => undefined;
 const placed = async (id: string) => placeOfId(id);
 
-/** Requests pages until there are no more. */
+/** Requests pages until none is left. */
 async function walked(
   views: MemoryViews,
   limit: number,
@@ -64,7 +64,7 @@ describe('a page of a filtered list', () => {
         const { pages, ids } = await walked(await listOf(bodies), limit, { upwards });
         expect(ids).toEqual(expected);
         for (const { rows, hasMore } of pages) expect(hasMore ? rows.length : limit).toBe(limit);
-        // No empty page follows the page with the last match.
+        // The page with the last match is not followed by an empty page.
         expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / limit)));
       }),
       { numRuns: 200 },
@@ -95,7 +95,7 @@ describe('a page of a filtered list', () => {
     },
   );
 
-  test('examines a limited number of rows, and the next page continues after these rows', async () => {
+  test('examines a limited number of rows, and the next page continues after them', async () => {
     const bodies = Array.from({ length: 2 * MAX_EXAMINED + 500 }, (_, index) => (index === 7 ? 'wanted' : 'other'));
     const views = await listOf(bodies);
     let read = 0;

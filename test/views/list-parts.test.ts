@@ -70,8 +70,8 @@ async function listed(list: ReturnType<typeof paymentList>): Promise<readonly Vi
   return (await listPage(views, list, { limit: 1_000 })).rows;
 }
 
-describe('rates that are raised later', () => {
-  test('leave earlier rows where they are, spread later rows, and lists show both, each once', async () => {
+describe('peak rates that are raised later', () => {
+  test('leave earlier rows in place and spread later rows; lists show both, each once', async () => {
     const before = chains('before', 24, 0);
     const after = chains('after', 24, 72);
     const events = [...before, ...after].map((chain) => eventsOf(systemDigest, chain));
@@ -103,7 +103,7 @@ describe('rates that are raised later', () => {
     expect(await listed(eventList(OWNER, 'dispute.opened'))).toHaveLength(48);
   });
 
-  test('are no difference for a rebuild, which also moves the rows of an entry that was changed', async () => {
+  test('are not reported as differences by a rebuild, which also moves the rows of a changed entry', async () => {
     const written = [...chains('before', 6, 0), ...chains('after', 6, 72)].flat();
     const world = new RebuildWorld(FIRST_DAY + 10 * 24 * HOUR_MS, written);
     const sortsOf = async () =>
@@ -120,8 +120,8 @@ describe('rates that are raised later', () => {
   });
 });
 
-describe('rates that are lowered again', () => {
-  test('spread no later rows, and lists show the rows of all rates, each once', async () => {
+describe('peak rates that are lowered again', () => {
+  test('leave later rows unspread; lists show the rows of all rates, each once', async () => {
     const lowered = { from: '2026-03-05', payments: 1_000, tenantPayments: 1_000 };
     setPeakRates(RAISED);
     await project(chains('raised', 12, 72).flatMap((chain) => eventsOf(systemDigest, chain)));
@@ -168,8 +168,8 @@ describe('a list of one tenant at 5,000 payments per second', () => {
     ['no filter', undefined],
     ['a filter that every row matches', () => true],
     ['a filter that no row matches', () => false],
-    ['a filter that the objects decide', () => undefined],
-  ])('costs at most 60 calls a page with %s', async (_name, matches) => {
+    ['a filter that depends on the objects', () => undefined],
+  ])('costs at most 60 calls per page with %s', async (_name, matches) => {
     const list = paymentList(OWNER, undefined);
     const { calls, result } = await database.counted(() =>
       shownPage(views, list, page, matches === undefined ? { show, placed } : { matches, show, placed }),

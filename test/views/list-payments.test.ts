@@ -31,7 +31,7 @@ const chain = chainFor({
 });
 const [before, after] = eventsOf(systemDigest, chain);
 
-/** Lists the payments of a reference. The status changes just after query number `reads`. */
+/** Lists the payments with a reference. The status changes just after query number `reads`. */
 async function listedWhileMoving(reads: number, filters: { readonly status?: PaymentStatus } = {}) {
   if (before === undefined || after === undefined) throw new Error('there are fewer than two events');
   const views = new MemoryViews();
@@ -59,7 +59,7 @@ async function listedWhileMoving(reads: number, filters: { readonly status?: Pay
   return outcome.rows.map(({ chainId }) => chainId);
 }
 
-describe('the payments of a reference', () => {
+describe('the payments with a reference', () => {
   test.each([1, 2, 3, 4, 5, 6, 7])('are each listed once if a status changes after read %i', async (reads) => {
     expect(await listedWhileMoving(reads)).toEqual([chain[0]?.payment.id]);
   });

@@ -10,7 +10,7 @@ import type {
 } from '../../lambdas/views/use/ledger-reader.ts';
 import { entriesOf } from '../../lambdas/views/use/list-entries.ts';
 
-/** Reads the postings of all written transitions. A reference implementation for comparison with the Views. */
+/** Reads the postings of all written transitions. A reference implementation for comparisons with the Views. */
 export class MemoryLedgerReader implements LedgerReader {
   readonly #transitions: () => readonly Transition[];
 

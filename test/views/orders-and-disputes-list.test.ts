@@ -75,7 +75,7 @@ describe('the list of orders', () => {
     expect(await list('status=completed')).toEqual([last, waiting, second, first]);
   });
 
-  test('contains a reopened order under its new status while the processor is down', async () => {
+  test('contains a reopened order with its new status while the processor is down', async () => {
     const api = new Api();
     const harness = api.world;
     const list = lists(api, PATH);
@@ -96,7 +96,7 @@ describe('the list of orders', () => {
     expect(await list('status=canceled')).toEqual(ids);
   });
 
-  test('a new order is refused with 503 if the hash keys cannot be read, but a retried order gets its stored response', async () => {
+  test('never lacks an order by e-mail: if the hash keys cannot be read, a new order gets 503, and a retried order its stored response', async () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const api = new Api();
     const first = await api.order('k-begun');
@@ -118,14 +118,14 @@ describe('the list of orders', () => {
     expect(await list('email=race@example.com')).toEqual([]);
   });
 
-  test('is paged in both directions by the ids of orders', async () => {
+  test('is paged in both directions by order ids', async () => {
     const { api, ids } = await ordered();
     const [last = '', ...older] = ids;
     expect(await walked(api, PATH, 'starting_after', last)).toEqual(older);
     expect(await walked(api, PATH, 'ending_before', ids.at(-1) ?? '')).toEqual(ids.slice(0, -1));
   });
 
-  test('contains no dispute of another tenant or mode', async () => {
+  test('contains no order of another tenant or mode', async () => {
     const { api, ids } = await ordered();
     await isHiddenFromOthers(api, PATH, ids[0] ?? '');
   });
@@ -182,7 +182,7 @@ describe('the list of disputes', () => {
     expect(await list(`created_from=${from + 1}&created_to=${from + 2}`)).toEqual([second]);
   });
 
-  test('is paged in both directions by the ids of disputes', async () => {
+  test('is paged in both directions by dispute ids', async () => {
     const { api, ids } = await disputed();
     expect(await walked(api, PATH, 'starting_after', ids[0] ?? '')).toEqual(ids.slice(1));
     expect(await walked(api, PATH, 'ending_before', ids.at(-1) ?? '')).toEqual(ids.slice(0, -1));
@@ -203,7 +203,7 @@ describe('the list of disputes', () => {
     const said = await readChainViews(tools, id as never);
     const rows = views.all().filter(({ partition, chainId }) => partition.startsWith('DISPUTE#') && chainId === id);
     const heads = said?.events.flatMap(({ heads: all }) => all.slice(1)) ?? [];
-    // For the won dispute, the Ledger also determines a row with the status open, but only the newest row is stored.
+    // For the won dispute, the Ledger also yields a row with the status open, but only the newest row is stored.
     expect(heads).toHaveLength(3);
     expect(rows).toHaveLength(2);
     for (const row of rows) expect(heads).toContainEqual(row);

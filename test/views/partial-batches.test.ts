@@ -57,7 +57,7 @@ describe('rows of the Views', () => {
     expect(batches).toEqual([25, 25, 10]);
   });
 
-  test('that cannot be parsed fail with the same error alone and in a batch', async () => {
+  test('that cannot be parsed fail with the same error whether read alone or in a batch', async () => {
     processed = 25;
     const [row] = rows;
     if (row === undefined) throw new Error('there is no row');

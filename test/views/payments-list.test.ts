@@ -104,7 +104,7 @@ describe('the list of payments', () => {
     expect(await listed('reference=order-1')).toEqual([held]);
   });
 
-  test('can be filtered by a charge id, and the processor’s books determine the payment of the charge', async () => {
+  test('can be filtered by a charge id, whose payment is determined from the processor’s books', async () => {
     const [first, second] = [await harness.paid('k-1'), await harness.paid('k-2', { source: 'tok_declined' })];
     const chargeOf = (id: string) => harness.processor.charges(id)[0]?.chargeId;
 
@@ -176,7 +176,7 @@ describe('the list of payments', () => {
     expect(idsOf(await later.get(`${PATH}?email=ada@example.com`))).toEqual([newer.body['id']]);
   });
 
-  test('needs four queries to filter by an address, and omits payments whose details were erased', async () => {
+  test('requires four queries to filter by an address, and omits payments whose details were erased', async () => {
     const erased = await harness.paid('erased', { metadata: { receipt_email: 'ada@example.com' } });
     const others = await many(40);
     const ids = await Promise.all(
@@ -212,7 +212,7 @@ describe('the list of payments', () => {
     expect([(await api.pay('k-2')).status, api.processor.inside.all.length]).toEqual([201, 1]);
   });
 
-  test('a retried payment request with an address gets its stored response even if the hash keys cannot be read', async () => {
+  test('does not affect a retried payment request with an address, which gets its stored response even if the hash keys cannot be read', async () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const body = { metadata: { receipt_email: 'ada@example.com' } };
     const first = await harness.pay('k-1', body);
@@ -254,7 +254,7 @@ describe('the list of payments', () => {
 });
 
 test.each(['', 'email=ada%40example.com', `amount=1000&created_from=${CREATED}&created_to=${CREATED + 3_600}`])(
-  'the pages of a list with the filters "%s" contain all payments that a restore did not lose',
+  'a list with the filters "%s" contains all payments that a restore did not lose',
   async (search) => {
     const metadata = { receipt_email: 'ada@example.com' };
     const ids: string[] = [];

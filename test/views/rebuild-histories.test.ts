@@ -19,7 +19,7 @@ import { BEGIN_MS, chainFor, paymentPlans } from './view-histories.ts';
 const DAY_MS = 24 * 60 * 60 * 1000;
 const NOW_MS = BEGIN_MS + 10 * DAY_MS;
 
-/** Manual damage to the table: a row is deleted, has the body of another row, or is under a wrong key. */
+/** Manual damage to a row: it is deleted, has the body of another row, or is under a wrong key. */
 type Damage = 'lost' | 'altered' | 'misplaced' | 'future' | 'foreign';
 const damages = fc.array(
   fc.record({
@@ -44,7 +44,7 @@ async function damage(views: MemoryViews, { at, damage: kind }: { at: number; da
   else await views.put([wrong[kind]]);
 }
 
-/** The Views of a rebuild. The scheduler interleaves the calls of the rebuild with the calls of the projector. */
+/** Views for a rebuild. The scheduler interleaves the calls of the rebuild with those of the projector. */
 class ScheduledWalk extends ScheduledViews {
   readonly #walk: RebuildTools['views'];
 

@@ -48,7 +48,7 @@ describe('a rebuild of the views', () => {
     expect(rebuilt.filter(({ partition }) => partition.startsWith(ViewsRow.projected))).toEqual([]);
   });
 
-  test('removes rows that do not follow from the Ledger, and corrects the totals', async () => {
+  test('removes rows that cannot be derived from the Ledger, and corrects the totals', async () => {
     await projectAll();
     const stray = takenAt(owner, 'never-happened', TODAY_MS - 2 * DAY_MS);
     for (const event of eventsOf(systemDigest, stray))
@@ -168,7 +168,7 @@ describe('a comparison', () => {
     expect((await harness.compare()).differences).toEqual([]);
   });
 
-  test('reports missing, stray and altered rows and wrong totals', async () => {
+  test('reports missing, stray and altered rows, and wrong totals', async () => {
     await projectAll();
     await closeDays({ views: harness.views, clock: harness.clock, entropy: countingEntropy() }, owner, 10);
     const rows = harness.views.all();

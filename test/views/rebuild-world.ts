@@ -8,10 +8,10 @@ import {
 } from '../../lambdas/views/use/rebuild-views.ts';
 import { World } from '../world/world.ts';
 
-/** Page size in bytes, for two or three rows. */
+/** Page size in bytes, enough for two or three rows. */
 const PAGE_BYTES = 2_000;
 
-/** World with a growing Ledger whose Views can be rebuilt. */
+/** A simulated system with a growing Ledger whose Views can be rebuilt. */
 export class RebuildWorld extends World {
   readonly written: Transition[] = [];
   readonly states: RebuildState[] = [];
@@ -26,10 +26,7 @@ export class RebuildWorld extends World {
     void this.store.write(transitions);
   }
 
-  /**
-   * Runs a rebuild.
-   * @param crashesAt index of a state; the process crashes before it reports this state
-   */
+  /** Runs a rebuild. @param crashesAt index of the state before whose report the process crashes */
   rebuild(changes: Partial<RebuildTools> = {}, state = initialRebuildState(2), crashesAt = Infinity): Promise<Rebuilt> {
     const { store, views } = this;
     const tools = { ...this.basics, views, ledger: store.ledgerWalk, store, orders: store, ...changes };

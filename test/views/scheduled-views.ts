@@ -21,7 +21,7 @@ export class ScheduledViews implements ViewStore {
     this.#diesAfterCall = diesAfterCall;
   }
 
-  /** Puts the rows one at a time: if the real store’s call fails, only some of the rows may be written. */
+  /** Puts the rows one at a time, because a failed call of the real store may have written only some of the rows. */
   async put(rows: readonly ViewRow[]): Promise<void> {
     for (const row of rows) await this.#turn('put', () => this.#store.put([row]));
   }

@@ -17,7 +17,7 @@ import { ScheduledViews } from './scheduled-views.ts';
 import { BEGIN_MS, chainFor, paymentPlans } from './view-histories.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Delivery of an event, which arrives at least once. Any delivery except the last can crash at any call. */
+/** A delivery of an event. Each event arrives at least once. Any delivery except the last can crash at any call. */
 interface Delivery {
   readonly event: PayonceEvent;
   readonly diesAt: number | undefined;
@@ -74,8 +74,7 @@ describe('the views, with events in any order, redeliveries and crashes', () => 
           ...OWNERS.flatMap((owner) => [close(owner), close(owner).then(() => close(owner))]),
         ];
         await scheduler.waitFor(Promise.all(running));
-        // A queue redelivers unacknowledged messages, including a message whose delivery reached its end but lost too
-        // many races.
+        // The queue redelivers unacknowledged messages, including a message whose delivery lost too many races.
         for (const { event } of died) await projectEvent({ runner: idempotentRunner, views }, event);
 
         await checkViews(views, chains);

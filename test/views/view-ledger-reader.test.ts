@@ -40,8 +40,8 @@ function describeViews(name: string, clockMs?: number): void {
   });
 }
 
-describeViews('the views');
-describeViews('the views, with their days closed', Date.UTC(2026, 2, 5));
+describeViews('the Views');
+describeViews('the Views, with closed days', Date.UTC(2026, 2, 5));
 
 test('a query finds an entry of an account behind thousands of posting sets without this account', async () => {
   const owner = { tenantId: tenantId('ten_1'), mode: 'test' as const };
@@ -88,7 +88,7 @@ test('a query for a currency that a large Ledger lacks is refused after it has r
   expect(read).toBeLessThan(60_000);
 });
 
-test('a search for a currency that a large Ledger does not contain makes at most 60 calls', async () => {
+test('a search for a currency that a large Ledger lacks makes at most 60 calls', async () => {
   const owner = { tenantId: tenantId('ten_1'), mode: 'test' as const };
   const paymentId = `pay_${'a'.repeat(32)}` as PaymentId;
   const { partitions } = entryList(owner, 'all');

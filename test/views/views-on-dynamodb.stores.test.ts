@@ -23,8 +23,8 @@ import { takenAt } from './ledger-reader-suite.ts';
 const DAY_MS = Date.UTC(2026, 2, 1);
 let processes = 0;
 /**
- * Clock set to a time after the end of the day. Waits take no time. Each process starts at a time when the previous
- * process must have stopped.
+ * A clock that is past the end of the day and whose waits take no time. Each process starts when the previous process
+ * must have stopped.
  */
 const LATER: Clock = {
   nowMs: () => DAY_MS + 50 * 60 * 60 * 1000 + processes * 5 * 60 * 1000,
@@ -65,7 +65,7 @@ async function untilDone(plan: FaultPlan, work: (views: ViewStore) => Promise<un
   return false;
 }
 
-/** Projects a late payment into a closed day. The redelivery starts from the rows that the first delivery left. */
+/** Projects a late payment into a closed day. The redelivery starts from the rows that the first delivery wrote. */
 async function projectLate(faults: readonly PlannedFault[]): Promise<HistoryRun> {
   made += 1;
   const owner = { tenantId: tenantId(`ten_views_${process.pid}_${made}`), mode: 'test' } as const;
@@ -86,7 +86,7 @@ async function projectLate(faults: readonly PlannedFault[]): Promise<HistoryRun>
   return { calls: plan.calls, violations };
 }
 
-/** Closes a day by a sequence of processes. */
+/** Closes a day with a sequence of processes. */
 async function closeDay(faults: readonly PlannedFault[]): Promise<HistoryRun> {
   made += 1;
   const owner = { tenantId: tenantId(`ten_views_${process.pid}_${made}`), mode: 'test' } as const;

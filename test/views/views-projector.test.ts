@@ -22,7 +22,7 @@ class Unlistable extends MemoryViews {
   }
 }
 
-/** Views that count their list reads. While `refuses` is true, a rival wins every attempt to close a day. */
+/** Views that count their list reads. While `refuses` is true, every attempt to close a day loses to a rival. */
 class Counted extends MemoryViews {
   ranges = 0;
   refuses = false;
@@ -63,7 +63,7 @@ const daysClosed = async (views: MemoryViews) =>
   (await views.range({ partition: totalsPartition(owner), from: '0', until: ':', limit: 99 })).length;
 
 describe('the projector', () => {
-  test('closes a few of the ended days with each event that arrives', async () => {
+  test('closes a few of the ended days with each arriving event', async () => {
     const views = new MemoryViews();
     const projector = projectorOn(views);
     await take(projector, 'k-1');

@@ -86,7 +86,7 @@ async function loseList(tenantId: string): Promise<number> {
 }
 
 describe('a payment on the deployed stack', () => {
-  test('appears in the list, entries, balances and events with the same content as in a read by id, also after a refund', async () => {
+  test('appears in the list, entries, balances and events with the same content as in a read by id, even after a refund', async () => {
     const metadata = { z: '1', a: '2', receipt_email: 'views@example.com' };
     const paid = await api.pay({ key: 'views-1', body: { reference: 'views', metadata } });
     const id = String(paid.json['id']);
@@ -116,7 +116,7 @@ describe('a payment on the deployed stack', () => {
 });
 
 /**
- * A rebuild ends with a comparison. No events are in transit here, so the comparison needs no time for events to
+ * A rebuild ends with a comparison. No events are in transit here, so the comparison need not wait for events to
  * settle.
  */
 test('a comparison reports rows lost from the views, and a rebuild restores them', async () => {
