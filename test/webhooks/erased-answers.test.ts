@@ -30,7 +30,7 @@ async function delivered() {
   return { world, deliveries, erase: () => eraseAnswers(tools, OWNER, places), eventId: places[0]?.eventId };
 }
 
-test('an erasure deletes the responses of all receivers to the events of the erased payment, and no other responses', async () => {
+test("an erasure deletes the responses of all receivers to the erased payment's events, and no other responses", async () => {
   const { deliveries, erase, eventId } = await delivered();
   const before = await deliveries();
   expect(before).toHaveLength(4);

@@ -25,7 +25,7 @@ import { WebhookWorld } from './webhook-world.ts';
 
 const ENDPOINT = endpointNamed('shop', { events: ['order.placed', 'order.completed', 'order.canceled'] });
 
-/** Returns a transition's stream record as Lambda delivers it. */
+/** Returns the Stream record of a transition as Lambda delivers it. */
 function recordOf(transition: OrderTransition): unknown {
   const NewImage = marshall(orderTransitionRow(transition), { convertClassInstanceToMap: false });
   const { pk: Keys } = NewImage;
@@ -56,7 +56,7 @@ const tools = () => ({
   views,
 });
 
-/** Returns the events that the relay publishes for the order's chain, read as a consumer reads them. */
+/** Returns the events that the relay publishes for the order's chain, as a consumer reads them. */
 async function relayed({ orderId }: CreateOrder): Promise<readonly PayonceEvent[]> {
   const transitions = await orders.transitions(orderId);
   const bus = new MemoryEventBus();
@@ -89,7 +89,7 @@ async function canceledLate(): Promise<CreateOrder> {
   return request;
 }
 
-test('a merchant learns by webhook that an order was canceled after its 202 response', async () => {
+test('a webhook notifies a merchant that an order was canceled after its 202 response', async () => {
   const request = await canceledLate();
   const owner = { tenantId: request.tenantId, mode: request.mode };
   await webhooks.addEndpoints([ENDPOINT], owner);

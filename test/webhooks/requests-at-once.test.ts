@@ -15,7 +15,7 @@ type Ask = (api: Api, endpoint: string, delivery: string) => Promise<Reply>;
  * Sends two copies of a request. The first copy takes effect after the second copy has looked for the request's record,
  * and before the second copy reads the endpoints:
  *
- *   first   ───────────── record ✓ effect ✓ ── answered
+ *   first   ───────────── record ✓ effect ✓ ── response
  *   second  ── no record ──────────────────────── reads the effect of the first
  */
 async function atOnce(ask: Ask, others = 0): Promise<readonly [first: Reply, second: Reply]> {
@@ -50,7 +50,7 @@ test.each<[string, Ask, number]>([
   ['a deletion', (api, id) => api.send('DELETE', `/${id}`, 'k'), 0],
   ['the last endpoint', (api) => api.create('k'), MAX_ENDPOINTS - 2],
 ])(
-  'a concurrent request for %s with the same key gets the response of the first request',
+  'a concurrent request to %s with the same key gets the response of the first request',
   async (_what, ask, others) => {
     const [first, second] = await atOnce(ask, others);
     expect(first.status).toBeLessThan(300);

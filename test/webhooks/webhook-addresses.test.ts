@@ -51,7 +51,7 @@ describe('an IP address', () => {
   });
 });
 
-describe('the text check of a URL', () => {
+describe('URL validation without DNS', () => {
   test.each([
     'https://example.com/hooks',
     'https://shop.co.uk:443/hooks?tenant=1',

@@ -46,21 +46,21 @@ test.each([
   ['1', 0],
   ['+40', 0],
 ])(
-  'an endpoint that responds with Retry-After: %s gets the next attempt after this time or the scheduled wait, whichever is longer',
+  'an endpoint that responds with Retry-After: %s gets the next attempt after this time or after the scheduled wait, whichever is longer',
   async (retryAfter, seconds) => {
     const world = await worldWith(ENDPOINT);
     world.answer = () => ({ kind: 'answered', status: 503, excerpt: '', retryAfter });
     await world.publish(eventNamed('later'));
     await world.drain();
     const [delivery] = await deliveriesOf(world)();
-    // Jitter is at its minimum here: nine tenths of the wait.
+    // The jitter is at its minimum here: nine tenths of the wait.
     const scheduledMs = 900 * (RETRY_WAITS_SECONDS[0] ?? 0);
     expect((delivery?.dueAtMs ?? 0) - world.clock.nowMs()).toBe(Math.max(scheduledMs, seconds * 1000));
   },
 );
 
 describe('an endpoint that rejects an event', () => {
-  test('gets ten attempts in three days and is then disabled, and the other endpoints are notified that it is disabled', async () => {
+  test('gets ten attempts in three days and is then disabled; the other endpoints are notified', async () => {
     const world = await worldWith(ENDPOINT, OTHER);
     world.answer = ({ url }) => ({ kind: 'answered', status: url === ENDPOINT.url ? 503 : 200, excerpt: '' });
     const beganAtMs = world.clock.nowMs();
@@ -70,7 +70,7 @@ describe('an endpoint that rejects an event', () => {
     const took = world.clock.nowMs() - beganAtMs;
     const tried = world.arrivals.filter(({ url }) => url === ENDPOINT.url);
     expect(tried).toHaveLength(10);
-    // Jitter is at its minimum here: nine tenths of the wait.
+    // The jitter is at its minimum here: nine tenths of the wait.
     expect(took / HOUR_MS).toBeCloseTo(0.9 * 72, 0);
     const { endpoints } = await world.store.webhooks.readBook(OWNER);
     expect(endpoints.find(({ id }) => id === ENDPOINT.id)?.disabled?.reason).toBe('failing');
@@ -101,7 +101,7 @@ describe('an endpoint that rejects an event', () => {
     expect((await world.store.webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
   });
 
-  test('an unreadable delivery is no longer swept, and is sent when its message is redriven after a fix', async () => {
+  test('is not swept again for an unreadable delivery, which is sent when its message is redriven after a fix', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('unreadable'));
     const [delivery] = await deliveriesOf(world)();
@@ -121,7 +121,7 @@ describe('an endpoint that rejects an event', () => {
     expect(world.arrivals).toHaveLength(1);
   });
 
-  test('gets no request that starts so late in the lease that a rival may take over', async () => {
+  test('gets no request that would start so late in the lease that a rival may take over', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('late'));
     const [delivery] = await deliveriesOf(world)();
@@ -199,7 +199,7 @@ describe('a failure of Payonce', () => {
   test('uses none of the ten attempts, even if the merchant requests a resend', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('lost'));
-    // The process crashes after it has claimed the attempt.
+    // Crashes the process after it has claimed the attempt.
     world.answer = () => {
       throw new Crash('sender');
     };
@@ -225,7 +225,7 @@ test('an event reaches only the endpoints of its tenant and mode that subscribe 
   expect(world.arrivals.map(({ url }) => url)).toEqual([ENDPOINT.url]);
 });
 
-test('disabling one endpoint during a fan-out to sixteen does not affect the other fifteen', async () => {
+test('disabling one endpoint during a fan-out to sixteen endpoints does not affect the other fifteen', async () => {
   const endpoints = Array.from({ length: 16 }, (_, index) => endpointNamed(`shop-${index}`));
   const world = await worldWith(...endpoints);
   world.answer = ({ url }) => ({ kind: 'answered', status: url === endpoints[0]?.url ? 410 : 200, excerpt: '' });

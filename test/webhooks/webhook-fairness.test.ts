@@ -1,4 +1,4 @@
-/** Slow endpoints of one tenant, and the senders that other tenants need. */
+/** Tests how slow endpoints of one tenant affect the senders that other tenants need. */
 import { describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { CROWDED_MS, newDelivery, SLOW_MS } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
@@ -54,7 +54,7 @@ describe('16 endpoints of one tenant that respond as slowly as allowed', () => {
   );
 
   inTurn(test, { place: 1, of: 3, otherwise: test.skip })(
-    'delay another tenant by at most one call if they answer within a second, but by all of their calls without groups',
+    'delay another tenant by at most one call if they respond within a second, but without message groups by all of their calls',
     async () => {
       expect((await agesUnderLoad(CROWDED_MS - 100, true)).oldest).toBeLessThan(CROWDED_MS + SECOND_MS);
       expect((await agesUnderLoad(CROWDED_MS - 100, false)).oldest).toBeGreaterThan(5 * SECOND_MS);
@@ -62,7 +62,7 @@ describe('16 endpoints of one tenant that respond as slowly as allowed', () => {
   );
 
   inTurn(test, { place: 2, of: 3, otherwise: test.skip })(
-    'leave executions to the lane of another tenant while all of their lanes work',
+    'leave executions for the lane of another tenant while all of their lanes work',
     async () => {
       const site = new Site();
       const isolated = (endpoint: WebhookEndpoint) => ({ ...endpoint, slow: { sinceMs: START_MS } });

@@ -81,7 +81,7 @@ describe('an endpoint that does not respond', () => {
     // The lane of the endpoint makes up to ten concurrent attempts, in separate executions.
     expect(site.calls).toBeLessThanOrEqual(1 + 10);
     expect((await site.deliveriesOf(HANGING)).filter(({ apart }) => apart === true)).toHaveLength(300);
-    // The deliveries wait for their endpoint and not for a sender, so no alarm is raised.
+    // The deliveries wait for their endpoint rather than for a sender, so no alarm is raised.
     await site.pass(60);
     expect(site.waiting).toEqual([]);
   });
@@ -220,7 +220,7 @@ describe('an endpoint that does not respond', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   }, 120_000);
 
-  test('gets its other deliveries if Payonce cannot read one delivery, which becomes a dead letter', async () => {
+  test('gets its other deliveries even if Payonce cannot read one delivery, which becomes a dead letter', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 30);
@@ -238,7 +238,7 @@ describe('an endpoint that does not respond', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   });
 
-  test('gets its other deliveries if one delivery triggers a bug in Payonce and becomes a dead letter', async () => {
+  test('gets its other deliveries even if one delivery triggers a bug in Payonce and becomes a dead letter', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
@@ -271,7 +271,7 @@ describe('an endpoint that does not respond', () => {
     expect({ parked, again: failedMessages.length, waits: batchItemFailures.length }).toEqual(expected);
   });
 
-  test('is marked as slow after its first attempt, even if a rival changes the endpoint list at that moment', async () => {
+  test('is marked as slow after its first attempt, even if a rival changes the endpoint list at that time', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     const write = site.store.write.bind(site.store);
@@ -290,7 +290,7 @@ describe('an endpoint that does not respond', () => {
     expect((await site.store.readBook(ownerOf(HANGING))).endpoints[0]?.slow).toBeDefined();
   });
 
-  test('makes the sweep fail if its deliveries cannot be read, and no shared sender gets any of its deliveries', async () => {
+  test('makes the sweep fail if its deliveries cannot be read; no shared sender gets any of them', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 102);
@@ -300,7 +300,7 @@ describe('an endpoint that does not respond', () => {
     );
   });
 
-  test('gets a formerly unreadable delivery of its lane when the dead letter is redriven after a fix', async () => {
+  test('gets a formerly unreadable delivery from its lane when the dead letter is redriven after a fix', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
@@ -322,7 +322,7 @@ describe('an endpoint that does not respond', () => {
     expect(site.arrivals).toHaveLength(3);
   });
 
-  test('has a dead letter for an unreadable delivery, even if the queue is unavailable at first', async () => {
+  test('causes a dead letter for an unreadable delivery, even if the queue is unavailable at first', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
@@ -368,7 +368,7 @@ describe('an endpoint that does not respond', () => {
     expect(site.arrivals).toHaveLength(1);
   });
 
-  test('gets a delivery that is written to its lane after a lane run found nothing that is due within the next hours', async () => {
+  test('receives a delivery that is added to its lane after a lane run found nothing due for hours', async () => {
     const site = new Site();
     await site.add(HANGING, 50);
     const endpoint = { ...HANGING, slow: { sinceMs: START_MS } };
@@ -395,7 +395,7 @@ describe('an endpoint that does not respond', () => {
     expect(site.arrivals).toHaveLength(1);
   });
 
-  test('a single slow response delays the next deliveries only for a moment', async () => {
+  test('delays the next deliveries only briefly if it responds slowly only once', async () => {
     const site = new Site();
     await site.add(NORMAL, 6 * SECOND_MS);
     await site.publish(NORMAL, 'slow');
@@ -407,7 +407,7 @@ describe('an endpoint that does not respond', () => {
   });
 });
 
-test('deliveries that no sender has received for half an hour are counted in each sweep round', async () => {
+test('a delivery that waits half an hour for a sender is counted once per sweep round', async () => {
   const site = new Site();
   await site.add(NORMAL, 50);
   await site.addDue(NORMAL, 90);

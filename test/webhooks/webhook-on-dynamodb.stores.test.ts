@@ -9,7 +9,7 @@ import { whole } from '../support/slice.ts';
 import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
 import { WebhookWorld } from './webhook-world.ts';
 
-/** Maximum duration of a history, in minutes: long enough for a lease and a retry. */
+/** Maximum duration of a history, in minutes. It is long enough for a lease and a retry. */
 const MOST_MINUTES = 3;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
@@ -35,7 +35,8 @@ async function history(how: 'live' | 'replay', faults: readonly PlannedFault[]):
     operationId: storedOperationId(`wh_${process.pid}_${made}`),
     fingerprint: { version: 1, sha256: new Uint8Array(32) },
     endpointId: endpoint.id,
-    // Ends with a base32 character, as derived ids do, because this character determines the shard of the due queue.
+    // The id ends with a base32 character, as derived ids do, because this character determines the shard of the due
+    // queue.
     replayId: `rpl_${process.pid}_${made}a`,
     fromMs: atMs,
     untilMs: atMs + 1,

@@ -21,7 +21,7 @@ export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
 export const START_MS = Date.UTC(2026, 2, 1, 12);
 
-/** Clock that advances only when all processes wait. */
+/** A clock that advances only when all processes wait. */
 class Timeline implements Clock {
   #nowMs = START_MS;
   readonly #waits: { readonly atMs: number; readonly go: () => void }[] = [];

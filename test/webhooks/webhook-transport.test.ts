@@ -13,7 +13,7 @@ import { serveWebhookReceiver, type WebhookReceiver } from './webhook-receiver.t
 import { WebhookWorld } from './webhook-world.ts';
 
 const never: Resolve = async () => {
-  throw new Error('the name was looked up');
+  throw new Error('unexpected look-up of the name');
 };
 const onLoopback = webhookTransport({ allowLoopback: true, resolve: never, callMs: 2_000 });
 
@@ -122,7 +122,7 @@ describe('a call over TLS', () => {
   });
   const at = (host: string) => request(`https://${host}:${receiver.port}/hooks`);
 
-  test('goes to the checked address under the host name of the URL', async () => {
+  test('goes to the checked address, with the host name of the URL', async () => {
     expect(await named.post(at(HOST), PATIENT)).toEqual({ kind: 'answered', status: 204, excerpt: '' });
     expect(receiver.arrivals.map(({ headers, body }) => [headers.host, body])).toEqual([
       [`${HOST}:${receiver.port}`, '{"a":"ü"}'],

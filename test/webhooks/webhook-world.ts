@@ -27,8 +27,7 @@ export class WebhookWorld extends World {
   past: readonly PayonceEvent[] = [];
   secrets = SECRETS;
   /**
-   * Number of times that each delivery was recorded as delivered, by the delivery's id. Counted only for in-memory
-   * tables.
+   * Number of times that each delivery was recorded as delivered, by delivery id. Counted only for in-memory tables.
    */
   readonly successes = new Map<string, number>();
   /** Event bodies in the Ledger, by event id. */
@@ -62,7 +61,7 @@ export class WebhookWorld extends World {
         post: async (request: WebhookRequest): Promise<AttemptResult> => {
           const ended = await actor.run(() => actor.call('post', PORT_ERRORS, async () => this.#arrive(request)));
           if ('result' in ended) return ended.result;
-          // The port reports a receiver's failure as a result.
+          // Only a crash is thrown, because the port reports a receiver's failure as a result.
           if (ended.error instanceof Crash) throw ended.error;
           return { kind: 'unanswered', error: 'timeout' };
         },

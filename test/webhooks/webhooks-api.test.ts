@@ -103,7 +103,7 @@ describe('an endpoint', () => {
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
   });
 
-  test('can be created under a key whose earlier request was refused', async () => {
+  test('can be created with a key whose earlier request was refused', async () => {
     const harness = new Api();
     expect((await harness.create('k', { url: 'https://10.0.0.1/' })).status).toBe(400);
     expect((await harness.create('k')).status).toBe(201);
@@ -174,7 +174,7 @@ describe('the record of a request', () => {
 
   const TERM_MS = 34 * 24 * 60 * 60 * 1000;
 
-  test('can expire after a replay, because the stored replay refuses the same request', async () => {
+  test('may expire once its webhook replay is stored: a repeat of the request still gets 409', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     const asked = () => harness.send('POST', `${path}/replay`, 'p', { created_from: 0, created_to: 1 });
@@ -198,7 +198,7 @@ describe('the record of a request', () => {
     expect(harness.enqueued).toHaveLength(1);
   });
 
-  test('can expire after a rotation, because the endpoint refuses the same request', async () => {
+  test('may expire after a rotation, because the endpoint refuses the same request', async () => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const rotate = (key: string) => harness.send('POST', `/${endpoint}/rotate_secret`, key, { overlap_seconds: 60 });
@@ -217,7 +217,7 @@ describe('the record of a request', () => {
     expect(newest.status).toBe(200);
   });
 
-  test('can expire after a resend, because the delivery refuses the same request', async () => {
+  test('may expire after a resend, because the delivery refuses the same request', async () => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const delivery = await deliveryAt(harness, endpoint);
@@ -237,7 +237,7 @@ describe('the record of a request', () => {
     expect((await resend('r-3')).status).toBe(202);
   });
 
-  test('can expire after a deletion, because the same request then gets a 404', async () => {
+  test('may expire after a deletion, because the same request then gets a 404', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     await harness.send('DELETE', path, 'd');
@@ -248,7 +248,7 @@ describe('the record of a request', () => {
 });
 
 describe('a rotation', () => {
-  test('creates one secret per key, and the old secret also signs until the requested overlap ends', async () => {
+  test('creates one secret per key; the old secret also signs until the requested overlap ends', async () => {
     const harness = new Api();
     const made = await harness.create('k');
     const path = `/${idOf(made)}`;
@@ -320,7 +320,7 @@ describe('deliveries', () => {
   });
 });
 
-test('a malformed delivery id is not found, and the store is not read', async () => {
+test('a malformed delivery id gets a 404, and the store is not read', async () => {
   const harness = new Api();
   const asked: string[] = [];
   const watched = new Api({
