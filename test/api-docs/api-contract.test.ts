@@ -118,7 +118,7 @@ const DAY_OR_DAYS: Rule = {
 };
 const DAYS: Rule = {
   of: 'query',
-  described: /at most 92 days with `from`/,
+  described: /The range can include at most 92 days/,
   keep: (query) => {
     const span = Date.parse(String(query['to'])) - Date.parse(String(query['from']));
     return span >= 0 && span < 92 * 86_400_000 ? query : { ...query, to: query['from'] };
@@ -126,7 +126,7 @@ const DAYS: Rule = {
 };
 
 const EXPORTED: Rule = {
-  described: /at most 366 days with `from`/,
+  described: /The range can include at most 366 days/,
   keep: ({ kind, from, to, currency }) => {
     const span = Date.parse(String(to)) - Date.parse(String(from));
     const last = span >= 0 && span < 366 * 86_400_000 ? to : from;
