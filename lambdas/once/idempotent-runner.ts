@@ -94,7 +94,7 @@ class OperationLayer<Held, Work, Outcome> extends BasePersistenceLayer {
     this.#outcome = { value: step.outcome };
     if (step.kind === 'refused') throw new ClaimRefused();
     throw new IdempotencyItemAlreadyExistsError(
-      'the operation already has a stored response',
+      'the operation already has a response',
       // No expiry: the claim has checked the expiry with the injected clock.
       new IdempotencyRecord({
         idempotencyKey: this.#operationId,

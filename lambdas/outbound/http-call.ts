@@ -101,7 +101,7 @@ function asFault(error: unknown, party: string, causes: 'kept' | 'dropped'): Err
   }
   return new AmbiguousError(
     `${party}_connection_lost`,
-    'The connection broke before the response was complete.',
+    'The connection broke before a complete response.',
     options,
   );
 }

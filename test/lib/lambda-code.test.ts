@@ -202,7 +202,7 @@ describe('the bundles', () => {
 
   test.each([
     ['shared', 'did not respond in time', 'lambdas/outbound/http-call.ts'],
-    ['sandbox-client', 'answered 201 with a declined charge', 'lambdas/processors/sandbox/sandbox-answers.ts'],
+    ['sandbox-client', 'responded with 201 and a declined charge', 'lambdas/processors/sandbox/sandbox-answers.ts'],
   ])('have a source map for the file %s, which esbuild has bundled twice', (name, text, source) => {
     const folder = join(first, 'payments');
     const file = readdirSync(folder).find((each) => each.startsWith(name) && each.endsWith('.mjs')) ?? '';

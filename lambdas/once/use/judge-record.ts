@@ -37,7 +37,7 @@ export function judgeEffect(
   { request }: Pick<EffectRecord, 'request'>,
   mine: Fingerprint,
 ): { readonly kind: 'replay'; readonly answer: Answer } | { readonly kind: 'payload_mismatch' } {
-  invariant(request !== undefined, 'the effect record has no request and no response');
+  invariant(request !== undefined, 'the effect record has no request');
   if (!isSameRequest(request.fingerprint, mine)) return { kind: 'payload_mismatch' };
   return { kind: 'replay', answer: request.answer };
 }

@@ -48,6 +48,6 @@ export function noProcessorProblem(why: NoProcessor): Problem {
       return problem(why, `This deployment accepts this request in ${only} mode only. Use a ${only} key.`);
     }
     case 'no_processor_for_payment':
-      return problem(why, 'No processor of this deployment accepts a payment in this mode and currency.');
+      return problem(why, 'No processor accepts payments in this mode and currency.');
   }
 }

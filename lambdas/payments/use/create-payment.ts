@@ -139,7 +139,7 @@ export async function withPersonalFields<Outcome extends { readonly kind: string
   const text = await fields();
   invariant(
     text !== undefined,
-    'a response was stored without personal data, but its chain has no commitment to the data',
+    'a response was stored without personal data, but its chain has no commitment',
   );
   return { ...outcome, answer: putBack(outcome.answer, text) };
 }

@@ -58,7 +58,7 @@ export function sandboxCalls({
   return async (call) => {
     const answer = await signed(call);
     if (MODES[mode].test(answer.text))
-      throw mismatch(`The processor responded with an object that is not in ${mode} mode.`);
+      throw mismatch(`The response contains an object that is not in ${mode} mode.`);
     return answer;
   };
 }
