@@ -153,7 +153,7 @@ describe('a signed callback', () => {
   });
 });
 
-describe('a callback with an invalid signature gets 401, and nothing is stored', () => {
+describe('a callback with an invalid signature gets 401, and nothing is stored:', () => {
   const OLD_MS = 301_000;
   const body = () => Buffer.from(eventBody('evt_1', charge));
   const signatures: readonly [string, () => string][] = [
@@ -219,7 +219,7 @@ describe('signing secrets', () => {
   });
 });
 
-describe('other signature schemes verify the same events', () => {
+describe('other signature schemes verify the same events:', () => {
   test('Stripe’s', async () => {
     await open(new CallbacksClient('stripe'));
     const body = eventBody('evt_1', charge);
@@ -244,7 +244,7 @@ describe('other signature schemes verify the same events', () => {
   });
 });
 
-describe('invalid requests', () => {
+describe('invalid requests:', () => {
   test.each([
     ['/callbacks/unknown/test', 'POST', 404],
     ['/callbacks/memory', 'POST', 404],

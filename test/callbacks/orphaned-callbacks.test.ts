@@ -72,7 +72,7 @@ describe('a callback without a payment', () => {
     expect(await harness.retryOrphans()).toMatchObject({ adopted: 0, waiting: 0, givenUp: 0 });
   });
 
-  describe('the give-up alarm', () => {
+  describe('has a give-up alarm, which', () => {
     const UNKNOWN_CHARGE = 'ch_none';
     let rung: [string, string][];
     const alarm = (what: string, about: string): void => void rung.push([what, about]);
@@ -169,7 +169,7 @@ describe('a callback without a payment', () => {
     });
   });
 
-  test('is recorded at the payment of its charge even if the callback names a different payment', async () => {
+  test('is recorded on the payment of its charge even if the callback names a different payment', async () => {
     const [one, other] = [paymentRequest('named'), paymentRequest('charged', { source: 'tok_async' })];
     await harness.pay(one);
     await harness.pay(other);
@@ -181,7 +181,7 @@ describe('a callback without a payment', () => {
     expect(await harness.typesOf(one)).toEqual(['payment.created', 'payment.completed']);
   });
 
-  test('becomes an orphan if it arrives from another account than the payment’s', async () => {
+  test('becomes an orphan if its account differs from the account of the payment', async () => {
     const request = paymentRequest('other-account', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);

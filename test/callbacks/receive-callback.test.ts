@@ -192,7 +192,7 @@ describe('a callback', () => {
       'needs_review',
     ],
   ])(
-    'takes precedence over an older charge response that the owner received when it settles the payment as %s',
+    'settles the payment as %s, and takes precedence over an older charge response that the owner received',
     async (_what, happens, status) => {
       const request = paymentRequest(`overruled-${status}`, { capture: 'manual' });
       const processor = {
@@ -225,7 +225,7 @@ describe('a callback', () => {
       listTransitions: harness.store.listTransitions.bind(harness.store),
       recordEffect: async (effect: Effect) => {
         await harness.store.recordEffect(effect);
-        throw new AmbiguousError('store_ambiguous', 'the answer is lost');
+        throw new AmbiguousError('store_ambiguous', 'the response is lost');
       },
     };
     const alarm = (what: string) => void alarms.push(what);
@@ -284,7 +284,7 @@ describe('a callback', () => {
     expect(await harness.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
   });
 
-  test('leaves its remaining transactions to the resolver if its process crashes after the first one and it is not redelivered', async () => {
+  test('leaves its remaining transactions to the resolver if its process crashes after the first transaction and the callback is not redelivered', async () => {
     const request = paymentRequest('part', { amountMinor: 1_000 });
     await harness.pay(request);
     const charge = harness.chargeOf(request);

@@ -79,14 +79,14 @@ const erased = ([first, ...others]: readonly Transition[]): readonly Transition[
   return [{ ...first, first: { ...detailsOf(first), metadata: {}, detailsErased: true } }, ...others];
 };
 
-describe('a delayed receipt at its last attempt', () => {
+describe('the last attempt of a delayed receipt', () => {
   test.each([
     ['has its money', 1, chainOfPaid('receipt', METADATA)],
     ['was refunded in part', 1, chainOfPaid('receipt', METADATA, [refunded('re_1', 400)])],
     ['was refunded', 0, chainOfPaid('receipt', METADATA, [refunded('re_1', 1000)])],
     ['is disputed', 0, chainOfPaid('receipt', METADATA, [disputed('open')])],
     ['was erased', 0, erased(chainOfPaid('receipt', METADATA))],
-  ])('the charge %s at the last attempt: %i e-mails are sent', async (_what, sent, chain) => {
+  ])('for a charge that %s sends %i e-mails', async (_what, sent, chain) => {
     await delayedReceipt();
     world.clock.advance(24 * 60 * 60_000);
     expect(await lastRung(chain)).toEqual([sent === 1 ? 'applied' : 'refused']);

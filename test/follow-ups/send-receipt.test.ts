@@ -59,7 +59,7 @@ describe('a receipt', () => {
     ['that is refused', 'refuses', 'refused'],
     ['over the limit of its recipient', 'caps', 'capped'],
     ['with an undecidable outcome', 'doubts', 'needs_review'],
-  ] as const)('an e-mail %s is recorded as done and reported once', async (_what, trouble, why) => {
+  ] as const)('in an e-mail %s is recorded as done and reported once', async (_what, trouble, why) => {
     const harness = new ReceiptHarness();
     harness.mailer.trouble = trouble;
     expect(await harness.send(paid())).toEqual({ kind: 'done' });
@@ -117,7 +117,7 @@ describe('a receipt', () => {
     ['was refunded in part', 1, [refunded('re_1', 400)]],
     ['has a refund that failed', 1, [refunded('re_1', 1000, true)]],
     ['has a dispute that was won', 1, [disputed('open'), disputed('won')]],
-  ])('the charge %s before sending: %i e-mails are sent', async (_what, count, facts) => {
+  ])('for a charge that %s before sending is sent %i times', async (_what, count, facts) => {
     const harness = new ReceiptHarness();
     const payments = ledgerOf(chainOfPaid('receipt', {}, facts));
     expect(await harness.send(paid(), { payments })).toEqual({ kind: 'done' });

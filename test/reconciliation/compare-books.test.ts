@@ -135,8 +135,8 @@ describe('a fee that no callback reported', () => {
   });
 });
 
-describe('money that only the Ledger has', () => {
-  test('is a mismatch after an unposted refund, and after a posted refund has failed', async () => {
+describe('a difference between the Ledger and the processor’s books', () => {
+  test('is a mismatch if a refund is not posted, or failed after it was posted', async () => {
     const payment = await harness.paid('k-1');
     const refund = await harness.inside.refund(harness.chargeOf(payment).chargeId, 400);
     expect(await harness.mismatches()).toMatchObject([
@@ -152,7 +152,7 @@ describe('money that only the Ledger has', () => {
     ]);
   });
 
-  test('is a mismatch from a wrong correction until the reversal of that correction', async () => {
+  test('is a mismatch from a wrong correction until the reversal of the correction', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.correct(harness.chargeOf(payment).chargeId, { fee: 59 });
     await harness.world.learn(payment);

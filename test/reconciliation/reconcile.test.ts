@@ -100,7 +100,7 @@ describe('the position mark', () => {
   const away = (kind: 'readCharge' | 'chargesOfPayment'): ProcessorBooks => ({
     ...harness.processor,
     listCharges: async () => ({ charges: [] }),
-    [kind]: () => Promise.reject(new RetryableError('processor_unavailable', 'no answer')),
+    [kind]: () => Promise.reject(new RetryableError('processor_unavailable', 'no response')),
   });
   const mark = async () => Number(await harness.store.jobMarks.readMark('reconcile-recent'));
 
@@ -186,7 +186,7 @@ describe('the position mark', () => {
       queueIfAbsent: harness.store.queueIfAbsent.bind(harness.store),
       listTransitions: (...asked: Parameters<typeof harness.store.listTransitions>) => {
         looks += 1;
-        if (looks === 1) return Promise.reject(new RetryableError('store_unavailable', 'no answer'));
+        if (looks === 1) return Promise.reject(new RetryableError('store_unavailable', 'no response'));
         return harness.store.listTransitions(...asked);
       },
     };
@@ -511,18 +511,18 @@ describe('a run', () => {
     ).toEqual(payments.toSorted());
   });
 
-  test('finds every charge at list boundaries, even if the charges of one second fill all pages of a list', async () => {
+  test('finds every charge at list boundaries, even if charges created in the same second fill all pages of a list', async () => {
     invariant(UNKNOWN !== undefined, 'the payment id is malformed');
     for (let charge = 0; charge < 98; charge += 1) {
       await harness.makeStrayCharge(UNKNOWN, 100 + charge);
-      // Nine of the charges are in one second.
+      // Nine of the charges are created in the same second.
       if (charge < 60 || charge >= 68) harness.clock.advance(1_000);
     }
     expect(await harness.recent({ books: [paged(harness.processor)] })).toMatchObject({ left: 0, failed: 0 });
     expect(harness.differences()).toHaveLength(98);
   });
 
-  test('can end a part within a long list of charges, and between outcomes of one second', async () => {
+  test('can end a part within a long list of charges, and between outcomes in the same second', async () => {
     const payments: string[] = [];
     for (let payment = 0; payment < 7; payment += 1) payments.push(await harness.paid(`k-${payment}`));
     harness.wait(10);
@@ -566,7 +566,7 @@ describe('a run', () => {
   test('fails if a list cannot be read', async () => {
     const away: ProcessorBooks = {
       ...harness.processor,
-      listCharges: () => Promise.reject(new RetryableError('processor_unavailable', 'no answer')),
+      listCharges: () => Promise.reject(new RetryableError('processor_unavailable', 'no response')),
     };
     await expect(harness.recent({ books: [away] })).rejects.toMatchObject({ code: 'processor_unavailable' });
   });
