@@ -107,7 +107,7 @@ describe('a duplicate that prefers to wait', () => {
     expect(processor.sends(OPERATION)).toBe(1);
   });
 
-  test('is answered exactly when its wait ends, and learns that the first request is in progress', async () => {
+  test('gets the response "in progress" exactly when its wait ends', async () => {
     const first = await firstAtProcessor();
 
     const outcome = await waiting(8);

@@ -100,7 +100,7 @@ describe.each([
   ['in our tables', tableEffect],
   ['outside', outsideEffect],
 ] as const)('an event that is redelivered, with an effect %s, on the DynamoDB API', (_where, how) => {
-  test('takes effect once despite any two faults at any two calls of the SDK and the vendor', async () => {
+  test('takes effect once despite any two faults at any two calls to the SDK and the vendor', async () => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(how, faults), {
       faults: 2,
       atOnce: AT_ONCE,

@@ -236,7 +236,7 @@ describe('a claim whose record is lost', () => {
   });
 
   test.each([
-    ['its operation is already answered', { isAnswered: true, isSameRequest: () => true }, 'expired'],
+    ['its operation already has a response', { isAnswered: true, isSameRequest: () => true }, 'expired'],
     ['the request is different', { isAnswered: false, isSameRequest: () => false }, 'payload_mismatch'],
   ])('is not reclaimed when %s', async (_case, lost, kind) => {
     await world.crash();
@@ -300,7 +300,7 @@ describe('a call that fails', () => {
     ['proves that nothing was sent', unready, true],
     ['does not prove that', undefined, false],
   ])('is classified by whether its operation %s', async (_case, proof, released) => {
-    const error = proof === undefined ? unready : new AmbiguousError('timeout', 'no answer');
+    const error = proof === undefined ? unready : new AmbiguousError('timeout', 'no response');
     const failing = world.run({ call: () => Promise.reject(error), unsent: () => proof });
     await expect(failing).rejects.toBe(proof ?? error);
     expect(world.record).toMatchObject({ released });
@@ -349,7 +349,7 @@ describe('an open breaker', () => {
     ['waits while the system that it has called is not ready', { ...open, checkBegun: open.check }, unready.code],
     ['continues when the system that it has called is ready', { ...open, checkBegun: ready }, 'first'],
     ['continues when its breaker checks no system', open, 'first'],
-  ])('an operation that has begun %s', async (_what, breaker, expected) => {
+  ])('affects an operation that has begun: the operation %s', async (_what, breaker, expected) => {
     await world.crash();
     world.clock.advance(LEASE);
     const stale = world.record;

@@ -78,7 +78,7 @@ describe('an owner that resumes after its lease expired and a rival finished', (
     const { rivalSaw } = await withRivalInTheMiddle(world, plan, STOCK_CALLS.charge);
     const replay = answerOf(await world.attempt('replay', request));
     expect(replay.body).not.toBe(answerOf(rivalSaw).body);
-    expect(await world.violations(request)).toContain('I3: 2 different answers');
+    expect(await world.violations(request)).toContain('I3: 2 different responses');
   });
 
   test('with Payonce, is fenced and returns the response of the winner', async () => {
@@ -118,7 +118,7 @@ describe('a declined payment that is retried with its key', () => {
     await world.processor.inside.failNext(1, 'tok_declined');
     expect(answerOf(await world.attempt('first', request)).status).toBe(402);
     expect(answerOf(await world.attempt('retry', request)).status).toBe(201);
-    expect(await world.violations(request)).toContain('I3: 2 different answers');
+    expect(await world.violations(request)).toContain('I3: 2 different responses');
   });
 
   test('stays declined in Payonce, with the same bytes, and is not sent to the processor again', async () => {

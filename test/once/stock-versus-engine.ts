@@ -28,6 +28,6 @@ export function engineWorld(tables: LocalAws['tables'], plan: FaultPlan): Paymen
 
 /** Returns the response that the client received, which must exist. */
 export function answerOf(seen: Seen): Answer {
-  invariant(seen.kind === 'answered', `the client was not answered: ${JSON.stringify(seen)}`);
+  invariant(seen.kind === 'answered', `the client got no response: ${JSON.stringify(seen)}`);
   return seen.answer;
 }
