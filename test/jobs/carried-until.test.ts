@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 
 describe('the time until which the copies are complete', () => {
-  test('is unknown before the first pass over the outbox, and follows the last reading', async () => {
+  test('is unknown before the first pass over the outbox, and is then set by each pass', async () => {
     expect(await readCarriedUntil(marks)).toBeUndefined();
     await moveCarriedUntil(marks, NOW, NOW + MINUTE_MS);
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW, settledMs: 0 });
@@ -46,7 +46,7 @@ describe('the time until which the copies are complete', () => {
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW + 2 * MINUTE_MS });
   });
 
-  test('is not settled for rows that are copied again, until half an hour after their copy', async () => {
+  test('is settled for rows that are copied again only half an hour after their copy', async () => {
     await moveCarriedUntil(marks, NOW, NOW);
     await moveCarriedUntil(marks, NOW - HOUR_MS, NOW + 5 * MINUTE_MS);
     const copiedMs = NOW + 25 * MINUTE_MS;
@@ -56,10 +56,10 @@ describe('the time until which the copies are complete', () => {
     }
   });
 
-  test('is settled when a row that was copied late has had half an hour to be archived', async () => {
+  test('is settled only after a row that was copied late has had half an hour to be archived', async () => {
     expect(SETTLED_AFTER_MS).toBeGreaterThanOrEqual(ARCHIVED_WITHIN_MS);
     const settled: number[] = [];
-    // Each pass over the outbox finds everything copied that is older than 26 minutes.
+    // Each pass over the outbox finds that all rows older than 26 minutes are copied.
     for (let minute = 0; minute <= 90; minute += 1) {
       const atMs = NOW + minute * MINUTE_MS;
       await moveCarriedUntil(marks, atMs - 26 * MINUTE_MS, atMs);

@@ -55,7 +55,7 @@ async function abandonedPayment(): Promise<string> {
   return (await killedPayment(aws, { source: 'tok_timeout_charged' })).key;
 }
 
-/** Reports whether the response for this idempotency key is stored. */
+/** Returns true if the response for this idempotency key is stored. */
 async function isAnswered(key: string): Promise<boolean> {
   const { Item } = await documentClient(dynamoDbClient()).send(
     new GetCommand({

@@ -30,7 +30,7 @@ const CLOCKS: readonly (readonly [string, readonly number[]])[] = [
  */
 const HELD_MS = [0, 101_000, 200_000];
 
-/** `npm test` runs one in this many histories of the longest enumerations. */
+/** Sampling rate: `npm test` runs one of every `ONE_OF` histories of the longest enumerations. */
 const ONE_OF = 73;
 
 async function runHistory(
@@ -120,8 +120,8 @@ describe('one run of three items over two pages', () => {
 });
 
 /**
- * A history whose first run takes more than eight of its ten minutes. When it ends, the second run has waited too long
- * by a fast clock, but not by a correct clock.
+ * A history whose first run takes more than eight of its ten minutes. When that run ends, the second run has waited too
+ * long by a fast clock, but not by a correct clock.
  */
 const PATIENCE: History = { runs: 2, items: 17, jobId: 'resolve', lastSkews: [121_000, 0, 0], mayGiveUp: true };
 

@@ -12,7 +12,7 @@ function client(fail = false): { readonly sqs: SQSClient; readonly sent: Record<
   const sqs = new SQSClient({ region: 'us-east-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } });
   sqs.middlewareStack.add(
     () => async (args) => {
-      if (fail) throw new Error('no answer');
+      if (fail) throw new Error('no response');
       sent.push({ ...args.input });
       return { output: { $metadata: {} }, response: {} };
     },

@@ -29,7 +29,11 @@ export interface JobWorldOptions {
   readonly mayGiveUp?: boolean;
   /** Clock skews in milliseconds. The workers use them in turn. @default no skew */
   readonly skews?: readonly number[];
-  /** Clock skews in milliseconds of those workers that get messages of the run that was fired last. @default `skews` */
+  /**
+   * Clock skews, in milliseconds, of the workers that receive messages of the most recently fired run.
+   *
+   * @default `skews`
+   */
   readonly lastSkews?: readonly number[];
   /** Delivers the last due message first. @default false */
   readonly reordered?: boolean;

@@ -28,7 +28,9 @@ function storeOf(...runs: readonly JobRun[]) {
   };
 }
 
-/** Returns a store that has a mark for each job: the time from which no run of the job is known, in milliseconds. */
+/**
+ * Returns a store with a mark for each of these jobs: the start of the time without a known run, in Unix milliseconds.
+ */
 function marksOf(marks: Readonly<Record<string, number>> = {}) {
   const kept = new Map(Object.entries(marks).map(([job, atMs]) => [`missed:${job}`, String(atMs)]));
   return {
@@ -42,11 +44,11 @@ function marksOf(marks: Readonly<Record<string, number>> = {}) {
 
 describe('a job', () => {
   test.each([
-    ['every minute, at most ten minutes long: after 15 minutes', { every: 60, maxDuration: 600 }, 900],
-    ['every hour, at most an hour long: after three hours', { every: 3_600 }, 3 * 3_600],
-    ['every night, at most four hours long: after 29 hours', NIGHTLY, 29 * 3_600],
-    ['on workdays: after 74 hours, a weekend included', { every: 3 * 86_400 }, 74 * 3_600],
-  ])('becomes overdue without a successful run, if scheduled %s', (_what, job, seconds) => {
+    ['after 15 minutes if it runs every minute for up to ten minutes', { every: 60, maxDuration: 600 }, 900],
+    ['after three hours if it runs every hour for up to an hour', { every: 3_600 }, 3 * 3_600],
+    ['after 29 hours if it runs every night for up to four hours', NIGHTLY, 29 * 3_600],
+    ['after 74 hours, including a weekend, if it runs on workdays', { every: 3 * 86_400 }, 74 * 3_600],
+  ])('becomes overdue without a successful run %s', (_what, job, seconds) => {
     expect(longestSilenceSeconds(job)).toBe(seconds);
   });
 
@@ -68,7 +70,7 @@ describe('a job', () => {
     expect(await overdueJobs(tools, NOW_MS)).toEqual(expected);
   });
 
-  test('that has never run becomes overdue after its maximum time without a run', async () => {
+  test('becomes overdue after its maximum time without a run if it has never run', async () => {
     const tools = { runs: storeOf(), marks: marksOf(), watched: [NIGHTLY] };
     expect(await overdueJobs(tools, NOW_MS - 29 * HOUR_MS)).toEqual([]);
     expect(await overdueJobs(tools, NOW_MS - MINUTE_MS)).toEqual([]);
@@ -95,7 +97,7 @@ describe('the job that watches all jobs', () => {
     // For `rate(1 minute)`, the times are counted from the creation of the schedule.
     ['at second 43', 43_000],
     ['at the last second', 59_000],
-  ])('reports at the start of the run of every fifth minute, scheduled %s', async (_when, phaseMs) => {
+  ])('reports at the start of the run in every fifth minute, scheduled %s', async (_when, phaseMs) => {
     const reported: (readonly string[])[] = [];
     const tools = {
       runs: storeOf(...JOBS.map(({ id }) => run(id, MINUTE_MS, 'succeeded'))),

@@ -188,8 +188,8 @@ describe('a run', () => {
   });
 });
 
-describe('two runs of one job', () => {
-  test('never run concurrently: the second waits until the first has ended, and then continues', async () => {
+describe('of two runs of one job,', () => {
+  test('the second waits until the first has ended, and then continues', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     expect(await bench.work(first)).toBe('continued');
@@ -199,7 +199,7 @@ describe('two runs of one job', () => {
     expect(await bench.drain(second)).toEqual(['continued', 'succeeded']);
   });
 
-  test('the waiting second run sends no message if another worker begins it in the meantime', async () => {
+  test('the second sends no message while it waits, if another worker begins it in the meantime', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     await bench.work(first);
