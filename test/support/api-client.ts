@@ -49,7 +49,7 @@ export class ApiClient {
       if (retryAfter === null && answer.status < 500) return answer;
       await sleep(1_000 * Number(retryAfter ?? 1));
     }
-    throw new Error('the API did not answer');
+    throw new Error('the API did not respond');
   }
 
   /**

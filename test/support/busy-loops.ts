@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
-/** Runs at normal priority, so that it competes for half of a core. Ends with this process. */
+/**
+ * Program that keeps a core busy. Runs at normal priority, so that it takes half of a core from other work, and ends
+ * with the process that started it.
+ */
 const BUSY_LOOP = `
 process.once('disconnect', () => process.exit());
 (function work() {

@@ -117,7 +117,9 @@ function withOneMore(
     .flatMap((call, index) => kindsOf(call).map((kind) => [...faults, { point: from + index + 1, kind }]));
 }
 
-/** Returns a race for each rival before each of the first `calls` calls. */
+/**
+ * Returns one race per rival and call. In each race, the rival acts immediately before one of the first `calls` calls.
+ */
 export function beforeEachCall<Rival extends object>(
   calls: number,
   rivals: readonly Rival[],

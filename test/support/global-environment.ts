@@ -16,7 +16,7 @@ process.env['POWERTOOLS_METRICS_NAMESPACE'] = 'Payonce';
 // these rules. A plugin that a test adds is still applied.
 process.env['CDK_VALIDATION'] = 'false';
 
-/** Ends a worker whose Jest was killed, together with its child processes. */
+/** Ends a worker whose Jest process was killed, together with its child processes. */
 const endWorker = (): never => process.exit(1);
 
 declare global {

@@ -62,7 +62,10 @@ export default async function globalSetup(
   await startAws(first + (shard?.shardIndex ?? 1) - 1, isBare ? startBareAws : startDeployed).catch(withoutStack);
 }
 
-/** Removes the stack of a failure to start a local AWS, because Jest would print it and the message is sufficient. */
+/**
+ * Removes the stack trace from an error that prevented the start of a local AWS. Jest would print it, and the message
+ * is sufficient.
+ */
 function withoutStack(error: unknown): never {
   if (error instanceof StartFailure) error.stack = error.message;
   throw error;
@@ -93,7 +96,7 @@ const startDeployed: StartAws = ({ directory, port, assembly }) =>
     },
   });
 
-/** Starts one AWS for all tests of the run. It ends with this process, however the process ends. */
+/** Starts one AWS for all tests of the run. It ends with this process, even if the process is killed. */
 async function startAws(port: number, start: StartAws): Promise<void> {
   if (globalThis.runningEmulator !== undefined)
     throw new StartFailure('A run can test only one of stores, deployed and drills: choose it by --selectProjects.');

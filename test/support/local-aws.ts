@@ -12,7 +12,8 @@ import { clientOf } from './faulty-client.ts';
 
 function awsOfRun(): BareAws | LocalAws {
   const file = process.env['PAYONCE_TEST_LOCAL_JSON'];
-  if (file === undefined) throw new Error('the run has no emulator: run this test in the jest project of its name');
+  if (file === undefined)
+    throw new Error('the run has no emulator: run this test in its own Jest project (stores, deployed or drills)');
   return JSON.parse(readFileSync(file, 'utf8')) as BareAws | LocalAws;
 }
 

@@ -1,4 +1,4 @@
-/** Values of parameters, by the parameter's name. */
+/** Possible values of each parameter, by name. */
 export type Parameters = Readonly<Record<string, readonly string[]>>;
 export type Row = Readonly<Record<string, string>>;
 

@@ -1,7 +1,7 @@
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import type { PeakRates } from '../../lambdas/kernel/contract/shards.ts';
 
-/** The rates of the guarantee: 20,000 payments per second, 5,000 of them of one tenant. */
+/** Rates of the guarantee: 20,000 payments per second, 5,000 of them from one tenant. */
 export const PEAK = { payments: 20_000, tenantPayments: 5_000 } as const;
 
 /** Sets the peak rates of the functions of this process. @param rates none for a deployment without the setting */

@@ -1,8 +1,8 @@
 /**
- * Starts a PostgreSQL server when the first test of the run asks for one, and answers each request with the URL of its
- * superuser. `/save` first copies the data of the server, and `/restore` replaces it by that copy. Runs as a separate
- * process, because the package registers exit handlers that would end Jest with code 0. Ends with the process that
- * started it.
+ * Starts a PostgreSQL server on the first request of the run, and responds to each request with the connection URL of
+ * the superuser. `/save` first copies the server's data, and `/restore` first replaces the data with that copy. Runs as
+ * a separate process, because the package registers exit handlers that would end Jest with code 0. Ends with the
+ * process that started it.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startCluster } from '../../local/postgres-cluster.ts';
 
-/** Tests use one database each, and several files can run at once. */
+/** Maximum number of connections. Each test file uses its own database, and several files can run at once. */
 const MAX_CONNECTIONS = 200;
 
 interface Running {
@@ -36,7 +36,7 @@ async function start(): Promise<Running> {
   const copy = async (from: string, to: string): Promise<void> => {
     await server.stop();
     rmSync(to, { recursive: true, force: true });
-    // The files belong to the user of the server.
+    // Preserve the owner of the files, which is the user of the server.
     execFileSync('cp', ['-a', from, to]);
     server = await startOn(port);
   };

@@ -13,7 +13,8 @@ export interface TestDatabase {
 /** Creates an empty database on the server of the run. The first call of a run starts the server. */
 export async function startPostgres(): Promise<TestDatabase> {
   const address = process.env[POSTGRES_URL];
-  if (address === undefined) throw new Error('no PostgreSQL: it is started by the global setup of Jest');
+  if (address === undefined)
+    throw new Error('PostgreSQL is not available: run this test through Jest, whose global setup starts it');
   return createDatabase(address);
 }
 
@@ -38,7 +39,7 @@ export function asUser(url: string, username: string, password: string): string 
   return Object.assign(new URL(url), { username, password }).href;
 }
 
-/** Runs statements on a connection of their own. */
+/** Runs statements on a separate connection. */
 async function runOn(url: string, text: string): Promise<void> {
   // Loaded here, because the global setup of every project reads the constant above.
   const { Client } = await import('pg');

@@ -1,6 +1,6 @@
 /**
- * Environment variable with the number of the slice, from 0 on. This run covers only that slice of each enumeration.
- * The variable is set by hand or derived from the content of the tree.
+ * Environment variable with the number of the slice, starting at 0. This run covers only that slice of each
+ * enumeration. The variable is set by hand or derived from the content of the tree.
  */
 export const SLICE = 'PAYONCE_SLICE';
 
@@ -26,7 +26,7 @@ export function whole<Extent>(all: Extent, { slice }: { readonly slice: Extent }
  * Returns the test in every `npm run prove` and in one of every `of` runs of `npm test`. Returns the replacement
  * `otherwise` in all other runs. Use it for the costliest tests that are not enumerations.
  *
- * @param place number of the turn, from 0 on; tests with the same `of` and different places run in different slices
+ * @param place number of the turn, starting at 0; tests with the same `of` and different places run in different slices
  */
 export function inTurn<Test>(
   test: Test,

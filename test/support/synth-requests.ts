@@ -8,7 +8,8 @@ export type Templates = Partial<Record<keyof typeof StackName, Record<string, un
 
 export async function requestTemplates(context: Record<string, unknown>): Promise<Templates> {
   const url = process.env[SYNTH_URL];
-  if (url === undefined) throw new Error('no synth server: templates are synthesized by the global setup of Jest');
+  if (url === undefined)
+    throw new Error('the synth server is not available: run this test through Jest, whose global setup starts it');
   const response = await fetch(url, { method: 'POST', body: JSON.stringify(context) });
   if (!response.ok) throw new Error(`the synth failed: ${await response.text()}`);
   return (await response.json()) as Templates;
