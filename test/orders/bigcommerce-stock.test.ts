@@ -220,7 +220,7 @@ describe('the inventory of a BigCommerce store', () => {
 
     test.each([
       ['after the claim', crashAfterClaim, 0],
-      ['between the send and the answer', crashBeforeSendIsRecorded, 1],
+      ['between the send and the response', crashBeforeSendIsRecorded, 1],
     ])(
       'has one note after a process is killed %s and an operator redrives the dead letter',
       async (_when, dies, sent) => {
@@ -238,7 +238,7 @@ describe('the inventory of a BigCommerce store', () => {
     );
   });
 
-  test('a release without a response is left to an operator, and the order does not wait for it', async () => {
+  test('is left to an operator if its release gets no response, and the order does not wait for it', async () => {
     await reserve();
     server.writeTroubles.push('reset_after');
     await release('t-1');

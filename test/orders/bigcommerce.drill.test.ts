@@ -33,7 +33,7 @@ const ENVIRONMENT = 'bigcommerce';
 const SETTINGS = {
   'payonce:environment': ENVIRONMENT,
   'payonce:sandbox': 'false',
-  // The CloudFormation of the emulator does not support event archives.
+  // The emulator's CloudFormation does not support event archives.
   'payonce:eventArchive': 'false',
   'payonce:processorUrl': 'https://processor.example',
   'payonce:shop': 'bigcommerce',
@@ -65,7 +65,7 @@ async function deployWithStore(): Promise<Outputs> {
 
 /** A separate stack takes a minute to deploy, so only `npm run prove` runs this test. */
 whole(test, { slice: test.skip })(
-  'with a BigCommerce store as its shop, a deployment reserves and notes each order once, and asks an operator if a process is killed between its send and the answer',
+  'with a BigCommerce store as its shop, a deployment reserves and notes each order once, and asks an operator if a process is killed between the send and the response',
   async () => {
     const books = emptyBooks();
     await using processor = await serveSandbox(

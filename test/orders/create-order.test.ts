@@ -144,7 +144,7 @@ describe('an order', () => {
     expect(answerOf(outcome).status).toBe(202);
   });
 
-  test('is canceled without a payment only after no owner can begin a payment', async () => {
+  test('is canceled without a payment only once it is certain that no owner can begin a payment', async () => {
     const request = orderRequest('none');
     const unread = {
       ...harness.storeMethods(),
@@ -211,7 +211,7 @@ describe('an order with an unknown outcome', () => {
       ...stock,
       reserve: async (...call: Parameters<typeof stock.reserve>) => {
         await stock.reserve(...call);
-        throw new AmbiguousError('shop_timeout', 'No answer in time.');
+        throw new AmbiguousError('shop_timeout', 'No response in time.');
       },
     };
     await harness.order(request, { stock: silent });
@@ -348,7 +348,7 @@ describe('a reversal', () => {
   });
 });
 
-describe('late effects', () => {
+describe('late effects:', () => {
   test('a late charge for a canceled order is refunded and has no other effect', async () => {
     const request = orderRequest('ghost');
     // Delays more calls than Payonce sends within the window.
@@ -374,11 +374,11 @@ describe('late effects', () => {
     const { stock } = harness.shop;
     const doubtful = async () => ({
       kind: 'refused' as const,
-      failure: { code: 'stock_in_doubt', message: 'No answer.' },
+      failure: { code: 'stock_in_doubt', message: 'No response.' },
     });
     expect(answerOf(await harness.order(request, { stock: { ...stock, reserve: doubtful } }))).toMatchObject({
       status: 409,
-      body: { code: 'order_canceled', detail: 'No answer. The charge was reversed.' },
+      body: { code: 'order_canceled', detail: 'No response. The charge was reversed.' },
     });
     expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
   });

@@ -1,3 +1,7 @@
+/**
+ * Tests dead letters that wait while an operator switches the shop and the mailer from the sandbox to real services, or
+ * back.
+ */
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, test } from '@jest/globals';
@@ -17,11 +21,6 @@ import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 import { connectParties } from './connected-parties.ts';
 import { orderRequest } from './order-fixtures.ts';
-
-/**
- * Tests dead letters that wait while an operator switches the shop and the mailer from the sandbox to real services, or
- * back.
- */
 
 const SECRET = 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA';
 const METADATA = { receipt_email: 'ada@example.com' };

@@ -1,3 +1,4 @@
+/** The staff of a BigCommerce store read an order's staff note to decide whether to ship the order. */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
@@ -14,8 +15,6 @@ import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import { World } from '../world/world.ts';
 import { BIGCOMMERCE_TOKEN, type BigCommerceDouble, LOCATION, serveBigCommerce } from './bigcommerce-double.ts';
 import { orderRequest } from './order-fixtures.ts';
-
-/** The staff of a BigCommerce store read an order's staff note to decide whether to ship the order. */
 
 let world: World;
 let server: BigCommerceDouble;

@@ -128,7 +128,7 @@ async function copyOf(operation: string): Promise<void> {
   harness.clock.advance(HIDDEN_MS);
 }
 
-test('redriving a dead letter of an order that gave up records the result in the order once', async () => {
+test('the result of a redriven dead letter is recorded once in its order, even if the order no longer retries the call', async () => {
   const request = await brokenOrder('given_up');
   await copyOf('email.send');
   const reports = await redrive();

@@ -34,6 +34,7 @@ export function answerOf(outcome: CreateOrderOutcome): {
   readonly status: number;
   readonly body: Record<string, unknown>;
 } {
-  if (outcome.kind !== 'first' && outcome.kind !== 'replay') throw new Error(`expected an answer, got ${outcome.kind}`);
+  if (outcome.kind !== 'first' && outcome.kind !== 'replay')
+    throw new Error(`expected a response, got ${outcome.kind}`);
   return { status: outcome.answer.status, body: JSON.parse(outcome.answer.body) as Record<string, unknown> };
 }

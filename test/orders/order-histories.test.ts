@@ -19,7 +19,7 @@ import { engine, type Mutant, naiveSaga, paidOrderSubject, unansweredOrderSubjec
 const SINGLES = 37;
 /** `npm test` runs one in `PAIRS` of the histories with a fault and a rival, or with two faults. */
 const PAIRS = 307;
-/** `npm test` runs one in `RACES` of the races of a rival. */
+/** `npm test` runs one in `RACES` of the races with a rival. */
 const RACES = 5;
 
 const KEPT = orderRequest('kept');
@@ -46,7 +46,7 @@ describe('order histories', () => {
   // These orders share most calls with the fulfilled order, whose histories combine rivals with faults.
   test.each<[string, CreateOrder, OrderSubject['ends'], number]>([
     ['an order out of stock', GONE, 'undone', 100],
-    ['an order whose shop does not answer at first', SLOW, 'fulfilled', 100],
+    ['an order whose shop does not respond at first', SLOW, 'fulfilled', 100],
   ])(
     '%s ends consistently despite any single fault at any call, or a rival before any call',
     async (_what, request, ends, most) => {

@@ -46,7 +46,8 @@ test('no request is sent more than 15 minutes after the order’s claim', async 
   const claimedAtMs = harness.clock.nowMs();
   const sentAtMs: number[] = [];
   let asked = 0;
-  // The breaker opens between the checks of the order and of its payment, so nothing begins and the claim is released.
+  // The breaker opens after the check for the order and before the check for its payment, so nothing begins and the
+  // claim is released.
   const shut: Processor = {
     ...harness.processor,
     ready: async () => {
@@ -63,7 +64,7 @@ test('no request is sent more than 15 minutes after the order’s claim', async 
     },
     findCharge: () => Promise.reject(new RetryableError('processor_unreachable', 'no')),
   };
-  harness.clock.advance(14 * MINUTE_MS); // the client retries
+  harness.clock.advance(14 * MINUTE_MS); // The client retries.
   await harness.order(request, { processor: silent });
   await harness.resolveFor(20, { processor: silent });
   expect(sentAtMs.length).toBeGreaterThan(0);
@@ -183,7 +184,7 @@ describe('an order refunded or disputed while the stock service does not respond
   });
 
   test.each(['succeeded', 'failed'] as const)(
-    'delivers no goods while a full refund is pending and later %s',
+    'delivers no goods while a full refund is pending that later %s',
     async (end) => {
       const { request, chargeId, sendCallback } = await waitsForStock('pending');
       const refund = await harness.processor.inside.refund(chargeId, 2_000, 'pending');
@@ -220,7 +221,7 @@ describe('a reversal', () => {
     await harness.order(request);
     const { chargeId } = chargeOf(request);
     harness.clock.advance((DAY_MINUTES - 1) * MINUTE_MS);
-    await harness.processor.inside.approve(chargeId); // at 23:59; the callback arrives a day later
+    await harness.processor.inside.approve(chargeId); // The payer approves at 23:59, and the callback arrives a day later.
     const shut = { ...harness.processor, readCharge: () => Promise.reject(new RetryableError('processor_away', 'no')) };
     await harness.resolveFor(DAY_MINUTES, { books: [shut] });
     await deliver('evt_1', chargeId);
@@ -381,7 +382,7 @@ describe('an order whose payment is refunded or disputed after the order was pai
 
   test('is canceled even if the responses to its e-mail and credit are lost, and no longer shows them as pending', async () => {
     const request = orderRequest('lost_answers');
-    const lost = new AmbiguousError('injected_ambiguity', 'the answer is lost');
+    const lost = new AmbiguousError('injected_ambiguity', 'the response is lost');
     const { mailer, referrals } = harness.tools;
     const lastSteps = {
       mailer: {

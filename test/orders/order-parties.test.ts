@@ -53,7 +53,7 @@ const connect = (givenUp: OnGivenUp, claims?: ConnectedParties['claims']) =>
 const operation = (name = 'op_1') => storedOperationId(name);
 const posts = () => server.requests.filter((request) => request.startsWith('POST')).length;
 
-describe('the stock service', () => {
+describe('at the stock service,', () => {
   const reservation = (sku = 'sku_tea'): ReservationOrder => ({
     operationId: operation(),
     orderId: ORDER,

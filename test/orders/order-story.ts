@@ -28,7 +28,7 @@ export interface OrderSubject {
 }
 
 interface Race {
-  /** The rival acts immediately before the first attempt's call with this number. */
+  /** Number of the first attempt's call immediately before which the rival acts. */
   readonly rivalAt?: number;
   /**
    * Process that acts as the rival.
@@ -90,7 +90,7 @@ class OrderHistory {
       harness.clock.advance(MINUTE_MS);
       await this.#finish(`resolver-${minute}`);
     }
-    await this.#look('in quiet', true);
+    await this.#look('without faults', true);
   }
 
   async #ask(name: string): Promise<void> {
@@ -110,7 +110,7 @@ class OrderHistory {
 
   async #look(when: string, quiet = false): Promise<void> {
     const found = [...(await this.#counted(quiet)), ...(await this.#subject.more(quiet))];
-    if (this.#answers.size > 1) found.push(`I3: ${this.#answers.size} different answers`);
+    if (this.#answers.size > 1) found.push(`I3: ${this.#answers.size} different responses`);
     this.#violations.push(...found.map((violation) => `${when}: ${violation}`));
   }
 
@@ -133,9 +133,9 @@ class OrderHistory {
     const undone = kept === 0 && reserved === 0 && emails === 0 && credits === 0;
     for (const text of this.#answers) {
       const { status } = JSON.parse(text) as Answer;
-      if (status === 201 && !fulfilled) found.push('I4: answered 201 without money or goods');
+      if (status === 201 && !fulfilled) found.push('I4: returned 201 without money or goods');
       if ((status === 402 || status === 409) && !undone)
-        found.push('I4: answered that nothing is charged or reserved, but something is');
+        found.push('I4: responded that nothing is charged or reserved, but something is');
     }
     if (!quiet) return found;
     // A client that never retries is not charged after the send window.

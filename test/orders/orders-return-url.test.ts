@@ -8,7 +8,6 @@ import { Api, as, LIVE_KEY } from '../world/api.ts';
 import { World } from '../world/world.ts';
 
 /** The page to which an order's payer returns after an action. */
-
 const PAGE = 'https://shop.example/done?order=secret-1';
 
 let behind: World;
@@ -48,7 +47,7 @@ describe('an order’s return URL', () => {
   test('is stored only in details rows; the chains of the order and its payment contain commitments and pass verification', async () => {
     const { body } = await order(PAGE);
     const orderId = parseOrderId(String(body['id']));
-    if (orderId === undefined) throw new Error('the answer contains no order');
+    if (orderId === undefined) throw new Error('the response contains no order');
     const { database } = behind.store;
     expect(JSON.stringify(database.items('Ledger'))).not.toContain('secret-1');
     expect(JSON.stringify(database.items('Idempotency'))).not.toContain('secret-1');

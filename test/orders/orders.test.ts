@@ -44,7 +44,7 @@ describe('POST /v1/orders', () => {
     harness.clock.advance(4 * 24 * 60 * 60_000);
     const lossy = commits(async (commit) => {
       await store.commitOrder(commit);
-      throw new AmbiguousError('store_ambiguous', 'no answer');
+      throw new AmbiguousError('store_ambiguous', 'no response');
     });
     const second = new Api({ orders: lossy }, harness);
     expect((await second.order('k', gone)).status).toBe(503);
@@ -80,7 +80,7 @@ describe('POST /v1/orders', () => {
   test('returns 409 with the order id for a key whose response has expired', async () => {
     const first = await api.order('k');
     const orderId = parseOrderId(String(first.body['id']));
-    invariant(orderId !== undefined, 'the answer has no order id');
+    invariant(orderId !== undefined, 'the response has no order id');
     api.store.deleteRecord(orderOperation(orderId));
     const late = await new Api({}, api.world).order('k');
     expect(late).toMatchObject({ status: 409, body: { code: 'idempotency_key_expired', order_id: first.body['id'] } });

@@ -52,7 +52,7 @@ describe('an order on PostgreSQL', () => {
       [{ type: 'reservation.pending', order: newest.order }],
       requestedAt(atMs),
     );
-  /** A database in which the response to the first append is lost before anything was applied. */
+  /** Returns a database that does not apply the first append and loses its response, after `before` has run. */
   const losing = (before: () => Promise<unknown>): Database => {
     let isFirst = true;
     return {
@@ -99,7 +99,7 @@ describe('an order on PostgreSQL', () => {
     expect(waiting).toEqual([1, 2, 3].map((sequence) => ({ kind: 'transition', sequence })));
   });
 
-  test('stores its addresses outside of its chain, with the hash by which an index finds them', async () => {
+  test('stores its addresses outside its chain, with the hash that an index uses to find them', async () => {
     const withHash = { ...first, first: { ...first.first, emailHash: 'hash-of-email' } } as OrderTransition;
     const orders = new PostgresOrders(toolsOn(database));
     await orders.claimOrder({ record: open(), first: withHash });

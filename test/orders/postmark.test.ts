@@ -41,7 +41,7 @@ const EMAIL: Email = {
   metadata: { order: 'ord_1' },
 };
 
-describe('Postmark', () => {
+describe('Postmark:', () => {
   let clock: SimulatedClock;
   let server: PostmarkDouble;
   let claims: SendingClaims;
@@ -191,7 +191,7 @@ describe('Postmark', () => {
       expect(await sendUntilKnown(sender)).toEqual(sentOnce());
     });
 
-    test('a crash after a takeover that sent again', async () => {
+    test('a crash of the second owner after it has sent the e-mail', async () => {
       server.writeTroubles.push('reset_before');
       await expect(send()).rejects.toBeInstanceOf(AmbiguousError);
       clock.advance(CLOCK_SKEW_MS + 2 * MAX_LAG_MS);

@@ -133,7 +133,7 @@ describe('a charge that names this payment and another payment’s operation', (
   );
 });
 
-describe('the payment’s own charge if its metadata names the payment only by its charging operation', () => {
+describe('the payment’s own charge, identified only by the operation id in its metadata', () => {
   beforeEach(async () => {
     await world.pay(mine);
     await edit(world.chargeOf(mine), { operation: mine.paymentId });

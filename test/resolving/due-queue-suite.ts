@@ -5,7 +5,7 @@ import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 export interface HoldsUnderTest {
   readonly holds: DueQueue<Hold>;
-  /** Records an effect, and thereby creates the hold. */
+  /** Records an effect that creates the hold. */
   readonly write: (hold: Hold) => Promise<void>;
 }
 

@@ -12,8 +12,8 @@ const status = async () => (await world.chain(world.request)).state.payment;
 const overdue = () => world.clock.advance(7 * DAY_MS + 2 * HOUR_MS + 1);
 const NOTHING = { done: 0, left: 0, failed: 0 };
 
-describe('a hold that is not captured', () => {
-  test('is voided after its validity and a margin, and its payment is canceled as expired', async () => {
+describe('an authorization hold', () => {
+  test('is voided after its validity plus a margin if it was not captured, and its payment is canceled as expired', async () => {
     await world.authorize();
     world.clock.advance(7 * DAY_MS + 2 * HOUR_MS);
     expect(await world.expire()).toMatchObject(NOTHING);
@@ -41,7 +41,7 @@ describe('a hold that is not captured', () => {
     expect(await expire()).toMatchObject({ done: 1, left: 0 });
   });
 
-  test('is found, no matter whether the response, a callback or the resolver recorded it', async () => {
+  test('is found whether the response, a callback or the resolver recorded it', async () => {
     await world.authorize('tok_async');
     expect(world.store.holdsLeft()).toEqual([]);
     await world.processor.inside.approve(world.chargeId);
@@ -58,7 +58,7 @@ describe('a hold that is not captured', () => {
     expect(await other.violations(true)).toEqual([]);
   });
 
-  test('is not voided after a capture, and leaves the queue', async () => {
+  test('leaves the queue without a void once it is captured', async () => {
     await world.authorize();
     await world.ask({ kind: 'capture' });
     overdue();

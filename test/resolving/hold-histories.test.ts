@@ -55,7 +55,7 @@ async function runHistory(faults: readonly PlannedFault[], rivalAt?: number, riv
     await world.expire();
     await look(`after ${hour} hours`);
   }
-  await look('in quiet', true);
+  await look('without faults', true);
   return { calls, violations };
 }
 

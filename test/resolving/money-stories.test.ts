@@ -131,7 +131,7 @@ test.each([
   await expectBooksToAgree(request);
 });
 
-test('the refund of a stray charge is retried if the bank fails it three days after its success', async () => {
+test('the refund of a stray charge is retried if it fails at the bank three days after its success', async () => {
   const { request, charge } = await succeedsLate('bounced');
   await sendCallback(charge);
   await live(1);
@@ -355,17 +355,17 @@ describe('a payment at a non-default processor', () => {
 
 test.each([
   ['a pending charge', 'tok_async'],
-  ['a charge whose answer was lost', 'tok_timeout_charged'],
+  ['a charge whose response was lost', 'tok_timeout_charged'],
 ])('the books reveal that %s captured a different amount, even if its callback is lost', async (_what, source) => {
   const request = paymentRequest('differs', { source });
   const { processor } = harness;
   const charging = harness.pay(request, {
     processor: {
       ...processor,
-      findCharge: () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer')),
+      findCharge: () => Promise.reject(new AmbiguousError('processor_timeout', 'no response')),
       charge: async (...order: Parameters<typeof processor.charge>) => {
         const [known] = processor.charges(request.paymentId);
-        if (known !== undefined) throw new AmbiguousError('processor_timeout', 'no answer');
+        if (known !== undefined) throw new AmbiguousError('processor_timeout', 'no response');
         return processor.charge(...order);
       },
     },
@@ -382,7 +382,7 @@ test.each([
 /** Returns the tools of a deployment that no longer calls the harness's processor. */
 const moved = () => ({ ...harness.tools, processor: { ...harness.processor, account: 'acct_new' } });
 
-/** Expects a report that names the payment, because an operator must handle work of an uncallable processor. */
+/** Expects a report that names the payment, because an operator must handle work whose processor cannot be called. */
 function expectReported({ paymentId }: CreatePayment): void {
   const error = { code: 'processor_elsewhere', message: expect.stringContaining(paymentId) };
   expect(harness.reported).toContainEqual(expect.objectContaining(error));

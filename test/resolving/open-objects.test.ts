@@ -37,7 +37,7 @@ beforeEach(() => {
 
 const tools = () => ({ ...world.tools, alarm: (what: string) => void alarms.push(what) });
 const unanswered = async (): Promise<never> => {
-  throw new AmbiguousError('injected_ambiguity', 'the answer is lost');
+  throw new AmbiguousError('injected_ambiguity', 'the response is lost');
 };
 
 /** Runs the jobs every half hour. */
@@ -156,7 +156,7 @@ describe('a refund that is pending at the processor but final in the chain', () 
     ]);
   });
 
-  test('is tracked even if nothing but the response to its request reports it as pending', async () => {
+  test('is tracked even if only the response to its request reports it as pending', async () => {
     await world.processor.inside.failNextChange(1, 'tok_async');
     const store = world.storeWithRival(async () => {
       world.clock.advance(50 * MINUTE_MS);
@@ -420,7 +420,7 @@ describe('a dispute that is open in the chain', () => {
   });
 });
 
-describe('an object that is open at the processor', () => {
+describe('while it is open at the processor,', () => {
   test.each(sliceOf(MATRIX, PARTS))(
     '%s, reported by %s, is tracked although the payment is %s',
     async (kind, way, course) => {

@@ -22,7 +22,7 @@ import type { Item } from '../world/dynamodb-values.ts';
 import { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** Raised twice, then lowered to the rates without the setting. */
+/** Peak rates that were raised twice, and then lowered to the default rates. */
 const ENTRIES = [
   { from: '2026-03-03', ...PEAK },
   { from: '2026-03-05', payments: MAX_PAYMENTS, tenantPayments: MAX_TENANT_PAYMENTS },
@@ -151,7 +151,7 @@ describe('after the rates were raised twice and lowered, rows of all rates are f
   });
 });
 
-test('a read of a queue requests no more rows at raised rates, and at least its limit', async () => {
+test('a read of a queue requests no more rows after the rates are raised, and at least as many as its limit', async () => {
   let requested = 0;
   const { client } = stores.database;
   const send = (command: Parameters<typeof client.send>[0]): Promise<unknown> => {

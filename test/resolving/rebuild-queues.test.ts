@@ -108,10 +108,10 @@ async function unfinished() {
 }
 
 describe('the queue rebuild after a Registry restore', () => {
-  test('writes every queue entry and reference again that a chain implies', async () => {
+  test('rewrites every queue entry and reference that a chain implies', async () => {
     const { stray, refunded, captured, begunAtMs } = await unfinished();
-    // These rows are outdated: a charge that was answered 202 and then declined, a captured hold, and the reference of
-    // a declined payment. The next run or request removes or replaces them.
+    // These rows are outdated: a charge that was declined after a 202 response, a captured hold, and the reference of a
+    // declined payment. The next run or request removes or replaces them.
     const isOver = (key: string) =>
       key.endsWith(`${stray.paymentId}#${stray.paymentId}`) ||
       key.includes(captured.paymentId) ||
@@ -150,7 +150,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(world.taken(again)).toBe(0);
   });
 
-  test('does not declare a refund by another user failed, although its processor id looks like an id of Payonce', async () => {
+  test('does not declare a refund by another user failed, although its processor id looks like a Payonce id', async () => {
     const request = await pay('external');
     const charge = world.chargeOf(request);
     const refund = { id: 'ref_abc', object: 'refund', charge, amount: 300, status: 'pending', metadata: {} } as const;
@@ -202,7 +202,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(await world.store.chargesToReturn(ALL_DUE)).toEqual([]);
   });
 
-  test('queues the read of the books after an operator’s decision again, and the read finds a charge that the decision missed', async () => {
+  test('queues again the read of the books that follows an operator’s decision, and the read finds a charge that the decision missed', async () => {
     const decided = await pay('decided', { source: 'tok_async' });
     const charge = world.chargeOf(decided);
     await world.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 999 });
@@ -251,7 +251,7 @@ describe('the queue rebuild after a Registry restore', () => {
     const { store } = world;
     const away = {
       readRecord: store.readRecord.bind(store),
-      listTransitions: () => Promise.reject(new RetryableError('store_unavailable', 'no answer')),
+      listTransitions: () => Promise.reject(new RetryableError('store_unavailable', 'no response')),
     };
     const putMissing = async () => true;
     const tools = {

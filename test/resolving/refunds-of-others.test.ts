@@ -155,7 +155,7 @@ test('a successful refund whose metadata is removed is not posted twice, and an 
   expect((await stateOf(mine)).payment).toMatchObject({ amountRefundedMinor: 600 });
 });
 
-test('a refund that only a look-up found pending is not declared “not attempted” after its metadata is removed', async () => {
+test('a refund known only from a look-up stays pending and raises an alarm after its metadata is removed', async () => {
   await world.processor.inside.failNextChange(1, 'tok_async');
   const refund = change(mine, 'r', { kind: 'refund', amountMinor: 300 });
   await world.dieAfterChange(refund);

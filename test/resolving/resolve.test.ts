@@ -63,7 +63,7 @@ describe('a stray charge', () => {
     expect((await harness.typesOf(request)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
-  test('is refunded under a new key each time the bank fails its refund, and left to an operator after three failures', async () => {
+  test('is refunded under a new key each time its refund fails at the bank, and left to an operator after three failures', async () => {
     const { request, charge } = await lateSuccess('slow');
     const refunds = () => harness.processor.charges(request.paymentId)[0]?.refunds ?? [];
     for (const attempt of [1, 2, 3]) {
@@ -125,7 +125,7 @@ describe('a stray charge', () => {
     expect((await harness.typesOf(request)).filter((type) => type === 'payment.late_success')).toHaveLength(2);
   });
 
-  test('raises the same alarm, no matter whether the job or a callback finds its capture', async () => {
+  test('raises the same alarm whether the job or a callback finds its capture', async () => {
     const { charge } = await lateHold();
     await harness.processor.inside.capture(charge);
     const alarms: string[] = [];
@@ -168,7 +168,7 @@ describe('the resolver', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  describe('a released claim whose processor is no longer called', () => {
+  describe('processes a released claim whose processor is no longer called, which', () => {
     const refusing = () => Promise.reject(new RetryableError('processor_unauthorized', '401'));
     const moved = () => ({ ...harness.processor, account: 'acct_new' });
 
@@ -188,7 +188,7 @@ describe('the resolver', () => {
       });
     });
 
-    test('releases the money reserved for its refund', async () => {
+    test('releases the money that it reserved for a refund', async () => {
       const request = paymentRequest('reserved');
       await harness.pay(request);
       const refund = change(request, 'r', { kind: 'refund' });
@@ -424,7 +424,7 @@ describe('the resolver', () => {
     expect(await harness.resolveInquiries()).toMatchObject({ finished: 1 });
   });
 
-  describe('when a payer must approve and the callback is lost', () => {
+  describe('when a payer must approve and the callback is lost,', () => {
     const QUARTER = 15;
     async function lookFor(minutes: number): Promise<void> {
       for (let minute = 0; minute < minutes; minute += 1) {
@@ -481,11 +481,11 @@ describe('the resolver', () => {
   });
 });
 
-test('finishes a payment whose own charge is pending, even if another charge of the operation is found first', async () => {
+test('the resolver finishes a payment whose own charge is pending, even if another charge of the operation is found first', async () => {
   const request = paymentRequest('two-charges');
   const { processor } = harness;
   const unanswered = async () => {
-    throw new AmbiguousError('injected_ambiguity', 'the answer is lost');
+    throw new AmbiguousError('injected_ambiguity', 'the response is lost');
   };
   const charge: typeof processor.charge = async (...asked) => processor.charge(...asked).then(unanswered);
   await harness.pay(request, { processor: { ...processor, charge, findCharge: unanswered } });

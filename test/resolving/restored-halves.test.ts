@@ -57,23 +57,26 @@ async function transactionsOf(history: readonly HistoryStep[]): Promise<readonly
   return world.transactions;
 }
 
-describe('tables restored to a moment within a transaction', () => {
-  test.each(Object.entries(HISTORIES))('%s: all work finishes with any rows in the copy', async (_name, history) => {
-    const transactions = await transactionsOf(history);
-    const cases = transactions.flatMap((transaction, place) =>
-      choicesOf(transaction).flatMap((kept) =>
-        (['repeated', 'left'] as const).map((next) => ({ cut: { transaction: place, kept }, next })),
-      ),
-    );
-    const found: string[] = [];
-    for (const { cut, next } of sliceOf(cases, 37)) {
-      const rows = transactions[cut.transaction]?.rows ?? [];
-      const copied = rows.map((row, place) => (cut.kept.includes(place) ? row : `no ${row}`));
-      const failures = await playRestored(history, cut, next).catch((error: Error) => [String(error.stack)]);
-      found.push(...new Set(failures.map((what) => `${cut.transaction}: ${copied.join(', ')}, ${next}: ${what}`)));
-    }
-    expect(found).toEqual([]);
-  });
+describe('tables restored to a point in time within a transaction', () => {
+  test.each(Object.entries(HISTORIES))(
+    'in the history of %s, let all work finish, whichever rows the copy contains',
+    async (_name, history) => {
+      const transactions = await transactionsOf(history);
+      const cases = transactions.flatMap((transaction, place) =>
+        choicesOf(transaction).flatMap((kept) =>
+          (['repeated', 'left'] as const).map((next) => ({ cut: { transaction: place, kept }, next })),
+        ),
+      );
+      const found: string[] = [];
+      for (const { cut, next } of sliceOf(cases, 37)) {
+        const rows = transactions[cut.transaction]?.rows ?? [];
+        const copied = rows.map((row, place) => (cut.kept.includes(place) ? row : `no ${row}`));
+        const failures = await playRestored(history, cut, next).catch((error: Error) => [String(error.stack)]);
+        found.push(...new Set(failures.map((what) => `${cut.transaction}: ${copied.join(', ')}, ${next}: ${what}`)));
+      }
+      expect(found).toEqual([]);
+    },
+  );
 });
 
 /**
@@ -89,7 +92,7 @@ async function restored(history: keyof typeof HISTORIES, transaction: number, ha
   return { world, steps, last: steps.at(-1) as HistoryStep };
 }
 
-describe('before the recovery', () => {
+describe('before the recovery,', () => {
   test.each([
     ['a payment', 0, 'pay'],
     ['a refund', 2, 'ref'],

@@ -1,3 +1,4 @@
+/** Histories that cover every kind of transaction. */
 import { eventOf } from '../../lambdas/events/domain/event.ts';
 import { COMMISSION_EVENTS } from '../../lambdas/follow-ups/contract.ts';
 import { type CommissionEvent, keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
@@ -8,8 +9,6 @@ import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { callback, paymentIdFor } from '../payments/payment-fixtures.ts';
 import type { Reply } from '../world/api.ts';
 import type { HistoryStep, RestoredWorld } from './restored-world.ts';
-
-/** Histories that cover every kind of transaction. */
 
 const BEN = { headers: { Authorization: 'Bearer ok_benbenbenbenbenbenbenben00' } };
 const PAYMENT = paymentIdFor('pay', 'ten_desk');
@@ -72,7 +71,7 @@ export const HISTORIES: Readonly<Record<string, readonly HistoryStep[]>> = {
   'a refund': [pays(), of('refund', 'refunds', { amount: 300, reason: 'Broken cup' })],
   'a refund that the bank ends later': [
     pays(),
-    happens('the answer is lost', ({ inside }) => inside.failNextChange(1, 'tok_async')),
+    happens('the response is lost', ({ inside }) => inside.failNextChange(1, 'tok_async')),
     of('refund', 'refunds', { amount: 300 }),
     works(5),
   ],

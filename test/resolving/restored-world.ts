@@ -43,7 +43,7 @@ export interface Cut {
 
 const APPROVALS = { aboveMinor: { EUR: 5_000 }, lifetimeMs: 72 * 60 * MINUTE_MS };
 
-/** Runs all APIs and jobs on tables restored to a moment within a transaction. */
+/** Runs all APIs and jobs on tables restored to a point in time within a transaction. */
 export class RestoredWorld {
   api: Api;
   readonly transactions: Transaction[] = [];
@@ -81,7 +81,7 @@ export class RestoredWorld {
   /** Returns the response to an earlier step. */
   made(what: string): Reply {
     const reply = this.#made.get(what);
-    if (reply === undefined) throw new Error(`the step ${what} has no answer`);
+    if (reply === undefined) throw new Error(`the step ${what} has no response`);
     return reply;
   }
 
@@ -117,7 +117,7 @@ export class RestoredWorld {
     }
     if (reply === undefined || reply === null) return [];
     this.#made.set(step.what, reply);
-    return reply.status < 500 ? [] : [`${step.what} is answered ${reply.status}`];
+    return reply.status < 500 ? [] : [`${step.what} gets the response ${reply.status}`];
   }
 
   /** Adopts the restored tables, and starts new processes. */
@@ -169,7 +169,7 @@ export class RestoredWorld {
     );
   }
 
-  /** Runs the jobs for the given minutes, once in `everyMs`. */
+  /** Runs the jobs `minutes` times, every `everyMs` milliseconds. */
   async work(minutes: number, everyMs = MINUTE_MS): Promise<void> {
     const { world } = this;
     const alarm = (_what: unknown, about: string) => void this.#alarmed.add(about);
@@ -228,7 +228,7 @@ export class RestoredWorld {
     const { corrections, decisions, annotations } = chain?.state ?? {};
     const made = [corrections, decisions, annotations].reduce((sum, each) => sum + (each?.size ?? 0), 0);
     const isAnswered = effects.some(([, { status }]) => status === 200 || status === 201);
-    return isAnswered && made === 0 ? ['an effect was answered but never made'] : [];
+    return isAnswered && made === 0 ? ['an operator’s effect was acknowledged but is missing from the chain'] : [];
   }
 
   left(): readonly string[] {

@@ -48,7 +48,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await stale(leaseExpiresAtMs)).toEqual([]);
     });
 
-    test('list a released claim once its send window has ended, even if the lease of a later owner expired before', async () => {
+    test('list a released claim once its send window has ended, even if the lease of a later owner expired earlier', async () => {
       await claim();
       await payments.release(chargeOperation(id), ownerToken('owner-a'));
       const windowEndMs = claimedAtMs + SEND_WINDOW_MS;
