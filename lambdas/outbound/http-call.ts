@@ -99,11 +99,7 @@ function asFault(error: unknown, party: string, causes: 'kept' | 'dropped'): Err
   if (isBeforeSending(failedFetch.safeParse(error).data?.cause)) {
     return new RetryableError(`${party}_unreachable`, `The ${party} cannot be reached.`, options);
   }
-  return new AmbiguousError(
-    `${party}_connection_lost`,
-    'The connection broke before a complete response.',
-    options,
-  );
+  return new AmbiguousError(`${party}_connection_lost`, 'The connection broke before a complete response.', options);
 }
 
 const failedFetch = z.lazy(() => z.object({ cause: z.unknown() }));

@@ -33,7 +33,7 @@ async function expectBooksToAgree(request: CreatePayment): Promise<void> {
 describe('the read of the processor’s books before each send', () => {
   const answerTo = async (asked: ChangePayment, changes: Parameters<World['change']>[1] = {}) => {
     const outcome = await harness.change(asked, changes);
-    if (outcome.kind !== 'first') throw new Error(`expected an answer, got ${outcome.kind}`);
+    if (outcome.kind !== 'first') throw new Error(`expected a response, got ${outcome.kind}`);
     return JSON.parse(outcome.answer.body) as object;
   };
 
@@ -89,7 +89,7 @@ describe('the read of the processor’s books before each send', () => {
   test('prevents a refund while the books cannot be read, and leaves its key usable', async () => {
     const { request } = await paid('unread');
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
-    const showCharge = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
+    const showCharge = () => Promise.reject(new AmbiguousError('processor_timeout', 'no response'));
     const processor = { ...harness.processor, showCharge };
     await expect(harness.change(refund, { processor })).rejects.toThrow(RetryableError);
     expect(harness.processor.sends(refund.operationId)).toBe(0);

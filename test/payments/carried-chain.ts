@@ -22,7 +22,7 @@ const POSTINGS = [
   { account: 'processor_clearing', direction: 'credit', amountMinor: 400, currency: 'EUR' },
 ] as const;
 
-/** Returns a subject of each kind, with all its fields. */
+/** Returns a subject of each kind, with all fields set. */
 function subjects(n: number): readonly (Subject | undefined)[] {
   const decision = {
     kind: 'decision',
@@ -83,7 +83,7 @@ export function refundAfter(newest: Transition): Transition {
   return after(newest, { type: 'refund.pending', subject: refund });
 }
 
-/** Returns any transition as the next one. */
+/** Returns the transition of the given type that follows `newest`. */
 function after(
   { sequence, payment, occurredAtMs, hash: prevHash }: Transition,
   { type, subject }: { readonly type: Transition['type']; readonly subject: Subject | undefined },

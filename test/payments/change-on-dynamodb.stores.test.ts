@@ -7,4 +7,4 @@ beforeAll(async () => {
   stores = storesOn(await createTables('changes'));
 });
 
-describeChangesOn({ name: 'DynamoDB', call: 'call of the SDK', stores: () => stores });
+describeChangesOn({ name: 'DynamoDB', call: 'SDK call', stores: () => stores });

@@ -179,7 +179,7 @@ describe('a refund', () => {
   test('that was declared not attempted but takes effect later is posted and raises an alarm', async () => {
     const silent = {
       ...harness.processor,
-      change: () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer')),
+      change: () => Promise.reject(new AmbiguousError('processor_timeout', 'no response')),
     };
     const { operationId, paymentId } = refund('k', 300);
     await harness.change(refund('k', 300), { processor: silent });

@@ -18,7 +18,8 @@ export interface ChangeSubject {
   /** The rival's concurrent change. @default the same change */
   readonly rival?: ChangePayment;
   /**
-   * Changes made earlier. With earlier changes, the change under test is decided on the sums in the newest transition.
+   * Changes made earlier. With earlier changes, the change under test is decided from the sums in the newest
+   * transition.
    * @default none
    */
   readonly earlier?: readonly ChangePayment[];
@@ -86,11 +87,12 @@ class ChangeWorld extends World {
     if (netDebitMinor('refunds', currency, postings) > refunded) found.push('I2: more is posted than was refunded');
     if (-netDebitMinor('merchant_payable', currency, postings) > captured)
       found.push('I2: more is posted than was captured');
-    if ([...this.answers.values()].some((answers) => answers.size > 1)) found.push('I3: different answers for one key');
+    if ([...this.answers.values()].some((answers) => answers.size > 1))
+      found.push('I3: different responses for one key');
     if (firstBrokenLink(systemDigest, transitions) !== undefined) found.push('I8: the hash chain does not verify');
     if (!quiet) return found;
     if (netDebitMinor('processor_clearing', currency, postings) !== captured - refunded) {
-      found.push('in quiet, the books differ from the processor’s');
+      found.push('without faults, the books differ from the processor’s');
     }
     const open = [...state.refunds.values(), ...state.holdChanges.values()].filter((each) => isUnderWay(each, state));
     if (open.length > 0) found.push('I7: a reservation is never freed');
@@ -132,10 +134,10 @@ export function changeStory(make: () => ChangeSubject): Story<Race> {
       }
     }
     await world.findOut();
-    await look('in quiet', true);
+    await look('without faults', true);
     return { calls, violations };
   };
 }
 
-/** One race for each call of a change: readEnds, readNotes (not of a refund), claim, showCharge, change, commit. */
+/** One race for each call of a change: readEnds, readNotes (not for a refund), claim, showCharge, change, commit. */
 export const CHANGE_RACES = everyRace(6);

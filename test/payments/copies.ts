@@ -44,7 +44,7 @@ export function effectOf(transitions: readonly Transition[]): Effect {
   return { record: { operationId, paymentId: payment.id, owner: ownerToken('owner'), recordedAtMs: 0 }, transitions };
 }
 
-/** A PostgreSQL database, and in-memory DynamoDB tables into which its rows are copied. */
+/** PostgreSQL database, and in-memory DynamoDB tables into which its rows are copied. */
 export class Copies implements CarryObserver {
   readonly clock = new SimulatedClock();
   readonly tables = emptyTables(this.clock);
@@ -73,7 +73,7 @@ export class Copies implements CarryObserver {
     return toolsOn(database, this.clock);
   }
 
-  /** Returns tools of stores that copy each chain after their commits. */
+  /** Returns tools for stores that copy a chain after each commit. */
   carrying(carrier: Carrier = this.carrier()): PostgresTools {
     return { ...this.tools(), committed: (id) => carryOrReport({ carrier, observer: this }, id) };
   }
@@ -104,7 +104,7 @@ export class Copies implements CarryObserver {
     await this.effects().recordEffect(effectOf(transitions));
   }
 
-  /** Copies what waits. @returns the time before which the copies are complete, in Unix milliseconds */
+  /** Copies all rows in the outbox. @returns the time before which the copies are complete, in Unix milliseconds */
   async poll(carrier: Carrier = this.carrier(), deadlineMs = Number.POSITIVE_INFINITY): Promise<number> {
     const tools: CarryTools = { outbox: new Outbox(this.tools()), carrier, observer: this, clock: this.clock };
     for (let shard = 0; shard < OUTBOX_SHARDS; shard += 1) await carryShard(tools, shard, deadlineMs);
@@ -137,7 +137,7 @@ export class Copies implements CarryObserver {
     return this.ledger(id).map(({ sequence }) => sequence);
   }
 
-  /** Deletes rows of the Ledger, as a restore to an earlier moment does. */
+  /** Deletes rows of the Ledger, as a restore to an earlier point in time does. */
   async loseCopies(id: PaymentId, ...sequences: readonly number[]): Promise<void> {
     for (const sequence of sequences) {
       const Key = { [KeyAttribute.partition]: paymentPartition(id), [KeyAttribute.sort]: transitionSort(sequence) };
@@ -145,12 +145,12 @@ export class Copies implements CarryObserver {
     }
   }
 
-  /** Deletes a copied details row, as a restore to an earlier moment does. */
+  /** Deletes a copied details row, as a restore to an earlier point in time does. */
   async loseDetails(id: PaymentId, part: string): Promise<void> {
     await this.tables.client.send(new DeleteCommand({ TableName: TABLES.registry, Key: detailsKey(id, part) }));
   }
 
-  /** Writes copied details rows, as a restore to an earlier moment does. */
+  /** Writes copied details rows, as a restore to an earlier point in time does. */
   async putDetails(...rows: readonly Item[]): Promise<void> {
     for (const row of rows) await this.tables.client.send(new PutCommand({ TableName: TABLES.registry, Item: row }));
   }

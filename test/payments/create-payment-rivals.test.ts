@@ -56,7 +56,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toEqual([]);
   });
 
-  test('leaves a payment that is reported as not attempted after an hour if a look-up proves that there is no charge', async () => {
+  test('leaves a payment that fails as not attempted an hour later if a look-up proves that it has no charge', async () => {
     const request = paymentRequest('died-absent');
     await harness.claimThenDie(request, false);
     harness.clock.advance(60 * MINUTE);
@@ -152,10 +152,10 @@ describe('a released claim', () => {
       ...harness.processor,
       charge: async (order, limit) => {
         await harness.processor.charge(order, limit);
-        throw new TypeError('the answer cannot be parsed');
+        throw new TypeError('the response cannot be parsed');
       },
     };
-    await expect(harness.pay(request, { processor: buggy })).rejects.toThrow('the answer cannot be parsed');
+    await expect(harness.pay(request, { processor: buggy })).rejects.toThrow('the response cannot be parsed');
     expect(await harness.store.readRecord(chargeOperation(request.paymentId))).toMatchObject({ released: false });
   });
 });
@@ -207,7 +207,7 @@ describe('the owner of a claim with rivals', () => {
     ['automatic', 'payment.completed'],
     ['manual', 'payment.authorized'],
   ])(
-    'records the money although an older callback required an action of the payer (%s capture)',
+    'records the money although an older callback required an action by the payer (%s capture)',
     async (capture, type) => {
       const request = paymentRequest(`callback-action-${capture}`, { capture });
       const actionUrl = 'https://bank.example/approve';
@@ -218,7 +218,7 @@ describe('the owner of a claim with rivals', () => {
     },
   );
 
-  test('does not record a refusal after a callback that required an action of the payer', async () => {
+  test('does not record a refusal after a callback that required an action by the payer', async () => {
     const request = paymentRequest('callback-action-declined', { source: 'tok_declined' });
     const actionUrl = 'https://bank.example/approve';
     const store = outcomeOfCallback(request, { kind: 'action_required', chargeId: 'ch_1', actionUrl });
@@ -243,7 +243,7 @@ describe('the owner of a claim with rivals', () => {
     expect((await harness.typesOf(request)).at(-1)).toBe('payment.completed');
   });
 
-  test('returns the response of the new owner after its own lease has expired, like all other callers', async () => {
+  test('returns the new owner’s response after its own lease has expired, as all other callers do', async () => {
     const request = paymentRequest('slow-owner');
     let winner: Awaited<ReturnType<World['answered']>> | undefined;
     const slow = harness.storeWithRival(async () => {
@@ -286,17 +286,20 @@ describe('the owner of a claim with rivals', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created']);
   });
 
-  test.each([-5, 5])('a clock skew of %d minutes changes only which request waits', async (minutes) => {
-    const request = paymentRequest(`skew-${minutes}`);
-    const other = skewed(harness.clock, minutes * MINUTE);
-    const disturbed = harness.storeWithRival(async () => {
-      await harness.pay(request, { clock: other }).catch(() => undefined);
-    });
-    const first = await harness.answered(request, { store: disturbed });
-    expect(first.status).toBe(201);
-    expect(await harness.answered(request, { clock: other })).toEqual({ ...first, kind: 'replay' });
-    expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
-  });
+  test.each([-5, 5])(
+    'has the same result with a clock skew of %d minutes, which changes only which request waits',
+    async (minutes) => {
+      const request = paymentRequest(`skew-${minutes}`);
+      const other = skewed(harness.clock, minutes * MINUTE);
+      const disturbed = harness.storeWithRival(async () => {
+        await harness.pay(request, { clock: other }).catch(() => undefined);
+      });
+      const first = await harness.answered(request, { store: disturbed });
+      expect(first.status).toBe(201);
+      expect(await harness.answered(request, { clock: other })).toEqual({ ...first, kind: 'replay' });
+      expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
+    },
+  );
 });
 
 describe('the queue entries of a commit', () => {

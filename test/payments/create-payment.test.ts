@@ -112,10 +112,10 @@ describe('the response to a payment request', () => {
         if (sends > 1) return { kind: 'declined', failure: { code: 'card_declined', message: 'no' } };
         // The charge takes effect, but its response is lost.
         await harness.processor.charge(order, limit);
-        throw new AmbiguousError('processor_timeout', 'no answer');
+        throw new AmbiguousError('processor_timeout', 'no response');
       },
       findCharge: async () => {
-        if (sends < 2) throw new AmbiguousError('processor_timeout', 'no answer');
+        if (sends < 2) throw new AmbiguousError('processor_timeout', 'no response');
         return { kind: 'succeeded', chargeId: 'ch_1' };
       },
     };
@@ -130,7 +130,7 @@ describe('the response to a payment request', () => {
       charge: async () => {
         sends += 1;
         if (sends > 1) return { kind: 'rejected', failure: { code: 'expired', message: 'no' } };
-        throw new AmbiguousError('processor_timeout', 'no answer');
+        throw new AmbiguousError('processor_timeout', 'no response');
       },
     };
     expect((await harness.answered(paymentRequest('unconfirmed'), { processor: moody })).status).toBe(202);
@@ -166,7 +166,7 @@ describe('a reused idempotency key', () => {
     expect(await harness.answered(request)).toEqual({ ...first, kind: 'replay' });
   });
 
-  test('is left to newer code if that code claimed it under a different fingerprint rule', async () => {
+  test('is left to a newer version of Payonce that claimed it with a different fingerprint version', async () => {
     const request = paymentRequest('newer');
     await harness.answered({
       ...request,
@@ -192,7 +192,7 @@ describe('a reused idempotency key', () => {
     expect([(await harness.answered(mine)).kind, (await harness.answered(theirs)).kind]).toEqual(['first', 'first']);
   });
 
-  test('is answered from memory without any call', async () => {
+  test('gets its stored response from memory, without any call', async () => {
     const request = paymentRequest('warm');
     const replays = new ProcessReplayCache();
     await harness.answered(request, { replays });

@@ -124,7 +124,7 @@ describe('the processor’s books of a charge', () => {
     ['more', { capturedMinor: 1500 }],
     ['less', { capturedMinor: 600 }],
     ['none', { status: 'declined', capturedMinor: 0 }],
-    ['none, as before the capture', { status: 'authorized', capturedMinor: 0 }],
+    ['an authorized charge with nothing captured', { status: 'authorized', capturedMinor: 0 }],
     ['another currency', { currency: 'USD' }],
   ] as const)('contradict a recorded late success if they show %s', (_what, shown) => {
     const taken: Books = { ...newCharge('ch_2', false), status: 'succeeded', capturedMinor: 1000 };

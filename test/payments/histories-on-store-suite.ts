@@ -68,7 +68,7 @@ export function describeChangesOn({ name, call, stores }: GivenDatabase): void {
       ['two refunds of 70 out of 100', { kind: 'refund', amountMinor: 700 }, { kind: 'refund', amountMinor: 700 }],
       ['a capture and a cancellation', { kind: 'capture' }, { kind: 'cancel' }],
     ])(
-      `hold for %s under every single fault at every ${call} and every call of the processor`,
+      `hold for %s under every single fault at every ${call} and every call to the processor`,
       async (_what, command, rival) => {
         const story = changeStory(() => {
           const payment = newRequest({ capture: command.kind === 'refund' ? 'automatic' : 'manual' });

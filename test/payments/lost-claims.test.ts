@@ -12,7 +12,7 @@ const DAY_MS = 24 * 60 * 60_000;
  * Simulates a table that was restored to a time before a claim. A retry of the claimed request looks like a first
  * request, and the processor may have forgotten the key.
  */
-describe('a retry whose claim was lost, under the setting claimsLost', () => {
+describe('a retry whose claim was lost, with the setting `claimsLost`', () => {
   let world: World;
   let restored: Stores;
 
@@ -44,7 +44,7 @@ describe('a retry whose claim was lost, under the setting claimsLost', () => {
     const blind = lost({
       ...world.processor,
       findCharge: async () => {
-        throw new AmbiguousError('processor_timeout', 'no answer');
+        throw new AmbiguousError('processor_timeout', 'no response');
       },
     });
     expect((await world.answered(request, blind)).status).toBe(202);
@@ -63,7 +63,7 @@ describe('a retry whose claim was lost, under the setting claimsLost', () => {
     expect(world.refundedAtProcessor(request)).toBe(400);
   });
 
-  test('makes a payment that had never begun: it returns 402 if the payment is declined, and 201 if it succeeds', async () => {
+  test('makes a payment that never began, and returns 402 if it is declined and 201 if it succeeds', async () => {
     expect((await world.answered(paymentRequest('declined', { source: 'tok_declined' }), lost())).status).toBe(402);
     expect((await world.answered(paymentRequest('new'), lost())).status).toBe(201);
   });

@@ -4,7 +4,7 @@ import { SHOP, SimulatedIntake } from '../intake/intake-site.ts';
 import { fc } from '../support/properties.ts';
 import { Api } from '../world/api.ts';
 
-/** Property names that libraries and the language look up on objects. */
+/** Property names that JavaScript or a library looks up on objects. */
 const INSPECTED = [
   ...Object.getOwnPropertyNames(Object.prototype).filter((name) => name !== '__proto__'),
   'prototype',
@@ -30,7 +30,7 @@ const examples = EACH.map((each) => [each] as [Record<string, string>]);
 const sorted = (of: object) =>
   Object.fromEntries(Object.entries(of).sort(([left], [right]) => (left < right ? -1 : 1)));
 
-describe('metadata whose names libraries look up', () => {
+describe('metadata with keys that collide with JavaScript or SDK property names', () => {
   test('is stored and read back over HTTP, in the payment, its list and its event', async () => {
     const api = new Api();
     let keys = 0;

@@ -9,10 +9,10 @@ beforeAll(async () => {
 });
 
 describePaymentsOn(
-  { name: 'DynamoDB', call: 'call of the SDK', stores: () => stores },
+  { name: 'DynamoDB', call: 'SDK call', stores: () => stores },
   {
     // Every pair of faults with every rival is tested on the in-memory store, which passes the same store tests.
-    calls: 'calls of the store and the processor',
+    calls: 'calls to the store and the processor',
     stores: () => ({ store: stores.store }),
     oneOf: 127,
     atLeast: 1_500,

@@ -75,13 +75,13 @@ export class PaymentWorld extends World {
     const answers = new Set(this.answers.map((answer) => JSON.stringify(answer)));
     if (money > 1) found.push(`I1: ${money} charges`);
     if (postingSets > 1) found.push(`I2: ${postingSets} sets of postings`);
-    if (answers.size > 1) found.push(`I3: ${answers.size} different answers`);
+    if (answers.size > 1) found.push(`I3: ${answers.size} different responses`);
     if (this.answers.some(({ status }) => status === 201)) {
-      if (money !== 1) found.push(`I4: answered 201 with ${money} charges`);
-      if (postingSets !== 1) found.push(`I4: answered 201 with ${postingSets} sets of postings`);
+      if (money !== 1) found.push(`I4: returned 201 with ${money} charges`);
+      if (postingSets !== 1) found.push(`I4: returned 201 with ${postingSets} sets of postings`);
     }
     if (this.answers.some(({ status }) => status === 402 || status === 409) && money > 0) {
-      found.push('I4: answered that nothing was charged, but something was');
+      found.push('I4: responded that nothing was charged, but something was');
     }
     return [...found, ...(await this.more(request))];
   }
@@ -141,9 +141,9 @@ export function paymentStory(make: MakeWorld): Story<Race> {
     await attempt('retry');
     const calls = plan.calm();
     const answer = await world.settle(request);
-    violations.push(...(await world.violations(request)).map((violation) => `in quiet: ${violation}`));
-    // Within the send window, the final response is the outcome or "not known yet".
-    if (answer === undefined) violations.push('I7: there is no stored answer');
+    violations.push(...(await world.violations(request)).map((violation) => `without faults: ${violation}`));
+    // The stored response must be 201 (outcome) or 202 (outcome not known within the send window).
+    if (answer === undefined) violations.push('I7: there is no stored response');
     else if (answer.status !== 201 && answer.status !== 202) violations.push(`the client received ${answer.status}`);
     return { calls, violations };
   };

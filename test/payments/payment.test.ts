@@ -260,7 +260,7 @@ describe('a second charge with the payment’s id', () => {
     expect(when({ ...DECLINED, chargeId: 'ch_9' }, given({ kind: 'pending', chargeId: MINE }))).toBe('nothing');
   });
 
-  test('is recorded as money to refund even if a retry created it after the processor had forgotten the key', () => {
+  test('is recorded as money to refund even if a retry created it when the processor no longer knew the key', () => {
     expect(when({ kind: 'succeeded', chargeId: 'ch_9' }, given(SUCCEEDED))).toMatchObject({
       type: 'payment.late_success',
       status: 'succeeded',

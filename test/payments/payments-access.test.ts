@@ -1,3 +1,4 @@
+/** Tests access by API key, and unknown routes and methods. */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ALL_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
@@ -6,8 +7,6 @@ import { PAYMENT_PATHS, PAYMENT_READ_PATHS } from '../../lambdas/payments/http/p
 import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { READ_ROUTES } from '../../lambdas/views/http/read-routes.ts';
 import { API_KEY, Api, as, OTHER_KEY, type Reply } from '../world/api.ts';
-
-/** Tests access by API key, and unknown routes and methods. */
 
 const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
 
@@ -64,7 +63,7 @@ describe('an API key', () => {
     expect(await status()).toBe(401);
   });
 
-  test('has its day of last use stored once a day if it is valid', async () => {
+  test('is recorded as used once a day, and only if it is valid', async () => {
     harness.registerKey('sk_test_revokedrevokedrevoked', { revokedAtMs: harness.clock.nowMs() });
     await harness.get('/v1/balances', as('sk_test_revokedrevokedrevoked'));
     for (let hour = 0; hour < 30; hour += 1) {
@@ -75,7 +74,7 @@ describe('an API key', () => {
     expect(harness.uses).toEqual([`${id} 2026-03-01`, `${id} 2026-03-02`]);
   });
 
-  test('is valid even if its day of last use cannot be stored', async () => {
+  test('is valid even if its last use cannot be recorded', async () => {
     const keys = {
       findByHash: async () => ({ tenantId: tenantId('ten_desk'), mode: 'test' as const, scopes: ALL_SCOPES }),
     };
@@ -185,7 +184,7 @@ describe('an API key', () => {
     expect((await harness.pay('k-1', {}, as(OTHER_KEY))).status).toBe(201);
   });
 
-  test('is denied access with 503 if it cannot be looked up', async () => {
+  test('returns 503 if it cannot be looked up', async () => {
     const away = new Api({
       keys: {
         noteUse: async () => undefined,
@@ -313,7 +312,7 @@ describe('a path', () => {
     expect((await harness.get(`/v1/payments/%70${id.slice(1)}`)).status).toBe(200);
   });
 
-  test('answers HEAD like GET, without the body', async () => {
+  test('gets the same response to HEAD as to GET, but without a body', async () => {
     const made = await harness.pay('k-1');
     const path = `/v1/payments/${String(made.body['id'])}`;
 

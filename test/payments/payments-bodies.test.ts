@@ -1,13 +1,12 @@
-/** Tests the guarantee "strict requests". */
+/**
+ * Tests body validation through the whole route, for the security requirements S07, S08, S09, S10, S12, S14 and S17.
+ * Tests the guarantee "strict requests".
+ */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { fc } from '../support/properties.ts';
 import { API_KEY, Api } from '../world/api.ts';
-
-/**
- * Tests body validation through the whole route, for the security requirements S07, S08, S09, S10, S12, S14 and S17.
- */
 
 let harness: Api;
 
@@ -123,7 +122,7 @@ describe('a field', () => {
     expect(reply.body['detail']).toMatch(/ must (?:not )?(?:be|have) /);
   });
 
-  test('whose metadata name is too long is quoted only in `param`', async () => {
+  test('is quoted only in `param` if it is a metadata key that is too long', async () => {
     const name = '<b>'.repeat(20);
     const reply = await refusing().post(
       JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok', metadata: { [name]: '1' } }),
@@ -134,7 +133,7 @@ describe('a field', () => {
     });
   });
 
-  test('is refused if its metadata name is empty', async () => {
+  test('is refused if it is an empty metadata key', async () => {
     expect((await refusing().pay('k-1', { metadata: { '': 'x' } })).body).toMatchObject({ code: 'invalid_request' });
   });
 
@@ -177,7 +176,7 @@ describe('a field', () => {
     expect([201, 402]).toContain(reply.status);
   });
 
-  test('metadata of exactly 2048 bytes in UTF-8 is accepted', async () => {
+  test('is accepted if it is metadata of exactly 2048 bytes in UTF-8', async () => {
     const metadata = { a: 'é'.repeat(250), b: long(500), c: long(500), d: long(500), e: long(43) };
 
     expect((await harness.pay('k-1', { metadata })).status).toBe(201);

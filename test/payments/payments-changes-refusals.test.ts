@@ -1,9 +1,8 @@
+/** Tests which captures, cancellations and refunds are refused, and who has access to them. */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { Api, as, dataOf, OTHER_KEY, type Reply } from '../world/api.ts';
-
-/** Tests which captures, cancellations and refunds are refused, and who has access to them. */
 
 const UNKNOWN = 'a'.repeat(32);
 
@@ -92,10 +91,13 @@ describe('a body', () => {
     ['cancel', { amount: 1 }, 'amount'],
     ['cancel', { reason: 'x' }, 'reason'],
     ['refunds', { payment: 'x' }, 'payment'],
-  ])('returns 400 for %s with the name of the unknown field: %j', async (step, body, param) => {
-    const reply = await harness.change(`${await held()}/${step}`, 'k', body);
-    expect([reply.status, reply.body]).toMatchObject([400, { code: 'unknown_field', param }]);
-  });
+  ])(
+    'is refused with 400 in a %s request with an unknown field, which the error names: %j',
+    async (step, body, param) => {
+      const reply = await harness.change(`${await held()}/${step}`, 'k', body);
+      expect([reply.status, reply.body]).toMatchObject([400, { code: 'unknown_field', param }]);
+    },
+  );
 
   test('is refused before the payment is read if it is not JSON or has a different media type', async () => {
     for (const [body, headers, status] of [
@@ -191,14 +193,14 @@ describe('refunds and lists of refunds', () => {
     }
   });
 
-  test('accept no query parameter', async () => {
+  test('accept no query parameters', async () => {
     const id = await paid();
     for (const path of [`/v1/payments/${id}/refunds?limit=1`, '/v1/refunds/x?expand=payment']) {
       expect((await harness.get(path)).body).toMatchObject({ status: 400, code: 'unknown_parameter' });
     }
   });
 
-  test('are empty for a payment without refunds, and the id of another object returns 404', async () => {
+  test('return an empty list for a payment without refunds, and 404 for the id of another object', async () => {
     const id = await held();
     expect(dataOf(await harness.get(`/v1/payments/${id}/refunds`))).toEqual([]);
     await harness.change(`${id}/capture`, 'k');
@@ -226,7 +228,7 @@ describe('refunds and lists of refunds', () => {
     expect((await harness.change(`${id}/refunds`, 'k', {}, as(OTHER_KEY))).status).toBe(403);
   });
 
-  test('answer HEAD like GET, without the body', async () => {
+  test('return the same response to HEAD as to GET, but without a body', async () => {
     const id = await paid();
     const refund = String((await harness.change(`${id}/refunds`, 'k')).body['id']);
     for (const path of [`/v1/payments/${id}/refunds`, `/v1/refunds/${refund}`]) {

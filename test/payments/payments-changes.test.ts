@@ -1,3 +1,4 @@
+/** Tests captures, cancellations and refunds over HTTP. */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
@@ -6,8 +7,6 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { Api, as, dataOf, OTHER_KEY, type Reply } from '../world/api.ts';
-
-/** Tests captures, cancellations and refunds over HTTP. */
 
 const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
 const emptyBody = { event: { body: '' } };
@@ -366,7 +365,7 @@ describe.each([
 
   test('returns 202 for the request and each retry if the outcome is not known in time, and GET returns the outcome later', async () => {
     const { processor } = harness;
-    const noAnswer = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
+    const noAnswer = () => Promise.reject(new AmbiguousError('processor_timeout', 'no response'));
     let isSent = false;
     const reply = await withProcessor({
       change: async (...call) => {

@@ -72,7 +72,7 @@ describe('a request while the store refuses a write', () => {
   test('returns 503 if the result is unknown, and a retry with the same key determines the result', async () => {
     const away = apiWithClaim(async (claim) => {
       await harness.store.claim(claim);
-      throw new AmbiguousError('store_ambiguous', 'no answer');
+      throw new AmbiguousError('store_ambiguous', 'no response');
     });
 
     const lost = await away.pay('k-1');

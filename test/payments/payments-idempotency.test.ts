@@ -1,11 +1,12 @@
-/** Tests the guarantee "one answer". */
+/**
+ * Tests idempotency keys over HTTP: each row of the documented table, and related cases.
+ * Tests the guarantee "one answer".
+ */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { Api, type Reply } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
-
-/** Tests idempotency keys over HTTP: each row of the documented table, and related cases. */
 
 const DAY = 24 * 60 * 60 * 1_000;
 
@@ -371,13 +372,13 @@ describe('a reference', () => {
 
     expect((await harness.pay('k-2', { reference: 'order-2' })).status).toBe(201);
   });
+});
 
-  test('a replayed problem has the same body for every spelling of the path', async () => {
-    const first = await harness.pay('k-1', { source: 'tok_declined' });
-    expect(first.body['type']).toBe('../docs/problems#payment_failed');
-    for (const path of ['/v1/payments/', '//v1//payments', '/v1/%70ayments']) {
-      const reply = await harness.pay('k-1', { source: 'tok_declined' }, { event: { path, pathParameters: null } });
-      expect(reply.body).toEqual(first.body);
-    }
-  });
+test('a replayed problem document is the same for every spelling of the path', async () => {
+  const first = await harness.pay('k-1', { source: 'tok_declined' });
+  expect(first.body['type']).toBe('../docs/problems#payment_failed');
+  for (const path of ['/v1/payments/', '//v1//payments', '/v1/%70ayments']) {
+    const reply = await harness.pay('k-1', { source: 'tok_declined' }, { event: { path, pathParameters: null } });
+    expect(reply.body).toEqual(first.body);
+  }
 });

@@ -1,10 +1,9 @@
+/** Tests refunds and disputes over HTTP, including those that Payonce did not request. */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { paymentOfPart } from '../../lambdas/payments/ids.ts';
 import { Api, as, dataOf, OTHER_KEY } from '../world/api.ts';
-
-/** Tests refunds and disputes over HTTP, including those that Payonce did not request. */
 
 let harness: Api;
 let ledger: Api;

@@ -121,7 +121,7 @@ describe('a payment that no rule matches', () => {
     expect(nowhere.processor.sends(String(store.allTransitions().at(-1)?.payment.id))).toBe(1);
   });
 
-  test('a live payment never reaches a processor in test mode, regardless of the rules', async () => {
+  test('never reaches a processor in test mode if it is a live payment, regardless of the rules', async () => {
     const refused = await payLive(harness, 'live');
     expect([refused.status, refused.body['code']]).toEqual([403, 'livemode_not_available']);
     const wrong = await payLive(new Api({ store, choose: () => harness.processor }), 'live');
@@ -130,7 +130,7 @@ describe('a payment that no rule matches', () => {
     expect([harness.processor.inside.all, stripe.calls]).toEqual([[], []]);
   });
 
-  test('a test payment never reaches a processor in live mode', async () => {
+  test('never reaches a processor in live mode if it is a test payment', async () => {
     const clock = new SimulatedClock();
     const processor = createSandboxInProcess({ clock, mode: 'live' });
     const choose = routing([{ mode: 'live', processor: 'sandbox' }], [processor]);
@@ -142,7 +142,7 @@ describe('a payment that no rule matches', () => {
     expect(processor.inside.all).toHaveLength(1);
   });
 
-  test('a payment that was sent in one mode is not looked up with the credentials of the other mode', async () => {
+  test('is not looked up with the credentials of one mode if it was sent in the other mode', async () => {
     const first = await harness.pay('eur');
     const swapped = createSandboxInProcess({ clock: new SimulatedClock(), mode: 'live' });
     const reply = await refund(new Api({ store, processors: [swapped], books: [swapped] }), first.body['id'], 'r');

@@ -293,7 +293,7 @@ describe('the documents', () => {
     expect(document['openapi']).toMatch(/^3\.1/);
   });
 
-  test('an unknown path returns 404 and an unsupported method 405, both in the common error format', async () => {
+  test('are replaced by a problem document: 404 for an unknown path, 405 for an unsupported method', async () => {
     const nowhere = await api.send('GET', '/v2/payments');
     expect([nowhere.status, nowhere.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
     const elsewhere = await api.send('DELETE', '/v1/payments');

@@ -24,30 +24,30 @@ type Rival =
   | 'a carrier'
   /** A second refund, which its owner copies. */
   | 'a commit'
-  /** A second refund, whose owner ends before its copy. */
+  /** A second refund, whose owner dies before it copies the refund. */
   | 'a dead owner'
   | 'an erasure'
-  /** An erasure, whose process ends before it deletes the copies. */
+  /** An erasure, whose process dies before it deletes the copies. */
   | 'a dead erasure'
-  /** A carrier that has read the data before the erasure, and writes only now. */
+  /** A carrier that has read the data before the erasure, and writes the copies after it. */
   | 'a stale carrier';
 
 interface Race {
   readonly rival?: Rival;
-  /** The number of the carrier's call before which the rival acts. */
+  /** Number of the carrier's call before which the rival acts. */
   readonly rivalAt?: number;
-  /** True if an erasure waits when the carrier begins. */
+  /** Whether an unfinished erasure is in the outbox when the carrier begins. */
   readonly erased?: true;
 }
 
-/** A carrier that ends before it begins. */
+/** Carrier of a process that dies before it copies anything. */
 const DEAD: Carrier = { carry: async () => 'carried' };
 
 let histories = 0;
 
 /**
- * A payment with personal data waits. A carrier copies it, with these faults, while a rival acts. Then the poller copies
- * what is left.
+ * Copies a payment with personal data by a carrier with the given faults, while a rival acts. Then the poller copies
+ * the remaining rows.
  */
 async function carryWith(faults: readonly PlannedFault[], race: Race): Promise<HistoryRun> {
   histories += 1;
@@ -87,7 +87,11 @@ async function carryWith(faults: readonly PlannedFault[], race: Race): Promise<H
   return { calls, violations };
 }
 
-/** Starts a carrier, and holds its first write. @returns releases the write, and waits for the end of the carrier */
+/**
+ * Starts a carrier, and holds its first write.
+ *
+ * @returns a function that releases the write, and waits until the carrier ends
+ */
 async function staleCarrier(copies: Copies, id: PaymentId): Promise<() => Promise<unknown>> {
   const [read, released] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
   const client = copies.tables.clientWith(async (_command, apply) => {
@@ -111,7 +115,7 @@ function watchLedger(copies: Copies, violations: string[]): void {
       if (table !== TABLES.ledger) continue;
       newest += 1;
       if (before !== undefined || after?.['sequence'] !== newest)
-        violations.push('the Ledger was not only appended to');
+        violations.push('a write other than an append changed the Ledger');
     }
   });
 }

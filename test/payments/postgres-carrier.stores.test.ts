@@ -58,7 +58,7 @@ describe('a copy', () => {
     for (const part of [chain.slice(0, 11), chain.slice(11)]) {
       await expected.recordEffect(effectOf(part));
       await copies.write(...part);
-      // The second part is in a sampled trace, and the poller in another one.
+      // The second part is written in a sampled trace, and the poller runs in another trace.
       traced(TRACE);
     }
     traced(TRACE.replace('5759', '1111'));
@@ -70,7 +70,7 @@ describe('a copy', () => {
     expect(await copies.outbox(id)).toEqual([]);
   });
 
-  test('keeps sums whose form only a later version knows', async () => {
+  test('keeps sums in a format that only a later version can read', async () => {
     const { id, pending } = newPayment();
     await copies.write(pending);
     const later = `replace(body::text, '"sums":""', '"sums":"01020304050607"')::json`;
@@ -95,7 +95,7 @@ describe('a copy', () => {
     expect(await copies.outbox(id)).toEqual([]);
   });
 
-  test('includes the claim of a dead owner, when the owner that took over commits', async () => {
+  test('includes the claim of a dead owner once the owner that took over commits', async () => {
     const { id, pending, paid } = newPayment();
     const stale = openRecord(id);
     await new PostgresStore(copies.tools()).claim({ record: stale, pending });
@@ -107,7 +107,7 @@ describe('a copy', () => {
     expect(copies.copied(id)).toEqual([1, 2]);
   });
 
-  test('of more transitions than fit in one transaction is in order', async () => {
+  test('is written in the order of the chain, even if the chain needs several transactions', async () => {
     const chain = chainOfAllKinds(newPayment().id);
     const [first] = chain;
     invariant(first !== undefined, 'the chain is empty');
@@ -118,7 +118,7 @@ describe('a copy', () => {
     expect(written).toEqual(chain.map(({ sequence }) => sequence));
   });
 
-  test('that fails does not fail the commit, and the poller writes it', async () => {
+  test('does not fail the commit if it fails, and is then written by the poller', async () => {
     const { id, pending, paid } = newPayment();
     const down = copies.tables.clientWith(() => Promise.reject(timedOut()));
     const carrier = copies.carrier(down);
@@ -140,7 +140,7 @@ describe('a copy', () => {
     expect(copies.states.at(-1)).toEqual({ oldestMs: undefined, stopped: 0 });
   });
 
-  test('begins no call after its time, and the poller copies the rest', async () => {
+  test('starts no call after its deadline, and leaves the remaining rows to the poller', async () => {
     const chain = chainOfAllKinds(newPayment().id);
     const [first] = chain;
     invariant(first !== undefined, 'the chain is empty');
@@ -166,7 +166,7 @@ describe('a copy', () => {
   });
 });
 
-test('a row that commits late is copied, and did not count as complete before', async () => {
+test('a row that commits late is copied, and until then the copies do not count as complete', async () => {
   const [late, early] = [newPayment(), newPayment()];
   const createdAtMs = copies.clock.nowMs();
   const written = Promise.withResolvers<undefined>();
@@ -192,8 +192,8 @@ test('a row that commits late is copied, and did not count as complete before', 
   expect(copies.copied(late.id)).toEqual([1]);
 });
 
-describe('a chain whose position has another row in the Ledger', () => {
-  /** Writes another outcome to the Ledger than to PostgreSQL. */
+describe('a chain with a row that differs from the Ledger', () => {
+  /** Writes an outcome to the Ledger that differs from the outcome in PostgreSQL. */
   async function forked() {
     const { id, pending, paid } = newPayment();
     const rival = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_2' });
@@ -217,7 +217,7 @@ describe('a chain whose position has another row in the Ledger', () => {
     expect(outcomeOf(id)).toEqual(rival.hash);
     expect(copies.copied(id)).toEqual([1, 2]);
     expect(copies.copied(other.id)).toEqual([1]);
-    // The chain neither bounds what is complete nor counts as late.
+    // The stopped chain is not counted in the age of the oldest row that is not copied yet.
     expect(copies.states.at(-1)).toEqual({ oldestMs: undefined, stopped: 1 });
     expect(await copies.carrier().carry(id)).toBe('stopped');
   });
@@ -229,20 +229,20 @@ describe('a chain whose position has another row in the Ledger', () => {
     await copies.poll();
     const copied = copies.details(id);
     expect(copied.length).toBeGreaterThan(1);
-    // PostgreSQL is restored to the moment after the first transition, and the payment continues.
+    // PostgreSQL is restored to the point in time after the first transition, and the payment continues.
     for (const table of ['transition', 'posting', 'details'])
       await database.run(sql(`DELETE FROM ${table} WHERE chain_id = $1 AND sequence > 1`, id));
     await copies.write(outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' }));
     for (let pass = 0; pass < 2; pass += 1) expect(await copies.carrier().carry(id)).toBe('stopped');
     expect(copies.details(id)).toEqual(copied);
-    // No personal data is left in PostgreSQL, as after a restore to a moment before it was written.
+    // PostgreSQL contains no personal data, as after a restore to a point in time before the data was written.
     await database.run(sql('DELETE FROM details WHERE chain_id = $1', id));
     for (let pass = 0; pass < 2; pass += 1) expect(await copies.erase(id)).toBe(true);
     expect(copies.details(id)).toEqual([]);
     expect((await copies.outbox(id)).filter(({ kind }) => kind === 'erasure')).toHaveLength(1);
   });
 
-  test('can be erased, and is erased once more when it is copied again', async () => {
+  test('can be erased, and is erased again when it is copied again', async () => {
     const { id } = await forked();
     expect(copies.details(id)).not.toEqual([]);
     expect(await copies.erase(id)).toBe(true);
@@ -259,7 +259,7 @@ describe('a chain whose position has another row in the Ledger', () => {
   test('is copied again after an operator has removed the cause', async () => {
     const { id } = await forked();
     await copies.poll();
-    // An operator restores the Ledger to a point before the other row.
+    // An operator restores the Ledger to a point in time before the different row.
     await copies.loseCopies(id, 2);
     await database.run(sql('UPDATE outbox SET stopped_at = NULL WHERE chain_id = $1', id));
     await copies.poll();
@@ -267,7 +267,7 @@ describe('a chain whose position has another row in the Ledger', () => {
     expect(await copies.outbox(id)).toEqual([]);
   });
 
-  test('stops if the Ledger lacks the predecessor, or has another one', async () => {
+  test('stops if the preceding row is missing in the Ledger', async () => {
     const { id, pending, paid } = newPayment();
     await copies.write(pending);
     await database.run(sql('DELETE FROM outbox WHERE chain_id = $1', id));
@@ -279,7 +279,7 @@ describe('a chain whose position has another row in the Ledger', () => {
 });
 
 describe('the poller', () => {
-  test('begins no chain after its deadline, oldest chains first', async () => {
+  test('copies the oldest chains first, and starts no chain after its deadline', async () => {
     const payments = [newPayment(), newPayment()].toReversed();
     const carried: string[] = [];
     const carrier: Carrier = {
@@ -298,7 +298,7 @@ describe('the poller', () => {
     expect(carried).toEqual([payments[0]?.id]);
   });
 
-  test('reaches a chain behind a page of chains that fail', async () => {
+  test('copies a chain that follows a whole page of failing chains', async () => {
     const { id, pending } = newPayment();
     await database.run(
       sql(`INSERT INTO outbox (chain_id, kind, sequence, shard, created_at)
@@ -313,7 +313,7 @@ describe('the poller', () => {
 });
 
 describe('an erasure', () => {
-  /** A carrier that ends before it begins. */
+  /** Carrier of a process that dies before it copies anything. */
   const DEAD: Carrier = { carry: async () => 'carried' };
 
   test('deletes the details in PostgreSQL and their copies, once, with one entry in the activity log', async () => {
@@ -343,7 +343,7 @@ describe('an erasure', () => {
     expect(copies.details(id)).toEqual([]);
   });
 
-  test('before the copy leaves nothing to copy, and later data is copied', async () => {
+  test('leaves nothing to copy if it precedes the copy, but later data is copied', async () => {
     const { id } = newPayment();
     const first = firstWithNotes(id);
     await copies.write(first);
@@ -355,7 +355,7 @@ describe('an erasure', () => {
     expect(copies.details(id).map((row) => row[KeyAttribute.sort])).toEqual(['dec_1', 'ref_1']);
   });
 
-  test('deletes the copies after all transitions before it, even if they do not fit in one transaction', async () => {
+  test('deletes the copies only after all earlier transitions are copied, even if these need several transactions', async () => {
     const { id } = newPayment();
     const [first, ...later] = chainOfAllKinds(id);
     invariant(first !== undefined, 'the chain is empty');
@@ -372,7 +372,7 @@ describe('an erasure', () => {
     expect(copies.details(id)).toEqual([]);
   });
 
-  test('takes effect before its copies, twice for two erasures, and keeps what was written since', async () => {
+  test('deletes only data that was written before it, even if its copies are deleted later, after a second erasure', async () => {
     const { id } = newPayment();
     const first = firstWithNotes(id);
     await copies.write(first);

@@ -61,7 +61,10 @@ function patient(beforeCommit: () => Promise<void> = async () => undefined): Dat
   };
 }
 
-/** Returns a database whose transactions stay open until `commit` is called. `begun` resolves after a statement. */
+/**
+ * Returns a database whose transactions stay open until `commit` is called. `begun` resolves when a transaction is
+ * ready to commit.
+ */
 function holdOpen() {
   const commit = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();

@@ -75,7 +75,7 @@ describe('a payment on PostgreSQL', () => {
     expect(await effects.recordEffect(effectOf(id, 'callback', [whole]))).toEqual({ kind: 'recorded' });
   });
 
-  test('keeps a processor’s message with U+0000, quotes and other scripts, and its hash', async () => {
+  test('keeps a processor’s message with U+0000, quotes and non-Latin characters, and its chain stays valid', async () => {
     const { id, pending } = await claimed('message');
     const message = 'a\u0000b "c" \\u0000 \\ ’ 決済 🙂';
     const declined = outcomeTransition(pending, { kind: 'declined', failure: { code: 'declined', message } });
@@ -99,7 +99,7 @@ describe('a payment on PostgreSQL', () => {
     expect(await announced()).toEqual([{ sequence: 1 }, { sequence: 2 }]);
   });
 
-  test('has its personal data in details rows only, and their deletion erases it', async () => {
+  test('stores its personal data only in details rows, so that a deletion of these rows erases the data', async () => {
     const { id } = await claimed('erased');
     const [row] = await rows('SELECT body::text FROM transition WHERE chain_id = $1', id);
     expect(row?.['body']).not.toContain('two shirts');

@@ -162,7 +162,7 @@ export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>
   },
   change_not_undecided: async () => {
     const payment = await chargedPayment();
-    const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
+    const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no response'));
     const refund = await payment
       .withProcessor({ change: silent, findChange: silent })
       .change(`${payment.id}/refunds`, 'c');

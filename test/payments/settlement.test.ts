@@ -140,7 +140,7 @@ describe('settlement in any state', () => {
         const proves = { ...state, sent: 'maybe' as const, lookedUp: 'absent' as const };
         const step = nextStep(proves);
         if (step.do !== 'conclude' || step.fact !== 'not_attempted') return;
-        // Two workers act at the same moment, with clocks that differ by up to ten minutes.
+        // Two workers act at the same time, with clocks that differ by up to ten minutes.
         for (const agoMs of [0, 10 * MINUTE]) {
           const other = { ...proves, sent: 'nothing' as const, nowMs: state.nowMs - agoMs + 2 * skewMs };
           expect(nextStep(other).do).not.toBe('send');

@@ -171,7 +171,7 @@ class BooksAndChain {
 }
 
 /**
- * Begins one more refund on the basis of the sums, and compares its next step with the next step on the basis of the
+ * Begins another refund, and compares the next step that is decided from the sums with the one that is decided from the
  * whole chain.
  */
 function difference(seed: number): 'not begun' | 'folded' | object {

@@ -70,7 +70,7 @@ async function deleteRows(lost: readonly Row[]): Promise<void> {
 
 const refundedMinor = async () => (await harness.chain(request)).state.payment.amountRefundedMinor;
 
-describe('a change that is decided on the sums in the newest transition', () => {
+describe('a change that is decided from the sums in the newest transition', () => {
   test('is refused without a read of the chain if it exceeds the amount that earlier refunds left', async () => {
     await payAndRefund();
     expect(await make(refund('all', 98_001))).toMatchObject({
@@ -197,9 +197,9 @@ describe('rows of an older version, without sums,', () => {
 });
 
 describe.each([
-  ['on the sums', false],
-  ['on the whole chain', true],
-])('a payment that has lost rows, decided %s,', (_name, isFolded) => {
+  ['from the sums', false],
+  ['from the whole chain', true],
+])('a payment with lost rows, whose changes are decided %s,', (_name, isFolded) => {
   test('repeats no refund whose beginning is lost', async () => {
     await payAndRefund();
     const begun = rows().filter(({ type }) => type === 'refund.pending');
@@ -252,7 +252,7 @@ test('a change of a payment with more transitions than a read of the chain allow
 
 describe('stored sums', () => {
   test.each(['sums', 'begun'])(
-    'are ignored if their form in `%s` is unknown, and the chain is folded instead',
+    'are ignored if their format in `%s` is unknown, and the chain is folded instead',
     async (name) => {
       await payAndRefund();
       await rewrite((row) => (name in row ? { ...row, [name]: new Uint8Array(name === 'sums' ? 7 : 3) } : row));

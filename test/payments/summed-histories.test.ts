@@ -133,7 +133,7 @@ class MixedHistory {
     await this.#world.store.write([nextTransition(systemDigest, chain, draft, requestedAt(0))]);
   }
 
-  /** Records a refund that another user of the processor's account has named like a refund of Payonce. */
+  /** Records a refund that another user of the processor's account has named like a Payonce refund. */
   async #recordNamedRefund(amountMinor: number): Promise<void> {
     const { paymentId } = this.#request;
     const name = Array.from({ length: 26 }, () => this.#dice.pick('abcdefgh234567'.split(''))).join('');
@@ -167,7 +167,10 @@ class MixedHistory {
     return readSummed(this.#world.store, this.#request, asked, 'without notes');
   }
 
-  /** Compares the decisions about new changes on the sums and on the whole chain, and the transitions that they append. */
+  /**
+   * Compares decisions about new changes, and the transitions that they append, when decided from the sums and from the
+   * whole chain.
+   */
   async #compareDecisions(step: number): Promise<void> {
     const folded = await this.#world.chain(this.#request);
     const own = folded.state.payment.chargeId ?? '';
@@ -205,7 +208,7 @@ class MixedHistory {
   }
 }
 
-test('changes in random histories get the same decision on the sums as on the whole chain, even after rows without sums', async () => {
+test('changes in random histories get the same decision from the sums as from the whole chain, even after rows without sums', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0 }), (seed) => new MixedHistory(seed).play()),
     { numRuns: whole(60, { slice: 4 }), endOnFailure: true },

@@ -35,7 +35,7 @@ describe('the chain of a payment', () => {
     ],
     ['a middle transition removed', [first, third], 2],
     ['the first transition removed', [second, third], 1],
-    ['two exchanged', [first, third, second], 2],
+    ['two transitions exchanged', [first, third, second], 2],
     ['a cause changed', [first, { ...second, cause: BY_RUN }, third], 2],
     ['a time changed', [first, second, { ...third, occurredAtMs: third.occurredAtMs + 1 }], 3],
   ])('reports the first invalid link: %s', (_name, tampered, sequence) => {

@@ -167,7 +167,9 @@ export function limitsIn({ client }: Pick<MemoryDynamoDb, 'client'>, clock: Cloc
 
 let processes = 0;
 
-/** Serves all APIs in one world, with one process per function. Its requests use an API key with every scope. */
+/**
+ * Serves all APIs in one world, with one process per function. By default, requests use an API key with every scope.
+ */
 export class Api<Of extends World = World> {
   readonly world: Of;
   /** Alarms that were written immediately instead of at the end of a request. */
@@ -191,7 +193,7 @@ export class Api<Of extends World = World> {
   #tools: ApiWorldTools | undefined;
   #requests = 0;
 
-  /** @param changes tools that replace tools of `world` in these processes */
+  /** @param changes tools that these processes use instead of the tools of `world` */
   constructor(changes: Partial<ApiWorldTools> = {}, world: Of = new World() as Of) {
     this.world = world;
     this.#changes = changes;
@@ -250,7 +252,7 @@ export class Api<Of extends World = World> {
     return id;
   }
 
-  /** Approves or rejects the request of another operator, by default with {@link OPERATOR_KEY}. */
+  /** Approves or rejects another operator's request, by default with {@link OPERATOR_KEY}. */
   approve(id: string, asked: Asked = {}, verdict: 'approve' | 'reject' = 'approve'): Promise<Reply> {
     return this.ask('POST', `/v1/admin/approvals/${id}/${verdict}`, asked);
   }
@@ -289,7 +291,7 @@ export class Api<Of extends World = World> {
       body: parsed as Record<string, unknown>,
     };
     const fault = undescribed(method, asked, reply);
-    invariant(fault === undefined, `the API documents are wrong: ${fault}`);
+    invariant(fault === undefined, `the response does not match the API documents: ${fault}`);
     return reply;
   }
 
@@ -347,13 +349,13 @@ export class Api<Of extends World = World> {
     return this.write('/v1/orders', key, { ...TEA, ...body }, asked);
   }
 
-  /** Sends a correction, by default as an operator who gives a reason. */
+  /** Sends a correction. By default, the body contains a reason. */
   correct(key: string, body: Readonly<Record<string, unknown>>, asked: Asked = {}): Promise<Reply> {
     const sent = { reason: 'Booked twice', ...body };
     return this.write('/v1/admin/corrections', key, sent, asked);
   }
 
-  /** Sends an annotation of a payment, by default as an operator who gives a reason. */
+  /** Sends an annotation of a payment. By default, the body contains a reason. */
   annotate(
     payment: string,
     key: string,

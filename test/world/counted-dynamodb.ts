@@ -19,7 +19,7 @@ export class CountedDynamoDb extends MemoryDynamoDb {
     });
   }
 
-  /** Counts the calls of `act`. */
+  /** Counts the calls that `act` makes. */
   async counted<Result>(act: () => Promise<Result>): Promise<{ readonly result: Result; readonly calls: number }> {
     const before = this.calls;
     const result = await act();

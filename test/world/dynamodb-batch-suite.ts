@@ -18,7 +18,7 @@ export function describeBatchWrites(prepare: () => Promise<Prepared>): void {
     const requestsOf = (sorts: readonly string[], key: Prepared['key']) =>
       sorts.map((sort) => ({ PutRequest: { Item: { ...key(sort), text: sort } } }));
 
-    test('write each item, replacing an earlier one', async () => {
+    test('write each item, and replace an existing item with the same key', async () => {
       const { client, table, key, put, get } = await prepare();
       await put({ sk: 'a', text: 'old' });
       const RequestItems = { [table]: requestsOf(['a', 'b'], key) };
@@ -30,7 +30,7 @@ export function describeBatchWrites(prepare: () => Promise<Prepared>): void {
       ]);
     });
 
-    test('are refused without a write if they have two puts of one item or more than 25 puts', async () => {
+    test('are rejected as a whole if they contain two puts of one item, or more than 25 puts', async () => {
       const { client, table, key, get } = await prepare();
       const many = Array.from({ length: 26 }, (_, each) => `many-${each}`);
       for (const sorts of [['a', 'a'], many]) {

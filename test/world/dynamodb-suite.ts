@@ -346,7 +346,7 @@ export function describeDynamoDb(
         expect(await get('there')).toMatchObject({ version: 1 });
       });
 
-      test('write, update, check and delete together', async () => {
+      test('can combine puts, updates, condition checks and deletes', async () => {
         const { transact, put, get, table, pk, key } = await prepare();
         for (const sk of ['gone', 'changed', 'checked']) await put({ sk });
         await transact([

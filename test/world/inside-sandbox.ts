@@ -16,12 +16,11 @@ export interface SentRequest {
   readonly paymentId: string;
   /** Charge that the request changes; undefined for a new charge. */
   readonly chargeId: string | undefined;
-  /** Minor units. */
   readonly amountMinor: number;
   readonly atMs: number;
   /** Time when the caller sent the request, in Unix milliseconds. The request may have arrived much later. */
   readonly askedAtMs: number;
-  /** Function that sent the request. Undefined outside of the simulator. */
+  /** Function that sent the request. Undefined outside the simulator. */
   readonly by: string | undefined;
   /** Whether an earlier request with the same key was already applied, so that this request has no effect. */
   readonly isRepeated: boolean;
@@ -99,7 +98,7 @@ export interface InsideSandbox {
   /**
    * Refunds a charge.
    *
-   * @param begins first status of the refund
+   * @param begins initial status of the refund
    * @default 'succeeded'
    * @returns the refund's id
    */
@@ -110,7 +109,7 @@ export interface InsideSandbox {
   dispute(chargeId: string, amountMinor: number): Promise<string>;
   closeDispute(disputeId: string, outcome: 'won' | 'lost'): Promise<void>;
   /**
-   * Changes a charge, even against the processor's rules.
+   * Changes a charge without checking the processor's rules.
    *
    * @param callback event that reports the change
    * @default no callback

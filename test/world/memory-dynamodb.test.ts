@@ -82,7 +82,7 @@ describe('validation by DynamoDB', () => {
   });
 });
 
-test('the Stream records each change, but no write that changes nothing', async () => {
+test('the Stream contains each change of a row, but no write without a change', async () => {
   const database = memory();
   const seenChanges: RowChange[] = [];
   database.listen((changes) => seenChanges.push(...changes));
@@ -99,7 +99,7 @@ test('the Stream records each change, but no write that changes nothing', async 
   ]);
 });
 
-test('expired rows are deleted as DynamoDB deletes them by time to live', async () => {
+test('expired rows are deleted, as DynamoDB time to live does', async () => {
   const database = memory();
   for (const [sk, expiresAt] of Object.entries({ past: 99, now: 100, later: 101, never: undefined })) {
     const item = { pk: 'A#1', sk, ...(expiresAt === undefined ? {} : { expiresAt }) };
@@ -145,12 +145,12 @@ describe('capacity units of a write', () => {
   });
 });
 
-test('a request that fails before its effect changes nothing', async () => {
+test('a request that fails before it is applied changes nothing', async () => {
   const database = memory();
   const failing = database.clientWith(async (command) => {
-    throw new Error(`no answer to ${command}`);
+    throw new Error(`no response to ${command}`);
   });
   const put = new PutCommand({ TableName, Item: { pk: 'A#1', sk: 'a' } });
-  await expect(failing.send(put)).rejects.toThrow('no answer to PutCommand');
+  await expect(failing.send(put)).rejects.toThrow('no response to PutCommand');
   expect(await outcomeOf(database.client.send(put))).toEqual({});
 });

@@ -121,8 +121,8 @@ export class MemoryDynamoDb {
   }
 
   /**
-   * Simulates a restore of the tables to a point inside a transaction: only the chosen rows of the transaction remain.
-   * From then on, requests get no response until {@link resume}.
+   * Simulates a restore of the tables to a point in time within a transaction: only the chosen rows of the transaction
+   * remain. From then on, requests get no response until {@link resume}.
    *
    * @param choose returns the indexes of the rows to keep if the restore point is in this transaction; otherwise
    * undefined

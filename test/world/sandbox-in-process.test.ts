@@ -108,7 +108,7 @@ describe('the sandbox in process', () => {
     expect(await processor.findChange(refund, SHORT)).toMatchObject({ kind: 'applied' });
   });
 
-  test('opens the client’s breaker while the sandbox is down, and then receives no request', async () => {
+  test('receives no requests while it is down, because the client’s breaker is open', async () => {
     await processor.inside.goDown();
     const order = freshOrder();
     await expect(processor.ready()).rejects.toMatchObject({ code: 'processor_circuit_open', retryAfterSeconds: 10 });
@@ -120,7 +120,7 @@ describe('the sandbox in process', () => {
     expect(await processor.charge(order, LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('applies the sandbox’s own rules to payers, banks and other users of the account', async () => {
+  test('applies its own rules to payers, banks and other users of the account', async () => {
     const { inside } = processor;
     const { chargeId, order } = await charged({ source: 'tok_async', capture: 'manual' });
     await inside.decline(chargeId);
@@ -156,7 +156,7 @@ describe('the sandbox in process', () => {
     expect(refundsOf(order.paymentId)).toMatchObject([{ refundId: refund.operationId, status: 'succeeded' }]);
   });
 
-  test('lists each request that has an idempotency key, with the remaining amount that the books showed before the request', async () => {
+  test('lists requests with an idempotency key, and the remaining amount that its books showed before each request', async () => {
     const { order, chargeId, refund } = await charged();
     await processor.inside.dispute(chargeId, 950);
     clock.advance(2 * MINUTE_MS);
@@ -170,7 +170,7 @@ describe('the sandbox in process', () => {
     ]);
   });
 
-  test('marks a charge as shown from the time when a comparison lists the charge until the next change', async () => {
+  test('counts a charge as shown once a comparison lists it, until the charge changes', async () => {
     const { order, chargeId } = await charged();
     const isCompared = (): boolean => processor.inside.isShown(chargeId, true, true);
     await processor.inside.refund(chargeId, 100);
@@ -184,7 +184,7 @@ describe('the sandbox in process', () => {
     expect(isCompared()).toBe(false);
   });
 
-  test('reports a planned failure to a dashboard user as an error of the sandbox itself', async () => {
+  test('reports a planned failure to a dashboard user as an error of the sandbox', async () => {
     const { chargeId } = await charged();
     await processor.inside.failNextChange(1, 'tok_malformed');
     await expect(processor.inside.refund(chargeId, 100)).rejects.toThrow(/^the sandbox answered .* with no JSON/);

@@ -71,7 +71,7 @@ export interface SandboxInProcessOptions {
   /**
    * Abilities that differ from the defaults. Lagging look-ups show an earlier state.
    *
-   * @default strong look-ups, and idempotency keys kept for 24 hours
+   * @default strongly consistent look-ups, and idempotency keys kept for 24 hours
    */
   readonly abilities?: Partial<ProcessorAbilities>;
   /**
@@ -233,7 +233,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   /** Charges whose newest state was in a list that the comparison of the books read. */
   const compared = new Set<string>();
   const madeByKey = new Map<string, number>();
-  /** Operations that the metadata of charges name. */
+  /** Operation ids in the metadata of charges. */
   const named = new Set<string>();
   const contradicted = new Map<string, Contradicted>();
   const note = (charge: Charge, isKeyed: boolean): void => {

@@ -43,7 +43,7 @@ import type { TableShape } from './memory-table.ts';
 
 export const TABLES = { idempotency: 'Idempotency', ledger: 'Ledger', registry: 'Registry', views: 'Views' } as const;
 
-/** The table of PostgreSQL's final answers. */
+/** Table with copies of the final responses that PostgreSQL stores. */
 export const REPLAY_CACHE = 'ReplayCache';
 
 const KEY = {

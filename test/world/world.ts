@@ -255,7 +255,7 @@ export class World {
   async answered(request: CreatePayment, changes: Changes = {}) {
     const outcome = await this.pay(request, changes);
     if (outcome.kind !== 'first' && outcome.kind !== 'replay')
-      throw new Error(`the payment was not answered: ${outcome.kind}`);
+      throw new Error(`the payment got no response: ${outcome.kind}`);
     const { status, body } = outcome.answer;
     return { kind: outcome.kind, status, body: JSON.parse(body) as Record<string, unknown> };
   }

@@ -137,10 +137,7 @@ export async function withPersonalFields<Outcome extends { readonly kind: string
 ): Promise<Outcome> {
   if (!isReplay(outcome) || !hasLeftOut(outcome.answer)) return outcome;
   const text = await fields();
-  invariant(
-    text !== undefined,
-    'a response was stored without personal data, but its chain has no commitment',
-  );
+  invariant(text !== undefined, 'a response was stored without personal data, but its chain has no commitment');
   return { ...outcome, answer: putBack(outcome.answer, text) };
 }
 

@@ -57,8 +57,7 @@ export function sandboxCalls({
   const signed = signingKey === undefined ? shown : signedCalls(shown, signingKey, clock);
   return async (call) => {
     const answer = await signed(call);
-    if (MODES[mode].test(answer.text))
-      throw mismatch(`The response contains an object that is not in ${mode} mode.`);
+    if (MODES[mode].test(answer.text)) throw mismatch(`The response contains an object that is not in ${mode} mode.`);
     return answer;
   };
 }

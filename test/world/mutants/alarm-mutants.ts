@@ -37,7 +37,7 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'given-up-orphan-without-alarm',
-    fault: 'A callback that found no payment for a day is given up without an alarm.',
+    fault: 'A callback that matched no payment for a day is discarded without an alarm.',
     edits: [
       {
         file: 'lambdas/resolving/use/retry-orphans.ts',
@@ -60,7 +60,7 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'orphan-given-up-after-an-hour',
-    fault: 'A callback that found no payment is given up after an hour instead of a day.',
+    fault: 'A callback that matched no payment is discarded after an hour instead of a day.',
     edits: [
       {
         file: 'lambdas/resolving/use/retry-orphans.ts',

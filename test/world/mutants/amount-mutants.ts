@@ -113,7 +113,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'accepted-refund-was-never-sent',
-    fault: 'A refund that the processor accepted, and whose metadata were then removed, is recorded as not attempted.',
+    fault: 'An accepted refund whose metadata was then removed is recorded as not attempted.',
     needs: ['edit_metadata'],
     edits: [
       {
@@ -125,7 +125,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'nameless-refund-is-posted-again',
-    fault: 'A refund is posted a second time after its metadata were removed at the processor.',
+    fault: 'A refund is posted a second time after its metadata was removed at the processor.',
     needs: ['edit_metadata'],
     edits: [
       {
@@ -137,7 +137,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'nameless-return-waits-without-alarm',
-    fault: 'A pending return whose metadata were removed waits forever without an alarm.',
+    fault: 'A pending return whose metadata was removed waits forever without an alarm.',
     needs: ['edit_metadata'],
     edits: [
       {
@@ -149,7 +149,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'one-failed-return-is-enough',
-    fault: 'The product does not retry a return after the bank rejects it.',
+    fault: 'A return is not retried after the bank rejects it.',
     edits: [
       {
         file: 'lambdas/resolving/use/return-charges.ts',

@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts';
 export const CHARGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'named-charge-of-another-is-own',
-    fault: 'A charge that an operator named counts as the payment’s own, even if its metadata name another payment.',
+    fault: 'A charge that an operator named counts as the payment’s own, even if its metadata names another payment.',
     needs: ['decide'],
     edits: [
       {
@@ -39,7 +39,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'edited-charge-is-a-stray',
     fault:
-      'A charge whose metadata name one payment and another payment’s operation is returned as a stray charge of the first payment.',
+      'A charge whose metadata names one payment and another payment’s operation is returned as a stray charge of the first payment.',
     needs: ['edit_metadata'],
     edits: [
       {
@@ -51,7 +51,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'own-charge-by-its-operation',
-    fault: 'The void of a payment’s charge is not recorded because the charge’s metadata name another operation.',
+    fault: 'The void of a payment’s charge is not recorded because the charge’s metadata names another operation.',
     needs: ['edit_metadata'],
     edits: [
       {

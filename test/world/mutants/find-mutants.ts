@@ -15,8 +15,8 @@ export interface Hunt {
   readonly mutant: string;
   readonly finding: string | undefined;
   /**
-   * For each row of histories, sorted: the number of histories that were played until the fault was found. Undefined
-   * for a row that did not find the fault.
+   * Number of histories that each row played until it found the fault, in ascending order. Undefined for a row that did
+   * not find the fault.
    */
   readonly histories: readonly (number | undefined)[];
   /** Oracle that the most recent finding violates. `seed` and `profile` identify the history. */

@@ -14,8 +14,8 @@ export interface HuntRow {
 
 interface RandomHunt {
   /**
-   * For each row of histories, sorted: the number of histories that were played until the fault was found. Null for a
-   * row that did not find the fault.
+   * Number of histories that each row played until it found the fault, in ascending order. Null for a row that did not
+   * find the fault.
    */
   readonly histories: readonly (number | null)[];
   /** Maximum number of histories per row. */

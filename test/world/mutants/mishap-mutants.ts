@@ -41,7 +41,7 @@ export const MISHAP_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refused-lost-event-is-skipped',
-    fault: 'The republish job skips events that the bus rejects, and parks nothing in a queue.',
+    fault: 'The republish job skips events that the bus rejects instead of parking them.',
     needs: ['poison', 'relay_outage'],
     edits: [
       {

@@ -60,7 +60,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'no-look-before-refund',
     finding: 'B02',
-    fault: 'A later owner of a refund sends it without reading the processor’s books.',
+    fault: 'A later owner of a refund sends the refund without reading the processor’s books.',
     needs: ['refund', 'dispute|foreign_refund|flood'],
     edits: [
       {
@@ -86,8 +86,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'failed-return-not-queued',
     finding: 'B03',
-    fault:
-      'A return is not queued a second time after the bank fails it later, or after a dispute of its charge is won.',
+    fault: 'A return is not queued again if it fails later at the bank, or after a dispute of its charge is won.',
     needs: ['fail_refund|close_dispute|contradict'],
     edits: [
       {
@@ -188,7 +187,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'look-up-below-refunds',
     finding: 'B08',
-    fault: 'The look-up of a charge with many refunds fails because the processor’s answer is too long.',
+    fault: 'The look-up of a charge with many refunds fails because the processor’s response is too long.',
     needs: ['flood'],
     edits: [
       {
@@ -252,7 +251,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'capture-of-wrong-amount-failed',
     finding: 'B13',
-    fault: 'A capture that charged a different amount is answered as failed, although money was charged.',
+    fault: 'A capture that charged a different amount is reported as failed, although money was charged.',
     needs: ['wrong_amount', 'capture'],
     edits: [
       {
@@ -341,7 +340,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'payment-inquiry-forgotten',
-    fault: 'A payment that was answered 202 is in no queue.',
+    fault: 'A payment with a 202 response is in no queue.',
     edits: [
       {
         file: 'lambdas/payments/use/create-payment.ts',
@@ -352,7 +351,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'change-inquiry-forgotten',
-    fault: 'A refund, capture or cancellation that was answered 202 is in no queue.',
+    fault: 'A refund, capture or cancellation with a 202 response is in no queue.',
     edits: [
       {
         file: 'lambdas/payments/use/change-payment.ts',

@@ -13,7 +13,7 @@ test('every mutant has a unique name that is a valid command argument', () => {
   expect(names.filter((name) => !/^[a-z]+(?:-[a-z]+)+$/.test(name))).toEqual([]);
 });
 
-test('every need of a mutant refers to an existing act, and one step satisfies only one need', () => {
+test('each entry of `needs` names an existing act, and one step satisfies only one entry', () => {
   const acts = new Set(ACTS.map(({ name }) => name));
   expect(
     MUTANTS.flatMap(({ needs = [] }) => needs.flatMap((each) => each.split('|'))).filter((name) => !acts.has(name)),
@@ -44,13 +44,13 @@ describe.each(MUTANTS.map((mutant) => ({ name: mutant.name, mutant })))('the mut
   });
 });
 
-test('a mutant that uses a name of older code is found', () => {
+test('a mutant with a name that its file no longer declares is detected', () => {
   expect(unknownNames('a.ts', 'export const a = ({ b: c }: X) => former(a, c.d, Math.max(1)) ?? { e: 2 };')).toEqual([
     'former',
   ]);
 });
 
-/** Returns the names in expressions that neither the file nor JavaScript declares. The compiler itself takes longer. */
+/** Returns the names used in expressions that neither the file nor JavaScript declares. Faster than a compilation. */
 function unknownNames(file: string, text: string): readonly string[] {
   const declared = new Set<string>();
   const used = new Set<string>();

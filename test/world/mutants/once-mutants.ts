@@ -15,7 +15,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'completed-record-overwritten',
-    fault: 'An owner that finishes late replaces the stored answer of the owner that finished first.',
+    fault: 'An owner that finishes late replaces the stored response of the owner that finished first.',
     edits: [
       {
         file: 'lambdas/once/store/record-writes.ts',
@@ -39,7 +39,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'expired-answer-replayed',
     fault:
-      'After the retention of an idempotency key, its stored answer is still returned until the record is deleted.',
+      'After the retention of an idempotency key, its stored response is still returned until the record is deleted.',
     needs: ['retry'],
     edits: [
       {
@@ -52,7 +52,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'lost-record-answered-again',
     fault:
-      'After the record of an answered idempotency key is deleted, a request with the key is executed a second time.',
+      'After the record of a completed idempotency key is deleted, a request with the key is executed a second time.',
     needs: ['retry'],
     edits: [
       {
@@ -64,7 +64,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'other-body-replayed',
-    fault: 'A request with a used idempotency key and a different body gets the stored answer.',
+    fault: 'A request with a used idempotency key and a different body gets the stored response.',
     needs: ['retry'],
     edits: [
       {
@@ -77,7 +77,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'key-scope-without-tenant',
-    fault: 'The same idempotency key of two tenants names one payment.',
+    fault: 'The same idempotency key of two tenants identifies one payment.',
     needs: ['retry'],
     edits: [
       {
@@ -106,7 +106,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'callback-acknowledged-unread',
-    fault: 'A callback about an unknown charge is acknowledged but not kept.',
+    fault: 'A callback about an unknown charge is acknowledged but not stored.',
     edits: [
       {
         file: 'lambdas/payments/store/dynamodb-effects.ts',
@@ -191,7 +191,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'mark-before-items',
-    fault: 'The mark up to which events are published moves past unpublished events.',
+    fault: 'The mark of published events moves past unpublished events.',
     needs: ['bus_outage|storm|faults'],
     edits: [
       {
@@ -387,7 +387,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'sent-email-counts-as-failed',
     fault:
-      'A redelivered message that makes no call, because the money is gone, assumes that no earlier delivery made the call.',
+      'A redelivered message that makes no call because the money is gone assumes that no earlier delivery made the call.',
     needs: ['order'],
     edits: [
       {
@@ -399,7 +399,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'canceled-order-still-promises',
-    fault: 'If the answer to its referral credit was lost, a canceled order shows the credit as due forever.',
+    fault: 'If the response to its referral credit was lost, a canceled order shows the credit as due forever.',
     needs: ['order'],
     edits: [
       {

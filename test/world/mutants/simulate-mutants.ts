@@ -55,7 +55,7 @@ const only = knownOf(
 if (values.stories) {
   const findings = await findInStories(only, (found) => {
     if (values.write) writeStoryFinding(found);
-    say(`${found.mutant}: ${found.story === undefined ? 'no story shows it' : `${found.story}: ${found.oracle}`}`);
+    say(`${found.mutant}: ${found.story === undefined ? 'no story reveals it' : `${found.story}: ${found.oracle}`}`);
   });
   const unseen = findings.filter(({ story }) => story === undefined);
   say(`\n${findings.length} faults planted; ${unseen.length} not revealed by any story`);

@@ -174,7 +174,7 @@ export class Account {
   readonly invocations: Record<string, number> = {};
   /**
    * Functions that Lambda throttles. An SQS delivery to a throttled function counts as a receive; a Stream delivery
-   * does not count as a try.
+   * does not count as an attempt.
    */
   readonly throttled = new Set<FunctionName>();
   deployment: Deployment;
@@ -258,11 +258,7 @@ export class Account {
     });
   }
 
-  /**
-   * Sends a client's request.
-   *
-   * @returns the response, which may be a 502 or 504 of the gateway itself
-   */
+  /** Sends a client's request. @returns the response, which may be a 502 or 504 from the gateway itself */
   async request(about: string, event: GatewayEvent, by: Process): Promise<ClientAnswer> {
     const { simulation } = this;
     const { path, httpMethod } = event;
@@ -326,7 +322,7 @@ export class Account {
   }
 
   /**
-   * Reports whether the process is spared from injected faults. At the usual fault rates, a function that makes tens of
+   * Returns whether the process is spared from injected faults. At the usual fault rates, a function that makes tens of
    * calls would rarely finish.
    */
   #isSpared(name: FunctionName, processName: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * Rows of PostgreSQL as the items that DynamoDB would have if it were the authority, so that the oracles read the same
- * rows with both.
+ * Converts PostgreSQL rows into the items that DynamoDB would contain if it were the authority, so that the oracles can
+ * read either authority.
  */
 import { IdempotencyRow, OperationPrefix, RegistryRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute } from '../../../lambdas/kernel/contract/tables.ts';
@@ -45,18 +45,17 @@ interface Placed {
   readonly item: Item;
 }
 
-/** Change of a row of PostgreSQL, as `row_to_json` wrote it. */
+/** Change of a PostgreSQL row, in the format of `row_to_json`. */
 export interface PostgresChange {
   readonly of: string;
   readonly before: Row | null;
   readonly after: Row | null;
 }
 
-/** Returns the item that a production store has built. */
 const placed = (table: string, item: object): Placed => ({ table, item: item as Item });
 const registry = (item: object): Placed => placed(TABLES.registry, item);
 
-/** Returns the item of a row; undefined if DynamoDB has none. */
+/** Functions by table that convert a row into its DynamoDB item; undefined if DynamoDB has no item for the row. */
 const ITEMS: Readonly<Record<string, (row: Row) => Placed | undefined>> = {
   idempotency: (row) => placed(TABLES.idempotency, recordItemOf(row)),
   transition: (row) => {
@@ -118,12 +117,12 @@ function workItemOf(row: Row): Placed {
   }
 }
 
-/** Columns whose JSON is a time. */
+/** Names of columns with a time, which the JSON contains as text. */
 const TIME = /^(?:.+_at|since|response_until)$/;
-/** Columns whose JSON is bytes in hexadecimal. */
+/** Names of columns with bytes, which the JSON contains in hexadecimal. */
 const BYTES: ReadonlySet<string> = new Set(['fingerprint', 'prev_hash', 'hash', 'salt']);
 
-/** Returns the values of a row as the driver reads them. */
+/** Converts a row from JSON into the values that the PostgreSQL driver returns. */
 function valuesOfJson(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => {
@@ -134,9 +133,9 @@ function valuesOfJson(row: Row): Row {
   );
 }
 
-/** Returns the changes of items that a change of a row is in DynamoDB. */
+/** Converts changes of PostgreSQL rows into changes of DynamoDB items. */
 export class AuthorityItems {
-  /** Approvals, by id: their ends are rows of another table. */
+  /** Approvals, by id. The end of an approval is a row of another table. */
   readonly #approvals = new Map<string, Placed>();
 
   changesOf({ of, before, after }: PostgresChange): readonly RowChange[] {
@@ -174,13 +173,13 @@ function changeOf(before: Placed | undefined, after: Placed | undefined): readon
   ];
 }
 
-/** Returns the partition key of an item; it is empty without an item. */
+/** Returns the partition key of an item, or an empty string if there is no item. */
 export function partitionOf(item: Item | undefined): string {
   const partition = item?.[KeyAttribute.partition];
   return typeof partition === 'string' ? partition : '';
 }
 
-/** Prefixes of the Registry's rows that are in PostgreSQL if it is the authority. */
+/** Partition-key prefixes of the Registry rows that PostgreSQL stores if it is the authority. */
 const OWN_REGISTRY: readonly string[] = [
   RegistryRow.reference,
   RegistryRow.approvals,
@@ -209,13 +208,13 @@ const OWN_OPERATIONS: readonly string[] = [
   OperationPrefix.callback,
 ].map((prefix) => `${IdempotencyRow.record}${prefix}`);
 
-/** Prefixes of partitions in DynamoDB that must be empty if PostgreSQL is the authority, by table. */
+/** Partition-key prefixes, by table, that must not occur in DynamoDB if PostgreSQL is the authority. */
 const OF_AUTHORITY: Readonly<Record<string, readonly string[]>> = {
   [TABLES.registry]: OWN_REGISTRY,
   [TABLES.idempotency]: OWN_OPERATIONS,
 };
 
-/** Reports whether an item of DynamoDB must not exist if PostgreSQL is the authority. */
+/** Returns true if DynamoDB must not contain the item when PostgreSQL is the authority. */
 export function isOfAuthority({ table, before, after }: RowChange): boolean {
   const partition = partitionOf(after ?? before);
   return OF_AUTHORITY[table]?.some((prefix) => partition.startsWith(prefix)) ?? false;

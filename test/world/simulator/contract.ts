@@ -237,7 +237,7 @@ export interface MishapsSeen {
   readonly changesByHand: readonly ChangeByHand[];
   /** Whether a consumer has rejected events permanently. */
   readonly wasPoisoned: boolean;
-  /** Whether an operator is changing rows manually at this moment. */
+  /** Whether an operator is currently changing rows manually. */
   readonly isByHand: boolean;
   /** Bodies of the records that the relay has parked. */
   readonly parked: readonly string[];
@@ -387,7 +387,7 @@ export interface RunningSystem extends Observed {
    * @param share selects the row: a number from 0 up to, but not including, 1
    */
   changeByHand(id: string, how: ChangeByHand['how'], share: number): Promise<string>;
-  /** Makes the shop's responses arrive or get lost. The shop performs the requests in both cases. */
+  /** Sets whether the shop's responses arrive. The shop performs the requests in both cases. */
   setPartyAnswers(party: 'stock' | 'referrals', areAnswersReceived: boolean): void;
   /**
    * Sets how a webhook receiver responds from now on.

@@ -16,7 +16,7 @@ interface Seen {
   readonly answeredMs: readonly number[];
   readonly publishedMs: readonly number[];
   readonly deliveredMs: readonly number[];
-  /** Number of requests of `shop` that its rate limit rejected. */
+  /** Number of requests from `shop` that its rate limit rejected. */
   readonly refused: number;
 }
 
@@ -28,7 +28,7 @@ interface Endpoints {
 
 const NEVER: Endpoints = { count: 1, status: 'timeout' };
 
-/** Measures the requests of `studio` for five minutes. @param flood number of concurrent requests of `shop` */
+/** Measures the requests from `studio` for five minutes. @param flood number of concurrent requests from `shop` */
 async function studioDuringFlood(flood: number, { count, status, afterMs }: Endpoints): Promise<Seen> {
   const system = await SimulatedSystem.begin(1);
   const startMs = system.nowMs;
@@ -102,10 +102,10 @@ function farFrom(alone: Seen, flooded: Seen): readonly string[] {
   return [...means, ...oldest];
 }
 
-describe('a flood of one tenant at most doubles the response and event times of another tenant', () => {
+describe('a flood from one tenant at most doubles the response and event times of another tenant', () => {
   const floods = [
     {
-      when: 'the flooding tenant’s endpoint never answers, and most of the tenant’s requests are rejected',
+      when: 'the flooding tenant’s endpoint never responds, and most of the tenant’s requests are rejected',
       requests: FLOOD,
       endpoints: NEVER,
       refused: [FLOOD / 4, FLOOD],
@@ -113,7 +113,7 @@ describe('a flood of one tenant at most doubles the response and event times of 
     // Without isolation, the 960 webhook calls to these endpoints would occupy all 200 concurrent senders for half a
     // minute.
     {
-      when: 'the flooding tenant’s endpoints answer just before they count as slow, and the tenant stays within its limit',
+      when: 'the flooding tenant’s endpoints respond just before they count as slow, and the tenant stays within its limit',
       requests: 240,
       endpoints: { count: 4, status: 200, afterMs: SLOW_MS - 100 },
       refused: [0, 0],

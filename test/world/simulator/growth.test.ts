@@ -74,7 +74,7 @@ const COUNTED: Readonly<Record<Counted, number>> = {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** The days on which all jobs run: soon, after the validity of holds, and after the lock period of commissions. */
+/** Days after the start on which all jobs run: the next day, after holds expire, and after commissions unlock. */
 const JOB_DAYS = [1, 8, 31];
 const ENDPOINT = 'https://shop.example.com/in';
 const ORDER = {

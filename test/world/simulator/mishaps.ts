@@ -76,8 +76,8 @@ export class Mishaps implements MishapsSeen {
       queueUrl(PARKED),
       async ({ Body: body = '' }) => {
         const before = times(body);
-        // A message that is parked again counts only if there was no bug, neither before nor after the work. Otherwise,
-        // a bug may have parked the message: an old one that was fixed too late, or a new one.
+        // A message that is parked again counts only if there was no bug before or after the work. Otherwise, a bug may
+        // have parked the message: an old one that was fixed too late, or a new one.
         const isFixed = (): boolean => this.#poisoned.size === 0;
         const wasFixed = isFixed();
         const request: RedriveRequest = { parked: body };

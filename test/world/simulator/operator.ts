@@ -49,7 +49,8 @@ export async function rebuildAllViews({ process, pacing, views, store }: Operato
 /**
  * Deletes the personal data of a payment or an order.
  *
- * @param postgres the authority @default DynamoDB
+ * @param postgres PostgreSQL stores, if PostgreSQL is the authority
+ * @default DynamoDB is the authority
  */
 export async function eraseNamed(
   { process, documents, pacing, views, store: stores }: Operator,

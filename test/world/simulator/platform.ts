@@ -131,7 +131,7 @@ function documentsOf(database: MemoryDynamoDb, process: () => Process): DynamoDB
   );
   const voidReads = new WeakMap<Process, number>();
   const send = (command: object): Promise<unknown> => {
-    // The reads of the authority take no time, so that saved histories keep their calls.
+    // These reads of the authority take no time and never fail, so that saved histories play as before.
     if (command instanceof GetCommand && isDeepStrictEqual(command.input.Key, FIRST_SETTINGS))
       return database.client.send(command);
     if (command instanceof QueryCommand && command.input.ExpressionAttributeValues?.[':pk'] === IMPORTS)

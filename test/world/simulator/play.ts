@@ -18,7 +18,8 @@ export interface Played {
 /**
  * Plays a history until an oracle is violated, or to its end.
  *
- * @param postgres the authority @default DynamoDB
+ * @param postgres PostgreSQL database, if PostgreSQL is the authority
+ * @default DynamoDB is the authority
  */
 export async function play(history: History, postgres?: SimulatedPostgres): Promise<Played> {
   globalThis.spendCases?.(1);

@@ -1,4 +1,4 @@
-/** Histories in which PostgreSQL is the authority, and what their oracles see. */
+/** Tests histories with PostgreSQL as the authority, and the rows that their oracles read. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { sliceOf } from '../../support/slice.ts';
@@ -17,27 +17,32 @@ const PAYMENT = { actor: 'client', act: 'pay', tenant: 'shop', amount: 1000, sou
 const SHAPE = { currency: 'EUR', capture: 'automatic', lateMs: 0 };
 
 /** The first write of transitions is the claim of the payment, and the second one is its commit. */
-test.each(sliceOf([1, 2], 2))('a payment whose copied write %i is lost is recovered and completed', async (nth) => {
-  const { system, violations } = await play(
-    {
-      // The transitions of both writes are copied before the loss.
-      seed: 1,
-      profile: 'mishaps',
-      steps: [
-        { ...SHAPE, atMs: 0, id: 1, actor: 'world', act: 'lost_tables', nth },
-        { ...SHAPE, atMs: 1_000, id: 2, ...PAYMENT },
-      ],
-      muted: [],
-    },
-    postgres,
-  );
-  expect(violations).toEqual([]);
-  expect(system.restores).toHaveLength(1);
-  const ledger = system.database.items(TABLES.ledger).filter((item) => partitionOf(item).startsWith(LedgerRow.payment));
-  expect(ledger.map(({ type }) => type)).toEqual(['payment.created', 'payment.completed']);
-});
+test.each(sliceOf([1, 2], 2))(
+  'a payment is recovered and completed after PostgreSQL lost its copied write %i',
+  async (nth) => {
+    const { system, violations } = await play(
+      {
+        // The transitions of both writes are copied before the loss.
+        seed: 1,
+        profile: 'mishaps',
+        steps: [
+          { ...SHAPE, atMs: 0, id: 1, actor: 'world', act: 'lost_tables', nth },
+          { ...SHAPE, atMs: 1_000, id: 2, ...PAYMENT },
+        ],
+        muted: [],
+      },
+      postgres,
+    );
+    expect(violations).toEqual([]);
+    expect(system.restores).toHaveLength(1);
+    const ledger = system.database
+      .items(TABLES.ledger)
+      .filter((item) => partitionOf(item).startsWith(LedgerRow.payment));
+    expect(ledger.map(({ type }) => type)).toEqual(['payment.created', 'payment.completed']);
+  },
+);
 
-test('personal data is copied, and its copy is erased', async () => {
+test('personal data is copied to DynamoDB, and an erasure also erases the copy', async () => {
   const steps = [
     { ...SHAPE, atMs: 0, id: 1, ...PAYMENT, receipt: true },
     { ...SHAPE, atMs: 1_000, id: 2, ...PAYMENT, receipt: true },

@@ -20,7 +20,7 @@ import { AuthorityItems, isOfAuthority, type PostgresChange, partitionOf } from 
 import type { Violation } from './contract.ts';
 import type { Process, ServiceBehavior, Simulation } from './simulation.ts';
 
-/** Number of reads of the empty outbox of a process that take time and can fail. */
+/** Number of reads of the empty outbox that take time and can fail, per process. */
 const VOID_READS = 4;
 
 const retryable = (code: string) => (): Error => new RetryableError(code, 'injected');
@@ -32,7 +32,7 @@ const SERVER: ServiceBehavior = {
   timeoutMs: 10_000,
 };
 
-/** Triggers that list the changes of all rows, so that the simulator sees what a statement has changed. */
+/** Triggers that record the changes of all rows, so that the simulator can read the changes of each statement. */
 const NOTE = [
   'CREATE SCHEMA simulator',
   'CREATE TABLE simulator.change (id bigserial, of text, before json, after json)',
@@ -48,14 +48,14 @@ const CHANGES: Statement = {
   values: [],
 };
 
-/** Reads the payment or the order whose transitions the statements of a transaction have written. */
+/** Reads the id of the payment or order whose transitions the current transaction has written. */
 const WRITTEN_CHAIN: Statement = {
   name: 'simulator-written',
   text: `SELECT after->>'chain_id' AS id FROM simulator.change WHERE of = 'transition' LIMIT 1`,
   values: [],
 };
 
-/** Rolls a transaction back. */
+/** Error that rolls a transaction back. */
 class Lost extends Error {}
 
 const WRONG_POSTINGS = `WITH expected AS (
@@ -70,7 +70,7 @@ SELECT DISTINCT chain_id, sequence FROM (
   UNION ALL (SELECT * FROM written EXCEPT ALL SELECT * FROM expected)
 ) AS wrong`;
 
-/** Personal data of transitions. The reason of an approval has no transition, and no copy. */
+/** Selects the personal data of transitions. The reason for an approval belongs to no transition and has no copy. */
 const DETAILS = 'SELECT chain_id, part, salt, details, email_hash FROM details WHERE sequence > 0';
 
 /** PostgreSQL database for one history at a time. */
@@ -111,12 +111,12 @@ export class SimulatedPostgres {
     return [...(await this.#wrongPostings()), ...(await this.#wrongDetails(copies))];
   }
 
-  /** Finds transitions whose rows of postings are not the postings of their body. */
+  /** Finds transitions whose rows in the posting table differ from the postings in their body. */
   async #wrongPostings(): Promise<readonly Violation[]> {
     const rows = await this.#database.run(sql(WRONG_POSTINGS));
     return rows.map(({ chain_id: about, sequence }) => ({
       oracle: 'the posting table has the postings of the transitions',
-      what: `the rows of transition ${String(sequence)} are not its postings`,
+      what: `the posting rows of transition ${String(sequence)} differ from its postings`,
       about: String(about),
     }));
   }
@@ -146,20 +146,20 @@ function textOf(chainId: string, { part, salt, details, emailHash }: NewDetails)
 }
 
 /**
- * Tables of a history whose authority is PostgreSQL, as the oracles see them: the rows of PostgreSQL as items, and the
- * rows of DynamoDB without the copies. A copied transition that differs from its row, or is missing, therefore differs
- * from the archive, which is written from the copies. Copied personal data is compared once all is quiet.
+ * Tables that the oracles read if PostgreSQL is the authority: the PostgreSQL rows as items, and the DynamoDB rows
+ * except the copies. A missing or different copy of a transition therefore differs from the archive, which is written
+ * from the copies. Copies of personal data are compared once the system is quiet.
  */
 export class AuthorityBooks {
   /** Items of both databases. */
   readonly seen: MemoryDynamoDb;
-  /** Rows that wait for their copy. */
+  /** Number of rows that are not copied yet. */
   #waiting = 0;
-  /** Called after a row was written that waits for its copy. */
+  /** Called after a write of a row that must be copied. */
   onWaiting: () => void = () => {};
   /** Number of reads of the empty outbox, by process. */
   readonly #voidReads = new WeakMap<Process, number>();
-  /** The planned loss of the database. */
+  /** Planned loss of the database. */
   #loss: { left: number; readonly isCopied: boolean; readonly lost: () => void } | undefined;
   readonly #simulation: Simulation;
   readonly #copies: MemoryDynamoDb;
@@ -186,7 +186,7 @@ export class AuthorityBooks {
     return this.#databaseOf(process, (given) => (this.#loss === undefined ? this.#run(given) : this.#runOrLose(given)));
   }
 
-  /** Returns the database of an operator's command. Its statements are not lost. */
+  /** Returns the database of an operator's command. Planned losses do not affect its statements. */
   operatorDatabase(process: Process): Database {
     return this.#databaseOf(
       () => process,
@@ -200,15 +200,15 @@ export class AuthorityBooks {
         this.#isVoid(given, process())
           ? Promise.resolve([])
           : process().call(`postgres ${given.name}`, SERVER, () => run(given)),
-      // A transaction of several statements would need a fault before each.
-      transaction: () => Promise.reject(new Error('each write of the product is one statement')),
+      // A transaction of several statements would need a possible fault before each statement.
+      transaction: () => Promise.reject(new Error('production code writes with single statements')),
     };
   }
 
   /**
-   * Loses the database with a later write of transitions, and restores it to the moment before this write.
+   * Loses the database with a later write of transitions, and restores it to the point in time before that write.
    *
-   * @param nth position of this write among the next ones; 1 is the next one
+   * @param nth position of that write among the upcoming writes; 1 is the next one
    * @param isCopied whether the transitions were copied before the loss
    * @param lost called after the restore
    */
@@ -232,7 +232,7 @@ export class AuthorityBooks {
     });
   }
 
-  /** Reports whether a process has read the empty outbox so often that a further read takes no time. */
+  /** Returns true if a process has read the empty outbox so often that a further read takes no time. */
   #isVoid({ name }: Statement, reader: Process): boolean {
     if (name !== 'outbox-chains' || this.#waiting > 0) return false;
     const count = (this.#voidReads.get(reader) ?? 0) + 1;
@@ -246,7 +246,10 @@ export class AuthorityBooks {
     return rows;
   }
 
-  /** Runs a statement. If it is the one to lose, its copies are made, and then the statement is rolled back. */
+  /**
+   * Runs a statement. If this write is the planned loss, copies its transitions if planned, and then rolls the write
+   * back.
+   */
   async #runOrLose(given: Statement): Promise<readonly Row[]> {
     const loss = this.#loss;
     const running = this.#database.transaction(async (transaction) => {
@@ -285,7 +288,7 @@ export class AuthorityBooks {
     });
   }
 
-  /** Shows the changes of a statement to the oracles and to the clock of the jobs. */
+  /** Passes the changes of a statement to the oracles and to the job clock. */
   async #note(): Promise<void> {
     const found = (await this.#database.run(CHANGES)) as unknown as readonly (PostgresChange & {
       readonly id: number;
@@ -300,7 +303,7 @@ export class AuthorityBooks {
   }
 }
 
-/** Reports whether a change of DynamoDB is the copy of a payment's or an order's transition or personal data. */
+/** Returns true if a DynamoDB change is the copy of a transition or of personal data. */
 function isCopy({ table, before, after }: RowChange): boolean {
   const partition = partitionOf(after ?? before);
   if (table === TABLES.registry) return partition.startsWith(RegistryRow.details);

@@ -39,7 +39,7 @@ const { values } = parseArgs({
     histories: { type: 'string', default: '100' },
     minutes: { type: 'string' },
     profile: { type: 'string' },
-    /** The database that decides about money: dynamodb or postgres. */
+    /** System of record for payments: dynamodb or postgres. */
     authority: { type: 'string', default: 'dynamodb' },
     /** Reports whole histories, without shrinking them. */
     whole: { type: 'boolean', default: false },
@@ -135,7 +135,7 @@ while (histories < most && performance.now() < untilMs) {
   if (performance.now() - reportedMs < PROGRESS_MS) continue;
   reportedMs = performance.now();
   const perSecond = histories / ((reportedMs - startedMs) / 1_000);
-  say(`${histories} histories, ${perSecond.toFixed(1)} a second, ${found.size} oracles violated`);
+  say(`${histories} histories, ${perSecond.toFixed(1)} per second, ${found.size} oracles violated`);
 }
 
 const cpuMs = process.cpuUsage().user / 1_000;

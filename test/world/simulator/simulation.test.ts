@@ -4,10 +4,10 @@ import { type ServiceBehavior, Simulation } from './simulation.ts';
 
 const failed = (): Error => new Error('injected');
 const SERVICE: ServiceBehavior = { throttle: failed, ambiguous: failed, lasts: [1, 1], timeoutMs: 100 };
-/** Far fewer than the turns of the event loop within the wait. */
+/** Maximum number of event-loop turns. If the simulation polled during the wait, it would take far more turns. */
 const MAX_TURNS = 20;
 
-test('a call of a real system may take any time, during which the simulation takes no turns', async () => {
+test('the simulation takes no event-loop turns while it waits for a call to a real system', async () => {
   const simulation = new Simulation(1, 0);
   const turns = jest.spyOn(globalThis, 'setImmediate');
   let answered: string | undefined;
@@ -20,7 +20,7 @@ test('a call of a real system may take any time, during which the simulation tak
   expect(turns.mock.calls.length).toBeLessThan(MAX_TURNS);
 });
 
-test('a failed call of a real system fails for its caller', async () => {
+test('the error of a failed call to a real system is thrown to the caller', async () => {
   const simulation = new Simulation(1, 0);
   const ended = simulation.spawn('caller', 'test', (process) =>
     process.call('real call', SERVICE, () => simulation.outside(Promise.reject(new Error('refused')))),

@@ -76,9 +76,9 @@ export class Simulation {
   readonly #executions = new Set<Process>();
   /** Number of calls of {@link severFunctions}. */
   severed = 0;
-  /** Number of calls that are taking effect at this moment. */
+  /** Number of calls that are currently taking effect. */
   #busy = 0;
-  /** Ends with the last call of {@link outside}. */
+  /** Settles when the last call of {@link outside} ends. */
   #outside: Promise<unknown> | undefined;
   #digest = 0;
   #failure: { readonly error: unknown } | undefined;
@@ -252,7 +252,8 @@ export class Simulation {
   }
 
   /**
-   * Waits for a call of a real system, for example a database. It takes no simulated time, and may take any real time.
+   * Waits for a call to a real system, for example a database. The call takes no simulated time, but may take any real
+   * time.
    *
    * @throws the error of the call
    */

@@ -38,8 +38,8 @@ const AWAY_MS = 10 * 60_000;
  * tables restored to an earlier point do not. Every process ends, and an operator makes the tables consistent.
  * test/resolving/restored-halves.test.ts covers all other choices of the rows that remain.
  *
- * With PostgreSQL as the authority, PostgreSQL is lost instead and restored to the moment before a transaction, whose
- * transitions are in the Ledger or were not copied.
+ * With PostgreSQL as the authority, PostgreSQL is lost instead and restored to the point in time before a transaction,
+ * whose transitions may already be copied to the Ledger.
  */
 export class TableRestores {
   readonly #deployed: Deployed;

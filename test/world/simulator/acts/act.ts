@@ -59,8 +59,8 @@ const ENDS = new Set(['approve', 'refuse', 'capture', 'cancel', 'expire', 'forei
 const DECLINED = /declined/;
 
 /**
- * Returns true if the earlier steps probably left a hold. Sometimes returns true even if the steps probably left no
- * hold.
+ * Returns true if the earlier steps probably left a hold. Sometimes returns true even if they did not, so that requests
+ * without a hold are also drawn.
  */
 export function hasHold(drawing: Drawing): boolean {
   const { dice, earlier } = drawing;
@@ -69,8 +69,8 @@ export function hasHold(drawing: Drawing): boolean {
 }
 
 /**
- * Returns true if the payment's source and its earlier steps probably move money. Sometimes returns true even if they
- * probably move no money.
+ * Returns true if the payment's source and its earlier steps probably moved money. Sometimes returns true even if they
+ * did not.
  */
 export function hasMoney(drawing: Drawing): boolean {
   const { dice, earlier } = drawing;
@@ -139,14 +139,14 @@ export function act<Given extends Arguments>(definition: ActOf<Given>): Act {
   return definition as unknown as Act;
 }
 
-/** The running system and the history, for the function that plays a step. */
+/** System and history that an act needs to play a step. */
 export interface Scene {
   readonly system: RunningSystem;
   readonly stepOf: (id: unknown) => Step | undefined;
   /** All steps of the history, in order of time. */
   readonly steps: readonly Step[];
   /**
-   * Maps the id of each step that was applied to a different object than its own to the step that created that object.
+   * Maps the id of a step that was applied to an object other than its own to the step that created that object.
    */
   readonly others: Map<number, Step>;
   /** Delivery habits of callbacks, by processor. */

@@ -1,11 +1,10 @@
+/** Acts by which a second person approves or rejects an operator's request. */
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { Approval } from '../../../../lambdas/operators/domain/approval.ts';
 import { parseApproval } from '../../../../lambdas/operators/store/approval-items.ts';
 import type { OperatorName } from '../contract.ts';
 import { type Act, type Arguments, act, type Draft, type Drawing, type Scene } from './act.ts';
 import { ask, endOf, keyOf, paymentOf } from './objects.ts';
-
-/** Acts by which a second person approves or rejects an operator's request. */
 
 const VERDICTS = ['approve', 'reject'] as const;
 
@@ -137,7 +136,7 @@ const limits = act<Limits>({
       'from here on',
       ...(aboveMinor === undefined
         ? []
-        : [`requests of operators above ${money(aboveMinor, undefined)} wait up to ${hours} h for approval`]),
+        : [`operators’ requests above ${money(aboveMinor, undefined)} wait up to ${hours} h for approval`]),
       ...(emails === undefined ? [] : [`a recipient gets at most ${emails} e-mails a day`]),
     ].join(', '),
 });

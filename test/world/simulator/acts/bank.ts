@@ -1,3 +1,7 @@
+/**
+ * Acts of payers and their banks. Payonce learns of these acts only if a callback reports them or a function reads the
+ * charge.
+ */
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import type { Charge } from '../../../../lambdas/processors/sandbox/sandbox-api.ts';
 import {
@@ -24,11 +28,6 @@ import {
 } from './charges.ts';
 import { onCharge } from './objects.ts';
 
-/**
- * Acts of payers and their banks. Payonce learns of these acts only if a callback reports them or a function reads the
- * charge.
- */
-
 const approve = act<OfCharge>({
   name: 'approve',
   actor: 'payer',
@@ -53,7 +52,7 @@ const refuse = act<OfCharge>({
   describe: ({ of }, { name }) => `the payer refuses ${name(of)}`,
 });
 
-/** Milliseconds. */
+/** Duration of the processor outage during which a return cannot be sent, in milliseconds. */
 const RETURN_WAITS_MS = 2 * 3_600_000;
 
 const lateSuccess = act<OfCharge>({
@@ -68,7 +67,7 @@ const lateSuccess = act<OfCharge>({
       ? {}
       : undefined,
   leadsTo: ({ dice, has }, { atMs }): readonly Draft[] => [
-    // The money cannot be refunded immediately, and the processor's books change in the meantime.
+    // An outage delays the refund, and the processor's books change in the meantime.
     ...(has('contradictions') && dice.chance(0.4)
       ? [
           {
@@ -198,7 +197,7 @@ const failRefund = act<EndRefund>({
       },
     ),
   describe: ({ of, which: refund, charge }, { name }) =>
-    `the bank fails the newest refund ${refund === 'own' ? 'by Payonce ' : ''}of ${name(of)}${ordinal(charge)}`,
+    `the newest refund ${refund === 'own' ? 'by Payonce ' : ''}of ${name(of)}${ordinal(charge)} fails at the bank`,
 });
 
 const finishRefund = act<OfCharge>({
@@ -420,7 +419,7 @@ const contradict = act<Contradiction>({
       },
     ),
   describe: ({ of, what, hasCallback, charge }, { name }) =>
-    `the processor’s books of ${name(of)}${ordinal(charge)} change in a contradictory way: ${what.replaceAll('_', ' ')}, or else another possible contradiction` +
+    `the processor’s books of ${name(of)}${ordinal(charge)} show a contradiction: ${what.replaceAll('_', ' ')}, or another one if that is impossible` +
     (hasCallback ? '' : '; no callback reports it'),
 });
 

@@ -1,3 +1,7 @@
+/**
+ * Courses for cells of the state tables that random acts hardly ever reach. Only histories with the feature `cells` use
+ * these courses.
+ */
 import { OUTCOME_KNOWN_WITHIN_MS, SEND_WINDOW_MS } from '../../../../lambdas/payments/domain/settlement.ts';
 import type { Step } from '../contract.ts';
 import type { Dice } from '../random.ts';
@@ -16,11 +20,6 @@ import {
   wrongAmount,
 } from './course.ts';
 import { chargeAfterTheWindow, decidedRefundEnds, reviewOfHold } from './payment-courses.ts';
-
-/**
- * Courses for cells of the state tables that random acts hardly ever reach. Only histories with the feature `cells` use
- * these courses.
- */
 
 const AWAY_MS = 30 * HOUR_MS;
 
@@ -310,7 +309,7 @@ const namesAnother = (source: 'tok_async' | 'tok_timeout_not_charged'): Course =
   },
 });
 
-/** The metadata of a charge are edited at the processor so that they name another payment. */
+/** The metadata of a charge is edited at the processor so that it names another payment. */
 const namedByMetadata: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },

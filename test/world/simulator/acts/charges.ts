@@ -4,14 +4,13 @@ import { type Arguments, amountOf, type Draft, type Drawing, type Scene } from '
 import { chargeOf, leftOf } from './objects.ts';
 
 /** Arguments of an act on one of a payment's charges. */
-
 export interface OfCharge extends Arguments {
   /** Index of the charge among the payment’s charges. @default the first charge */
   readonly charge?: number;
 }
 
 export interface Amount extends OfCharge {
-  /** Minor units. */
+  /** Amount in minor units. */
   readonly amount: number;
 }
 
@@ -45,7 +44,7 @@ export function processorOf(scene: Scene, step: Step & { readonly processor: AtP
   return chargeOf(scene, step)?.processor ?? scene.system.settings.defaultProcessor;
 }
 
-/** Milliseconds. */
+/** Maximum delay of the bank's results, in milliseconds. */
 const SLOW_MS = 72 * 3_600_000;
 
 /**

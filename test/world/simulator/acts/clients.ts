@@ -1,3 +1,4 @@
+/** Acts by which merchants’ systems send requests for their customers. */
 import { RECORD_RETENTION_DAYS } from '../../../../lambdas/once/domain/idempotency.ts';
 import type { Step } from '../contract.ts';
 import { type Act, act, type Draft, type Drawing } from './act.ts';
@@ -6,8 +7,6 @@ import { courseBegins, courseGoesOn } from './courses.ts';
 import { ask, endOf, keyOf, paymentOf, rootOf } from './objects.ts';
 import { stormAfter } from './world.ts';
 
-/** Acts by which merchants’ systems send requests for their customers. */
-
 export interface Money {
   readonly tenant: string;
   readonly amount: number;
@@ -15,7 +14,7 @@ export interface Money {
   readonly source: string;
 }
 
-/** Payment sources, grouped by the feature that enables the sources. `tok_ok` needs no feature. */
+/** Payment sources, by the feature that enables them. `tok_ok` needs no feature. */
 const SOURCES = {
   declines: ['tok_declined'],
   silence: [
@@ -34,7 +33,7 @@ const SOURCES = {
 /** Duration of an outage, in milliseconds: longer than the time in which a charge may be sent, so the payment fails. */
 const WINDOW_MS = 30 * 60_000;
 
-/** Duration of an outage, in milliseconds: longer than the time in which an order tries to send its e-mail. */
+/** Duration of an outage, in milliseconds: longer than an order retries its e-mail. */
 const MAIL_AWAY_MS = 96 * 3_600_000;
 
 export const TENANTS = ['shop', 'studio', 'shop_live'] as const;
@@ -263,7 +262,7 @@ const order = act<Order>({
     return endOf(await ask(scene, step, { method: 'POST', path: '/v1/orders', key: keyOf(step), body }));
   },
   describe: ({ id, tenant, amount, source, sku, email, referrer, affiliate }, { name, money }) =>
-    `${tenant} creates ${name(id)}: ${money(amount, id)} from ${source}, ${sku}, a mail to ${email}` +
+    `${tenant} creates ${name(id)}: ${money(amount, id)} from ${source}, ${sku}, an e-mail to ${email}` +
     `${referrer === undefined ? '' : `, a credit for ${referrer}`}${affiliate === undefined ? '' : `, by ${affiliate}`}`,
 });
 

@@ -1,3 +1,7 @@
+/**
+ * Acts of other users of the processor’s account. Payonce learns of these acts only if a callback reports them or a
+ * function reads the charge.
+ */
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import type { Refund } from '../../../../lambdas/processors/sandbox/sandbox-api.ts';
 import { type Act, type Arguments, act, type Draft, type Drawing, hasHold, hasMoney, sourceOf } from './act.ts';
@@ -12,11 +16,6 @@ import {
   share,
 } from './charges.ts';
 import { actAt, chainOf, chargeOf, leftOf, onCharge, onHold, paymentOf } from './objects.ts';
-
-/**
- * Acts of other users of the processor’s account. Payonce learns of these acts only if a callback reports them or a
- * function reads the charge.
- */
 
 interface ForeignRefund extends Amount {
   readonly begins: 'pending' | 'succeeded';
@@ -99,7 +98,7 @@ const foreignVoid = act<OfCharge>({
 
 interface Stray extends Arguments {
   readonly amount: number;
-  /** Whether the charge's metadata also name the payment’s own operation. */
+  /** Whether the charge's metadata also names the payment’s own operation. */
   readonly named: boolean;
   readonly source: string;
   /**
@@ -165,7 +164,7 @@ interface Edit extends OfCharge {
    * edit removes.
    */
   readonly what: 'payment' | 'operation' | 'refunds';
-  /** Step whose payment the metadata name after the edit. @default no payment */
+  /** Step whose payment the metadata names after the edit. @default no payment */
   readonly to?: number;
   readonly hasCallback: boolean;
 }

@@ -1,3 +1,4 @@
+/** Acts of merchants on their payments and on their webhook endpoints. */
 import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
 import { OUTCOME_KNOWN_WITHIN_MS } from '../../../../lambdas/payments/domain/settlement.ts';
 import type { ClientCall, Step } from '../contract.ts';
@@ -15,8 +16,6 @@ import {
 import { delayBank } from './charges.ts';
 import { drawTenant, TENANTS } from './clients.ts';
 import { ask, chainOf, changeOf, endOf, keyOf, paymentOf, rootOf, stepsFrom } from './objects.ts';
-
-/** Acts of merchants on their payments and on their webhook endpoints. */
 
 interface Change extends Readonly<Record<string, unknown>> {
   /**
@@ -326,7 +325,7 @@ const receiver = act<Receiver>({
     return 'done';
   },
   describe: ({ of, status, forMs }, { name }) =>
-    `the receiver of ${name(of)} answers ${status} for ${forMs / HOUR_MS} h`,
+    `the receiver of ${name(of)} responds with ${status} for ${forMs / HOUR_MS} h`,
 });
 
 export const MERCHANT_ACTS: readonly Act[] = [capture, cancel, refund, endpoint, endpointChange, resend, receiver];

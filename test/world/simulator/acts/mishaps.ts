@@ -1,10 +1,9 @@
+/** Acts for AWS account problems of minutes to days, manual row changes, and operators' reactions. */
 import type { JobId } from '../../../../lambdas/jobs/contract/jobs.ts';
 import type { Mishap, Poisoned } from '../contract.ts';
 import { type Act, type Arguments, act, type Draft } from './act.ts';
 import { orderOf, paymentOf } from './objects.ts';
 import { duration } from './world.ts';
-
-/** Acts for AWS account problems of minutes to days, manual row changes, and operators' reactions. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -15,11 +14,11 @@ interface Lasting extends Arguments {
 }
 
 const DESCRIPTIONS: Readonly<Record<Mishap, string>> = {
-  'all dynamodb': 'the database answers 5xx',
-  'all bus': 'EventBridge answers 5xx',
-  'all sqs': 'SQS answers 5xx',
+  'all dynamodb': 'DynamoDB responds with 5xx',
+  'all bus': 'EventBridge responds with 5xx',
+  'all sqs': 'SQS responds with 5xx',
   'all tables': 'the tables are unavailable',
-  'all answers of sqs': 'answers of SQS are lost',
+  'all answers of sqs': 'responses from SQS are lost',
   'secret of test': 'the secret of the processors in test mode is wrong',
   'secret of live': 'the secret of the processor in live mode is wrong',
   relay: 'the relay is stopped',

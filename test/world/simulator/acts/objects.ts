@@ -1,3 +1,4 @@
+/** Finds the objects that steps refer to, by the ids that production code derives from requests. */
 import { LedgerRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { type KeyScope, parseIdempotencyKey } from '../../../../lambdas/kernel/idempotency-key.ts';
 import { type OrderId, type PaymentId, tenantId } from '../../../../lambdas/kernel/ids.ts';
@@ -11,8 +12,6 @@ import { parseTransition } from '../../../../lambdas/payments/store/items.ts';
 import type { InsideSandbox } from '../../inside-sandbox.ts';
 import type { ApiRequest, ClientCall, Step } from '../contract.ts';
 import type { Scene } from './act.ts';
-
-/** Finds the objects that steps refer to, by the ids that production code derives from requests. */
 
 const CHANGES = {
   capture: { kind: 'capture', path: 'capture' },
@@ -155,7 +154,7 @@ export async function onHold(
   return onCharge(scene, made, isHold, deed);
 }
 
-/** Result of a step that was applied to a different object than the step names. */
+/** Result of a step that was applied to an object other than the one that the step names. */
 const ELSEWHERE = 'done elsewhere';
 
 function allCharges({ system }: Scene): readonly Found[] {

@@ -1,3 +1,4 @@
+/** Acts of operators, including wrong decisions and corrections. */
 import { JOBS } from '../../../../lambdas/jobs/contract/jobs.ts';
 import type { PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { OUTCOME_KNOWN_WITHIN_MS } from '../../../../lambdas/payments/domain/settlement.ts';
@@ -20,8 +21,6 @@ import {
   paymentOf,
   stepsFrom,
 } from './objects.ts';
-
-/** Acts of operators, including wrong decisions and corrections. */
 
 const WHO = { reason: 'Seen on the statement' } as const;
 const HOUR_MS = 3_600_000;
@@ -98,7 +97,7 @@ const decide = act<Decision>({
   describe: ({ of, outcome, charge, names, amount, dry, blind, override }, { name, money }) => {
     const taken = amount === 'taken' ? ', with the captured amount' : `, with ${money(amount, of)}`;
     return (
-      `an operator ${dry ? 'tries to resolve' : 'resolves'} ${name(of)} as ${outcome}` +
+      `an operator ${dry ? 'previews a resolution of' : 'resolves'} ${name(of)} as ${outcome}` +
       `${charge === undefined ? '' : `, naming charge ${charge === 'nowhere' ? charge : charge + 1}`}${names === undefined ? '' : ` of ${name(names)}`}${amount === undefined ? '' : taken}` +
       (blind ? ', whatever its state' : '') +
       describeOverride(override)
@@ -203,7 +202,7 @@ const decideChange = act<ChangeDecision>({
 
 const CHANGES = ['refund', 'capture', 'cancel'];
 
-/** Reports whether a step's change has been pending long enough for an operator's decision. */
+/** Returns whether a step's change has been pending long enough for an operator's decision. */
 function isOpen(scene: Scene, step: Step): boolean {
   const change = changeOf(scene, step);
   const paymentId = paymentOf(scene, step);

@@ -1,13 +1,12 @@
+/**
+ * Acts of merchants' systems that request payments by event. Every transport delivers an event at least once, possibly
+ * late, and in any order.
+ */
 import type { RequestTransport } from '../contract.ts';
 import { type Act, type Arguments, act, type Scene } from './act.ts';
 import { type Money, paymentMoney } from './clients.ts';
 import { eventIdOf } from './objects.ts';
 import { stormAfter } from './world.ts';
-
-/**
- * Acts of merchants' systems that request payments by event. Every transport delivers an event at least once, possibly
- * late, and in any order.
- */
 
 interface Delivery {
   readonly via: RequestTransport;

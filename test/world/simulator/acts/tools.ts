@@ -1,10 +1,9 @@
+/** Acts of merchants and operators with tools that move no money. */
 import { EXPORT_KINDS, type ExportKind } from '../../../../lambdas/exports/domain/data-export.ts';
 import { type Act, type Arguments, act } from './act.ts';
 import { drawTenant } from './clients.ts';
 import { endpointId } from './merchants.ts';
 import { ask, endOf, keyOf, paymentOf } from './objects.ts';
-
-/** Acts of merchants and operators with tools that move no money. */
 
 const HOUR_MS = 3_600_000;
 

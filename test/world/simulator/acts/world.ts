@@ -1,10 +1,9 @@
+/** Acts of the environment: faults, behavior and outages of other systems, and new deployments. */
 import type { FaultRates } from '../contract.ts';
 import type { Feature } from '../profiles.ts';
 import { type Act, type Arguments, act, type CallbackHabits, type Draft, type Drawing } from './act.ts';
 import { type AtProcessor, processorOf } from './charges.ts';
 import { actAt } from './objects.ts';
-
-/** Acts of the environment: faults, behavior and outages of other systems, and new deployments. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -186,7 +185,7 @@ const partyOutage = act<PartyOutage>({
   },
   describe: ({ party, forMs, losesAnswers }) =>
     losesAnswers
-      ? `the answers of ${party} are lost for ${duration(forMs)}`
+      ? `the responses of ${party} are lost for ${duration(forMs)}`
       : `${party} is down for ${duration(forMs)}`,
 });
 

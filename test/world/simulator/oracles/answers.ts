@@ -50,15 +50,14 @@ export function checkKey(calls: readonly ClientCall[], stored: Seen['answers']):
     const isSameBody = JSON.stringify(each.call.body) === firstBody;
     const isAfter = each.call.sentAtMs > first.atMs;
     if (isSameBody && isStored(each) && !isSameAnswer(each, first)) {
-      wrong('I3 one answer per key', `was answered ${short(first)} and later ${short(each)}`);
+      wrong('I3 one answer per key', `got ${short(first)} and later ${short(each)}`);
     }
-    if (!isSameBody && isStored(each))
-      wrong('F09 other body', `a request with a different body was answered ${short(each)}`);
+    if (!isSameBody && isStored(each)) wrong('F09 other body', `a request with a different body got ${short(each)}`);
     if (!isSameBody && isAfter && each.status === 422 && each.code !== MISMATCH && each.code !== undefined) {
-      wrong('F09 other body', `a request with a different body was answered ${each.code}`);
+      wrong('F09 other body', `a request with a different body got ${each.code}`);
     }
     if (isAfter && isStored(each) && each.call.sentAtMs > expiresAtMs + MAX_SKEW_MS) {
-      wrong('F15 expired key', `was answered ${short(each)} after its retention`);
+      wrong('F15 expired key', `got ${short(each)} after its retention`);
     }
   }
   const isExpiredEarly = answered.some(({ code, atMs }) => code === EXPIRED && atMs < expiresAtMs - MAX_SKEW_MS);
@@ -159,7 +158,7 @@ export function checkErrors({ world }: Seen): readonly Violation[] {
   return world.calls.flatMap(({ method, path, answer }) => {
     if (answer?.status !== 500) return [];
     return [
-      { oracle: 'no unexpected errors', what: `${method} was answered ${answer.body.slice(0, 160)}`, about: path },
+      { oracle: 'no unexpected errors', what: `${method} got the response ${answer.body.slice(0, 160)}`, about: path },
     ];
   });
 }
@@ -182,27 +181,27 @@ export function checkStored(
   const statuses = new Set(then.map(({ row }) => row.payment.status));
   if (refund?.kind === 'refund') {
     if (answer.status === 201 && refund.status !== 'succeeded')
-      return wrong(`the answer is 201, but the refund is ${refund.status}`);
+      return wrong(`the response is 201, but the refund is ${refund.status}`);
     if (answer.status >= 400 && refund.status !== 'failed')
-      return wrong(`the answer says failed, but the refund is ${refund.status}`);
+      return wrong(`the response says failed, but the refund is ${refund.status}`);
     return [];
   }
   if (change?.kind === 'capture' || change?.kind === 'void') {
     const reached = change.kind === 'capture' ? 'succeeded' : 'canceled';
     if (answer.status === 200 && !statuses.has(reached))
-      return wrong(`the answer is 200, but the payment was never ${reached}`);
+      return wrong(`the response is 200, but the payment was never ${reached}`);
     if (answer.status < 400 || change.status === 'failed') return [];
     // A cancellation may fail because the hold was captured.
-    if (change.kind === 'capture' && isTaken(then)) return wrong('the answer says failed, but the hold was captured');
+    if (change.kind === 'capture' && isTaken(then)) return wrong('the response says failed, but the hold was captured');
     const isCanceled = then.at(-1)?.row.payment.status === 'canceled';
-    if (change.kind === 'void' && isCanceled) return wrong('the answer says failed, but the payment is canceled');
+    if (change.kind === 'void' && isCanceled) return wrong('the response says failed, but the payment is canceled');
     return [];
   }
   if (operation !== chain[0]?.row.payment.id) return [];
   if (answer.status === 201 && statuses.size === 1 && statuses.has('processing'))
-    return wrong('the answer is 201, but the payment is still processing');
+    return wrong('the response is 201, but the payment is still processing');
   const isEnded = statuses.has('failed') || statuses.has('canceled');
-  if (answer.status >= 400 && !isEnded) return wrong(`the answer is ${answer.status}, but the payment is not final`);
+  if (answer.status >= 400 && !isEnded) return wrong(`the response is ${answer.status}, but the payment is not final`);
   return [];
 }
 

@@ -29,7 +29,10 @@ export function checkPayment(id: string, chain: Chain): readonly Violation[] {
   return found.map((violation) => ({ about: id, ...violation }));
 }
 
-/** I6. */
+/**
+ * I6: checks that sequence numbers have no gaps, and that the status, charge and captured amount change only as
+ * allowed.
+ */
 function states(chain: Chain): readonly Violation[] {
   const found: Violation[] = [];
   for (const [index, { row }] of chain.entries()) {
@@ -128,7 +131,7 @@ function holdChanges(chain: Chain): readonly Violation[] {
 
 /**
  * Checks that the sums in the newest transition equal the sums of the whole chain, because the next change is decided
- * on the sums alone. The reserved amount is counted here without product code. The other sums are folded.
+ * from the sums alone. The reserved amount is counted here without product code. The other sums are folded.
  */
 function sums(chain: Chain): readonly Violation[] {
   const newest = chain.at(-1)?.row;

@@ -248,7 +248,7 @@ function webhooks(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[
     const isGone = attempts.some((attempt) => attempt.status === 410);
     const isScheduled = type !== ENDPOINT_TEST && !isGone;
     if (status === 'failed' && tries < 10 && isScheduled && isEnabled(world, endpointId))
-      wrong(`${eventId} was given up after ${tries} tries`, endpointId);
+      wrong(`${eventId} was given up after ${tries} attempts`, endpointId);
   }
   for (const { endpoints, tenantId, mode } of database
     .items(tables.registry, RegistryRow.webhookEndpoints)

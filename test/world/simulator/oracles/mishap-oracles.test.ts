@@ -85,7 +85,7 @@ test('the failure of a payment must be confirmed by the processor', () => {
   expect(found({ processors: {} })).toEqual(['F36 failures are confirmed by the processor']);
 });
 
-test('a failed payment may have a charge whose metadata now name a different payment', () => {
+test('a failed payment may have a charge whose metadata now names a different payment', () => {
   const others = ([name, { inside, ...rest }]: [string, Observed['processors'][string]]) => {
     const all = inside.all.map(({ paymentId: _paymentId, ...charge }) => charge);
     return [name, { ...rest, inside: Object.create(inside, { all: { value: all } }) as typeof inside }] as const;

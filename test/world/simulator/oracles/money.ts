@@ -16,7 +16,6 @@ interface RefundSeen {
 export interface ChargeSeen {
   readonly isOwn: boolean;
   readonly status: 'authorized' | 'captured';
-  /** Minor units. */
   readonly capturedMinor: number;
   readonly currency: string;
   readonly refunds: Map<string, RefundSeen>;

@@ -1,3 +1,4 @@
+/** Tests of the oracles. Each test changes a world so that it violates an oracle. */
 import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { LedgerRow, RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
@@ -16,8 +17,6 @@ import { TABLES } from '../../tables.ts';
 import { World } from '../../world.ts';
 import { watched } from './watched.ts';
 import { appendTo, type Draft, refundOf } from './written.ts';
-
-/** Tests of the oracles. Each test changes a world so that it violates an oracle. */
 
 const MINUTE_MS = 60_000;
 const LIMIT = { timeoutMs: 8_000 };
@@ -271,7 +270,7 @@ describe('a processor', () => {
     expect(world.atTheEnd()).not.toContain('I9 processor and books');
   });
 
-  test('must not have a charge of a payment that is recorded as not attempted', async () => {
+  test('must not have a charge for a payment that is recorded as not attempted', async () => {
     const { request, charge } = await paid('attempted', 'tok_async');
     expect(charge).not.toBe('');
     await callNotAttempted(request);
@@ -290,9 +289,9 @@ describe('a processor', () => {
   });
 
   test.each([
-    ['a different processor refused', () => new World().processor],
-    ['the payment’s own processor refused', () => harness.processor],
-  ])('may have another user’s charge that names a payment that %s', async (_what, processorOf) => {
+    ['refused by a different processor', () => new World().processor],
+    ['refused by its own processor', () => harness.processor],
+  ])('may have another user’s charge that names a payment %s', async (_what, processorOf) => {
     const request = paymentRequest('elsewhere', { source: 'tok_rate_limited' });
     const asked = processorOf();
     Object.assign(world.world.processors, { asked });
@@ -431,7 +430,7 @@ describe('unfinished work', () => {
     expect(world.atTheEnd()).toContain(I7);
   });
 
-  test('must not include a claim that waits for hours while only a different processor is down', async () => {
+  test('must not include a claim delayed for hours by an outage of a different processor', async () => {
     const I7 = 'I7 every claim is answered in time';
     const fromMs = harness.clock.nowMs();
     Object.assign(world.world, { faultsEndedAtMs: fromMs + 9 * 60 * MINUTE_MS });
@@ -578,7 +577,7 @@ test('Payonce must read the charge after a callback is delivered', async () => {
   expect(world.atTheEnd()).toEqual([]);
 });
 
-test('Payonce must keep a delivered callback that has no payment', async () => {
+test('Payonce must store a delivered callback that matches no payment', async () => {
   const { chargeId } = await harness.processor.inside.charge({ amountMinor: 500 });
   world.callbacks.push({
     processor: 'sandbox',

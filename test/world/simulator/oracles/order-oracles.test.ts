@@ -110,7 +110,7 @@ describe('an order', () => {
     expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
   });
 
-  test('keeps its goods when a different reservation is released, even if the id of that reservation begins with the id of the order’s reservation', async () => {
+  test('keeps its goods when a different reservation is released, even if the id of its own reservation is a prefix of the other id', async () => {
     world.shop.push(deed('reserved'), deed('credited'));
     world.mails.push(mail());
     const { reservationId } = (await harness.transitions(orderId)).at(-1)?.order.reservation ?? {};

@@ -11,7 +11,7 @@ const ORACLE = 'every queue entry is looked at in time';
 
 const { partitionKey: QUEUE, sortKey: DUE } = RegistryTable.queuesIndex;
 
-/** Job that processes the rows with each partition-key prefix. */
+/** Job that processes a row, by the row's partition-key prefix. */
 const JOB_OF: Readonly<Record<string, string>> = {
   [RegistryRow.inquiry]: 'resolve',
   [RegistryRow.return]: 'resolve',

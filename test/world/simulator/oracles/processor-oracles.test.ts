@@ -57,7 +57,7 @@ describe('a further charge that names the payment', () => {
   });
 });
 
-describe('a refund whose metadata were removed at the processor', () => {
+describe('a refund whose metadata was removed at the processor', () => {
   const MINE = `ref_${'a'.repeat(58)}`;
   const LEFT = 'nothing is left once quiet';
   const alarm = (metric: string, about: string): void =>
@@ -98,7 +98,7 @@ describe('a refund whose metadata were removed at the processor', () => {
     ['no alarm', true, false, [LEFT]],
     ['no mark', false, true, [LEFT]],
   ] as const)(
-    'may stay pending if its charge has another currency, a mark and an alarm: %s',
+    'may stay pending on a charge in another currency only if it is marked and raised an alarm: %s',
     async (_what, isMarked, isAlarmed, left) => {
       const { request, charge } = await paid();
       const { paymentId } = request;

@@ -113,7 +113,7 @@ function goneAt({ chargeId = '' }: Sent, chain: readonly Written<Transition>[], 
 export function checkBooks({ world, payments }: Seen): readonly Violation[] {
   const charges = chargesByPayment(world);
   const reported = mismatches(world);
-  // A comparison of the books that failed has reported no differences.
+  // A failed comparison of the books has reported no differences.
   const isWellCompared = world.faults.every(({ of }) => of !== 'upkeep-jobs');
   const ids = [...payments.keys()];
   const namedBy = Map.groupBy(ids, (id) => payments.get(id)?.at(-1)?.row.payment.chargeId);
@@ -124,7 +124,7 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     const known = chargesOf(chain);
     // Another user's charge may also name the payment's operation.
     const operation: string = chargeOperation(id as PaymentId);
-    // The payment's own charge remains its own even if the charge's metadata now name a different payment.
+    // The payment's own charge remains its own even if the charge's metadata now names a different payment.
     const isMoved = (charge: ProcessorCharge): boolean =>
       charge.chargeId === newest.payment.chargeId && charge.operationId === operation && charge.paymentId !== id;
     const everywhere = Object.values(world.processors).flatMap(({ inside }) => inside.all);
@@ -132,7 +132,7 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     const found = Object.values(world.processors).flatMap(({ inside }) =>
       inside.all
         .filter((charge) => charge.operationId === operation && inside.madeByKeyAtMs(charge.chargeId) !== undefined)
-        // Skip charges of other payments whose metadata now name this payment.
+        // Skip charges of other payments whose metadata now names this payment.
         .filter(({ chargeId }) => namedBy.get(chargeId)?.includes(newest.payment.id) !== false)
         .flatMap((charge) => attempted(charge, chain)),
     );
@@ -188,7 +188,7 @@ function postedTwice(world: Observed, chain: readonly Written<Transition>[]): re
 
 /**
  * Checks that a refund is never recorded as not attempted after the processor has shown it, even if the refund's
- * metadata change.
+ * metadata changes.
  */
 function acceptedThenDenied(chain: readonly Written<Transition>[]): readonly Violation[] {
   const accepted = new Set<string>();
@@ -278,8 +278,8 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
   return world.callbacks.flatMap(({ processor, chargeId, firstAtMs, takenAtMs }) => {
     const id = paymentOf.get(chargeId) ?? '';
     const isTaken = takenAtMs !== undefined;
-    // When the callback was delivered, the metadata may have named a different payment. They may now name a payment
-    // that does not exist.
+    // When the callback was delivered, the charge's metadata may have named a different payment. It may now name a
+    // payment that does not exist.
     const isKept = kept.has(chargeId) || own.has(chargeId);
     if (isTaken && !payments.has(id)) return isKept ? [] : [orphaned(chargeId)];
     const changedAtMs = world.processors[processor]?.inside.changedAtMs(chargeId);
@@ -296,7 +296,7 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
  */
 export function checkFees({ world, payments }: Seen): readonly Violation[] {
   const reported = mismatches(world);
-  // A comparison of the books that failed has reported no differences.
+  // A failed comparison of the books has reported no differences.
   const isWellCompared = world.faults.every(({ of }) => of !== 'upkeep-jobs');
   return [...payments].flatMap(([id, chain]) => {
     const payment = chain.at(-1)?.row.payment;
@@ -307,7 +307,7 @@ export function checkFees({ world, payments }: Seen): readonly Violation[] {
     const isCaptured = inside?.all.some((charge) => charge.chargeId === chargeId && charge.status === 'succeeded');
     const shown = inside?.feesOf(chargeId);
     if (shown === undefined || !isCaptured || !isShown(world, books, chargeId, isWellCompared)) return [];
-    // Payonce posts nothing of a charge whose metadata name another payment, and reports the charge.
+    // Payonce posts nothing for a charge whose metadata names another payment, but reports the charge.
     if (isReportedOtherwise(world, payment, chargeId)) return [];
     // Stray charges are refunded, and the merchant does not pay their fees.
     if (chargesOf(chain).get(chargeId)?.isOwn !== true) return [];
@@ -404,8 +404,8 @@ export function isReported(
 }
 
 /**
- * Returns true if the metadata of a payment's charge name a different payment or none, and an alarm reports this. The
- * alarm may be about the payment itself, the payment that the metadata name, or the payment that created the charge.
+ * Returns true if the metadata of a payment's charge names a different payment or none, and an alarm reports this. The
+ * alarm may be about the payment itself, the payment that the metadata names, or the payment that created the charge.
  */
 export function isReportedOtherwise(
   world: Observed,
@@ -423,8 +423,8 @@ export function isReportedOtherwise(
 }
 
 /**
- * Returns true if the metadata of a recorded refund were removed at the processor, the refund failed there later, and
- * an alarm reports the failure.
+ * Returns true if the metadata of a recorded refund was removed at the processor, the refund failed there later, and an
+ * alarm reports the failure.
  */
 export function isNameless(
   world: Observed,
@@ -468,8 +468,8 @@ export function isDecidedOtherwise(world: Observed, chain: readonly Written<Tran
 }
 
 /**
- * Returns true if the refund of a stray charge waits for an operator, because the processor has rejected it several
- * times or does not know it: the queue entry is marked and has raised its alarm.
+ * Returns true if the refund of a stray charge waits for an operator: its queue entry is marked, and an alarm was
+ * raised. The processor has rejected the refund several times, or does not have the charge.
  */
 export function isTried(world: Observed, id: string, chargeId: string): boolean {
   const entries = world.database.items(world.tables.registry, RegistryRow.return);
@@ -478,8 +478,8 @@ export function isTried(world: Observed, id: string, chargeId: string): boolean 
 }
 
 /**
- * Returns true if the processor has refused to void the hold many times: the queue entry is marked and has raised its
- * alarm.
+ * Returns true if the void of a hold waits for an operator, because the processor has refused it many times: its queue
+ * entry is marked, and an alarm was raised.
  */
 export function isStuck(world: Observed, id: string): boolean {
   const entries = world.database.items(world.tables.registry, RegistryRow.hold);
@@ -488,9 +488,8 @@ export function isStuck(world: Observed, id: string): boolean {
 }
 
 /**
- * Returns true if the refund waits for an operator, because the processor does not have the charge, the charge has
- * another currency than the payment, or the refund's metadata were removed: the queue entry is marked and has raised its
- * alarm.
+ * Returns true if the refund waits for an operator (queue entry marked, alarm raised) for a valid reason: the processor
+ * does not have the charge, the charge's currency differs from the payment's, or the refund's metadata was removed.
  */
 export function isLeftToOperator(
   world: Observed,

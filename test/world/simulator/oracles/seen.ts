@@ -115,7 +115,7 @@ export class Seen {
     const isOvertaken =
       before?.['status'] === 'INPROGRESS' && after !== undefined && before['owner'] !== after['owner'];
     if (isOvertaken && !isOpen) {
-      const what = 'an owner stored an answer after a takeover of its claim';
+      const what = 'an owner stored a response after a takeover of its claim';
       this.#wrong.push({ oracle: 'F11 one owner', what, about: operation });
     }
     if (isOpen && after['released'] === true) this.released.set(operation, atMs);
@@ -132,7 +132,7 @@ export class Seen {
     if (answer === undefined) return;
     const known = this.answers.get(operation) ?? [];
     if (known.length > 0 && !known.some((each) => isSame(each.answer, answer))) {
-      const what = 'a second stored answer differs from the first';
+      const what = 'a second stored response differs from the first';
       this.#wrong.push({ oracle: 'I3 one stored answer', what, about: operation });
     }
     const expires = after?.['expiresAt'];

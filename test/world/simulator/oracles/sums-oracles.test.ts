@@ -24,9 +24,9 @@ async function paid(key: string) {
 
 describe('a chain', () => {
   test.each<[string, Partial<PaymentSums>]>([
-    ['that forget a reserved refund', { reservedMinor: 0 }],
-    ['with another number of refunds', { refunds: 7 }],
-    ['that name another newest beginning', { begunAt: 2 }],
+    ['that omit a reserved refund', { reservedMinor: 0 }],
+    ['with a wrong number of refunds', { refunds: 7 }],
+    ['with a wrong `begunAt`', { begunAt: 2 }],
   ])('must not end with sums %s', async (_name, wrong) => {
     const { request, charge } = await paid('summed');
     const refund = refundOf(`ref_${request.paymentId.slice('pay_'.length)}${'a'.repeat(26)}`, charge);

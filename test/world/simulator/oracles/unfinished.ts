@@ -203,12 +203,12 @@ function checkAnsweredWhileWell({ claimed, payments, world }: Seen): readonly Vi
     const wellSinceMs = Math.max(fromMs, ...troubles.map((each) => each.untilMs ?? untilMs));
     const waitedMs = untilMs - wellSinceMs;
     if (waitedMs <= WELL_ANSWER_MS + wellSinceMs - fromMs) return [];
-    const what = `the claim waited ${Math.round(waitedMs / 60_000)} minutes for its answer while ${own} had no fault or outage`;
+    const what = `the claim waited ${Math.round(waitedMs / 60_000)} minutes for a response while ${own} had no fault or outage`;
     return [{ oracle: 'I7 every claim is answered in time', what, about: operation }];
   });
 }
 
-/** I7: checks, once the system is quiet, that every claimed request of a caller was answered in time. */
+/** I7: checks, once the system is quiet, that every claimed request of a caller got a response in time. */
 export function checkAnswered(seen: Seen): readonly Violation[] {
   return [...checkAnsweredAfterFaults(seen), ...checkAnsweredWhileWell(seen)];
 }
@@ -217,7 +217,7 @@ function checkAnsweredAfterFaults({ claimed, world: { faultsEndedAtMs = 0 } }: S
   return [...claimed].flatMap(([operation, { fromMs, untilMs = Number.POSITIVE_INFINITY }]) => {
     const waitedMs = untilMs - Math.max(fromMs, faultsEndedAtMs);
     if (!/^(?:pay|ord|cap|can|ref)_/.test(operation) || waitedMs <= ANSWER_MS) return [];
-    const what = `the claim waited ${Math.round(waitedMs / 60_000)} minutes for its answer after the end of the faults`;
+    const what = `the claim waited ${Math.round(waitedMs / 60_000)} minutes for a response after the end of the faults`;
     return [{ oracle: 'I7 every claim is answered in time', what, about: operation }];
   });
 }
@@ -227,7 +227,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
   const found: Violation[] = [];
   const left = (what: string, about?: string): void =>
     void found.push({ oracle: 'nothing is left once quiet', what, ...(about === undefined ? {} : { about }) });
-  for (const claim of claims) if (!/^(?:biz|run|rca)_/.test(claim)) left('a claim has no answer', claim);
+  for (const claim of claims) if (!/^(?:biz|run|rca)_/.test(claim)) left('a claim has no response', claim);
   const charges = chargesByPayment(world);
   for (const [id, chain] of payments) {
     const newest = chain.at(-1)?.row.payment;
@@ -269,7 +269,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
       const failed = [...charge.refunds].filter(([refundId, { status }]) => isReturn(refundId) && status === 'failed');
       const isExcused = isReported(world, newest, chargeId) || isReportedOtherwise(world, newest, chargeId);
       if (!charge.isOwn && leftMinor > 0 && failed.length > 0 && failed.length < FAILED_RETURNS && !isExcused) {
-        left(`${failed.length} returns of ${chargeId} have failed, but no further return was tried`, id);
+        left(`${failed.length} returns of ${chargeId} have failed, but no further return was attempted`, id);
       }
     }
   }

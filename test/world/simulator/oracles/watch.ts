@@ -37,7 +37,7 @@ export class Watch {
     this.#overdue = new Overdue(world);
   }
 
-  /** Returns the violations of the oracles that must hold at every moment. */
+  /** Returns the violations of the oracles that must hold after every step. */
   afterStep(): readonly Violation[] {
     const { payments, orders, changed, claims, world } = this.#seen;
     const found: Violation[] = [...this.#seen.takeWrong(), ...this.#overdue.take(), ...this.#readable()];
