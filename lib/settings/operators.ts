@@ -42,8 +42,8 @@ export const OPERATOR_RULES = {
     allowed: 'an https address',
     read: (given: unknown) => readUrl(String(given).replace(/\/$/, '')) && String(given),
   },
-  operatorAudience: { allowed: 'a text of 1 to 200 characters', read: matching(/^\S{1,200}$/) },
-  operatorClientId: { allowed: 'a text of 1 to 200 characters', read: matching(/^\S{1,200}$/) },
+  operatorAudience: { allowed: '1 to 200 characters without spaces', read: matching(/^\S{1,200}$/) },
+  operatorClientId: { allowed: '1 to 200 characters without spaces', read: matching(/^\S{1,200}$/) },
   operatorRoleClaim: { allowed: 'the name of a claim', read: matching(/^\S{1,200}$/) },
   operatorRoles: {
     allowed: `a JSON object that maps values of the claim to ${ROLES.join(', ').replace(/, (?=\w+$)/, ' or ')}`,

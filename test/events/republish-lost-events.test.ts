@@ -405,7 +405,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run({ limit: 1 })).toMatchObject({ done: 2, failed: 0 });
   });
 
-  test('leaves a page that it cannot compare to the next run, and publishes nothing without a comparison', async () => {
+  test('publishes nothing if a page cannot be compared, and leaves that page for the next run', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(30 * MINUTE_MS);

@@ -84,7 +84,7 @@ describe('a tenant beyond its limit', () => {
     expect(refused).toMatchObject({ status: 429, headers: { 'Ratelimit-Policy': '"admin";q=2;w=2' } });
   });
 
-  test('can use a separate limit, a tenth, for reads that query the processor; other reads continue', async () => {
+  test('gets 429 for reads that query the processor after a tenth of the limit, and can still make other reads', async () => {
     let looks = 0;
     const readCharge = async () => {
       looks += 1;

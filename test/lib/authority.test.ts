@@ -227,7 +227,7 @@ describe('the functions of a deployment', () => {
     });
   });
 
-  test('are, with all other resources, unchanged by the setting except for what PostgreSQL needs', async () => {
+  test('change with PostgreSQL as the authority only in what PostgreSQL needs, as do all other resources', async () => {
     const [without, withSetting] = await Promise.all([
       synthesize(EVERYTHING),
       synthesize({ ...EVERYTHING, ...POSTGRES, ...NETWORK, ...ADDRESS }),

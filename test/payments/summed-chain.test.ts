@@ -214,7 +214,7 @@ describe.each([
     expect(harness.refundedAtProcessor(request)).toBe(EARLIER * 100);
   });
 
-  test('does not send a refund that has failed at the processor, even if another refund has failed, too', async () => {
+  test('does not resend a refund that failed at the processor, even if another refund also failed', async () => {
     await payAndRefund();
     await harness.processor.inside.failNextChange(1, 'tok_declined');
     expect(statusOf(await make(refund('refused')))).toBe(402);

@@ -135,7 +135,7 @@ describe('a closed day', () => {
     expect((await payableAndReads()).payable).toBe(2000);
   });
 
-  test('is not closed by another process while the process that is closing it may still run', async () => {
+  test('is left to the process that began to close it while that process may still run', async () => {
     const interrupted: Interrupted = new Interrupted(async () => {
       expect(await close(interrupted)).toEqual({ closed: 0, more: true });
     });

@@ -396,7 +396,7 @@ describe('a range replay', () => {
       const world = await worldWith(ENDPOINT);
       const beganAtMs = world.clock.nowMs();
       world.past = Array.from({ length: 5 }, (_, index) => eventNamed(`past-${index}`, beganAtMs + index));
-      // One of the events was delivered long ago, and the endpoint does not subscribe to the type of another event.
+      // One of the events has already been delivered before the replay.
       await world.publish(world.past[0] ?? eventNamed('none'));
       await world.drain();
       const before = world.arrivals.length;

@@ -23,7 +23,10 @@ export interface EventPublisher {
 
 export type Traces = ReadonlyMap<PayonceEvent, string>;
 
-/** Code of a TerminalError whose cause is in the entries of a request, not in the caller. No entry was accepted. */
+/**
+ * Code of the TerminalError for a request that the SDK could not send, or whose entries the bus found invalid. No entry
+ * was accepted, so the events may be retried one by one.
+ */
 export const BUS_CALL_INVALID = 'bus_call_invalid';
 
 /** Maximum number of entries per request (Amazon EventBridge API reference, "PutEvents"). */

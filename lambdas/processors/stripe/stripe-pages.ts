@@ -1,9 +1,9 @@
 import { AmbiguousError } from '../../kernel/faults.ts';
 
 /**
- * Checks the pages of a filtered list. The next page is requested as the package does, with the same parameters and
- * `starting_after`. Stripe documents the order and the cursor of lists, but not for filtered lists. Therefore, each
- * page must contain only new items that match the filter.
+ * Checks the pages of a filtered list. Callers request the next page as the `stripe` package's auto-pagination does:
+ * with the same parameters and `starting_after`. Stripe documents the order and the cursor of lists, but not for
+ * filtered lists. Therefore, each page must contain only new items that match the filter.
  *
  * @param found the items of all pages so far
  * @throws AmbiguousError `processor_answer_unexpected` if a page does not continue the list

@@ -56,9 +56,9 @@ const READ_TIMEOUT_MS = 5_000;
 /** The id of the hourly job, under which its mark is stored. It must never change. */
 const JOB_ID = 'reconcile-recent';
 /**
- * Minimum lag of the mark behind the current time, in milliseconds. The time of an outcome is from its writer's clock,
- * and the outcome must not appear before a position that the mark has already passed. The clocks of writer and worker
- * may each be wrong by five minutes.
+ * Minimum lag of the mark behind the current time, in milliseconds. The time of an outcome is from its writer's clock.
+ * Without this lag, an outcome could be written behind the mark, and the hourly job would never compare it. The clocks
+ * of the writer and the worker may each be wrong by five minutes.
  */
 const MARK_BEHIND_MS = 15 * MINUTE_MS;
 /**

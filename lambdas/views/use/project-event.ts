@@ -87,8 +87,8 @@ export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs
 }
 
 /**
- * Replaces a head if the new head is newer. A single row records that the object exists, and to which status list it
- * belongs.
+ * Replaces each stored head of an event that is older than the new one. A head is one row that holds both the object's
+ * existence and its status list, so one write changes both.
  */
 async function advanceHeads(
   views: ViewStore,

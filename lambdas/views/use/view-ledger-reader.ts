@@ -62,7 +62,10 @@ export class ViewLedgerReader implements LedgerReader {
           `${MAX_PAGES_OF_CURRENCY} pages have fewer entries than the limit`,
         );
       }
-      invariant(page < MAX_PAGES, `no entry of ${account ?? 'all'} within the last ${MAX_PAGES} pages`);
+      invariant(
+        page < MAX_PAGES,
+        `${MAX_PAGES} pages have fewer entries than the limit, for ${account ?? 'all accounts'}`,
+      );
       const rows = await mergedRows(this.#views, { ...list, from, until, limit: rowsAtOnce });
       entries.push(
         ...rows
