@@ -50,7 +50,7 @@ describe('the demonstration', () => {
 
   test('is printed in columns on a terminal', () => {
     expect(plainTable([found()]).split('\n')).toEqual([
-      'trouble            naive          Payonce        naive, in words                             Payonce, in words',
+      'failure            naive          Payonce        naive, in words                             Payonce, in words',
       '─────────────────  ─────────────  ─────────────  ──────────────────────────────────────────  ─────────────────',
       'two posts at once  2 / 2 / 2 / 2  1 / 1 / 1 / 1  2 charges, 2 postings, 2 events, 2 effects  once',
     ]);
