@@ -210,13 +210,14 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
       lines: deliveryLines,
     },
     'replay <endpoint>': {
-      does: 'sends every event of a time range again, each with the same id',
-      example: 'we_shop --created-from 1772366400 --created-to 1772452800',
+      does: 'sends every event of a time range again, each with the same id, or only those that the endpoint has not accepted',
+      example: 'we_shop --created-from 1772366400 --created-to 1772452800 --only-undelivered',
       calls: 'POST /v1/webhook_endpoints/{id}/replay',
       required: [
         ['--created-from <seconds>', 'the start, in Unix seconds', readSeconds],
         ['--created-to <seconds>', 'the end, exclusive, at most 31 days later', readSeconds],
       ],
+      options: [['--only-undelivered', 'only events that the endpoint has never answered with 2xx']],
       lines: sentence((row) => `${row('id')} is ${row('status')}.`),
     },
   },

@@ -9,6 +9,10 @@ type Endpoint = Schemas['WebhookEndpoint'];
 type Delivery = Schemas['WebhookDelivery'];
 
 const ENDPOINTS = '/v1/webhook_endpoints';
+const DAYS = [
+  { name: 'created_from', label: 'From (UTC day) (UTC)', isDay: true },
+  { name: 'created_to', label: 'Before (UTC day) (UTC), at most 31 days later', isDay: true },
+] as const;
 
 /** Shows the endpoints of a tenant, and the deliveries to one of them. */
 export function Webhooks({ filters }: { readonly filters: URLSearchParams }) {
@@ -137,16 +141,23 @@ function EndpointActs({
         fields={[]}
       />
       <Act
-        name="Replay"
+        name="Replay missing"
+        does="Delivers the events of these days that the endpoint has not answered with 2xx. The first day is within the last 90."
+        role="operator"
+        because={enabled ? undefined : 'The endpoint is disabled.'}
+        tenant={tenant}
+        path={`${path}/replay`}
+        fields={DAYS}
+        fixed={{ only_undelivered: true }}
+      />
+      <Act
+        name="Replay all"
         does="Delivers all events of these days again, including events that were already delivered."
         role="operator"
         because={enabled ? undefined : 'The endpoint is disabled.'}
         tenant={tenant}
         path={`${path}/replay`}
-        fields={[
-          { name: 'created_from', label: 'From (UTC day)', isDay: true },
-          { name: 'created_to', label: 'Before (UTC day), at most 31 days later', isDay: true },
-        ]}
+        fields={DAYS}
       />
       <Act
         name="Rotate secret"

@@ -51,11 +51,11 @@ describeConsole('webhooks in a browser', (shown) => {
   test('a replay of days starts only once, and a new secret is shown only once', async () => {
     const page = await shown.signedIn();
     await openEndpoint(page);
-    await page.getByRole('button', { name: 'Replay' }).click();
-    const replay = page.getByRole('dialog', { name: 'Replay' });
+    await page.getByRole('button', { name: 'Replay all' }).click();
+    const replay = page.getByRole('dialog', { name: 'Replay all' });
     await replay.getByLabel('From (UTC day)').fill('2026-02-01');
     await replay.getByLabel('Before (UTC day)').fill('2026-03-01');
-    await replay.getByRole('button', { name: 'Replay' }).dblclick();
+    await replay.getByRole('button', { name: 'Replay all' }).dblclick();
     await replay.waitFor({ state: 'detached' });
     await decideOn(page, 'Rotate secret');
     const rotate = page.getByRole('dialog', { name: 'Rotate secret' });
@@ -64,6 +64,26 @@ describeConsole('webhooks in a browser', (shown) => {
     await rotate.getByRole('button', { name: 'Close' }).click();
     await page.getByText('whsec_').waitFor({ state: 'detached' });
     expect(shown.written.map((each) => each.split('/').at(-1))).toEqual(['replay', 'rotate_secret']);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('a double click replays only what is missing, once', async () => {
+    const page = await shown.signedIn();
+    await openEndpoint(page);
+    await page.getByRole('button', { name: 'Replay missing' }).click();
+    const replay = page.getByRole('dialog', { name: 'Replay missing' });
+    await replay.getByLabel('From (UTC day)').fill('2026-02-01');
+    await replay.getByLabel('Before (UTC day)').fill('2026-03-01');
+    await accessible(page);
+    await replay.getByRole('button', { name: 'Replay missing' }).dblclick();
+    await replay.waitFor({ state: 'detached' });
+    const { endpoints } = await api.store.webhooks.readBook(OWNER);
+    expect(await api.store.webhooks.readReplay(endpoints[0]?.replay ?? '')).toMatchObject({
+      fromMs: Date.UTC(2026, 1, 1),
+      untilMs: Date.UTC(2026, 2, 1),
+      onlyUndelivered: true,
+    });
+    expect(shown.written.map((each) => each.split('/').at(-1))).toEqual(['replay']);
     expect(shown.violations).toEqual([]);
   });
 
@@ -80,7 +100,7 @@ describeConsole('webhooks in a browser', (shown) => {
     api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
     const page = await shown.signedIn(VIEWER_KEY);
     await openEndpoint(page);
-    for (const name of ['Resend', 'Send test event', 'Replay', 'Rotate secret'])
+    for (const name of ['Resend', 'Send test event', 'Replay missing', 'Replay all', 'Rotate secret'])
       expect([name, await page.getByRole('button', { name }).isDisabled()]).toEqual([name, true]);
     expect(shown.written).toEqual([]);
   });

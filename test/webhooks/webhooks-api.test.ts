@@ -362,11 +362,30 @@ describe('a replay', () => {
     [{ created_from: 0, created_to: 32 * 86_400 }, 'created_from'],
     [{ created_from: 0 }, 'created_to'],
     [{ created_from: 0.5, created_to: 10 }, 'created_from'],
+    [{ created_from: 0, created_to: 10, only_undelivered: 'yes' }, 'only_undelivered'],
   ])('is refused for %j', async (body, param) => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const reply = await harness.send('POST', `/${endpoint}/replay`, 'r', body);
     expect([reply.status, reply.body['param']]).toEqual([400, param]);
+  });
+
+  test('of what is missing says so, and is accepted once per key, even when its range has become too old', async () => {
+    const harness = new Api();
+    const endpoint = idOf(await harness.create('k'));
+    const created_from = harness.clock.nowMs() / 1000 - 90 * 86_400 + 60;
+    const asked = { created_from, created_to: created_from + 3_600, only_undelivered: true };
+    const first = await harness.send('POST', `/${endpoint}/replay`, 'r', asked);
+    expect([first.status, first.body['only_undelivered']]).toEqual([202, true]);
+    harness.clock.advance(120_000);
+    expect((await harness.send('POST', `/${endpoint}/replay`, 'r', asked)).text).toBe(first.text);
+    const later = await harness.send('POST', `/${endpoint}/replay`, 's', asked);
+    expect([later.status, later.body['param']]).toEqual([400, 'created_from']);
+    expect(later.body['detail']).toContain('within the last 90 days');
+    // All events can still be replayed.
+    const all = await harness.send('POST', `/${endpoint}/replay`, 's', { ...asked, only_undelivered: false });
+    expect([all.status, all.body['code']]).toEqual([409, 'webhook_replay_running']);
+    expect(harness.enqueued).toHaveLength(1);
   });
 });
 

@@ -254,6 +254,17 @@ export function replayed(delivery: Delivery, nowMs: number): Delivery {
   return delivery.apart === true ? placedInLane(asked) : asked;
 }
 
+/**
+ * Returns the end of the lease of a running attempt that is the last one, in Unix milliseconds. Until then it is not
+ * known whether the endpoint accepts the delivery.
+ *
+ * @returns undefined when no such attempt runs
+ */
+export function lastAttemptUntilMs(delivery: Delivery, nowMs: number): number | undefined {
+  const isRunning = delivery.running === true && !isDue(delivery, nowMs);
+  return isRunning && !isFollowed(delivery) ? delivery.leaseExpiresAtMs : undefined;
+}
+
 /** Returns whether another scheduled attempt follows if the running attempt fails. */
 function isFollowed({ extra, tries }: Delivery): boolean {
   return extra !== true && tries <= RETRY_WAITS_SECONDS.length;

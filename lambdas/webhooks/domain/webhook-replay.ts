@@ -1,6 +1,6 @@
 import type { WebhookEventType, WebhookOwner } from './webhook-endpoint.ts';
 
-/** A range replay, which redelivers all events of a time range. It is processed page by page, each page once. */
+/** A range replay, which redelivers the events of a time range. It is processed page by page, each page once. */
 export interface WebhookReplay extends WebhookOwner {
   /** Replay id (`rpl_…`), derived from the key scope of the request. */
   readonly id: string;
@@ -13,6 +13,8 @@ export interface WebhookReplay extends WebhookOwner {
   /** End of the time range (exclusive), in Unix milliseconds. */
   readonly untilMs: number;
   readonly events?: readonly (WebhookEventType | '*')[];
+  /** Set if only events are redelivered that the endpoint has never accepted. @default all events are redelivered */
+  readonly onlyUndelivered?: true;
   /** Start of the next page, in the format of {@link PastEvents}. */
   readonly cursor?: string;
   readonly sent: number;
@@ -41,6 +43,7 @@ export function replayObject(replay: WebhookReplay): Record<string, unknown> {
     created_from: Math.floor(replay.fromMs / 1000),
     created_to: Math.floor(replay.untilMs / 1000),
     events: replay.events ?? ['*'],
+    only_undelivered: replay.onlyUndelivered === true,
     status: replay.status,
     created: Math.floor(replay.createdAtMs / 1000),
   };

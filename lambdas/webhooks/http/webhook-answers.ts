@@ -89,6 +89,7 @@ export const webhookReplay = z
     created_from: unixSeconds,
     created_to: unixSeconds,
     events: z.array(z.string()),
+    only_undelivered: z.boolean(),
     status: z.enum(['running', 'completed', 'canceled']),
     created: unixSeconds,
   })

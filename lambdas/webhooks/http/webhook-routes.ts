@@ -343,11 +343,16 @@ const postReplay = keyed({
     operationId: 'replayWebhooks',
     tag: 'Webhooks',
     summary: 'Send the events of a time range again',
-    description: 'Sends every event of the time range that the endpoint subscribes to once more, with its original id.',
+    description:
+      'Sends every event of the time range that the endpoint subscribes to once more, with its original id. With `only_undelivered`, sends only those that the endpoint has not accepted.',
     path,
     key: ['replay', NOTHING_TWICE],
     requests: {
       day: { summary: 'One day', value: { created_from: 1_772_366_400, created_to: 1_772_452_800 } },
+      missing: {
+        summary: 'What the endpoint missed on this day',
+        value: { created_from: 1_772_366_400, created_to: 1_772_452_800, only_undelivered: true },
+      },
     },
     answers: { 202: { description: 'The replay was accepted and runs in the background.', schema: webhookReplay } },
     problems: ['webhook_endpoint_disabled', 'webhook_replay_running'],
@@ -355,7 +360,7 @@ const postReplay = keyed({
 });
 
 async function replay(call: KeyedCall<WebhookApiTools, typeof replayBody>): Promise<Handled> {
-  const { created_from: from, created_to: to, events } = call.body;
+  const { created_from: from, created_to: to, events, only_undelivered: isPartial = false } = call.body;
   const { request, scope } = requested(call);
   if (from >= to || to - from > LONGEST_REPLAY_SECONDS) {
     const detail = `created_from must be ${from >= to ? '' : 'at most 31 days '}before created_to.`;
@@ -367,6 +372,7 @@ async function replay(call: KeyedCall<WebhookApiTools, typeof replayBody>): Prom
     replayId: deriveReplayId(call.tools.digest, scope),
     fromMs: from * 1000,
     untilMs: to * 1000,
+    isPartial,
     ...defined({ events }),
   });
   return handled(call, outcome);
@@ -383,7 +389,7 @@ function requested(call: Call & Pick<KeyedCall<WebhookApiTools>, 'key' | 'finger
 
 type Outcome =
   | { readonly kind: 'first' | 'replay'; readonly answer: Answer }
-  | { readonly kind: 'payload_mismatch' | 'key_expired' | 'not_found' | 'endpoint_disabled' }
+  | { readonly kind: 'payload_mismatch' | 'key_expired' | 'not_found' | 'endpoint_disabled' | 'range_too_old' }
   | { readonly kind: 'url_refused'; readonly reason: string }
   | { readonly kind: 'limit_reached'; readonly limit: number }
   | { readonly kind: 'too_many_secrets'; readonly fromMs: number }
@@ -413,6 +419,12 @@ function answerOf(outcome: Outcome, requestId: string): Answer {
       return refuse('not_found', 'There is no such webhook endpoint, delivery or replay.');
     case 'endpoint_disabled':
       return refuse('webhook_endpoint_disabled', 'This webhook endpoint is disabled, so nothing is sent to it.');
+    case 'range_too_old':
+      return refuse(
+        'invalid_request',
+        'created_from must be within the last 90 days with only_undelivered: older deliveries are no longer stored.',
+        'created_from',
+      );
     case 'replay_running':
       return refuse(
         'webhook_replay_running',

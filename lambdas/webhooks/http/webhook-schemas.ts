@@ -91,6 +91,10 @@ export const replayBody = z
     events: events
       .optional()
       .meta({ description: 'The event types to send again. Default: all types that the endpoint subscribes to.' }),
+    only_undelivered: z.boolean('must be true or false').optional().meta({
+      description:
+        'True delivers only the events that the endpoint has never answered with 2xx, and no event twice. The range must then begin within the last 90 days. Default: false.',
+    }),
   })
   .meta({ id: 'ReplayWebhooks' });
 

@@ -88,6 +88,7 @@ const replayItem = itemSchema<WebhookReplay>()({
   fromMs: z.int(),
   untilMs: z.int(),
   events: wanted.exactOptional(),
+  onlyUndelivered: z.literal(true).exactOptional(),
   cursor: z.string().exactOptional(),
   sent: z.int(),
   dueAtMs: z.int().exactOptional(),

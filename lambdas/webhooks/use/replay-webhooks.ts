@@ -5,8 +5,10 @@ import type { Clock } from '../../kernel/world.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import {
+  DELIVERY_KEPT_SECONDS,
   type Delivery,
   dueFrom,
+  lastAttemptUntilMs,
   newDelivery,
   placedInLane,
   replayed,
@@ -36,17 +38,23 @@ export interface ReplayWebhooks extends KeyedRequest {
   /** End of the time range (exclusive), in Unix milliseconds. */
   readonly untilMs: number;
   readonly events?: WebhookReplay['events'];
+  /** Whether to redeliver only the events that the endpoint has never accepted. @default all events */
+  readonly isPartial?: boolean;
 }
 
 /** The possible reasons why a replay is refused, in order of precedence. */
-export type ReplayRefusal = ResendRefusal | { readonly kind: 'replay_running'; readonly replayId: string };
+export type ReplayRefusal =
+  | ResendRefusal
+  /** Deliveries of a part of the range are no longer stored, so it is not known which events were accepted. */
+  | { readonly kind: 'range_too_old' }
+  | { readonly kind: 'replay_running'; readonly replayId: string };
 
 /** Accepts a range replay. The worker processes its pages later. @throws as `takeWebhookEffect` */
 export async function acceptReplay(
   tools: AskTools,
   request: ReplayWebhooks,
 ): Promise<WebhookEffectOutcome<ReplayRefusal>> {
-  const { caller, endpointId, replayId, fromMs, untilMs, events, cause } = request;
+  const { caller, endpointId, replayId, fromMs, untilMs, events, isPartial = false, cause } = request;
   const outcome = await takeWebhookEffect<ReplayRefusal>(tools, {
     ...request,
     decide: async () => {
@@ -56,8 +64,9 @@ export async function acceptReplay(
       // An existing replay means that the key has expired: a replay is stored for longer than its request's record.
       if ((await tools.webhooks.readReplay(replayId)) !== undefined) return { kind: 'key_expired' };
       if (endpoint.disabled !== undefined) return { kind: 'endpoint_disabled' };
-      if (endpoint.replay !== undefined) return { kind: 'replay_running', replayId: endpoint.replay };
       const nowMs = tools.clock.nowMs();
+      if (isPartial && isForgotten(fromMs, nowMs)) return { kind: 'range_too_old' };
+      if (endpoint.replay !== undefined) return { kind: 'replay_running', replayId: endpoint.replay };
       const now: WebhookReplay = {
         tenantId: caller.tenantId,
         mode: caller.mode,
@@ -68,6 +77,7 @@ export async function acceptReplay(
         fromMs,
         untilMs,
         ...defined({ events }),
+        ...(isPartial ? { onlyUndelivered: true as const } : {}),
         sent: 0,
         ...dueFrom(nowMs, nowMs),
         createdAtMs: nowMs,
@@ -143,7 +153,9 @@ async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOu
     return canceled.kind === 'written' ? 'ended' : 'changed';
   }
   const page = await tools.pastEvents({ ...ranged(was), limit: EVENTS_PER_PAGE });
-  const deliveries = await deliveriesOf(tools, was, endpoint, page.events);
+  const found = await deliveriesOf(tools, was, endpoint, page.events);
+  if ('untilMs' in found) return (await postponed(tools, was, found.untilMs)) ? 'page' : 'changed';
+  const { deliveries } = found;
   const sent = was.sent + deliveries.length;
   const now: WebhookReplay =
     page.cursor === undefined
@@ -176,20 +188,58 @@ async function deliveriesOf(
   replay: WebhookReplay,
   endpoint: WebhookEndpoint,
   events: readonly WebhookMessage[],
-): Promise<readonly Revised<Delivery>[]> {
+): Promise<PageDeliveries> {
   const wanted = events.filter(({ type }) => wants(endpoint, type) && replays(replay, type));
   const nowMs = clock.nowMs();
   const all = await Promise.all(
     wanted.map(async (message) => {
       const fresh = newDelivery(digest, replay, endpoint, message, nowMs);
       const was = await webhooks.readDelivery(endpoint.id, fresh.id);
-      if (was === undefined) return { now: placedInLane(fresh) };
-      const now = replayed(was, nowMs);
-      return { was, now: now === was ? was : placedInLane(now) };
+      return { fresh, was };
     }),
   );
-  // A running attempt already satisfies the replay, so its delivery stays unchanged.
-  return all.filter((each) => !('was' in each) || each.was !== each.now);
+  if (replay.onlyUndelivered !== true) return { deliveries: all.flatMap((each) => again(each, nowMs)) };
+  const missing = all.filter(({ fresh, was }) =>
+    was === undefined ? !isForgotten(fresh.occurredAtMs, nowMs) : was.deliveredAtMs === undefined,
+  );
+  const running = missing.flatMap(({ was }) => (was && lastAttemptUntilMs(was, nowMs)) ?? []);
+  return running.length > 0
+    ? { untilMs: Math.max(...running) }
+    : { deliveries: missing.flatMap((each) => again(each, nowMs)) };
+}
+
+type PageDeliveries =
+  | { readonly deliveries: readonly Revised<Delivery>[] }
+  /**
+   * A last attempt is in progress that may still be accepted. The page is processed when its lease ends, in Unix
+   * milliseconds.
+   */
+  | { readonly untilMs: number };
+
+/** A running attempt already satisfies the replay, so its delivery stays unchanged. */
+function again(
+  { fresh, was }: { readonly fresh: Delivery; readonly was: Delivery | undefined },
+  nowMs: number,
+): readonly Revised<Delivery>[] {
+  if (was === undefined) return [{ now: placedInLane(fresh) }];
+  const now = replayed(was, nowMs);
+  return now === was ? [] : [{ was, now: placedInLane(now) }];
+}
+
+/** Returns whether the delivery of an event of this time may no longer be stored. */
+function isForgotten(occurredAtMs: number, nowMs: number): boolean {
+  return nowMs - occurredAtMs >= DELIVERY_KEPT_SECONDS * 1000;
+}
+
+/** Postpones a page. @returns false when the replay has changed since it was read */
+async function postponed(tools: ReplayTools, was: WebhookReplay, untilMs: number): Promise<boolean> {
+  const { webhooks, clock } = tools;
+  const nowMs = clock.nowMs();
+  const now = { ...was, revision: was.revision + 1, ...dueFrom(untilMs, nowMs) };
+  if ((await webhooks.write({ replay: { was, now } })).kind !== 'written') return false;
+  const delaySeconds = Math.max(0, Math.ceil((untilMs - nowMs) / 1000));
+  await enqueueAtOnce(tools, was, [{ kind: 'replay', replayId: was.id }], delaySeconds);
+  return true;
 }
 
 function ended(replay: WebhookReplay, status: 'completed' | 'canceled'): WebhookReplay {
