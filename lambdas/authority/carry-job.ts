@@ -2,11 +2,13 @@ import { moveCarriedUntil } from '../jobs/use/carried-until.ts';
 import { type Job, ONE_DONE } from '../jobs/use/job.ts';
 import type { JobMarks } from '../jobs/use/job-marks.ts';
 import { type Piece, sweepsJob } from '../jobs/use/pieces-job.ts';
-import { type CarryTools, carryShard, observeOutbox } from '../postgres/carry.ts';
+import { type CarriedCounts, type CarryTools, carryShard, observeOutbox } from '../postgres/carry.ts';
 import { OUTBOX_SHARDS } from '../postgres/outbox.ts';
 
 export interface CarryJobTools extends CarryTools {
   readonly marks: JobMarks;
+  /** The outboxes of the other databases. @default there is one database */
+  readonly others?: readonly CarryTools[];
 }
 
 /**
@@ -21,18 +23,32 @@ const SHARDS_AT_ONCE = 8;
  * until which the copies are complete.
  */
 export function carryJob(tools: CarryJobTools): Job<string> {
+  const outboxes = [tools, ...(tools.others ?? [])];
   const pieces: Record<string, Piece> = {};
   for (let shard = 0; shard < OUTBOX_SHARDS; shard += 1) {
     pieces[`shard-${shard}`] = async ({ deadlineMs }) => {
-      const { carried, stopped, failed, left } = await carryShard(tools, shard, deadlineMs);
-      return { done: carried, left: left + stopped, failed };
+      const counts = await ofAll(outboxes, (each) => carryShard(each, shard, deadlineMs));
+      const sum = (count: keyof CarriedCounts): number => counts.reduce((total, each) => total + each[count], 0);
+      return { done: sum('carried'), left: sum('left') + sum('stopped'), failed: sum('failed') };
     };
   }
   // The number of shards is a multiple of `SHARDS_AT_ONCE`, so this piece begins after all shards.
   pieces['observe'] = async () => {
     const atMs = tools.clock.nowMs();
-    await moveCarriedUntil(tools.marks, await observeOutbox(tools), atMs);
+    await moveCarriedUntil(tools.marks, Math.min(...(await ofAll(outboxes, observeOutbox))), atMs);
     return ONE_DONE;
   };
   return { ...sweepsJob(pieces), atOnce: SHARDS_AT_ONCE };
+}
+
+/** Works on all databases, even if one of them does not respond. @throws the first error, when all have ended */
+async function ofAll<Result>(
+  outboxes: readonly CarryTools[],
+  work: (outbox: CarryTools) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results = await Promise.allSettled(outboxes.map(work));
+  return results.map((result) => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  });
 }

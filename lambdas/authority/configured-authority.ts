@@ -22,6 +22,10 @@ export async function configuredAuthority(
   tables: StoreTables,
 ): Promise<ConfiguredAuthority> {
   if (platform.variables[POSTGRES_AUTHORITY] === undefined) return dynamoDbAuthority(platform, tables);
-  const { openPostgresAuthority } = await import('./postgres-authority.ts');
-  return { client: platform.documents, postgres: openPostgresAuthority(platform, tables) };
+  const { openPostgresAuthority, readPostgresSettings } = await import('./postgres-authority.ts');
+  const settings = readPostgresSettings(platform.variables);
+  if (settings.shards === undefined)
+    return { client: platform.documents, postgres: openPostgresAuthority(platform, tables) };
+  const { openShardedAuthority } = await import('./sharded-authority.ts');
+  return { client: platform.documents, postgres: openShardedAuthority(platform, tables, settings) };
 }

@@ -1,3 +1,6 @@
+import { FIRST_SHARD } from '../kernel/contract/databases.ts';
+import { defined } from '../kernel/defined.ts';
+
 /** The databases that can be the system of record for payments. */
 export const AUTHORITIES = ['dynamodb', 'postgres'] as const;
 export type Authority = (typeof AUTHORITIES)[number];
@@ -11,6 +14,42 @@ export interface PostgresSettings {
   readonly database?: string;
   /** Path of a file with the server's CA certificates (PEM). */
   readonly caFile?: string;
+  /** The other databases. @default there is one database */
+  readonly shards?: readonly ShardSettings[];
+}
+
+/** One more database, or several whose addresses differ in a number. An absent value equals the first database's. */
+export interface ShardSettings extends Partial<Pick<PostgresSettings, 'secretId' | 'host' | 'port' | 'database'>> {
+  /** The name by which the rows of tenants refer to the database. It must never change. */
+  readonly name: string;
+  /**
+   * Number of databases: the number of each, from 1, follows the name, and replaces `#` in host and database. An
+   * environment has no room for many entries.
+   * @default one database
+   */
+  readonly count?: number;
+}
+
+interface NamedDatabase {
+  readonly name: string;
+  readonly settings: PostgresSettings;
+}
+
+/** Returns the settings of each database by its name, the first one first. */
+export function databasesOf({ shards = [], ...first }: PostgresSettings): readonly [NamedDatabase, ...NamedDatabase[]] {
+  const others = shards.flatMap(({ name, count, ...own }) =>
+    count === undefined
+      ? [{ name, settings: { ...first, ...own } }]
+      : Array.from({ length: count }, (_, index) => ({
+          name: `${name}${index + 1}`,
+          settings: { ...first, ...own, ...numbered(own, String(index + 1)) },
+        })),
+  );
+  return [{ name: FIRST_SHARD, settings: first }, ...others];
+}
+
+function numbered({ host, database }: Omit<ShardSettings, 'name' | 'count'>, number: string) {
+  return defined({ host: host?.replaceAll('#', number), database: database?.replaceAll('#', number) });
 }
 
 /** The functions that read or write the authority: those that call `configuredAuthority`. */

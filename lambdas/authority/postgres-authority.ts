@@ -1,15 +1,18 @@
 import { existsSync } from 'node:fs';
 import * as z from 'zod';
+import type { Job } from '../jobs/use/job.ts';
 import type { JobMarks } from '../jobs/use/job-marks.ts';
+import { FIRST_SHARD } from '../kernel/contract/databases.ts';
 import { loadedOnce } from '../kernel/loaded-once.ts';
 import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import type { Platform } from '../kernel/platform/system-platform.ts';
-import { jsonOf, readVariable, secretId } from '../kernel/platform/variables.ts';
+import { jsonOf, readVariable, secretId, type Variables } from '../kernel/platform/variables.ts';
 import { ProcessReplayCache } from '../once/process-records.ts';
 import type { StoreTables } from '../once/store/transact-items.ts';
 import type { ReplayCache } from '../once/use/operation-runner.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { hasChain } from '../payments/store/postgres-chains.ts';
+import type { CarryTools } from '../postgres/carry.ts';
 import { carryTelemetry } from '../postgres/carry-telemetry.ts';
 import { openDatabase } from '../postgres/connection.ts';
 import type { Database } from '../postgres/database.ts';
@@ -17,8 +20,9 @@ import { Outbox } from '../postgres/outbox.ts';
 import { isLoopback, type Server, secretCredentials, serverSecret } from '../postgres/server.ts';
 import { carryJob } from './carry-job.ts';
 import { POSTGRES_AUTHORITY, type PostgresSettings, REPLAY_CACHE_TABLE } from './contract.ts';
-import { postgresStores } from './postgres-stores.ts';
+import { type PostgresStores, postgresStores } from './postgres-stores.ts';
 import { replayTelemetry } from './replay-telemetry.ts';
+import type { AuthorityStores } from './sharded-stores.ts';
 import { checkAuthority, checkedDatabase } from './store/authority-state.ts';
 import { TableReplayCache } from './store/replay-cache.ts';
 
@@ -27,13 +31,27 @@ export interface AuthorityPlatform extends Platform, Secrets {
   readonly openDatabase?: (settings: PostgresSettings) => Database;
 }
 
+const address = {
+  host: z.string().min(1).exactOptional(),
+  port: z.int().min(1).max(65_535).exactOptional(),
+  database: z.string().min(1).exactOptional(),
+};
+
 const settingsText = jsonOf(
   z.strictObject({
     secretId,
-    host: z.string().min(1).exactOptional(),
-    port: z.int().min(1).max(65_535).exactOptional(),
-    database: z.string().min(1).exactOptional(),
+    ...address,
     caFile: z.string().min(1).exactOptional(),
+    shards: z
+      .array(
+        z.strictObject({
+          name: z.string().min(1),
+          count: z.int().min(1).exactOptional(),
+          secretId: secretId.exactOptional(),
+          ...address,
+        }),
+      )
+      .exactOptional(),
   }) satisfies z.ZodType<PostgresSettings>,
 );
 
@@ -43,21 +61,59 @@ const settingsText = jsonOf(
  */
 const RDS_CERTIFICATES = '/var/runtime/ca-cert.pem';
 
-export type PostgresAuthority = ReturnType<typeof openPostgresAuthority>;
+/** Reads the settings of the database. @throws Error naming the part that is missing or invalid */
+export function readPostgresSettings(variables: Variables): PostgresSettings {
+  return readVariable(POSTGRES_AUTHORITY, settingsText, variables);
+}
+
+/** The stores of a function, whose payments and orders are in one or several PostgreSQL databases. */
+export interface PostgresAuthority extends AuthorityStores {
+  readonly carryJob: (marks: JobMarks) => Job<string>;
+  readonly replays: ReplayCache;
+  readonly copies: DynamoDbStore;
+}
 
 /**
- * Creates the stores on PostgreSQL. They share one connection, which opens at its first use. They refuse to work if
- * DynamoDB is the system of record.
+ * Creates the stores on one PostgreSQL database. They share one connection, which opens at its first use. They refuse to
+ * work if DynamoDB is the system of record.
  */
-export function openPostgresAuthority(platform: AuthorityPlatform, tables: StoreTables) {
-  const { documents, clock, entropy, retention, instruments, variables } = platform;
-  const settings = readVariable(POSTGRES_AUTHORITY, settingsText, variables);
+export function openPostgresAuthority(platform: AuthorityPlatform, tables: StoreTables): PostgresAuthority {
+  const { stores, outbox } = openStores(platform, tables, readPostgresSettings(platform.variables));
+  return {
+    ...stores,
+    carryJob: (marks) => carryJob({ ...outbox, marks }),
+    ...sharedParts(platform, tables),
+  };
+}
+
+/** Returns what a function has once, however many databases there are. */
+export function sharedParts(platform: AuthorityPlatform, tables: StoreTables) {
+  const { documents, clock, entropy, retention } = platform;
+  return {
+    replays: replayCache(platform),
+    copies: new DynamoDbStore(documents, tables, { clock, entropy, retention }),
+  };
+}
+
+/**
+ * Creates the stores on one of the databases.
+ *
+ * @param shard the name of the database @default there is one database
+ */
+export function openStores(
+  platform: AuthorityPlatform,
+  tables: StoreTables,
+  settings: PostgresSettings,
+  shard?: string,
+): { readonly stores: PostgresStores; readonly outbox: CarryTools } {
+  const { documents, clock, entropy, retention, instruments } = platform;
   const pacing = { clock, entropy, retention };
   const database = platform.openDatabase?.(settings) ?? connect(platform, settings);
-  const check = checkAuthority({ client: documents, tables, pacing }, 'postgres', (chainId) =>
-    hasChain({ database, pacing }, chainId),
-  );
-  const observer = carryTelemetry(instruments);
+  // An import fills the first database.
+  const has = (chainId: string): Promise<boolean> => hasChain({ database, pacing }, chainId);
+  const isFirst = shard === undefined || shard === FIRST_SHARD;
+  const check = checkAuthority({ client: documents, tables, pacing }, 'postgres', isFirst ? has : undefined);
+  const observer = carryTelemetry(instruments, shard);
   const stores = postgresStores({
     database: checkedDatabase(database, () => check(true)),
     pacing,
@@ -66,12 +122,7 @@ export function openPostgresAuthority(platform: AuthorityPlatform, tables: Store
     observer,
   });
   const { carrier, tools } = stores;
-  return {
-    ...stores,
-    carryJob: (marks: JobMarks) => carryJob({ outbox: new Outbox(tools), carrier, observer, clock, marks }),
-    replays: replayCache(platform),
-    copies: new DynamoDbStore(documents, tables, pacing),
-  };
+  return { stores, outbox: { outbox: new Outbox(tools), carrier, observer, clock } };
 }
 
 /** Returns the cache of completed records: the deployment's table, or only this process's memory. */

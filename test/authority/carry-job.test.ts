@@ -5,6 +5,7 @@ import { readCarriedUntil } from '../../lambdas/jobs/use/carried-until.ts';
 import { CLOCK_DIFFERENCE_MS, LONGEST_TRANSACTION_MS } from '../../lambdas/postgres/carried-until.ts';
 import { OUTBOX_SHARDS, type OutboxState, type WaitingChain } from '../../lambdas/postgres/outbox.ts';
 import { finishJob } from '../jobs/finish-job.ts';
+import { RUN } from '../support/causes.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 
@@ -75,5 +76,27 @@ describe('the copy job', () => {
     const late = tools(clock.nowMs() - 3_600_000);
     await finishJob(carryJob(late), clock.nowMs());
     expect(await readCarriedUntil(late.marks)).toMatchObject({ untilMs: clock.nowMs() - 3_600_000 - MARGIN_MS });
+  });
+
+  test('copies what waits in every database, even if one of them is away', async () => {
+    waiting.set(3, ['chain-a']);
+    const [first, other] = [tools(), tools(clock.nowMs() - 3_600_000)];
+    const result = await finishJob(carryJob({ ...first, others: [other] }), clock.nowMs());
+    expect(result).toMatchObject({ done: 3, failed: 0 });
+    expect(carried).toEqual(['chain-a', 'chain-a']);
+    const { untilMs } = (await readCarriedUntil(first.marks)) ?? {};
+    expect(untilMs).toBe(clock.nowMs() - 3_600_000 - MARGIN_MS);
+
+    const away = {
+      waitingChains: () => Promise.reject(new Error('away')),
+      state: () => Promise.reject(new Error('away')),
+    };
+    const job = carryJob({ ...first, others: [{ ...tools(), outbox: away }] });
+    const run = { ...RUN, scheduledForMs: clock.nowMs(), deadlineMs: Number.POSITIVE_INFINITY };
+    const { items } = await job.page(undefined, OUTBOX_SHARDS + 1, run);
+    const results = await Promise.allSettled(items.map(({ thing }) => job.handle(thing, run)));
+    expect(results.every(({ status }) => status === 'rejected')).toBe(true);
+    expect(carried).toEqual(['chain-a', 'chain-a', 'chain-a']);
+    expect(await readCarriedUntil(first.marks)).toMatchObject({ untilMs });
   });
 });

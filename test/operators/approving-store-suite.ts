@@ -142,6 +142,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
     test('does not end an approval if a rival has already recorded the verdict', async () => {
       const approval = approvalOf('a');
       await ask(approval, 'a');
+      await subject.payments.claim({ record: openRecord(paymentId), pending: pendingTransition(paymentId) });
       await effects.recordEffect({ record: recordOf('reject', 'rival'), transitions: [] });
       const reject = { record: recordOf('reject'), transitions: [], ended: { approval, end: end('rejected') } };
       expect(await effects.recordEffect(reject)).toMatchObject({ kind: 'recorded_before' });

@@ -1,3 +1,4 @@
+import type { TenantId } from '../../kernel/ids.ts';
 import type { DetailsRows } from '../../once/store/details-rows.ts';
 import { type PostgresTools, readRows, type StatementTools } from '../../postgres/attempts.ts';
 import type { Row, Statement } from '../../postgres/database.ts';
@@ -42,6 +43,16 @@ export async function hasChain(tools: StatementTools, chainId: string): Promise<
     values: [chainId],
   });
   return rows.length > 0;
+}
+
+/** Reads the tenant of a payment or an order. @returns undefined if the database does not have it */
+export async function tenantOfChain(tools: StatementTools, chainId: string): Promise<TenantId | undefined> {
+  const [row] = await readRows(tools, {
+    name: 'chain-tenant',
+    text: 'SELECT tenant_id FROM transition WHERE chain_id = $1 AND sequence = 1',
+    values: [chainId],
+  });
+  return row?.['tenant_id'] as TenantId | undefined;
 }
 
 export function detailsRowsOf(rows: readonly Row[]): DetailsRows {

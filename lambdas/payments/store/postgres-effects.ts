@@ -127,4 +127,13 @@ export class PostgresEffects implements EffectStore, OrphanStore {
       values: [operationId],
     });
   }
+
+  /** Deletes an orphan whose effect is recorded in another database. */
+  async removeOrphan({ operationId }: OrphanedCallback): Promise<void> {
+    await writeRows(this.#tools, {
+      name: 'orphan-remove',
+      text: 'DELETE FROM orphan WHERE operation_id = $1',
+      values: [operationId],
+    });
+  }
 }

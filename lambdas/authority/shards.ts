@@ -1,0 +1,162 @@
+import { NotBegunError, RetryableError } from '../kernel/faults.ts';
+import type { TenantId } from '../kernel/ids.ts';
+import { tenantOfChain } from '../payments/store/postgres-chains.ts';
+import type { TenantShards } from '../tenants/store/tenant-shards.ts';
+import type { PostgresStores } from './postgres-stores.ts';
+
+/** One of the databases of a deployment. */
+export interface Shard {
+  readonly name: string;
+  readonly stores: PostgresStores;
+}
+
+export interface ShardsTools {
+  /** The databases. The first one has the callbacks and the acts of operators that concern no payment. */
+  readonly databases: readonly [Shard, ...Shard[]];
+  readonly tenants: Pick<TenantShards, 'of'>;
+  /** Called with the error of a database that could not be read, while the work of the others continues. */
+  readonly unavailable: (shard: string, error: unknown) => void;
+}
+
+/** Identifies the tenant of a call, directly or by a payment or an order. */
+export interface Subject {
+  readonly tenantId?: TenantId | undefined;
+  readonly chainId?: string | undefined;
+}
+
+/** Maximum number of payments and orders whose tenants a process caches. */
+const MAX_CACHED = 10_000;
+const RETRY_AFTER_SECONDS = 60;
+const NOTHING = new Error('the database has no such row');
+
+/** The tenant of a payment or an order, and the database that has it. */
+interface Place {
+  readonly tenantId: TenantId;
+  readonly shard: Shard;
+}
+
+/**
+ * Finds the database of a call. All rows of a tenant are in one database, which the tenant's row names. The id of a
+ * payment names no tenant, so all databases are queried. A payment in another database than its tenant's is refused,
+ * because its next transition would be written without the transitions before it.
+ */
+export class Shards {
+  readonly databases: readonly Shard[];
+  readonly first: Shard;
+  readonly #tools: ShardsTools;
+  readonly #places = new Map<string, Place>();
+
+  constructor(tools: ShardsTools) {
+    this.databases = tools.databases;
+    [this.first] = tools.databases;
+    this.#tools = tools;
+  }
+
+  /** @throws NotBegunError if the tenant's row cannot be read, or if its database is not in the settings */
+  async ofTenant(id: TenantId): Promise<Shard> {
+    const shard = await this.#tools.tenants.of(id).catch((cause: unknown) => {
+      if (!(cause instanceof RetryableError)) throw cause;
+      throw new NotBegunError(cause.code, 'the database of the tenant cannot be read', { cause });
+    });
+    const options = { retryAfterSeconds: RETRY_AFTER_SECONDS };
+    const found = this.databases.find(({ name }) => name === shard);
+    if (found !== undefined) return found;
+    throw new NotBegunError(
+      'shard_unknown',
+      `${id} is in the database ${shard}, which is not in the settings`,
+      options,
+    );
+  }
+
+  /**
+   * Returns the database of a payment or an order; undefined if there is none.
+   * @throws NotBegunError as {@link ofTenant}, and if another database has the payment or order
+   */
+  async ofChain(id: string): Promise<Shard | undefined> {
+    const { tenantId, shard } = this.#places.get(id) ?? (await this.#ask(id)) ?? {};
+    if (tenantId === undefined) return undefined;
+    const own = await this.ofTenant(tenantId);
+    if (own === shard) return own;
+    this.#places.delete(id);
+    if ((await tenantOfChain(own.stores.tools, id)) === tenantId) return this.#keep(id, { tenantId, shard: own });
+    throw new NotBegunError('shard_differs', `${id} is not in ${own.name}, the database of its tenant`, {
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    });
+  }
+
+  /**
+   * Returns the database of a call. If no database has the payment or order, or the call is about none, it is the first.
+   * @throws NotBegunError as {@link ofChain}
+   */
+  async of({ tenantId, chainId }: Subject): Promise<Shard> {
+    if (tenantId !== undefined) return this.ofTenant(tenantId);
+    return (chainId === undefined ? undefined : await this.ofChain(chainId)) ?? this.first;
+  }
+
+  /** Asks all databases for a row that at most one has. @throws a fault if none has it and one did not respond */
+  async one<Found>(ask: (shard: Shard) => Promise<Found | undefined>): Promise<Found | undefined> {
+    return this.#firstOf(ask, (faults) => {
+      if (faults[0] !== undefined) throw faults[0].error;
+    });
+  }
+
+  /** Asks all databases that respond for a row, and reports the others. @throws a fault if none responds */
+  async oneResponding<Found>(ask: (shard: Shard) => Promise<Found | undefined>): Promise<Found | undefined> {
+    return this.#firstOf(ask, (faults) => {
+      if (faults.length === this.databases.length) throw faults[0]?.error;
+      for (const { shard, error } of faults) this.unavailable(shard, error);
+    });
+  }
+
+  async #firstOf<Found>(
+    ask: (shard: Shard) => Promise<Found | undefined>,
+    judge: (faults: readonly { readonly shard: Shard | undefined; readonly error: unknown }[]) => void,
+  ): Promise<Found | undefined> {
+    const asked = this.databases.map(async (shard) => {
+      const found = await ask(shard);
+      if (found === undefined) throw NOTHING;
+      return found;
+    });
+    return Promise.any(asked).catch(({ errors }: AggregateError) => {
+      const all = errors.map((error: unknown, index) => ({ shard: this.databases[index], error }));
+      judge(all.filter(({ error }) => error !== NOTHING));
+      return undefined;
+    });
+  }
+
+  /** Reads from all databases. @throws the fault of a database */
+  async each<Read>(read: (shard: Shard) => Promise<Read>): Promise<readonly Read[]> {
+    return Promise.all(this.databases.map(read));
+  }
+
+  /** Reads from all databases that respond, and reports the others. @throws a fault if none responds */
+  async responding<Read>(read: (shard: Shard) => Promise<Read>): Promise<readonly Read[]> {
+    const results = await Promise.allSettled(this.databases.map(read));
+    const found = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    const faults = results.flatMap((result, index) =>
+      result.status === 'rejected' ? [{ shard: this.databases[index], error: result.reason as unknown }] : [],
+    );
+    if (found.length === 0) throw faults[0]?.error;
+    for (const { shard, error } of faults) this.unavailable(shard, error);
+    return found;
+  }
+
+  unavailable(shard: Shard | undefined, error: unknown): void {
+    this.#tools.unavailable(shard?.name ?? '', error);
+  }
+
+  async #ask(id: string): Promise<Place | undefined> {
+    const place = await this.one(async (shard) => {
+      const tenantId = await tenantOfChain(shard.stores.tools, id);
+      return tenantId === undefined ? undefined : { tenantId, shard };
+    });
+    if (place !== undefined) this.#keep(id, place);
+    return place;
+  }
+
+  #keep(id: string, place: Place): Shard {
+    if (this.#places.size >= MAX_CACHED) this.#places.clear();
+    this.#places.set(id, place);
+    return place.shard;
+  }
+}

@@ -1,0 +1,71 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { FIRST_SHARD } from '../../kernel/contract/databases.ts';
+import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { RetryableError } from '../../kernel/faults.ts';
+import type { TenantId } from '../../kernel/ids.ts';
+import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import { shardOfNewTenant } from '../shard-of-tenant.ts';
+import { tenantRowKey } from './tenant-owners.ts';
+
+const shardItem = z.object({ shard: z.string().default(FIRST_SHARD) });
+
+/** Maximum number of tenants that a process caches. */
+const MAX_CACHED = 10_000;
+
+/** Reads and writes the names of the databases of tenants. A process may use what it has read for `validMs`. */
+export class TenantShards {
+  readonly #client: DynamoDBDocumentClient;
+  readonly #table: string;
+  readonly #pacing: Pacing;
+  readonly #validMs: number;
+  readonly #known = new Map<TenantId, { readonly read: Promise<string>; readonly atMs: number }>();
+
+  constructor(client: DynamoDBDocumentClient, registryTable: string, pacing: Pacing, validMs: number) {
+    this.#client = client;
+    this.#table = registryTable;
+    this.#pacing = pacing;
+    this.#validMs = validMs;
+  }
+
+  /** @throws RetryableError if the row does not exist or cannot be read */
+  async of(id: TenantId): Promise<string> {
+    const atMs = this.#pacing.clock.nowMs();
+    const known = this.#known.get(id);
+    if (known !== undefined && Math.abs(atMs - known.atMs) < this.#validMs) return known.read;
+    const reading = { read: this.#read(id), atMs };
+    reading.read.catch(() => {
+      if (this.#known.get(id) === reading) this.#known.delete(id);
+    });
+    if (this.#known.size >= MAX_CACHED) this.#known.clear();
+    this.#known.set(id, reading);
+    return reading.read;
+  }
+
+  /**
+   * Places a new tenant into one of the databases, before it has an API key. Has no effect on a tenant that was placed.
+   * @param names the databases of the deployment
+   */
+  async place(id: TenantId, names: readonly string[]): Promise<void> {
+    const update = {
+      TableName: this.#table,
+      Key: tenantRowKey(id),
+      UpdateExpression: 'SET #shard = :shard',
+      ExpressionAttributeNames: { '#shard': 'shard' },
+      ConditionExpression: `attribute_exists(${KeyAttribute.sort}) AND attribute_not_exists(#shard)`,
+      ExpressionAttributeValues: { ':shard': shardOfNewTenant(id, names) },
+    };
+    await this.#client.send(new UpdateCommand(update)).catch((error: unknown) => {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    });
+  }
+
+  async #read(id: TenantId): Promise<string> {
+    const get = { TableName: this.#table, Key: tenantRowKey(id), ConsistentRead: true };
+    const { Item } = await readWithRetries(this.#pacing, () => this.#client.send(new GetCommand(get)));
+    // A restored table can lack the row. The tenant may be in any database.
+    if (Item === undefined) throw new RetryableError('tenant_missing', `the registry has no tenant ${id}`);
+    return shardItem.parse(Item).shard;
+  }
+}

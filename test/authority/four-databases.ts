@@ -1,0 +1,173 @@
+import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { configuredAuthority } from '../../lambdas/authority/configured-authority.ts';
+import {
+  databasesOf,
+  POSTGRES_AUTHORITY,
+  type PostgresSettings,
+  STATE_VALID_MS,
+} from '../../lambdas/authority/contract.ts';
+import type { AuthorityPlatform } from '../../lambdas/authority/postgres-authority.ts';
+import type { TenantId } from '../../lambdas/kernel/ids.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
+import type { Database, Row, Statement } from '../../lambdas/postgres/database.ts';
+import { readMigrations, tablesOf } from '../../lambdas/postgres/migrations.ts';
+import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { tenantRowKey } from '../../lambdas/tenants/store/tenant-owners.ts';
+import { TenantShards } from '../../lambdas/tenants/store/tenant-shards.ts';
+import { sql } from '../postgres/postgres-fixture.ts';
+import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { QUIET_INSTRUMENTS } from '../support/quiet-instruments.ts';
+import { TABLES } from '../world/tables.ts';
+import { World } from '../world/world.ts';
+
+const SETTINGS: PostgresSettings = {
+  secretId: 'database',
+  database: 'first',
+  shards: [
+    { name: 'b', database: 'b' },
+    { name: 'c', database: 'c' },
+    { name: 'd', database: 'd' },
+  ],
+};
+export const NAMES = databasesOf(SETTINGS).map(({ name }) => name);
+
+interface Begun {
+  readonly shard: string;
+  readonly statement: Statement;
+}
+
+/** Four PostgreSQL databases of one server. */
+export class FourDatabases {
+  readonly #databases: ReadonlyMap<string, OpenDatabase>;
+
+  private constructor(databases: ReadonlyMap<string, OpenDatabase>) {
+    this.#databases = databases;
+  }
+
+  static async create(): Promise<FourDatabases> {
+    const opened: [string, OpenDatabase][] = [];
+    for (const name of NAMES) opened.push([name, openTestDatabase(await createDatabase(), { connections: 4 })]);
+    return new FourDatabases(new Map(opened));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#databases.values()].map((each) => each.close()));
+  }
+
+  database(name: string): OpenDatabase {
+    const found = this.#databases.get(name);
+    invariant(found !== undefined, `there is no database ${name}`);
+    return found;
+  }
+
+  async query(name: string, text: string, ...values: readonly unknown[]): Promise<readonly Row[]> {
+    return this.database(name).run(sql(text, ...values));
+  }
+
+  async empty(): Promise<void> {
+    const tables = tablesOf(readMigrations()).join(', ');
+    for (const name of NAMES) await this.query(name, `TRUNCATE ${tables}`);
+  }
+}
+
+/** A deployment on four databases, with a world of its own. */
+export class ShardedDeployment {
+  readonly world = new World();
+  /** The statements of all processes. */
+  readonly begun: Begun[] = [];
+  /** Databases that refuse each statement, with their errors. */
+  readonly away = new Map<string, Error>();
+  readonly #databases: FourDatabases;
+
+  constructor(databases: FourDatabases) {
+    this.#databases = databases;
+  }
+
+  /** Creates tenants until each database has one. @returns one tenant for each name */
+  async tenants(prefix: string): Promise<ReadonlyMap<string, TenantId>> {
+    const found = new Map<string, TenantId>();
+    for (let number = 0; found.size < NAMES.length; number += 1) {
+      const id = await this.createTenant(`ten_${prefix}_${number}`);
+      const shard = await this.shardOf(id);
+      if (!found.has(shard)) found.set(shard, id);
+    }
+    return found;
+  }
+
+  async createTenant(text: string): Promise<TenantId> {
+    const { client } = this.world.store.database;
+    const { clock, entropy } = this.world;
+    const pacing = { clock, entropy };
+    const id = await new TenantAdministration(client, TABLES, 'ada', pacing).createTenant(text, tenantId(text));
+    const shards = new TenantShards(client, TABLES.registry, pacing, STATE_VALID_MS);
+    await shards.place(id, NAMES);
+    // Another list does not change the database of a tenant.
+    await shards.place(id, [...NAMES, 'e']);
+    return id;
+  }
+
+  async shardOf(id: TenantId): Promise<string> {
+    return String((await this.#row(id))['shard']);
+  }
+
+  async #row(id: TenantId): Promise<Record<string, unknown>> {
+    const { client } = this.world.store.database;
+    const { Item = {} } = await client.send(new GetCommand({ TableName: TABLES.registry, Key: tenantRowKey(id) }));
+    return Item;
+  }
+
+  /** Changes the database that the row of a tenant names, which no command does. */
+  async change(id: TenantId, shard: string): Promise<void> {
+    const { client } = this.world.store.database;
+    await client.send(new PutCommand({ TableName: TABLES.registry, Item: { ...(await this.#row(id)), shard } }));
+  }
+
+  /** Starts a process with caches of its own. */
+  async start() {
+    const { clock, store } = this.world;
+    const platform: AuthorityPlatform = {
+      variables: { [POSTGRES_AUTHORITY]: JSON.stringify(SETTINGS) },
+      clock,
+      entropy: countingEntropy(),
+      digest: systemDigest,
+      documents: store.database.client,
+      instruments: QUIET_INSTRUMENTS,
+      secretsManager: () => Promise.reject(new Error('no secret is read')),
+      openDatabase: ({ database = '' }) => this.#counted(database),
+    };
+    const { postgres } = await configuredAuthority(platform, TABLES);
+    invariant(postgres !== undefined, 'the deployment has no PostgreSQL');
+    const unreadable = (error: unknown): never => {
+      throw error;
+    };
+    return {
+      ...postgres,
+      /** The tools of a use case. */
+      tools: {
+        store: postgres.store,
+        effects: postgres.approvals,
+        orders: postgres.orders(),
+        work: postgres.work(unreadable),
+        orphanStore: postgres.effects(),
+        holds: postgres.holds,
+      },
+    };
+  }
+
+  #counted(shard: string): Database {
+    const database = this.#databases.database(shard);
+    return {
+      run: async (statement) => {
+        this.begun.push({ shard, statement });
+        const fault = this.away.get(shard);
+        if (fault !== undefined) throw fault;
+        return database.run(statement);
+      },
+      transaction: () => Promise.reject(new Error('no transaction is expected')),
+    };
+  }
+}

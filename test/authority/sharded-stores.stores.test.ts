@@ -1,0 +1,283 @@
+/** A deployment with four PostgreSQL databases. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { STATE_VALID_MS } from '../../lambdas/authority/contract.ts';
+import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
+import { NotBegunError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import { ownerToken, type PaymentId, type TenantId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { QueueEntry, QueuePosition } from '../../lambdas/operators/use/queue-lists.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import { shardOfNewTenant } from '../../lambdas/tenants/shard-of-tenant.ts';
+import { describeApprovingStore } from '../operators/approving-store-suite.ts';
+import { orderRequest } from '../orders/order-fixtures.ts';
+import { describeEffectStore } from '../payments/effect-store-suite.ts';
+import { callback, change, paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
+import { describePaymentStore } from '../payments/payment-store-suite.ts';
+import { describeUnfinishedWork } from '../resolving/unfinished-work-suite.ts';
+import { ALL_DUE } from '../support/due.ts';
+import { FourDatabases, NAMES, ShardedDeployment } from './four-databases.ts';
+
+let databases: FourDatabases;
+let deployment: ShardedDeployment;
+beforeAll(async () => {
+  databases = await FourDatabases.create();
+});
+afterAll(() => databases.close());
+beforeEach(() => {
+  deployment = new ShardedDeployment(databases);
+});
+
+/** Creates the tenant of the fixtures, which has the database `d`, and starts a process. */
+async function startWithFixture() {
+  await deployment.createTenant('ten_fixture');
+  expect(await deployment.shardOf(tenantId('ten_fixture'))).not.toBe('first');
+  return deployment.start();
+}
+
+describe('on four databases', () => {
+  describePaymentStore('sharded', async () => ({
+    store: (await startWithFixture()).store,
+    deleteRecord: async (paymentId) => {
+      const text = 'DELETE FROM idempotency WHERE operation_id = $1';
+      for (const name of NAMES) await databases.query(name, text, chargeOperation(paymentId));
+    },
+  }));
+
+  describeEffectStore('sharded', async () => {
+    const { store, effects } = await startWithFixture();
+    return { payments: store, effects: effects() };
+  });
+
+  describeApprovingStore('sharded', async () => {
+    const { store, approvals, activity } = await startWithFixture();
+    for (const name of NAMES) await databases.query(name, 'DELETE FROM approval');
+    return {
+      payments: store,
+      effects: approvals,
+      activity,
+      erase: async (paymentId) => {
+        for (const name of NAMES) await databases.query(name, 'DELETE FROM details WHERE chain_id = $1', paymentId);
+      },
+    };
+  });
+
+  describeUnfinishedWork('sharded', async () => {
+    const { tools } = await startWithFixture();
+    return { ...tools, payments: tools.store };
+  });
+});
+
+describe('the tenants of a deployment', () => {
+  let tenants: ReadonlyMap<string, TenantId>;
+  beforeEach(async () => {
+    await databases.empty();
+    tenants = await deployment.tenants('t');
+  });
+
+  const requestOf = (tenant: TenantId, key: string, changes: Partial<CreatePayment> = {}): CreatePayment =>
+    paymentRequest(key, { tenantId: tenant, paymentId: paymentIdFor(key, tenant), ...changes });
+  const each = async (work: (tenant: TenantId, shard: string) => Promise<unknown>): Promise<void> => {
+    for (const [shard, tenant] of tenants) await work(tenant, shard);
+  };
+  /** Pays in a process that ends after the charge. */
+  const crash = async (request: CreatePayment): Promise<void> => {
+    const { world } = deployment;
+    const { tools } = await deployment.start();
+    const died = new Error('the process died');
+    const charge: typeof world.processor.charge = async (...sent) => {
+      await world.processor.charge(...sent);
+      throw died;
+    };
+    const store: PaymentStore = {
+      ...tools.store,
+      release: () => Promise.reject(died),
+      commit: () => Promise.reject(died),
+    };
+    await expect(world.pay(request, { ...tools, store, processor: { ...world.processor, charge } })).rejects.toBe(died);
+  };
+  const countIn = async (shard: string, table: string): Promise<number> =>
+    Number((await databases.query(shard, `SELECT count(*) AS rows FROM ${table}`))[0]?.['rows']);
+
+  test('are spread evenly, and stay where their rows say', async () => {
+    const counts = new Map<string, number>();
+    for (let number = 0; number < 4_000; number += 1) {
+      const shard = shardOfNewTenant(tenantId(`ten_${number}`), NAMES);
+      counts.set(shard, (counts.get(shard) ?? 0) + 1);
+    }
+    for (const name of NAMES) expect(counts.get(name)).toBeGreaterThan(900);
+    await each(async (tenant, shard) => expect(await deployment.shardOf(tenant)).toBe(shard));
+  });
+
+  test('have all their rows in one database, and no statement concerns two', async () => {
+    const { world } = deployment;
+    const { tools } = await deployment.start();
+    const payments: (readonly [shard: string, id: PaymentId])[] = [];
+    await each(async (tenant, shard) => {
+      const paid = requestOf(tenant, 'paid', { reference: 'order-1' });
+      expect((await world.answered(paid, tools)).status).toBe(201);
+      expect(await world.change(change(paid, 'r', { kind: 'refund', amountMinor: 400 }), tools)).toMatchObject({
+        kind: 'first',
+      });
+      const held = requestOf(tenant, 'held', { capture: 'manual' });
+      await world.answered(held, tools);
+      const pending = requestOf(tenant, 'unknown', { source: 'tok_timeout_charged' });
+      await world.pay(pending, tools);
+      const { orderId } = orderRequest(`order-${tenant}`);
+      await world.order({ ...orderRequest('order'), orderId, tenantId: tenant }, tools);
+      payments.push([shard, paid.paymentId], [shard, held.paymentId], [shard, pending.paymentId]);
+    });
+    await world.resolveFor(40, tools);
+    for (const [shard, id] of payments) {
+      const found = await Promise.all(
+        NAMES.map(async (name) => databases.query(name, 'SELECT 1 AS found FROM transition WHERE chain_id = $1', id)),
+      );
+      expect(NAMES.filter((_, index) => found[index]?.length !== 0)).toEqual([shard]);
+    }
+    const ids = [...tenants.values()].toSorted();
+    for (const [shard, tenant] of tenants) {
+      for (const table of ['transition', 'posting', 'reference']) {
+        const rows = await databases.query(shard, `SELECT DISTINCT tenant_id FROM ${table}`);
+        expect([table, rows]).toEqual([table, [{ tenant_id: tenant }]]);
+      }
+      for (const table of ['idempotency', 'details', 'work', 'outbox']) {
+        const column = table === 'idempotency' ? 'operation_id' : 'chain_id';
+        const rows = await databases.query(
+          shard,
+          `SELECT ${column} AS id FROM ${table} WHERE ${column} NOT IN (SELECT chain_id FROM transition)
+            AND NOT EXISTS (SELECT 1 FROM transition WHERE body::text LIKE '%' || ${column} || '%')`,
+        );
+        expect([table, rows.filter(({ id }) => !String(id).startsWith('inq_'))]).toEqual([table, []]);
+      }
+      // Every statement that writes names at most one tenant.
+      for (const { statement } of deployment.begun.filter((begun) => begun.shard === shard)) {
+        const text = JSON.stringify(statement.values);
+        expect(ids.filter((id) => text.includes(`"${id}`) && id !== tenant)).toEqual([]);
+      }
+    }
+  });
+
+  test('have one effect for each key, whichever processes get its concurrent duplicates', async () => {
+    const { world } = deployment;
+    await each(async (tenant) => {
+      const request = requestOf(tenant, 'doubled');
+      const processes = await Promise.all(Array.from({ length: 8 }, () => deployment.start()));
+      const outcomes = await Promise.all(processes.map(({ tools }) => world.pay(request, tools)));
+      expect(outcomes.filter(({ kind }) => kind === 'first')).toHaveLength(1);
+      expect(world.processor.charges(request.paymentId)).toHaveLength(1);
+      const { chargeId = '' } = world.processor.charges(request.paymentId)[0] ?? {};
+      const received = await Promise.all(
+        processes.map(({ tools }) => world.deliver(callback(`evt-${tenant}`, chargeId), tools)),
+      );
+      expect(received.filter(({ kind }) => kind === 'recorded')).toHaveLength(1);
+    });
+  });
+
+  test('are continued by the resolver after a crash, with one charge each', async () => {
+    const { world } = deployment;
+    await each((tenant) => crash(requestOf(tenant, 'crashed')));
+    await world.resolveFor(3, (await deployment.start()).tools);
+    await each(async (tenant) => {
+      const request = requestOf(tenant, 'crashed');
+      expect((await world.answered(request, (await deployment.start()).tools)).status).toBe(201);
+      expect(world.processor.charges(request.paymentId)).toHaveLength(1);
+    });
+  });
+
+  test('get a callback that arrived before their payment, from the database of callbacks', async () => {
+    const { world } = deployment;
+    const { tools, effects } = await deployment.start();
+    await each(async (tenant, shard) => {
+      const event = callback(`evt-${shard}`, `ch_${shard}`);
+      const operationId = callbackOperation(systemDigest, 'memory', event.eventId);
+      const orphan = { operationId, event, reason: 'payment_unknown' as const, receivedAtMs: 0 };
+      const record = { operationId, owner: ownerToken('owner'), recordedAtMs: 0 };
+      await effects().recordEffect({ record, transitions: [], orphan });
+      expect(await countIn('first', 'orphan')).toBe(1);
+      const paid = requestOf(tenant, 'late');
+      await world.answered(paid, tools);
+      const adoption = { ...record, operationId: callbackOperation(systemDigest, 'adopted', event.eventId) };
+      const adopted = { record: { ...adoption, paymentId: paid.paymentId }, transitions: [], adopted: orphan };
+      expect(await effects().recordEffect(adopted)).toEqual({ kind: 'recorded' });
+      expect(await effects().waiting('own', ALL_DUE)).toEqual([]);
+      expect(await countIn(shard, 'idempotency')).toBeGreaterThan(1);
+    });
+  });
+
+  test('are listed together by the queues of operators', async () => {
+    const { world } = deployment;
+    const { tools, queues } = await deployment.start();
+    const held = new Set<string>();
+    await each(async (tenant) => {
+      for (const key of ['a', 'b', 'c']) {
+        const request = requestOf(tenant, key, { capture: 'manual' });
+        await world.answered(request, tools);
+        held.add(request.paymentId);
+        world.clock.advance(1_000);
+      }
+    });
+    const entries: QueueEntry[] = [];
+    for (let after: QueuePosition | undefined; ; ) {
+      const page = await queues.page('holds', { limit: 5, ...(after === undefined ? {} : { after }) });
+      entries.push(...page.map(({ entry }) => entry));
+      after = page.at(-1)?.place;
+      if (page.length < 5) break;
+    }
+    expect(entries).toHaveLength(held.size);
+    expect(new Set(entries.map(({ about }) => about))).toEqual(held);
+    const oldestMs = Math.min(...entries.map(({ sinceMs = 0 }) => sinceMs));
+    expect(await queues.summary('holds')).toEqual({ waiting: held.size, hasMore: false, oldestMs });
+  });
+
+  test('continue while the database of another tenant is away', async () => {
+    const { world } = deployment;
+    const { tools, queues } = await deployment.start();
+    await each((tenant) => crash(requestOf(tenant, 'before')));
+    await each((tenant) => world.pay(requestOf(tenant, 'paid'), tools));
+    deployment.away.set('c', new RetryableError('database_unavailable', 'away'));
+    world.clock.advance(30 * 60_000);
+    expect(await tools.work.staleClaims(ALL_DUE)).toHaveLength(NAMES.length - 1);
+    await each(async (tenant, shard) => {
+      const later = world.pay(requestOf(tenant, 'later'), tools);
+      if (shard === 'c') await expect(later).rejects.toBeInstanceOf(RetryableError);
+      else expect((await later).kind).toBe('first');
+      const { paymentId } = requestOf(tenant, 'before');
+      const read = (await deployment.start()).store.readPayment(paymentId);
+      if (shard === 'c') await expect(read).rejects.toBeInstanceOf(RetryableError);
+      else expect(await read).toBeDefined();
+      const { chargeId = '' } = world.processor.charges(requestOf(tenant, 'paid').paymentId)[0] ?? {};
+      const delivered = world.deliver(callback(`evt-${shard}`, chargeId), tools);
+      if (shard === 'c') await expect(delivered).rejects.toBeInstanceOf(RetryableError);
+      else expect(await delivered).toMatchObject({ kind: 'recorded' });
+    });
+    // An operator must not take a part for the whole.
+    await expect(queues.summary('claims')).rejects.toBeInstanceOf(RetryableError);
+  });
+
+  test('are refused if their row is missing, names an unknown database, or not the database of their payment', async () => {
+    const { world } = deployment;
+    const known = tenants.get('b');
+    invariant(known !== undefined, 'no tenant is in b');
+    const { tools } = await deployment.start();
+    await world.answered(requestOf(known, 'paid'), tools);
+
+    const place = async (shard: string) => {
+      await deployment.change(known, shard);
+      world.clock.advance(STATE_VALID_MS);
+    };
+    const missing = world.pay(requestOf(tenantId('ten_missing'), 'k'), tools);
+    await expect(missing).rejects.toMatchObject({ code: 'tenant_missing' });
+    await place('e');
+    await expect(world.pay(requestOf(known, 'k'), tools)).rejects.toMatchObject({ code: 'shard_unknown' });
+    await place('c');
+    const { paymentId } = requestOf(known, 'paid');
+    for (const process of [tools.store, (await deployment.start()).store]) {
+      await expect(process.readPayment(paymentId)).rejects.toBeInstanceOf(NotBegunError);
+      await expect(process.readPayment(paymentId)).rejects.toMatchObject({ code: 'shard_differs' });
+    }
+    await place('b');
+    expect(await tools.store.readPayment(paymentId)).toBeDefined();
+  });
+});
