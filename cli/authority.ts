@@ -1,8 +1,13 @@
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
+import { STATE_VALID_MS } from '../lambdas/authority/contract.ts';
 import type { PostgresStores } from '../lambdas/authority/postgres-stores.ts';
+import type { AuthorityStores } from '../lambdas/authority/sharded-stores.ts';
+import type { Shard } from '../lambdas/authority/shards.ts';
 import { readAuthorityState } from '../lambdas/authority/store/authority-state.ts';
 import type { Authority } from '../lambdas/jobs/contract/jobs.ts';
-import { type ChosenDatabase, chosenOr, withDatabase } from './database.ts';
+import { invariant } from '../lambdas/kernel/invariant.ts';
+import type { Database } from '../lambdas/postgres/database.ts';
+import { type ChosenDatabase, chosenOr, databasesOfSettings, withDatabase, withDatabases } from './database.ts';
 import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import type { Session } from './session.ts';
@@ -12,7 +17,9 @@ type OpenedTables = Awaited<ReturnType<typeof openTables>>;
 /** The tables of a deployment, and the stores of its authority. */
 export interface OpenedAuthority extends OpenedTables {
   /** Absent when DynamoDB is the authority. */
-  readonly postgres?: PostgresStores;
+  readonly postgres?: AuthorityStores;
+  /** The stores on each PostgreSQL database. */
+  readonly databases?: readonly PostgresStores[];
 }
 
 /**
@@ -37,17 +44,63 @@ export async function withAuthorityOf<T>(
   work: (opened: OpenedAuthority) => Promise<T>,
 ): Promise<T> {
   const { client, tables, pacing } = opened;
-  const log = new DynamoDbActivity(client, tables, pacing);
-  const [newest] = await log.listActivity('settings', { order: 'newest_first', limit: 1 });
-  const settings = newest?.details ?? {};
+  const settings = await newestSettings(opened);
   const { authority = 'dynamodb' } = settings;
   if (authority !== 'postgres') return work(opened);
   const { postgresStores } = await import('../lambdas/authority/postgres-stores.ts');
   // The observer ignores all reports: a command waits until its rows are copied, and reports the remaining ones itself.
   const observer = { stopped: () => undefined, failed: () => undefined, observed: () => undefined };
-  return withDatabase(session, chosenOr(settings, chosen), (database) =>
-    work({ ...opened, postgres: postgresStores({ database, pacing, client, tables, observer }) }),
+  const open = (database: Database): PostgresStores => postgresStores({ database, pacing, client, tables, observer });
+  const databases = databasesOfSettings(settings);
+  if (databases.length === 1)
+    return withDatabase(session, chosenOr(settings, chosen), (database) => {
+      const postgres = open(database);
+      return work({ ...opened, postgres, databases: [postgres] });
+    });
+  if (chosen.url !== undefined || chosen.secret !== undefined)
+    throw new CliFailure(
+      ExitCode.usage,
+      `This deployment has ${databases.length} databases, which the command finds in the settings: use neither --url nor --secret.`,
+    );
+  return withDatabases(session, databases, async (shards) =>
+    work({
+      ...opened,
+      postgres: await storesInShards(
+        opened,
+        shards.map(({ name, database }) => ({ name, stores: open(database) })),
+      ),
+      databases: shards.map(({ database }) => open(database)),
+    }),
   );
+}
+
+/** Returns the stores on several databases. A command fails if one of them does not respond. */
+async function storesInShards(
+  { client, tables, pacing }: OpenedTables,
+  [first, ...others]: readonly Shard[],
+): Promise<AuthorityStores> {
+  invariant(first !== undefined, 'the settings have no database');
+  const [{ Shards }, { shardedStores }, { TenantShards }] = await Promise.all([
+    import('../lambdas/authority/shards.ts'),
+    import('../lambdas/authority/sharded-stores.ts'),
+    import('../lambdas/tenants/store/tenant-shards.ts'),
+  ]);
+  const unavailable = (_shard: string, error: unknown): never => {
+    throw error;
+  };
+  const tenants = new TenantShards(client, tables.registry, pacing, STATE_VALID_MS);
+  return shardedStores(new Shards({ databases: [first, ...others], tenants, unavailable }));
+}
+
+/** Reads the newest recorded settings of a deployment. */
+export async function newestSettings({
+  client,
+  tables,
+  pacing,
+}: OpenedTables): Promise<Readonly<Record<string, string>>> {
+  const log = new DynamoDbActivity(client, tables, pacing);
+  const [newest] = await log.listActivity('settings', { order: 'newest_first', limit: 1 });
+  return newest?.details ?? {};
 }
 
 /**

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { types } from 'node:util';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { type Command, InvalidArgumentError } from 'commander';
+import { databasesOf, type PostgresSettings, type ShardSettings } from '../lambdas/authority/contract.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
 import { isFault, TerminalError } from '../lambdas/kernel/faults.ts';
 import { SecretReader } from '../lambdas/kernel/platform/active-secrets.ts';
@@ -50,6 +51,30 @@ export function databaseOfSettings(settings: Readonly<Record<string, string>>): 
   };
 }
 
+/**
+ * Returns the databases of a deployment's settings by name, the first one first. The others have no name without a list.
+ *
+ * @param settings as recorded
+ */
+export function databasesOfSettings(
+  settings: Readonly<Record<string, string>>,
+): readonly { readonly name: string; readonly chosen: ChosenDatabase }[] {
+  const { postgresShards = '[]' } = settings;
+  const { secret: secretId = '', host, port, database, ca } = databaseOfSettings(settings);
+  const shards = JSON.parse(postgresShards) as readonly ShardSettings[];
+  return databasesOf({ secretId, ...defined({ host, port, database }), shards }).map((each) => ({
+    name: each.name,
+    chosen: chosenOf(each.settings, ca),
+  }));
+}
+
+function chosenOf(
+  { secretId: secret, host, port, database }: PostgresSettings,
+  ca: string | undefined,
+): ChosenDatabase {
+  return { secret, ...defined({ host, port, database, ca }) };
+}
+
 /** Returns the chosen database, otherwise the database of the settings. @param settings as recorded */
 export function chosenOr(settings: Readonly<Record<string, string>>, chosen: ChosenDatabase): ChosenDatabase {
   const { url = process.env[URL_VARIABLE], secret } = chosen;
@@ -79,6 +104,18 @@ export async function withDatabase<T>(
   } finally {
     await database.close();
   }
+}
+
+/** Runs `work` on all databases of a deployment. @throws CliFailure for the faults of each */
+export async function withDatabases<T>(
+  session: Pick<Session, 'aws'>,
+  [next, ...others]: ReturnType<typeof databasesOfSettings>,
+  work: (opened: readonly { readonly name: string; readonly database: OpenDatabase }[]) => Promise<T>,
+): Promise<T> {
+  if (next === undefined) return work([]);
+  return withDatabase(session, next.chosen, (database) =>
+    withDatabases(session, others, (opened) => work([{ name: next.name, database }, ...opened])),
+  );
 }
 
 /** Returns the address and the credentials of the chosen database. @throws CliFailure when there is none */

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { SERVICE_SCHEMA } from '../lambdas/postgres/contract.ts';
 import { readMigrations } from '../lambdas/postgres/migrations.ts';
-import { type ChosenDatabase, databaseOfSettings, serverOf, withDatabase, withServer } from './database.ts';
+import { type ChosenDatabase, databasesOfSettings, serverOf, withDatabase, withServer } from './database.ts';
 import { emptyReplayCache } from './empty-cache.ts';
 import { CliFailure, ExitCode, sentence } from './failure.ts';
 import { addImport } from './importing.ts';
@@ -80,17 +80,31 @@ async function checkDatabase(session: Session, chosen: Chosen & { readonly role:
   if (problems.length > 0) throw new CliFailure(ExitCode.incomplete, `Problems found: ${problems.length}.`);
 }
 
-/**
- * Compares the database of a deployment's settings with this version, as the user of the functions. Returns a sentence
- * for each problem. An unreachable database, and a secret that the functions may not decrypt, are problems, too.
- */
+/** Compares each database of a deployment's settings, as {@link problemsOf} does, and names it if there are several. */
 export async function problemsOfDatabase(
   session: Pick<Session, 'aws'>,
   settings: Readonly<Record<string, string>>,
 ): Promise<readonly string[]> {
-  const chosen = databaseOfSettings(settings);
+  const databases = databasesOfSettings(settings);
+  const problems: string[] = [];
+  for (const { name, chosen } of databases) {
+    const found = await problemsOf(session, chosen, settings['postgresSecretKeyArn']);
+    problems.push(...(databases.length === 1 ? found : found.map((problem) => `${name}: ${problem}`)));
+  }
+  return problems;
+}
+
+/**
+ * Compares a database with this version, as the user of the functions. Returns a sentence for each problem. That the
+ * database cannot be reached from here is a problem, too, and that the functions may not decrypt the secret.
+ */
+async function problemsOf(
+  session: Pick<Session, 'aws'>,
+  chosen: ChosenDatabase,
+  key: string | undefined,
+): Promise<readonly string[]> {
   const { checkSchema } = await import('../lambdas/postgres/check-schema.ts');
-  const ofKey = await problemOfKey(session, settings['postgresSecretArn'] ?? '', settings['postgresSecretKeyArn']);
+  const ofKey = await problemOfKey(session, chosen.secret ?? '', key);
   try {
     const { user: role } = await serverOf(session, chosen);
     const check = { migrations: readMigrations(), role };

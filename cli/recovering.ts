@@ -1,8 +1,13 @@
 import type { Command } from 'commander';
+import { STATE_VALID_MS } from '../lambdas/authority/contract.ts';
 import type { StoppedChain } from '../lambdas/authority/recover-chains.ts';
+import { FIRST_SHARD } from '../lambdas/kernel/contract/databases.ts';
+import { defined } from '../lambdas/kernel/defined.ts';
+import type { TenantId } from '../lambdas/kernel/ids.ts';
+import { TenantShards } from '../lambdas/tenants/store/tenant-shards.ts';
 import { recordAction } from './activity.ts';
-import { requireAuthority } from './authority.ts';
-import { type ChosenDatabase, withDatabase, withServer } from './database.ts';
+import { newestSettings, requireAuthority } from './authority.ts';
+import { type ChosenDatabase, databasesOfSettings, withDatabase, withServer } from './database.ts';
 import { openTables, stackOutput } from './deployment.ts';
 import { deleteEntries } from './empty-cache.ts';
 import { CliFailure, ExitCode } from './failure.ts';
@@ -11,6 +16,11 @@ import { readCountOf, type Session } from './session.ts';
 const MAX_SEGMENTS = 64;
 /** Maximum number of ids that are printed. The JSON document contains all. */
 const MAX_SHOWN = 50;
+
+interface Chosen extends ChosenDatabase {
+  readonly segments: number;
+  readonly shard?: string;
+}
 
 /** Actions that the operator must take, and losses that remain. */
 const LEFT = [
@@ -28,16 +38,16 @@ export function addRecover(db: Command, session: Session): void {
       ),
   )
     .option('--segments <count>', 'segments of the Ledger that are read concurrently', readCountOf(MAX_SEGMENTS), 4)
-    .action((chosen: ChosenDatabase & { readonly segments: number }) => recover(session, chosen));
+    .option('--shard <name>', `with several databases: the name of this one, or ${FIRST_SHARD}`)
+    .action((chosen: Chosen) => recover(session, chosen));
 }
 
 /** Appends transitions of the Ledger, then writes the queue entries and references that they imply. Safe to repeat. */
-async function recover(
-  session: Session,
-  { segments, ...chosen }: ChosenDatabase & { readonly segments: number },
-): Promise<void> {
+async function recover(session: Session, { segments, shard, ...chosen }: Chosen): Promise<void> {
   const target = await session.aws();
-  const { client, tables, pacing } = await openTables(target);
+  const opened = await openTables(target);
+  const { client, tables, pacing } = opened;
+  const owns = ownerIn(opened, await newestSettings(opened), shard);
   await requireAuthority({ client, tables, pacing }, 'postgres');
   await recordAction(session, 'tables.recovery_started', { tables: 'postgres' });
   // Responses of lost records must not be replayed.
@@ -46,7 +56,7 @@ async function recover(
   const { recoverPostgres } = await import('../lambdas/authority/recover-postgres.ts');
   const found = await withDatabase(session, chosen, (database) =>
     session.during('Recovering', (report) =>
-      recoverPostgres({ client, tables, pacing, database }, segments, (read) =>
+      recoverPostgres({ client, tables, pacing, database, ...defined({ owns }) }, segments, (read) =>
         report(`${read} payments and orders read`),
       ),
     ),
@@ -64,6 +74,23 @@ async function recover(
   ]);
   const left = stopped.length + erased.length + broken.length + unreadable.length;
   if (left > 0) throw new CliFailure(ExitCode.incomplete, `${left} payments and orders need an operator.`);
+}
+
+/**
+ * Returns whether a tenant is in the database that is recovered; undefined if there is only one database.
+ * @throws CliFailure if the database is not named
+ */
+function ownerIn(
+  { client, tables, pacing }: Awaited<ReturnType<typeof openTables>>,
+  settings: Readonly<Record<string, string>>,
+  shard: string | undefined,
+): ((id: TenantId) => Promise<boolean>) | undefined {
+  const names = databasesOfSettings(settings).map(({ name }) => name);
+  if (names.length === 1 && shard === undefined) return undefined;
+  if (shard === undefined || !names.includes(shard))
+    throw new CliFailure(ExitCode.usage, `Name the database with --shard: ${names.join(', ')}.`);
+  const tenants = new TenantShards(client, tables.registry, pacing, STATE_VALID_MS);
+  return async (id) => (await tenants.of(id)) === shard;
 }
 
 function lineOfStopped({ chainId, sequence, because }: StoppedChain): string {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PostgresStores } from '../lambdas/authority/postgres-stores.ts';
+import type { Recopied } from '../lambdas/authority/recopy-chains.ts';
 import { recopyChains } from '../lambdas/authority/recopy-chains.ts';
 import { checkAuthority, checkedClient } from '../lambdas/authority/store/authority-state.ts';
 import { commissionOfChain } from '../lambdas/follow-ups/recover-commission.ts';
@@ -96,8 +97,8 @@ export function addTables(program: Command, session: Session): void {
  */
 export async function recoverTables(session: Session, opened: OpenedAuthority, segments: number): Promise<void> {
   await requireAuthority(opened);
-  const { client, postgres } = opened;
-  if (postgres !== undefined) return recopy(session, opened, postgres, segments);
+  const { client, databases } = opened;
+  if (databases !== undefined) return recopy(session, opened, databases, segments);
   // An import can begin during the scan.
   return recover(session, { ...opened, client: checkedClient(client, checkAuthority(opened, 'dynamodb')) }, segments);
 }
@@ -150,7 +151,7 @@ async function recover(session: Session, { client, tables, pacing }: Opened, seg
 async function recopy(
   session: Session,
   { client, tables, pacing }: Opened,
-  postgres: PostgresStores,
+  databases: readonly PostgresStores[],
   atOnce: number,
 ): Promise<void> {
   const commissions = new DynamoDbLostCommissions(client, tables.registry, pacing);
@@ -159,11 +160,23 @@ async function recopy(
     const found = commissionOfChain(systemDigest, chain);
     return found !== undefined && commissions.restore(found);
   };
-  const { read, missing, differing, unreadable } = await session.during('Recovering', (report) =>
-    recopyChains({ client, tables, pacing, postgres, commission }, atOnce, (done) =>
-      report(`${done} payments and orders read`),
-    ),
-  );
+  const found = await session.during('Recovering', async (report) => {
+    const all: Recopied[] = [];
+    for (const postgres of databases) {
+      const before = all.reduce((sum, each) => sum + each.read, 0);
+      const progress = (done: number): void => report(`${before + done} payments and orders read`);
+      all.push(await recopyChains({ client, tables, pacing, postgres, commission }, atOnce, progress));
+    }
+    return all;
+  });
+  const sum = (count: (each: Recopied) => number): number => found.reduce((total, each) => total + count(each), 0);
+  const read = sum((each) => each.read);
+  const missing = {
+    transition: sum((each) => each.missing.transition),
+    commission: sum((each) => each.missing.commission),
+  };
+  const differing = found.flatMap((each) => each.differing);
+  const unreadable = found.flatMap((each) => each.unreadable);
   session.show({ read, missing, differing, unreadable, left: LEFT }, [
     `${read} payments and orders read. Rows that were missing: ${countsOf(missing).join(', ')}.`,
     ...LEFT,

@@ -3,16 +3,16 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import {
   AUTHORITY_FUNCTIONS,
+  databasesOf,
   POSTGRES_AUTHORITY,
-  type PostgresSettings,
   REPLAY_CACHE_FUNCTIONS,
 } from '../lambdas/authority/contract.ts';
-import { defined } from '../lambdas/kernel/defined.ts';
+import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { Carrying, type CarryingProps } from './carrying.ts';
 import { EngineFunction } from './constructs/engine-function.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import { ReplayCache } from './replay-cache.ts';
-import type { AuthoritySettings } from './settings/authority.ts';
+import { type AuthoritySettings, postgresSettings } from './settings/authority.ts';
 
 /**
  * The permissions with which Lambda attaches a function to a VPC. They do not support resource-level permissions (AWS
@@ -52,17 +52,17 @@ function usePostgres(
   using: readonly PayonceFunction[],
   { data, settings, poller }: AuthorityProps,
 ): void {
-  const { postgresSecretArn: secretId, postgresSecretKeyArn: key } = settings;
-  const { postgresHost: host, postgresPort: port, postgresDatabase: database, postgresCaFile: caFile } = settings;
-  if (secretId === undefined)
-    throw new Error('the settings have no postgresSecretArn, although readSettings requires it');
-  const named: PostgresSettings = { secretId, ...defined({ host, port, database, caFile }) };
+  const { postgresSecretKeyArn: key } = settings;
+  const named = postgresSettings(settings);
+  const secrets = [...new Set(databasesOf(named).map((each) => each.settings.secretId))];
   const carrying = new Carrying(stack, 'Carrying', { data });
   const cache = new ReplayCache(stack, 'ReplayCache');
   for (const each of using) {
     each.setEnvironment({ [POSTGRES_AUTHORITY]: JSON.stringify(named) });
-    each.allow('ReadDatabaseSecret', 'secretsmanager:GetSecretValue', secretId);
-    if (key !== undefined) each.role.addToPrincipalPolicy(decryptSecret(secretId, key));
+    each.allow('ReadDatabaseSecret', 'secretsmanager:GetSecretValue', ...secrets);
+    if (key !== undefined) each.role.addToPrincipalPolicy(decryptSecrets(secrets, key));
+    if (named.shards !== undefined)
+      data.registry.grantRows(each, 'FindDatabase', ['dynamodb:GetItem'], [RegistryRow.tenants]);
     attach(each, settings);
     if (REPLAY_CACHE_FUNCTIONS.includes(each.folder)) cache.grantUse(each);
     // Other functions append nothing, so they have nothing to copy.
@@ -72,10 +72,11 @@ function usePostgres(
 }
 
 /**
- * Returns the permission to decrypt a secret. Secrets Manager decrypts it for the reader, with the ARN of the secret in
+ * Returns the permission to decrypt secrets. Secrets Manager decrypts them for the reader, with the ARN of the secret in
  * the encryption context (AWS Secrets Manager user guide, "Secret encryption and decryption").
  */
-function decryptSecret(secretId: string, key: string): PolicyStatement {
+function decryptSecrets([first, ...others]: readonly string[], key: string): PolicyStatement {
+  const secretId = others.length === 0 ? first : [first, ...others];
   return new PolicyStatement({
     sid: 'DecryptDatabaseSecret',
     actions: ['kms:Decrypt'],

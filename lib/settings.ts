@@ -188,6 +188,7 @@ export function recordedSettings({
   postgresSecretArn,
   postgresHost,
   postgresDatabase,
+  postgresShards,
   ...others
 }: Settings): Record<string, string> {
   const texts = Object.entries(others).map(([name, value]): [string, string] => [
@@ -206,7 +207,8 @@ export function recordedSettings({
   );
   const rates = peakRates === undefined ? {} : { peakRates: recordedPeakRates(peakRates) };
   // Recorded in full, because the command line connects with these values.
-  const ofDatabase = defined({ postgresSecretArn, postgresHost, postgresDatabase });
+  const shards = postgresShards === undefined ? undefined : JSON.stringify(postgresShards);
+  const ofDatabase = defined({ postgresSecretArn, postgresHost, postgresDatabase, postgresShards: shards });
   return { ...Object.fromEntries([...texts, ...ofProcessors, ...addresses]), ...ofDatabase, ...rates };
 }
 

@@ -1,4 +1,6 @@
 import { DynamoDbLedgerRows } from '../archive/store/dynamodb-ledger-rows.ts';
+import { type LedgerRows, partitionOfChain } from '../archive/use/ledger-rows.ts';
+import type { TenantId } from '../kernel/ids.ts';
 import type { DetailsTools } from '../once/store/details-rows.ts';
 import type { StoreTables } from '../once/store/transact-items.ts';
 import { ORDER_CHAIN, PostgresOrders } from '../orders/store/postgres-orders.ts';
@@ -9,11 +11,16 @@ import type { PostgresTools } from '../postgres/attempts.ts';
 import { PostgresImpliedRows } from '../resolving/store/postgres-implied-rows.ts';
 import { initialQueuesWalk, type QueuesWalk, rebuildQueues } from '../resolving/use/rebuild-queues.ts';
 import { DynamoDbLedgerWalk } from '../views/store/dynamodb-ledger-walk.ts';
+import type { LedgerWalk } from '../views/use/ledger-walk.ts';
 import { type RecoveredChains, recoverChains } from './recover-chains.ts';
+
+const CHAINS = [PAYMENT_CHAIN, ORDER_CHAIN];
 
 interface RecoverPostgresTools extends PostgresTools {
   readonly client: DetailsTools['client'];
   readonly tables: StoreTables;
+  /** Returns whether the database has the payments of a tenant. @default it has those of all tenants */
+  readonly owns?: (tenant: TenantId) => Promise<boolean>;
 }
 
 interface RecoveredPostgres extends RecoveredChains, Pick<QueuesWalk, 'missing' | 'broken'> {}
@@ -29,15 +36,17 @@ export async function recoverPostgres(
   segments: number,
   progress: (read: number) => void,
 ): Promise<RecoveredPostgres> {
-  const { client, tables, pacing } = tools;
-  const walk = new DynamoDbLedgerWalk(client, tables.ledger, pacing);
+  const { client, tables, pacing, owns } = tools;
+  const ledger = new DynamoDbLedgerRows(client, tables.ledger, pacing);
+  const whole = new DynamoDbLedgerWalk(client, tables.ledger, pacing);
+  const walk = owns === undefined ? whole : walkOfTenants(whole, ledger, owns);
   const chains = await recoverChains(
     {
       ...tools,
       walk,
-      ledger: new DynamoDbLedgerRows(client, tables.ledger, pacing),
+      ledger,
       details: { client, registry: tables.registry, pacing },
-      chains: [PAYMENT_CHAIN, ORDER_CHAIN],
+      chains: CHAINS,
     },
     segments,
     progress,
@@ -56,4 +65,25 @@ export async function recoverPostgres(
   );
   const all: ReadonlySet<ChainId> = new Set([...chains.unreadable, ...unreadable]);
   return { ...chains, missing, broken, unreadable: [...all] };
+}
+
+/** Walks the payments and orders of some tenants. */
+function walkOfTenants(
+  walk: LedgerWalk,
+  ledger: Pick<LedgerRows, 'chain'>,
+  owns: (tenant: TenantId) => Promise<boolean>,
+): LedgerWalk {
+  const isOwn = async (id: ChainId): Promise<boolean> => {
+    const [first] = (await ledger.chain(partitionOfChain(id), undefined)).rows;
+    const chain = CHAINS.find((each) => each.owns(id));
+    if (first === undefined || chain === undefined) return true;
+    return owns(chain.rowsOfCopy(first.item).transition['tenant_id'] as TenantId);
+  };
+  return {
+    chains: async (step) => {
+      const page = await walk.chains(step);
+      const kept = await Promise.all(page.found.map(isOwn));
+      return { ...page, found: page.found.filter((_, index) => kept[index]) };
+    },
+  };
 }

@@ -1,4 +1,12 @@
-import { AUTHORITIES, type Authority } from '../../lambdas/authority/contract.ts';
+import {
+  AUTHORITIES,
+  type Authority,
+  databasesOf,
+  type PostgresSettings,
+  type ShardSettings,
+} from '../../lambdas/authority/contract.ts';
+import { FIRST_SHARD } from '../../lambdas/kernel/contract/databases.ts';
+import { defined } from '../../lambdas/kernel/defined.ts';
 import { KEY_ARN, matching, PREFIX, parsedJson, type Rule, whole } from './rules.ts';
 
 export interface AuthoritySettings {
@@ -30,6 +38,14 @@ export interface AuthoritySettings {
    */
   readonly postgresCaFile?: string;
   /**
+   * More databases: a JSON list, for example `[{"name":"b","database":"payonce_b"}]`. An entry may have `secretId` (the
+   * ARN of a secret), `host`, `port` and `database`; what it lacks is taken from the first database. With a `count`, the
+   * entry stands for several databases, and `#` in `host` and `database` for their numbers. Each new tenant is placed
+   * into one of the databases by a hash of its id. A name must never change, and an entry must never be removed.
+   * @default one database
+   */
+  readonly postgresShards?: readonly ShardSettings[];
+  /**
    * The subnets of the functions that use PostgreSQL: a JSON list of ids. They need a route to the AWS services and to
    * the processors, for example through a NAT gateway.
    * @default the functions join no VPC, so the server must be reachable from the internet
@@ -39,23 +55,71 @@ export interface AuthoritySettings {
   readonly postgresSecurityGroups?: readonly string[];
 }
 
+/** Maximum number of databases, with the first one. */
+const MAX_DATABASES = 64;
+const SECRET_ARN = {
+  allowed: 'the ARN of a secret of Secrets Manager',
+  read: matching(/^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]{1,519}$/),
+};
+const HOST = { allowed: 'a host name or an IP address', read: matching(/^[A-Za-z0-9][A-Za-z0-9.:-]{0,252}$/) };
+const PORT = whole(1, 65_535);
+const DATABASE = { allowed: 'the name of a database: 1 to 63 characters', read: matching(/^[^\s/]{1,63}$/) };
+const COUNT = whole(1, MAX_DATABASES - 1);
+const SHARD_NAME = matching(/^[a-z0-9][a-z0-9-]{0,31}$/);
+
 export const AUTHORITY_RULES = {
   authority: {
     allowed: AUTHORITIES.join(' or '),
     read: (given: unknown) => AUTHORITIES.find((authority) => authority === given),
   },
-  postgresSecretArn: {
-    allowed: 'the ARN of a secret of Secrets Manager',
-    read: matching(/^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]{1,519}$/),
-  },
+  postgresSecretArn: SECRET_ARN,
   postgresSecretKeyArn: KEY_ARN,
-  postgresHost: { allowed: 'a host name or an IP address', read: matching(/^[A-Za-z0-9][A-Za-z0-9.:-]{0,252}$/) },
-  postgresPort: whole(1, 65_535),
-  postgresDatabase: { allowed: 'the name of a database: 1 to 63 characters', read: matching(/^[^\s/]{1,63}$/) },
+  postgresHost: HOST,
+  postgresPort: PORT,
+  postgresDatabase: DATABASE,
   postgresCaFile: { allowed: 'an absolute path', read: matching(/^\/.{1,1023}$/) },
+  postgresShards: {
+    allowed: `a JSON list of 1 to ${MAX_DATABASES - 1} databases with different names of a-z, 0-9 and -, except ${FIRST_SHARD}, each with secretId, host, port or database`,
+    read: readShards,
+  },
   postgresSubnets: idsOf('subnet'),
   postgresSecurityGroups: idsOf('sg'),
 } satisfies Record<keyof AuthoritySettings, Rule<unknown>>;
+
+function readShards(given: unknown): readonly ShardSettings[] | undefined {
+  const list: unknown = typeof given === 'string' ? parsedJson(given) : given;
+  if (!Array.isArray(list) || list.length === 0) return undefined;
+  const shards = list.flatMap((each: unknown) => readShard(each) ?? []);
+  const databases = databasesOf({ secretId: '', shards });
+  const names = new Set(databases.map(({ name }) => name));
+  const isRead = shards.length === list.length && names.size === databases.length;
+  return isRead && databases.length <= MAX_DATABASES ? shards : undefined;
+}
+
+function readShard(given: unknown): ShardSettings | undefined {
+  if (typeof given !== 'object' || given === null) return undefined;
+  const { name, count, secretId, host, port, database, ...others } = given as Readonly<Record<string, unknown>>;
+  const address = defined({ count: COUNT.read(count), secretId, host, port: PORT.read(port), database });
+  const numbered = (value: unknown): unknown =>
+    count !== undefined && typeof value === 'string' ? value.replaceAll('#', '1') : value;
+  const isAllowed =
+    SHARD_NAME(name) !== undefined &&
+    (count === undefined || COUNT.read(count) !== undefined) &&
+    (secretId === undefined || SECRET_ARN.read(secretId) !== undefined) &&
+    (host === undefined || HOST.read(numbered(host)) !== undefined) &&
+    (port === undefined || PORT.read(port) !== undefined) &&
+    (database === undefined || DATABASE.read(numbered(database)) !== undefined);
+  const isKnown = Object.keys(others).length === 0 && (secretId ?? host ?? port ?? database) !== undefined;
+  return isAllowed && isKnown ? ({ name, ...address } as unknown as ShardSettings) : undefined;
+}
+
+/** Returns the databases of settings that were read. */
+export function postgresSettings(settings: AuthoritySettings): PostgresSettings {
+  const { postgresSecretArn: secretId, postgresHost: host, postgresPort: port } = settings;
+  const { postgresDatabase: database, postgresCaFile: caFile, postgresShards: shards } = settings;
+  if (secretId === undefined) throw new Error('the settings have no postgresSecretArn, although readSettings requires it');
+  return { secretId, ...defined({ host, port, database, caFile, shards }) };
+}
 
 /** Returns the rule for a list of EC2 ids, for example `["subnet-0123abcd"]`. */
 function idsOf(kind: 'subnet' | 'sg'): Rule<readonly string[]> {
@@ -88,4 +152,15 @@ export function refuseAuthorityConflicts(settings: AuthoritySettings): void {
     throw new Error(
       `${PREFIX}postgresSubnets and ${PREFIX}postgresSecurityGroups must be given together or not at all`,
     );
+  const databases = databasesOf(postgresSettings(settings));
+  const addresses = databases.map((each) => addressOf(each.settings));
+  const same = addresses.findIndex((address, index) => addresses.indexOf(address) < index);
+  if (same > 0)
+    throw new Error(
+      `${PREFIX}postgresShards has the database of ${databases[same]?.name} more than once: each must differ`,
+    );
+}
+
+function addressOf({ secretId, host, port, database }: PostgresSettings): string {
+  return JSON.stringify([secretId, host, port, database]);
 }

@@ -94,6 +94,26 @@ describe('a restored database', () => {
     expect(ledgerOf()).toEqual(ledger);
   });
 
+  test('receives only the payments of its own tenants, if there are several databases', async () => {
+    const chain = chainOfAllKinds(newId());
+    const [first] = chain;
+    invariant(first !== undefined, 'the chain is empty');
+    const { id, tenantId } = first.payment;
+    await copies.write(...chain);
+    await copies.poll();
+    await restoreTo(id, 1);
+    const seen: string[] = [];
+    const owns = (answer: boolean) => async (tenant: string) => {
+      seen.push(tenant);
+      return answer;
+    };
+    expect(await recover(copies, { owns: owns(false) })).toMatchObject({ ...NOTHING_LEFT, read: 0, appended: 0 });
+    expect((await rowsOf(id)).transitions).toHaveLength(1);
+    expect(await database.run(sql('SELECT 1 FROM work'))).toEqual([]);
+    expect(await recover(copies, { owns: owns(true) })).toMatchObject({ read: 1, appended: chain.length - 1 });
+    expect(new Set(seen)).toEqual(new Set([tenantId]));
+  });
+
   test('receives an order with its contacts, and an entry in the order queue', async () => {
     const { orderId } = orderRequest(`recovered-${process.pid}`);
     const first = firstOf(orderId);

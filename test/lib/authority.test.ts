@@ -5,7 +5,9 @@ import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import {
   AUTHORITY_FUNCTIONS,
+  databasesOf,
   IMPORT_WAITS_MS,
+  type PostgresSettings,
   REPLAY_CACHE_FUNCTIONS,
   STATE_VALID_MS,
 } from '../../lambdas/authority/contract.ts';
@@ -111,7 +113,46 @@ describe('the authority', () => {
     expect(() => settingsOf(context)).toThrow(message);
   });
 
-  test('is recorded with the values that the command line needs; long lists are recorded as distinct digests', () => {
+  const shards = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ name: `s${index}`, database: `payonce_${index}` }));
+
+  test('is read with up to 63 more databases, which are recorded whole', () => {
+    const given = { ...POSTGRES, 'payonce:postgresShards': JSON.stringify(shards(63)) };
+    expect(settingsOf(given)).toMatchObject({ postgresShards: shards(63) });
+    expect(recordedSettings(settingsOf(given))['postgresShards']).toBe(JSON.stringify(shards(63)));
+  });
+
+  test('reads the numbers of an entry that are text', () => {
+    const given = [{ name: 's', count: '2', port: '6432', host: 'shard-#.example' }];
+    expect(settingsOf({ ...POSTGRES, 'payonce:postgresShards': given }).postgresShards).toEqual([
+      { name: 's', count: 2, port: 6432, host: 'shard-#.example' },
+    ]);
+  });
+
+  test.each<[unknown, string]>([
+    [[], 'must be a JSON list of 1 to 63 databases'],
+    [shards(64), 'must be a JSON list of 1 to 63 databases'],
+    ['payonce_b', 'must be a JSON list of 1 to 63 databases'],
+    [[...shards(1), ...shards(1)], 'different names'],
+    [[{ name: 'first', database: 'b' }], 'except first'],
+    [[{ name: 'B', database: 'b' }], 'names of a-z, 0-9 and -'],
+    [[{ name: 's', count: 64, database: 'payonce_#' }], 'must be a JSON list of 1 to 63 databases'],
+    [[{ name: 's', count: 2, database: 'payonce' }], 'the database of s2 more than once'],
+    [[...shards(2), { name: 's', count: 2, database: 'other_#' }], 'different names'],
+    [[{ name: 'b', host: 'shard-#.example' }], 'each with secretId, host, port or database'],
+    [[{ name: 'b' }], 'each with secretId, host, port or database'],
+    [[{ name: 'b', secretId: 'payonce' }], 'each with secretId, host, port or database'],
+    [[{ name: 'b', databases: 'b' }], 'each with secretId, host, port or database'],
+    [
+      [...shards(2), { name: 'b', database: 'payonce_1' }],
+      'payonce:postgresShards has the database of b more than once: each must differ',
+    ],
+    [[{ name: 'b', secretId: SECRET }], 'the database of b more than once'],
+  ])('refuses the databases %j and says why', (postgresShards, message) => {
+    expect(() => settingsOf({ ...POSTGRES, 'payonce:postgresShards': postgresShards })).toThrow(message);
+  });
+
+  test('is recorded with the values that the command line needs, and long lists as digests that differ', () => {
     const postgresSecretArn = `${SECRET}${'x'.repeat(200)}`;
     const recordedWith = (last: string) => {
       const ids = Array.from({ length: 16 }, (_, index) => `subnet-0123456789abcde${index.toString(16)}${last}`);
@@ -159,6 +200,57 @@ describe('the functions of a deployment', () => {
       });
     }
     expect(made.filter(({ Properties }) => Properties.VpcConfig !== undefined)).toHaveLength(using.length);
+  });
+
+  test('may read the secrets of all databases, and which one has a tenant, only if there are several', async () => {
+    const other = `${SECRET}2`;
+    const postgresShards = [
+      { name: 'b', database: 'payonce_b' },
+      { name: 'c', secretId: other, host: 'c.example' },
+    ];
+    const statementsOf = async (context: Record<string, unknown>) => {
+      const { service } = await synthesize({ ...EVERYTHING, ...POSTGRES, ...ADDRESS, ...context });
+      return [...statementsByOwner(present(service)).values()].flat();
+    };
+    const statements = await statementsOf({ 'payonce:postgresShards': postgresShards });
+    const allowed = (sid: string) => statements.filter(({ Sid }) => Sid === sid);
+    expect(allowed('ReadDatabaseSecret')).toHaveLength(AUTHORITY_FUNCTIONS.length);
+    for (const { Resource } of allowed('ReadDatabaseSecret')) expect(Resource).toEqual([SECRET, other]);
+    expect(allowed('DecryptDatabaseSecret')).toHaveLength(AUTHORITY_FUNCTIONS.length);
+    for (const statement of allowed('DecryptDatabaseSecret'))
+      expect(statement).toMatchObject({
+        Condition: { StringEquals: { 'kms:EncryptionContext:SecretARN': [SECRET, other] } },
+      });
+    expect(allowed('FindDatabase')).toHaveLength(AUTHORITY_FUNCTIONS.length);
+    for (const statement of allowed('FindDatabase'))
+      expect(statement).toMatchObject({
+        Action: 'dynamodb:GetItem',
+        Condition: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['TENANTS'] } },
+      });
+
+    const made = await functionsOf({ ...POSTGRES, ...ADDRESS, 'payonce:postgresShards': postgresShards });
+    const using = made.filter(({ Properties }) => 'POSTGRES_AUTHORITY' in Properties.Environment.Variables);
+    for (const { Properties } of using)
+      expect(Properties.Environment.Variables['POSTGRES_AUTHORITY']).toBe(
+        JSON.stringify({ secretId: SECRET, host: 'db.example', caFile: '/opt/ca.pem', shards: postgresShards }),
+      );
+
+    const ofOne = await statementsOf({});
+    expect(ofOne.filter(({ Sid }) => Sid === 'FindDatabase')).toEqual([]);
+    expect(ofOne.find(({ Sid }) => Sid === 'ReadDatabaseSecret')?.Resource).toBe(SECRET);
+  });
+
+  test('have room for 64 databases', async () => {
+    const postgresShards = [{ name: 's', count: 63, host: 'shard-#.example', database: 'payonce_#' }];
+    const made = await functionsOf({ ...POSTGRES, ...ADDRESS, 'payonce:postgresShards': postgresShards });
+    const text = made.map(({ Properties }) => Properties.Environment.Variables['POSTGRES_AUTHORITY']).find(Boolean);
+    const databases = databasesOf(JSON.parse(String(text)) as PostgresSettings);
+    expect(databases).toHaveLength(64);
+    expect(databases[0]).toMatchObject({ name: 'first', settings: { host: 'db.example' } });
+    expect(databases[63]).toEqual({
+      name: 's63',
+      settings: { secretId: SECRET, host: 'shard-63.example', database: 'payonce_63', caFile: '/opt/ca.pem' },
+    });
   });
 
   test('end before an import starts to copy, and may read whether an import has begun', async () => {

@@ -1,0 +1,110 @@
+/** Commands in a deployment with two PostgreSQL databases. */
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { listNewest } from '../../cli/activity.ts';
+import { type OpenedAuthority, withAuthorityOf } from '../../cli/authority.ts';
+import { databasesOfSettings } from '../../cli/database.ts';
+import { problemsOfDatabase } from '../../cli/db.ts';
+import { erasing } from '../../cli/erase.ts';
+import { ExitCode } from '../../cli/failure.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { parseServerUrl } from '../../lambdas/postgres/server.ts';
+import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { TenantShards } from '../../lambdas/tenants/store/tenant-shards.ts';
+import { firstWithNotes } from '../payments/carried-chain.ts';
+import { Copies } from '../payments/copies.ts';
+import { paymentIdFor } from '../payments/payment-fixtures.ts';
+import { sql } from '../postgres/postgres-fixture.ts';
+import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
+import { Stores } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
+
+const NAMES = ['first', 'b'];
+const TENANT = tenantId('ten_fixture');
+const SETTINGS = {
+  authority: 'postgres',
+  postgresSecretArn: 'first',
+  postgresShards: '[{"name":"b","secretId":"b"}]',
+};
+
+/** The connection URLs of both databases, by the names of their secrets. */
+const urls = new Map<string, string>();
+/** Answers like Secrets Manager. */
+let secrets: Server;
+let copies: Copies;
+beforeAll(async () => {
+  for (const name of NAMES) urls.set(name, await createDatabase());
+  const answer = async (request: IncomingMessage): Promise<object> => {
+    const { SecretId } = (await json(request)) as { readonly SecretId: string };
+    if (request.headers['x-amz-target'] !== 'secretsmanager.GetSecretValue') return {};
+    const { host, port, database, user, password } = parseServerUrl(urls.get(SecretId) ?? '');
+    return { SecretString: JSON.stringify({ host, port, dbname: database, username: user, password }) };
+  };
+  secrets = createServer(
+    (request, response) => void answer(request).then((body) => response.end(JSON.stringify(body))),
+  );
+  await new Promise<void>((resolve) => void secrets.listen(0, '127.0.0.1', resolve));
+});
+afterAll(async () => {
+  await new Promise((resolve) => void secrets.close(resolve));
+});
+
+const aws = async () => ({
+  region: 'eu-west-1',
+  endpoint: `http://127.0.0.1:${(secrets.address() as AddressInfo).port}`,
+  credentials: { accessKeyId: 'id', secretAccessKey: 'key' },
+});
+
+beforeEach(async () => {
+  const database = openTestDatabase(urls.get('b') ?? '');
+  copies = new Copies(database);
+  await new Stores(copies.clock, copies.tables).activity.recordSettings(SETTINGS);
+  const { client } = copies.tables;
+  const { pacing } = copies.tools();
+  await new TenantAdministration(client, TABLES, 'ada', pacing).createTenant('Ten', TENANT);
+  await new TenantShards(client, TABLES.registry, pacing, 0).place(TENANT, ['b']);
+  await copies.write(firstWithNotes(paymentIdFor('command')));
+  await copies.poll();
+  await database.close();
+});
+
+function run<T>(work: (opened: OpenedAuthority) => Promise<T>, chosen = {}): Promise<T> {
+  const opened = { client: copies.tables.client, tables: TABLES, pacing: copies.tools().pacing };
+  return withAuthorityOf({ aws }, opened, chosen, work);
+}
+
+test('the settings name each database, and what an entry lacks is taken from the first', () => {
+  const settings = { ...SETTINGS, postgresHost: 'db.example', postgresShards: '[{"name":"b","database":"payonce_b"}]' };
+  expect(databasesOfSettings(settings)).toEqual([
+    { name: 'first', chosen: { secret: 'first', host: 'db.example' } },
+    { name: 'b', chosen: { secret: 'first', host: 'db.example', database: 'payonce_b' } },
+  ]);
+  expect(databasesOfSettings({ authority: 'postgres', postgresSecretArn: 'first' })).toHaveLength(1);
+});
+
+test('a command finds the database of a payment, and refuses another one', async () => {
+  const { payment } = firstWithNotes(paymentIdFor('command'));
+  const erase = () =>
+    run(async (opened) => (await erasing({ operator: 'ada' }, opened)).erase('payment.erased')(payment));
+  expect([await erase(), await erase()]).toEqual([true, false]);
+  expect(await run((opened) => listNewest(opened, { tenant: TENANT, mode: 'test' }, 9))).toMatchObject([
+    { action: 'payment.erased', about: [payment.id] },
+  ]);
+  expect(await run(async ({ databases }) => databases?.length)).toBe(NAMES.length);
+  await expect(run(async () => undefined, { url: urls.get('b') })).rejects.toMatchObject({ exitCode: ExitCode.usage });
+});
+
+test('the doctor examines each database, and names it', async () => {
+  const database = openTestDatabase(urls.get('b') ?? '');
+  expect(await problemsOfDatabase({ aws }, SETTINGS)).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^first: /), expect.stringMatching(/^b: /)]),
+  );
+  await database.run(sql('ALTER TABLE orphan RENAME TO orphans'));
+  const problems = await problemsOfDatabase({ aws }, SETTINGS);
+  await database.run(sql('ALTER TABLE orphans RENAME TO orphan'));
+  await database.close();
+  expect(problems).toContain('b: The table orphan is missing.');
+  expect(problems).not.toContain('first: The table orphan is missing.');
+});
