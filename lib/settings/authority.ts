@@ -117,7 +117,8 @@ function readShard(given: unknown): ShardSettings | undefined {
 export function postgresSettings(settings: AuthoritySettings): PostgresSettings {
   const { postgresSecretArn: secretId, postgresHost: host, postgresPort: port } = settings;
   const { postgresDatabase: database, postgresCaFile: caFile, postgresShards: shards } = settings;
-  if (secretId === undefined) throw new Error('the settings have no postgresSecretArn, although readSettings requires it');
+  if (secretId === undefined)
+    throw new Error('the settings have no postgresSecretArn, although readSettings requires it');
   return { secretId, ...defined({ host, port, database, caFile, shards }) };
 }
 

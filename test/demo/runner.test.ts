@@ -49,7 +49,9 @@ describe('a failure', () => {
 
   test('is reported if every attempt to provoke it is too late', async () => {
     const scenario = scenarioOf('late', () => Promise.reject(new TooLate()));
-    await expect(causeFailure(sideOf([]), scenario, 'late')).rejects.toThrow('late: the response arrived before the failure 20 times');
+    await expect(causeFailure(sideOf([]), scenario, 'late')).rejects.toThrow(
+      'late: the response arrived before the failure 20 times',
+    );
   });
 
   test('is reported immediately if it could not be caused', async () => {
