@@ -139,7 +139,7 @@ describe('settings', () => {
     ],
     [
       { ...OWN_PROCESSOR, 'payonce:callbackScheme': 'jwt' },
-      'payonce:callbackScheme is "jwt", but must be one of sandbox, stripe, standard-webhooks',
+      'payonce:callbackScheme is "jwt", but must be one of sandbox, stripe',
     ],
     [{ 'payonce:callbackScheme': 'stripe' }, 'but payonce:processorUrl is missing'],
     [{ 'payonce:testCallbackScheme': 'stripe' }, 'but payonce:testProcessorUrl is missing'],

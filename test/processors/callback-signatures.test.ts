@@ -1,22 +1,21 @@
-import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { Stripe } from 'stripe';
 import type { SignedCallback } from '../../lambdas/processors/signatures/signature.ts';
 import { sign as signAsSandbox } from '../../sandbox/signature.ts';
-import { SCHEMES, SIGNATURE_SCHEMES, type SignatureSchemeName } from './signature-schemes.ts';
+import {
+  hmac,
+  SCHEMES,
+  SIGNATURE_SCHEMES,
+  SIGNERS,
+  type SignatureSchemeName,
+  type SignedHeaders,
+} from './signature-schemes.ts';
 
 type Headers = Readonly<Record<string, string | readonly string[]>>;
-type SignedHeaders = Readonly<Record<string, string>>;
 
 const NOW_S = 1_772_366_400;
 const MSG_ID = 'msg_p5jXN8AQM9LWM0D4loKWxJek';
-
-const SECRETS: Readonly<Record<SignatureSchemeName, readonly [string, string]>> = {
-  sandbox: ['old-sandbox-secret', 'new-sandbox-secret'],
-  stripe: ['whsec_oldStripeSecret', 'whsec_newStripeSecret'],
-  'standard-webhooks': ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'],
-};
 
 const bytes = (...parts: readonly (string | readonly number[])[]) =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from([...part]))));
@@ -25,15 +24,9 @@ const BOM = [0xef, 0xbb, 0xbf];
 const BODY = bytes('{"id":"evt_1","object":"event"}');
 const NOT_TEXT = bytes(BOM, '{"n":"', [0xff, 0xfe], '"}');
 
-/**
- * Computes the HMAC-SHA256 that the schemes document: over "<t>.<body>", written in hexadecimal, or over
- * "<id>.<t>.<body>", written in base64.
- */
-const digest = (key: string | Buffer, start: string, body: Buffer) =>
-  createHmac('sha256', key).update(Buffer.concat([Buffer.from(start), body]));
-const hexadecimal = (key: string, seconds: number, body: Buffer) => digest(key, `${seconds}.`, body).digest('hex');
+const hexadecimal = (key: string, seconds: number, body: Buffer) => hmac(key, `${seconds}.`, body).digest('hex');
 const base64 = (secret: string, seconds: number, body: Buffer) =>
-  digest(Buffer.from(secret.replace('whsec_', ''), 'base64'), `${MSG_ID}.${seconds}.`, body).digest('base64');
+  hmac(Buffer.from(secret.replace('whsec_', ''), 'base64'), `${MSG_ID}.${seconds}.`, body).digest('base64');
 
 const webhookHeaders = (seconds: number, signatures: string): SignedHeaders => ({
   'webhook-id': MSG_ID,
@@ -41,16 +34,8 @@ const webhookHeaders = (seconds: number, signatures: string): SignedHeaders => (
   'webhook-signature': signatures,
 });
 
-const SIGNERS: Readonly<Record<SignatureSchemeName, (secret: string, seconds: number, body: Buffer) => SignedHeaders>> =
-  {
-    sandbox: (secret, seconds, body) => ({
-      'sandbox-signature': `t=${seconds},v1=${hexadecimal(secret, seconds, body)}`,
-    }),
-    stripe: (secret, seconds, body) => ({
-      'stripe-signature': `t=${seconds},v1=${hexadecimal(secret, seconds, body)}`,
-    }),
-    'standard-webhooks': (secret, seconds, body) => webhookHeaders(seconds, `v1,${base64(secret, seconds, body)}`),
-  };
+const signAs = (name: SignatureSchemeName, secret: string, seconds: number, body: Buffer): SignedHeaders =>
+  SIGNERS[name].sign({ secret, id: MSG_ID, atS: seconds, body });
 
 const callback = (headers: Headers, body: Uint8Array = BODY): SignedCallback => ({
   body,
@@ -64,7 +49,7 @@ const callback = (headers: Headers, body: Uint8Array = BODY): SignedCallback => 
 async function verdict(
   name: SignatureSchemeName,
   headers: Headers,
-  { body = BODY, secrets = SECRETS[name], nowMs = NOW_S * 1_000 }: Partial<Situation> = {},
+  { body = BODY, secrets = SIGNERS[name].secrets, nowMs = NOW_S * 1_000 }: Partial<Situation> = {},
 ): Promise<string> {
   jest.spyOn(Date, 'now').mockReturnValue(nowMs);
   const result = await SCHEMES[name].verify(callback(headers, body), secrets, nowMs);
@@ -151,8 +136,8 @@ describe('known signatures are accepted', () => {
 });
 
 describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
-  const [old, fresh] = SECRETS[name];
-  const sign = SIGNERS[name];
+  const [old, fresh] = SIGNERS[name].secrets;
+  const sign = signAs.bind(undefined, name);
   const good = sign(old, NOW_S, BODY);
 
   test('accepts a callback that is at most 300 s late or early, and rejects any other callback', async () => {
@@ -240,7 +225,7 @@ describe('the sandbox header', () => {
 describe('the Stripe header', () => {
   const hex = hexadecimal('whsec_newStripeSecret', NOW_S, BODY);
   const other = hexadecimal('whsec_otherStripeSecret', NOW_S, BODY);
-  const inHeader = (value: string, secrets = SECRETS.stripe) =>
+  const inHeader = (value: string, secrets = SIGNERS.stripe.secrets) =>
     verdict('stripe', { 'stripe-signature': value }, { secrets });
 
   test('may contain several signatures, and at least one must match under v1', async () => {
@@ -274,12 +259,12 @@ describe('the Stripe header', () => {
   test('is never valid for an empty body, which Stripe does not send', async () => {
     const body = Buffer.alloc(0);
 
-    expect(await verdict('stripe', SIGNERS.stripe('whsec_newStripeSecret', NOW_S, body), { body })).toBe('mismatch');
+    expect(await verdict('stripe', signAs('stripe', 'whsec_newStripeSecret', NOW_S, body), { body })).toBe('mismatch');
   });
 });
 
 describe('the Standard Webhooks headers', () => {
-  const [old, fresh] = SECRETS['standard-webhooks'];
+  const [old, fresh] = SIGNERS['standard-webhooks'].secrets;
   const signature = base64(fresh, NOW_S, BODY);
   const other = base64('whsec_AAAA', NOW_S, BODY);
   const given = (changes: Headers) =>

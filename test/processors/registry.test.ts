@@ -7,6 +7,15 @@ import { SCHEMES, SIGNATURE_SCHEMES } from './signature-schemes.ts';
 
 const repeated = (values: readonly string[]) => values.filter((value, index) => values.indexOf(value) !== index);
 
+/** Returns a sentence for each suite that no test of the processor's folder runs. */
+function missingSuites(folder: string): readonly string[] {
+  const pattern = `test/processors/${folder}-*.test.ts`;
+  const tests = globSync(pattern).map((file) => readFileSync(file, 'utf8'));
+  return ['./processor-suite.ts', './processor-changes-suite.ts']
+    .filter((suite) => !tests.some((text) => text.includes(`from '${suite}'`)))
+    .map((suite) => `add a ${pattern} that imports ${suite}`);
+}
+
 describe('the processors of the registry', () => {
   test.each(PROCESSORS.map((processor) => [processor.name, processor] as const))(
     '%s has a name that is valid in a URL and in a routing rule',
@@ -27,15 +36,24 @@ describe('the processors of the registry', () => {
   });
 
   test.each(globSync('lambdas/processors/*/descriptor.ts').map((file) => basename(dirname(file))))(
-    'include %s, which passes the suite of all processors',
+    'include %s, which passes the suites of all processors',
     (folder) => {
-      const tests = globSync(`test/processors/${folder}-*.test.ts`).map((file) => readFileSync(file, 'utf8'));
-      expect(tests.some((text) => text.includes("from './processor-suite.ts'"))).toBe(true);
+      expect(missingSuites(folder)).toEqual([]);
     },
   );
 
+  test('without tests are named, with the missing files', () => {
+    expect(missingSuites('tillhouse')).toEqual([
+      'add a test/processors/tillhouse-*.test.ts that imports ./processor-suite.ts',
+      'add a test/processors/tillhouse-*.test.ts that imports ./processor-changes-suite.ts',
+    ]);
+  });
+
   test('use only signature schemes that the signature tests cover', () => {
-    expect(schemeNames(PROCESSORS)).toEqual(SIGNATURE_SCHEMES);
+    const missing = schemeNames(PROCESSORS)
+      .filter((name) => !new Set<string>(SIGNATURE_SCHEMES).has(name))
+      .map((name) => `add ${name} to test/processors/signature-schemes.ts`);
+    expect(missing).toEqual([]);
     for (const [name, scheme] of Object.entries(SCHEMES)) expect(scheme.name).toBe(name);
   });
 });
