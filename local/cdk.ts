@@ -10,7 +10,7 @@ import {
   isolatedEnvironment,
   REGION,
 } from './emulator-environment.ts';
-import { StartFailure } from './failure.ts';
+import { RefusedSetting, StartFailure } from './failure.ts';
 import { runKept } from './kept-process.ts';
 import { CA_FILE, DATABASE, SECRET, SERVER_HOST } from './postgres-files.ts';
 
@@ -258,7 +258,7 @@ export async function deploy(run: CdkRun, app: CdkApp): Promise<StackOutputs> {
 
 /**
  * Runs the CDK CLI.
- * @throws StartFailure with the CLI's last line about the failure and the path of the log
+ * @throws the `cdkFailure` of its lines
  */
 async function cdk(run: Omit<CdkRun, 'access'>, parameters: readonly string[], own: NodeJS.ProcessEnv): Promise<void> {
   const environment = {
@@ -277,7 +277,18 @@ async function cdk(run: Omit<CdkRun, 'access'>, parameters: readonly string[], o
   const log = join(run.directory, LOG);
   makeDirectory(run.directory);
   writeFileSync(log, `${lines.join('\n')}\n`);
+  throw cdkFailure(parameters[0] ?? '', lines, log);
+}
+
+/**
+ * Returns the failure of the CLI: the sentence with which Payonce refused a setting, which it prints before it ends, or
+ * the CLI's last line about the failure.
+ */
+export function cdkFailure(command: string, lines: readonly string[], log: string): StartFailure {
+  const ended = lines.findIndex((line) => line.endsWith('Subprocess exited with error 1'));
+  const sentence = lines.slice(0, Math.max(ended, 0)).findLast((line) => line.includes('payonce:'));
+  if (sentence !== undefined) return new RefusedSetting(`${sentence.trim()} (full output: ${log})`);
   const errorLine =
     lines.findLast((line) => /❌|error|fail|must be/i.test(line)) ?? lines.at(-1) ?? 'it printed nothing';
-  throw new StartFailure(`cdk ${parameters[0]} failed: ${errorLine.trim()} (full output: ${log})`);
+  return new StartFailure(`cdk ${command} failed: ${errorLine.trim()} (full output: ${log})`);
 }

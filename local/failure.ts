@@ -2,3 +2,6 @@
 export class StartFailure extends Error {
   override readonly name = 'StartFailure';
 }
+
+/** The synthesis refused a setting. A start with empty tables would fail, too. */
+export class RefusedSetting extends StartFailure {}

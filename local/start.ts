@@ -8,7 +8,7 @@ import { authorityOf, projectContext, settingsWithoutEffect } from './cdk.ts';
 import { durationOf } from './clock.ts';
 import { PAYONCE_DIRECTORY } from './directories.ts';
 import type { Emulator } from './emulator.ts';
-import { StartFailure } from './failure.ts';
+import { RefusedSetting, StartFailure } from './failure.ts';
 import { followLogs } from './function-logs.ts';
 import { isKeeperRunning, stopKept } from './kept-process.ts';
 import { startLab } from './lab.ts';
@@ -124,7 +124,7 @@ async function bringUpOrFind(state: StateFile, { fresh, authority, ...others }: 
     console.log(steps.summary());
     return { ...withLab, faults };
   } catch (error) {
-    if (earlier === undefined) throw error;
+    if (earlier === undefined || error instanceof RefusedSetting) throw error;
     const hint = 'if the problem persists, "npm start -- --fresh" starts with empty tables';
     throw new StartFailure(`${sentenceOf(error)} (${hint})`, { cause: error });
   }

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { PAYONCE, payonceWith, projectContext, settingsWithoutEffect } from '../../local/cdk.ts';
+import { cdkFailure, PAYONCE, payonceWith, projectContext, settingsWithoutEffect } from '../../local/cdk.ts';
+import { RefusedSetting } from '../../local/failure.ts';
 
 const TARGETS = 'payonce:jobTargets';
 const VOUCHERS = { url: 'https://vouchers.example', jobs: [] };
@@ -73,5 +74,31 @@ describe('PostgreSQL in cdk.json', () => {
 
   test('rejects payonce:postgresPort, because the local stack cannot override it', () => {
     expect(() => payonceWith({ ...given, 'payonce:postgresPort': 6432 })).toThrow('store the port in the secret');
+  });
+});
+
+describe('a failed deployment', () => {
+  const ENDED = 'node local/launch.mjs bin/app.ts: Subprocess exited with error 1';
+
+  test('names the setting that the synthesis refused', () => {
+    const sentence =
+      'sandbox and external are called in test mode, so payonce:routes must define which payments are sent to each of them';
+    const failure = cdkFailure('deploy', ['Synthesizing', sentence, ENDED], '/run/cdk.log');
+    expect(failure).toBeInstanceOf(RefusedSetting);
+    expect(failure.message).toBe(`${sentence} (full output: /run/cdk.log)`);
+  });
+
+  test('names the last error of the CLI otherwise', () => {
+    const failures = [
+      cdkFailure('deploy', ['payonce:x is unused', ' ❌  PayonceApi failed: no bucket ', 'bye'], '/run/cdk.log'),
+      cdkFailure('deploy', ['SyntaxError: x', ENDED], '/run/cdk.log'),
+      cdkFailure('synth', [], '/run/cdk.log'),
+    ];
+    expect(failures.map(({ message }) => message)).toEqual([
+      'cdk deploy failed: ❌  PayonceApi failed: no bucket (full output: /run/cdk.log)',
+      `cdk deploy failed: ${ENDED} (full output: /run/cdk.log)`,
+      'cdk synth failed: it printed nothing (full output: /run/cdk.log)',
+    ]);
+    expect(failures.some((failure) => failure instanceof RefusedSetting)).toBe(false);
   });
 });
