@@ -16,7 +16,7 @@ export interface HttpCall {
    * response about one charge
    */
   readonly maxAnswerBytes?: number;
-  /** `dropped` omits the cause from the fault, because the cause may contain the request. @default 'kept' */
+  /** `dropped` keeps only the code of the fault's cause, because the cause may contain the request. @default 'kept' */
   readonly causes?: 'kept' | 'dropped';
 }
 
@@ -92,11 +92,12 @@ async function readBounded(response: Response, party: string, maxBytes: number):
 
 function asFault(error: unknown, party: string, causes: 'kept' | 'dropped'): Error {
   if (error instanceof AmbiguousError) return error;
-  const options = causes === 'kept' ? { cause: error } : {};
+  const inner = failedFetch.safeParse(error).data?.cause;
+  const options = { cause: causes === 'kept' ? error : { cause: { code: systemError.safeParse(inner).data?.code } } };
   if (error instanceof DOMException && error.name === 'TimeoutError') {
     return new AmbiguousError(`${party}_timeout`, `The ${party} did not respond in time.`, options);
   }
-  if (isBeforeSending(failedFetch.safeParse(error).data?.cause)) {
+  if (isBeforeSending(inner)) {
     return new RetryableError(`${party}_unreachable`, `The ${party} cannot be reached.`, options);
   }
   return new AmbiguousError(`${party}_connection_lost`, 'The connection broke before a complete response.', options);

@@ -1,5 +1,6 @@
 import type { RoutingRule } from '../kernel/contract/environment.ts';
-import { RetryableError } from '../kernel/faults.ts';
+import { OUTBOUND_SERVICE } from '../kernel/contract/metrics.ts';
+import { codeOf, RetryableError } from '../kernel/faults.ts';
 import type { Mode } from '../kernel/ids.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { loadedOnce } from '../kernel/loaded-once.ts';
@@ -55,6 +56,11 @@ export interface ConnectTools extends Pick<ProcessorsPlatform, 'clock' | 'send'>
   readonly secrets: Pick<ActiveSecrets, 'active'>;
   /** Called with the processor's name each time its circuit breaker opens. */
   readonly breakerOpened: (processor: string) => void;
+  /**
+   * Called with the processor's name and the fault each time a call gets no response.
+   * @default the fault is only thrown
+   */
+  readonly callFailed?: (processor: string, error: unknown) => void;
 }
 
 /** Connects the processors in the function's settings. Secrets are read from Secrets Manager at first use. */
@@ -73,6 +79,13 @@ export async function configuredProcessors(
     send,
     secrets: { active: async (id) => (await known()).active(id) },
     breakerOpened: (name) => telemetry.count(name, 'outbound_breaker_opened'),
+    callFailed: (processor, error) => {
+      // The system's or TLS's error below the failed `fetch`, for example ECONNREFUSED.
+      const { cause } = error as { readonly cause?: { readonly cause?: { readonly code?: unknown } } };
+      instruments
+        .logger(OUTBOUND_SERVICE)
+        .warn('processor_call_failed', { processor, fault: codeOf(error), cause: cause?.cause?.code });
+    },
   });
 }
 
@@ -124,7 +137,7 @@ export function routing(rules: readonly RoutingRule[], clients: readonly Process
 
 function connect(
   { processor, mode, settings, secretIds }: ConfiguredProcessor,
-  { clock, send, secrets, breakerOpened }: ConnectTools,
+  { clock, send, secrets, breakerOpened, callFailed }: ConnectTools,
 ): Promise<ConnectedProcessor> {
   const reader = (secretId: string) => async (): Promise<string> => {
     const [secret] = await secrets.active(secretId);
@@ -136,7 +149,11 @@ function connect(
     settings,
     secrets: Object.fromEntries(Object.entries(secretIds).map(([name, id]) => [name, reader(id)])),
     clock,
-    send,
+    send: (call) =>
+      send(call).catch((error: unknown) => {
+        callFailed?.(processor.name, error);
+        throw error;
+      }),
     onBreakerOpened: () => breakerOpened(processor.name),
   });
 }
