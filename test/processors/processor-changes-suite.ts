@@ -20,9 +20,22 @@ interface ChargeState {
 
 const LIMIT = { timeoutMs: 600_000 };
 const AMOUNT = 1_999;
+const ALL_PARTS = { partialCapture: true, partialRefund: true };
 
-/** Tests the contract of every processor adapter for captures, voids and refunds. */
-export function describeChanges(name: string, open: () => Promise<ChangeableProcessor>): void {
+/**
+ * Tests the contract of every processor adapter for captures, voids and refunds.
+ * @param declared whether the processor declares partial captures and refunds; otherwise, the suite requests none
+ */
+export function describeChanges(
+  name: string,
+  open: () => Promise<ChangeableProcessor>,
+  declared: Pick<Processor['abilities'], 'partialCapture' | 'partialRefund'> = ALL_PARTS,
+): void {
+  const capturedMinor = declared.partialCapture ? 500 : AMOUNT;
+  const refundedMinor = declared.partialRefund ? 700 : AMOUNT;
+  const testPartialCapture = declared.partialCapture ? test : test.skip;
+  const testPartialRefund = declared.partialRefund ? test : test.skip;
+
   describe(`the ${name}`, () => {
     let subject: ChangeableProcessor;
     beforeEach(async () => {
@@ -51,33 +64,33 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
     const captureOf = (amountMinor: number) => ({ kind: 'capture', amountMinor }) as const;
     const VOID = { kind: 'void' } as const;
 
-    test('declares partial captures and refunds', () => {
-      expect(subject.processor.abilities).toMatchObject({ partialCapture: true, partialRefund: true });
+    test('has the declared abilities', () => {
+      expect(subject.processor.abilities).toMatchObject(declared);
     });
 
     describe('a capture', () => {
-      test.each([
-        ['the whole', AMOUNT],
-        ['a part', 500],
-      ])('captures %s of the charge, and the look-up returns the same outcome', async (_what, amountMinor) => {
-        const { chargeId, toChange, state } = await authorized();
-        const order = toChange(captureOf(amountMinor));
-        expect(await find(order)).toEqual({ kind: 'absent' });
-        const outcome = await change(order);
-        expect(outcome).toEqual({
-          kind: 'applied',
-          facts: [{ kind: 'succeeded', chargeId, capturedMinor: amountMinor }],
-        });
-        expect(await find(order)).toEqual(outcome);
-        expect(await state()).toEqual({ status: 'succeeded', captured: amountMinor, refunds: [] });
-      });
+      test.each([...new Set([AMOUNT, capturedMinor])])(
+        `captures %i of ${AMOUNT}, and the look-up returns the same outcome`,
+        async (amountMinor) => {
+          const { chargeId, toChange, state } = await authorized();
+          const order = toChange(captureOf(amountMinor));
+          expect(await find(order)).toEqual({ kind: 'absent' });
+          const outcome = await change(order);
+          expect(outcome).toEqual({
+            kind: 'applied',
+            facts: [{ kind: 'succeeded', chargeId, capturedMinor: amountMinor }],
+          });
+          expect(await find(order)).toEqual(outcome);
+          expect(await state()).toEqual({ status: 'succeeded', captured: amountMinor, refunds: [] });
+        },
+      );
 
       test('has the same outcome if it is sent again, and captures once', async () => {
         const { toChange, state } = await authorized();
-        const order = toChange(captureOf(500));
+        const order = toChange(captureOf(capturedMinor));
         const outcome = await change(order);
         expect(await change(order)).toEqual(outcome);
-        expect((await state()).captured).toBe(500);
+        expect((await state()).captured).toBe(capturedMinor);
       });
 
       test('is refused above the authorized amount, and captures nothing', async () => {
@@ -145,26 +158,28 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
     describe('a refund', () => {
       test('is identified by its operation, and the look-up returns the same outcome', async () => {
         const { chargeId, toChange, state } = await charged();
-        const order = toChange(refundOf(700));
+        const order = toChange(refundOf(refundedMinor));
         expect(await find(order)).toEqual({ kind: 'absent' });
         const outcome = await change(order);
         expect(outcome).toEqual({
           kind: 'applied',
-          facts: [{ kind: 'refund', refundId: order.operationId, chargeId, amountMinor: 700, status: 'succeeded' }],
+          facts: [
+            { kind: 'refund', refundId: order.operationId, chargeId, amountMinor: refundedMinor, status: 'succeeded' },
+          ],
         });
         expect(await find(order)).toEqual(outcome);
-        expect(await state()).toEqual({ status: 'succeeded', captured: AMOUNT, refunds: [700] });
+        expect(await state()).toEqual({ status: 'succeeded', captured: AMOUNT, refunds: [refundedMinor] });
       });
 
       test('takes effect once per key if it is sent several times concurrently', async () => {
         const { toChange, state } = await charged();
-        const order = toChange(refundOf(700));
+        const order = toChange(refundOf(refundedMinor));
         const outcomes = await Promise.all(Array.from({ length: 5 }, () => change(order)));
         expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1);
-        expect((await state()).refunds).toEqual([700]);
+        expect((await state()).refunds).toEqual([refundedMinor]);
       });
 
-      test('is a separate refund if its key is different, even with the same amount', async () => {
+      testPartialRefund('is a separate refund if its key is different, even with the same amount', async () => {
         const { toChange, state } = await charged();
         const [one, other] = [toChange(refundOf(700)), toChange(refundOf(700))];
         await change(one);
@@ -175,21 +190,24 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect(await find(other)).toMatchObject({ facts: [{ refundId: other.operationId }] });
       });
 
-      test('is refused above the remaining amount, and its key may succeed later with a smaller amount', async () => {
-        const { toChange, state } = await charged();
-        await change(toChange(refundOf(1_400)));
-        const order = toChange(refundOf(600));
-        expect(await change(order)).toMatchObject({ kind: 'refused', failure: { code: 'amount_too_large' } });
-        expect(await find(order)).toEqual({ kind: 'absent' });
-        expect((await change({ ...order, change: refundOf(599) })).kind).toBe('applied');
-        expect(await change(toChange(refundOf(1)))).toMatchObject({
-          kind: 'refused',
-          failure: { code: 'charge_already_refunded' },
-        });
-        expect((await state()).refunds).toEqual([1_400, 599]);
-      });
+      testPartialRefund(
+        'is refused above the remaining amount, and its key may succeed later with a smaller amount',
+        async () => {
+          const { toChange, state } = await charged();
+          await change(toChange(refundOf(1_400)));
+          const order = toChange(refundOf(600));
+          expect(await change(order)).toMatchObject({ kind: 'refused', failure: { code: 'amount_too_large' } });
+          expect(await find(order)).toEqual({ kind: 'absent' });
+          expect((await change({ ...order, change: refundOf(599) })).kind).toBe('applied');
+          expect(await change(toChange(refundOf(1)))).toMatchObject({
+            kind: 'refused',
+            failure: { code: 'charge_already_refunded' },
+          });
+          expect((await state()).refunds).toEqual([1_400, 599]);
+        },
+      );
 
-      test('is limited to the captured amount of a partial capture', async () => {
+      testPartialCapture('is limited to the captured amount of a partial capture', async () => {
         const { toChange, state } = await authorized();
         await change(toChange(captureOf(500)));
         expect((await change(toChange(refundOf(501)))).kind).toBe('refused');
@@ -198,51 +216,63 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       });
 
       test('excludes a concurrent refund if both together exceed the charge: exactly one of the two takes effect', async () => {
+        const mostMinor = declared.partialRefund ? 1_400 : AMOUNT;
         const { toChange, state } = await charged();
-        const outcomes = await Promise.all([change(toChange(refundOf(1_400))), change(toChange(refundOf(1_400)))]);
+        const outcomes = await Promise.all([
+          change(toChange(refundOf(mostMinor))),
+          change(toChange(refundOf(mostMinor))),
+        ]);
         expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['applied', 'refused']);
-        expect((await state()).refunds).toEqual([1_400]);
+        expect((await state()).refunds).toEqual([mostMinor]);
       });
 
       test('is refused for a charge without captured money', async () => {
         const { toChange } = await authorized();
-        expect(await change(toChange(refundOf(1)))).toMatchObject({
+        expect(await change(toChange(refundOf(refundedMinor)))).toMatchObject({
           kind: 'refused',
           failure: { code: 'charge_not_refundable' },
         });
       });
 
-      test('has an unknown outcome, never a refusal, and refunds nothing if its key was used with a different amount', async () => {
-        const { toChange, state } = await charged();
-        const order = toChange(refundOf(700));
-        await change(order);
-        expect(await fault({ ...order, change: refundOf(1) })).toMatchObject({
-          name: 'AmbiguousError',
-          code: 'processor_answer_mismatch',
-        });
-        expect((await state()).refunds).toEqual([700]);
-      });
+      testPartialRefund(
+        'has an unknown outcome, never a refusal, and refunds nothing if its key was used with a different amount',
+        async () => {
+          const { toChange, state } = await charged();
+          const order = toChange(refundOf(700));
+          await change(order);
+          expect(await fault({ ...order, change: refundOf(1) })).toMatchObject({
+            name: 'AmbiguousError',
+            code: 'processor_answer_mismatch',
+          });
+          expect((await state()).refunds).toEqual([700]);
+        },
+      );
     });
 
     test('a change of an unknown charge is retryable and its look-up proves nothing, because the API key may be wrong', async () => {
-      const order = freshChange(freshOrder(), 'ch_none', refundOf(1));
+      const order = freshChange(freshOrder(), 'ch_none', refundOf(refundedMinor));
       expect(await fault(order)).toMatchObject({ name: 'RetryableError', code: 'processor_charge_unknown' });
       await expect(find(order)).rejects.toBeInstanceOf(AmbiguousError);
     });
 
     test('repeated requests for an unknown charge do not open the circuit breaker for other payments', async () => {
       const { toChange } = await charged();
-      const order = freshChange(freshOrder(), 'ch_none', refundOf(1));
+      const order = freshChange(freshOrder(), 'ch_none', refundOf(refundedMinor));
       for (let time = 0; time < 6; time += 1)
         expect(await fault(order)).toMatchObject({ code: 'processor_charge_unknown' });
-      expect(await change(toChange(refundOf(1)))).toMatchObject({ kind: 'applied' });
+      expect(await change(toChange(refundOf(refundedMinor)))).toMatchObject({ kind: 'applied' });
     });
 
     describe('faults', () => {
       const kinds = [
-        ['capture', captureOf(500), 'manual', { status: 'succeeded', captured: 500, refunds: [] }],
+        ['capture', captureOf(capturedMinor), 'manual', { status: 'succeeded', captured: capturedMinor, refunds: [] }],
         ['void', VOID, 'manual', { status: 'voided', captured: 0, refunds: [] }],
-        ['refund', refundOf(500), 'automatic', { status: 'succeeded', captured: AMOUNT, refunds: [500] }],
+        [
+          'refund',
+          refundOf(refundedMinor),
+          'automatic',
+          { status: 'succeeded', captured: AMOUNT, refunds: [refundedMinor] },
+        ],
       ] as const;
 
       test.each(kinds)(
@@ -284,7 +314,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         ['tok_rate_limited', { code: 'processor_rate_limited', retryAfterSeconds: 1 }],
       ])('%s applies nothing', async (source, expected) => {
         const { toChange } = await charged();
-        const order = toChange(refundOf(500));
+        const order = toChange(refundOf(refundedMinor));
         await subject.failNextChange(2, source);
         for (let send = 1; send <= 2; send += 1) {
           const error = await fault(order);

@@ -13,7 +13,6 @@ export interface ProcessorUnderTest extends AsyncDisposable {
 }
 
 const LIMIT = { timeoutMs: 600_000 };
-const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** Tests the contract of every processor adapter. */
 export function describeProcessor(name: string, open: () => Promise<ProcessorUnderTest>): void {
@@ -179,10 +178,10 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
     });
 
     test('recognizes a key for exactly the retention period that it declares', async () => {
-      expect(subject.processor.abilities.keyRetentionMs).toBe(DAY_MS);
+      const { keyRetentionMs } = subject.processor.abilities;
       const order = freshOrder();
       const outcome = await charge(order);
-      subject.advance(DAY_MS - 1);
+      subject.advance(keyRetentionMs - 1);
       expect(await charge(order)).toEqual(outcome);
       subject.advance(1);
       expect(await charge(order)).not.toEqual(outcome);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { ChargeOrder } from '../../lambdas/payments/use/processor.ts';
+import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
 import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
 import { describeChanges } from '../processors/processor-changes-suite.ts';
 import { describeProcessor } from '../processors/processor-suite.ts';
@@ -24,20 +24,42 @@ describeProcessor('sandbox in process', async () => {
   };
 });
 
-describeChanges('changes at the sandbox in process', async () => {
+const ORDERED_MINOR = freshOrder().amountMinor;
+const WHOLE_ONLY = { partialCapture: false, partialRefund: false };
+
+/** Returns a processor that declares no partial changes, and fails if one is requested. */
+function wholeOnly(processor: Processor): Processor {
+  return {
+    ...processor,
+    abilities: { ...processor.abilities, ...WHOLE_ONLY },
+    change: async (order, limit) => {
+      if ('amountMinor' in order.change && order.change.amountMinor < ORDERED_MINOR)
+        throw new Error('a partial change');
+      return processor.change(order, limit);
+    },
+  };
+}
+
+const changeable = (adapt: (processor: SandboxInProcess) => Processor) => async () => {
   const processor = createSandboxInProcess({ clock: new SimulatedClock() });
   return {
-    processor,
-    stateOf: async (chargeId) => {
+    processor: adapt(processor),
+    stateOf: async (chargeId: string) => {
       const charge = processor.inside.all.find((each) => each.chargeId === chargeId);
       if (charge === undefined) throw new Error('the charge does not exist');
       const { status, capturedMinor: captured, refunds } = charge;
       return { status, captured, refunds: refunds.map(({ amountMinor }) => amountMinor) };
     },
-    failNextChange: (count, source) => processor.inside.failNextChange(count, source),
+    failNextChange: (count: number, source: string) => processor.inside.failNextChange(count, source),
     [Symbol.asyncDispose]: async () => {},
   };
-});
+};
+
+describeChanges(
+  'changes at the sandbox in process',
+  changeable((processor) => processor),
+);
+describeChanges('whole changes at the sandbox in process', changeable(wholeOnly), WHOLE_ONLY);
 
 describe('the sandbox in process', () => {
   let clock: SimulatedClock;
