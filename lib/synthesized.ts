@@ -5,18 +5,21 @@ import { App } from 'aws-cdk-lib';
 import { type Node, RootConstruct } from 'constructs';
 import type { StackTemplate } from './cost/bill.ts';
 import { recordedPeakRates } from './settings/peak-rates.ts';
+import { PREFIX } from './settings/rules.ts';
 import { peakRatesOf, readSettings, recordedSettings } from './settings.ts';
 import { buildStacks } from './stacks.ts';
+
+type Context = Readonly<Record<string, unknown>>;
 
 /**
  * Returns the templates of the stacks that this context selects, without code, keyed by stack name. Leaves no files on
  * disk. Collects no data about the constructs, because collecting them would take a fifth of the time.
  *
- * @param context as in `cdk deploy -c`, in addition to the context of cdk.json
+ * @param context as in `cdk deploy -c`
+ * @param ofClone the context to which it is added @default the context of cdk.json
  * @throws Error for an invalid setting
  */
-export function synthesizedStacks(context: Readonly<Record<string, unknown>>): ReadonlyMap<string, StackTemplate> {
-  const flags = flagsOfClone();
+export function synthesizedStacks(context: Context, ofClone = contextOfClone()): ReadonlyMap<string, StackTemplate> {
   const outdir = mkdtempSync(join(tmpdir(), 'payonce-synth-'));
   try {
     const app = new App({
@@ -24,7 +27,7 @@ export function synthesizedStacks(context: Readonly<Record<string, unknown>>): R
       treeMetadata: false,
       stackTraces: false,
       analyticsReporting: false,
-      context: { ...flags, 'aws:cdk:bundling-stacks': [], ...context },
+      context: { ...ofClone, 'aws:cdk:bundling-stacks': [], ...context },
     });
     buildStacks(app);
     return new Map(app.synth().stacks.map(({ stackName, template }) => [stackName, template as StackTemplate]));
@@ -37,8 +40,8 @@ export function synthesizedStacks(context: Readonly<Record<string, unknown>>): R
  * Returns the settings of a deployment with this context, as recorded in the activity log.
  * @throws Error for an invalid setting
  */
-export function settingsOfClone(context: Readonly<Record<string, unknown>>): Record<string, string> {
-  return recordedSettings(readSettings(nodeOfClone(context)));
+export function settingsOfClone(context: Context, ofClone = contextOfClone()): Record<string, string> {
+  return recordedSettings(readSettings(nodeWith({ ...ofClone, ...context })));
 }
 
 /**
@@ -46,18 +49,26 @@ export function settingsOfClone(context: Readonly<Record<string, unknown>>): Rec
  * Other settings may be missing.
  * @throws Error for an invalid setting
  */
-export function peakRatesOfClone(context: Readonly<Record<string, unknown>>): string | undefined {
-  const rates = peakRatesOf(nodeOfClone(context));
+export function peakRatesOfClone(context: Context, ofClone = contextOfClone()): string | undefined {
+  const rates = peakRatesOf(nodeWith({ ...ofClone, ...context }));
   return rates === undefined ? undefined : recordedPeakRates(rates);
 }
 
-function nodeOfClone(context: Readonly<Record<string, unknown>>): Node {
+function nodeWith(context: Context): Node {
   const { node } = new RootConstruct();
-  for (const [name, value] of Object.entries({ ...flagsOfClone(), ...context })) node.setContext(name, value);
+  for (const [name, value] of Object.entries(context)) node.setContext(name, value);
   return node;
 }
 
-function flagsOfClone(): Record<string, unknown> {
+function contextOfClone(): Context {
   const text = readFileSync(new URL('../cdk.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { context: Record<string, unknown> }).context;
+  return (JSON.parse(text) as { context: Context }).context;
+}
+
+/**
+ * Returns a context without the settings of Payonce: only the CDK's feature flags. Tests and generated documents are
+ * for every deployment, so they ignore the settings in cdk.json.
+ */
+export function flagsOf(context: Context = contextOfClone()): Context {
+  return Object.fromEntries(Object.entries(context).filter(([name]) => !name.startsWith(PREFIX)));
 }

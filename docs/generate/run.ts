@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { synthesizedStacks } from '../../lib/synthesized.ts';
+import { flagsOf, synthesizedStacks } from '../../lib/synthesized.ts';
 import { proofPage } from './proof.ts';
 import { fill } from './state-machine.ts';
 
@@ -16,5 +16,7 @@ const { countPaths } = await import('../../test/bench/bench-counted-paths.ts');
 writeFileSync(COUNTED, `${JSON.stringify(await countPaths(), null, 2)}\n`);
 // Import this module only after the counts are written, because the module reads them.
 const { costsPage } = await import('./costs.ts');
-const synthesize = async (context: Readonly<Record<string, string>>) => [...synthesizedStacks(context).values()];
+const synthesize = async (context: Readonly<Record<string, string>>) => [
+  ...synthesizedStacks(context, flagsOf()).values(),
+];
 writeFileSync(COSTS, await costsPage(synthesize));

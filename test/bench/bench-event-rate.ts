@@ -10,7 +10,7 @@ import { chainOf } from '../../lambdas/payments/use/payment-chain.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import type { StackTemplate } from '../../lib/cost/bill.ts';
-import { synthesizedStacks } from '../../lib/synthesized.ts';
+import { flagsOf, synthesizedStacks } from '../../lib/synthesized.ts';
 import { MemoryEventBus } from '../events/memory-event-bus.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
@@ -203,7 +203,7 @@ function settingsOf({ Resources }: StackTemplate, prefix: string): BatchSettings
 
 /** Returns the deployed settings. Synthesizes the templates here, because `npm run bench` runs without jest. */
 export function deployedSettings(): EventSettings {
-  const service = synthesizedStacks({}).get(StackName.service);
+  const service = synthesizedStacks({}, flagsOf()).get(StackName.service);
   invariant(service !== undefined, 'the deployment has no service stack');
   return {
     relay: settingsOf(service, 'EventsRelay'),

@@ -14,7 +14,7 @@ import { PROBES } from '../../cli/probes.ts';
 import type { Authority } from '../../lambdas/jobs/contract/jobs.ts';
 import { keyIdOf } from '../../lambdas/kernel/cause.ts';
 import { RULES_OF_AN_EVENT, regionRows } from '../../lib/region-quotas.ts';
-import { peakRatesOfClone, settingsOfClone } from '../../lib/synthesized.ts';
+import { flagsOf, peakRatesOfClone, settingsOfClone } from '../../lib/synthesized.ts';
 import { synthesize } from '../support/synth.ts';
 
 const NOW_MS = Date.UTC(2026, 2, 1);
@@ -158,7 +158,7 @@ test('the doctor reports an import that has stopped all writes', () => {
 
 test('the doctor reports live mode without an archive, even before the first deployment', () => {
   const checks = (context: Record<string, string>) =>
-    examineSettings(settingsOfClone(context)).map(({ check }) => check);
+    examineSettings(settingsOfClone(context, flagsOf())).map(({ check }) => check);
   expect(checks({ 'payonce:stripeAccount': 'acct_1' })).toEqual(['live_without_archive']);
   expect(checks({ 'payonce:stripeAccount': 'acct_1', 'payonce:archive': 'true' })).toEqual([]);
   const trial = { 'payonce:stripeAccount': 'acct_1', 'payonce:archive': 'true', 'payonce:archiveYears': '0' };
@@ -174,7 +174,7 @@ describe('the peakRates setting', () => {
     { from: '2026-12-01', payments: 8_000, tenantPayments: 4_000 },
   ];
   const textOf = (...given: readonly object[]) =>
-    settingsOfClone({ 'payonce:peakRates': JSON.stringify(given) })['peakRates'];
+    settingsOfClone({ 'payonce:peakRates': JSON.stringify(given) }, flagsOf())['peakRates'];
   const [first, ...others] = raised.map((entry) => textOf(entry) ?? '');
   const none = { atMs: NOW_MS };
   const all = { atMs: NOW_MS, peakRates: textOf(...raised) };
@@ -185,9 +185,9 @@ describe('the peakRates setting', () => {
 
   test('is recorded completely by a deployment, whatever its length', () => {
     const context = { 'payonce:peakRates': JSON.stringify(raised) };
-    expect(peakRatesOfClone(context)).toBe(all.peakRates);
+    expect(peakRatesOfClone(context, flagsOf())).toBe(all.peakRates);
     expect(all.peakRates?.split(', ')).toEqual([first, ...others]);
-    expect(peakRatesOfClone({})).toBeUndefined();
+    expect(peakRatesOfClone({}, flagsOf())).toBeUndefined();
   });
 
   test('may be set or extended, and entries may be changed before they take effect', () => {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { Duration, Stack, Validations } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
@@ -13,19 +12,16 @@ import { Jobs } from '../../lib/jobs.ts';
 import { PayonceRules } from '../../lib/policies/payonce-rules.ts';
 import { Processors } from '../../lib/processors.ts';
 import { readSettings } from '../../lib/settings.ts';
+import { flagsOf } from '../../lib/synthesized.ts';
 import { present, routesOf, type Statement, statementsByOwner } from './templates.ts';
 import { testApp } from './test-app.ts';
-
-const { context: flags } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as {
-  context: Record<string, unknown>;
-};
 
 /**
  * Synthesizes a stack that contains only the jobs.
  * @throws if cdk-nag reports a finding
  */
 function synthesized(): Template {
-  const app = testApp(flags);
+  const app = testApp(flagsOf());
   Validations.of(app).addPlugins(
     new AwsSolutionsChecks(app),
     new ServerlessChecks(app),

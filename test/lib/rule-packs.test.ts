@@ -4,7 +4,8 @@ import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { EventBus } from '../../lib/constructs/event-bus.ts';
 import { applyRulePacks } from '../../lib/policies/rule-packs.ts';
 import { buildStacks } from '../../lib/stacks.ts';
-import { PAYONCE, payonceWith, projectContext } from '../../local/cdk.ts';
+import { flagsOf } from '../../lib/synthesized.ts';
+import { PAYONCE, payonceWith } from '../../local/cdk.ts';
 import { inTurn } from '../support/slice.ts';
 import { synthesize } from '../support/synth.ts';
 import { testApp } from './test-app.ts';
@@ -51,7 +52,7 @@ describe('the rule packs', () => {
 // Checking the stacks takes as long as all other tests of this file. `npm run prove` also applies the CDK's own rules
 // to them.
 inTurn(test, { place: 3, of: 4, otherwise: test.skip })('the rule packs accept the stacks with PostgreSQL', () => {
-  const app = testApp({ ...projectContext(), ...payonceWith({}, 'postgres').context });
+  const app = testApp({ ...flagsOf(), ...payonceWith({}, 'postgres').context });
   buildStacks(app);
   applyRulePacks(app);
   expect(() => app.synth()).not.toThrow();

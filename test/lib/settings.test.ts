@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { readSettings } from '../../lib/settings.ts';
+import { flagsOf } from '../../lib/synthesized.ts';
 import { testApp } from './test-app.ts';
 
 const OWN_PROCESSOR = { 'payonce:sandbox': 'false', 'payonce:processorUrl': 'https://processor.example' };
@@ -51,6 +52,12 @@ describe('settings', () => {
       throttlingRate: 50,
       firewall: true,
     });
+  });
+
+  test('of cdk.json are not in the context of tests and generated documents', () => {
+    const flag = '@aws-cdk/core:newStyleStackSynthesis';
+    expect(flagsOf({ 'payonce:testProcessorUrl': 'https://x.example', [flag]: true })).toEqual({ [flag]: true });
+    expect(flagsOf()).toMatchObject({ [flag]: true });
   });
 
   test('set the retention of each scope in hours', () => {

@@ -16,8 +16,8 @@ const made = new Map<string, Promise<Templates>>();
 async function synthesize(context: Record<string, unknown>): Promise<Templates> {
   // Loaded by the first request, so that a run without template tests does not wait.
   const { StackName, stackNameOf } = await import('../../lambdas/kernel/contract/api.ts');
-  const { synthesizedStacks } = await import('../../lib/synthesized.ts');
-  const stacks = synthesizedStacks({ 'payonce:sandbox': 'true', ...context });
+  const { flagsOf, synthesizedStacks } = await import('../../lib/synthesized.ts');
+  const stacks = synthesizedStacks({ 'payonce:sandbox': 'true', ...context }, flagsOf());
   return Object.fromEntries(
     (Object.keys(StackName) as (keyof typeof StackName)[]).flatMap((name) => {
       const template = stacks.get(stackNameOf(name, context['payonce:environment'] as string | undefined));
