@@ -72,8 +72,8 @@ const PATHS: ZodOpenApiPathsObject = {
         query: z.object({
           key: idempotencyKey.optional(),
           payment: z.string().optional(),
-          created_from: seconds.optional(),
-          created_to: seconds.optional(),
+          created_from: seconds.optional().describe('Inclusive.'),
+          created_to: seconds.optional().describe('Exclusive.'),
           cursor: z.string().optional(),
         }),
       },

@@ -26,7 +26,10 @@ interface Trigger {
   /** Initial interval between runs while nothing changes, in milliseconds. The interval grows up to `toMs`. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Returns the time from which a run may be useful; undefined when the row does not concern the job. */
+  /**
+   * Returns the time from which a run may be useful; undefined when the row does not concern the job. For a job without
+   * a queue, any change that gives it work, for example of a row that it compares.
+   */
   readonly dueMs: (change: RowChange, nowMs: number) => number | undefined;
   /**
    * Whether the job has a queue of rows, so that runs continue until no row is left. Otherwise runs stop after the
