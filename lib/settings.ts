@@ -89,7 +89,8 @@ export interface Settings
    */
   readonly eventsLostAfterSeconds: number;
   /**
-   * Allows webhooks to loopback addresses, including over plain HTTP, for a receiver on the same machine.
+   * Allows webhooks to loopback addresses, including over plain HTTP, for a receiver on the same machine, and a test
+   * processor at http://127.0.0.1. Only the local stack sets it.
    * @default false
    */
   readonly allowLoopbackWebhooks: boolean;

@@ -2,7 +2,7 @@ import type { JobTarget, JobTargets } from '../../lambdas/jobs/contract/job-targ
 import { jobsOf } from '../../lambdas/jobs/contract/jobs.ts';
 import { webUrl } from '../../lambdas/kernel/platform/web-url.ts';
 import { checkTiming, JOB_ID, JOB_ID_ALLOWED } from '../job-registry.ts';
-import { objectOf, PREFIX } from './rules.ts';
+import { isLoopback, objectOf, PREFIX } from './rules.ts';
 
 /** The settings of other services whose jobs Payonce calls on schedule. */
 export interface JobTargetSettings {
@@ -106,11 +106,9 @@ function faultsOf(name: string, target: JobTarget, ids: Set<string>, allowLoopba
 function isAddress(url: unknown, allowLoopback: boolean): boolean {
   const read = typeof url === 'string' && !url.endsWith('/') ? webUrl(url) : undefined;
   if (read === undefined) return false;
-  const { protocol, hostname, search, hash } = read;
+  const { protocol, search, hash } = read;
   if (`${search}${hash}` !== '') return false;
-  return (
-    protocol === 'https:' || (allowLoopback && protocol === 'http:' && ['localhost', '127.0.0.1'].includes(hostname))
-  );
+  return protocol === 'https:' || (allowLoopback && isLoopback(String(url)));
 }
 
 function isObject(value: unknown): boolean {

@@ -65,6 +65,20 @@ export function readUrl(given: unknown): string | undefined {
   return webUrl(given)?.protocol === 'https:' ? given : undefined;
 }
 
+/** As {@link address}, and an http address of the same machine, which only the local stack allows. */
+export function addressOrLoopback(): Rule<string> {
+  return {
+    allowed: 'an https address, or an http address of 127.0.0.1, without a trailing slash',
+    read: (given) => readUrl(given) ?? (typeof given === 'string' && isLoopback(given) ? given : undefined),
+  };
+}
+
+/** Returns whether the text is an http address of the same machine, without a trailing slash. */
+export function isLoopback(text: string): boolean {
+  const { protocol, hostname } = webUrl(text) ?? {};
+  return protocol === 'http:' && ['localhost', '127.0.0.1'].includes(hostname ?? '') && !text.endsWith('/');
+}
+
 export function email(): Rule<string> {
   return { allowed: 'an e-mail address', read: matching(/^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/) };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readSettings } from '../../lib/settings.ts';
 import { flagsOf } from '../../lib/synthesized.ts';
+import { PAYONCE } from '../../local/cdk.ts';
 import { testApp } from './test-app.ts';
 
 const OWN_PROCESSOR = { 'payonce:sandbox': 'false', 'payonce:processorUrl': 'https://processor.example' };
@@ -82,6 +83,25 @@ describe('settings', () => {
       'payonce:retention keeps records of events for 671 hours, but an event can be redelivered for 672 hours ' +
         '(an event up to 14 days old can be replayed, and can then wait in a queue for up to 14 days). Set events to 672 hours or more.',
     );
+  });
+
+  test('allow a processor on the same machine only to the local stack, and only in test mode', () => {
+    const url = 'http://127.0.0.1:8790';
+    const only = { 'payonce:sandbox': 'false' };
+    const local = { ...only, 'payonce:allowLoopbackWebhooks': PAYONCE.context['payonce:allowLoopbackWebhooks'] };
+    expect(settingsOf({ ...local, 'payonce:testProcessorUrl': url }).processors).toMatchObject([
+      { mode: 'test', settings: { url } },
+    ]);
+    const refused = [
+      { ...only, 'payonce:testProcessorUrl': url },
+      { ...only, 'payonce:processorUrl': url },
+      { ...local, 'payonce:processorUrl': url },
+      { ...local, 'payonce:testProcessorUrl': `${url}/` },
+      { ...local, 'payonce:testProcessorUrl': 'http://192.168.0.2:8790' },
+      { ...local, 'payonce:testProcessorUrl': 'http://127.0.0.1.example' },
+    ];
+    for (const context of refused)
+      expect(() => settingsOf(context)).toThrow(/rocessorUrl is .* must be an https address/);
   });
 
   const routesOf = (context: Record<string, unknown>) => settingsOf(context).routes;
