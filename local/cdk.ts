@@ -168,12 +168,13 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 export type StackOutputs = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** Runs `cdk bootstrap` in the emulated account. */
-export async function bootstrap(run: CdkRun): Promise<void> {
-  await cdk(
-    run,
-    ['bootstrap', `aws://${ACCOUNT}/${REGION}`, '--output', join(run.directory, 'bootstrap')],
-    emulatorEnvironment(run.access),
-  );
+export async function bootstrap(run: CdkRun, app: CdkApp): Promise<void> {
+  await cdk(run, bootstrapParameters(app, run.directory), emulatorEnvironment(run.access));
+}
+
+/** Returns the parameters of `cdk bootstrap`. The CLI also runs the app, so it needs the context of the deployment. */
+export function bootstrapParameters(app: CdkApp, directory: string): readonly string[] {
+  return ['bootstrap', `aws://${ACCOUNT}/${REGION}`, ...appOf(app), '--output', join(directory, 'bootstrap')];
 }
 
 /**
@@ -230,6 +231,11 @@ export function keyOfAssembly({ command = '' }: CdkApp): string | undefined {
 const contextOf = ({ context }: CdkApp): readonly string[] =>
   Object.entries(context).flatMap(([name, value]) => ['--context', `${name}=${value}`]);
 
+const appOf = (app: CdkApp): readonly string[] => [
+  ...(app.command === undefined ? [] : ['--app', app.command]),
+  ...contextOf(app),
+];
+
 /** Deploys every stack as on AWS. Returns the outputs of the stacks. */
 export async function deploy(run: CdkRun, app: CdkApp): Promise<StackOutputs> {
   const outputs = join(run.directory, 'outputs.json');
@@ -242,8 +248,7 @@ export async function deploy(run: CdkRun, app: CdkApp): Promise<StackOutputs> {
       '--all',
       '--require-approval',
       'never',
-      ...(app.command === undefined ? [] : ['--app', app.command]),
-      ...contextOf(app),
+      ...appOf(app),
       '--progress',
       'events',
       '--output',

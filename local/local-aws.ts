@@ -232,7 +232,7 @@ async function deployAndConnect(
   state.beginDeploy();
   if (!(await isBootstrapped(access))) {
     report('Bootstrap');
-    await bootstrap(run);
+    await bootstrap(run, app);
   }
   report('Deploy the stacks');
   const outputs = await deploy(run, app);

@@ -2,7 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { cdkFailure, PAYONCE, payonceWith, projectContext, settingsWithoutEffect } from '../../local/cdk.ts';
+import {
+  bootstrapParameters,
+  cdkFailure,
+  PAYONCE,
+  payonceWith,
+  projectContext,
+  settingsWithoutEffect,
+} from '../../local/cdk.ts';
 import { RefusedSetting } from '../../local/failure.ts';
 
 const TARGETS = 'payonce:jobTargets';
@@ -52,6 +59,12 @@ test('settings without effect are those that the local stack sets to another val
   const given = { 'payonce:archive': true, 'payonce:approvalAbove': { EUR: 1 }, 'payonce:retention': 3, [TARGETS]: {} };
   expect(settingsWithoutEffect(given, 'dynamodb')).toEqual(['payonce:approvalAbove']);
   expect(settingsWithoutEffect({}, 'dynamodb')).toEqual([]);
+});
+
+test('the bootstrap runs the app with the settings of the deployment', () => {
+  const parameters = bootstrapParameters(PAYONCE, '/run').join(' ');
+  expect(parameters).toContain('--context payonce:allowLoopbackWebhooks=true');
+  expect(bootstrapParameters({ command: '/assembly', context: {} }, '/run').join(' ')).toContain('--app /assembly');
 });
 
 describe('PostgreSQL in cdk.json', () => {
