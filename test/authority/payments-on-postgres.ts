@@ -1,7 +1,12 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { activityPartition } from '../../lambdas/activity/store/activity-keys.ts';
 import { POSTGRES_AUTHORITY, type PostgresSettings } from '../../lambdas/authority/contract.ts';
 import { bundleWithPostgres } from '../../lib/lambda-code.ts';
 import { payonceWith } from '../../local/cdk.ts';
@@ -45,10 +50,11 @@ async function secondFunction(): Promise<PaymentsOnPostgres> {
   const postgres = await startPostgres({ directory, port: 0, persist: false });
   const database = openLocalDatabase(postgres);
   const copies = await CopiedFunctions.start();
+  const dynamodb = await dynamoDbBegunWithPostgres(aws.awsEndpoint);
   const { 'payonce:postgresSecretArn': secretId = '' } = payonceWith({}, 'postgres').context;
   await shareDatabase(postgres, aws);
   const settings: PostgresSettings = { secretId, caFile: CA_FILE };
-  const variables = { [POSTGRES_AUTHORITY]: JSON.stringify(settings) };
+  const variables = { [POSTGRES_AUTHORITY]: JSON.stringify(settings), AWS_ENDPOINT_URL_DYNAMODB: dynamodb.url };
   const { name, role } = await copies.copy('v1', 'Payments', variables, await codeIn(directory));
   await allowRole(role, POLICY, [
     { Action: 'secretsmanager:GetSecretValue', Resource: secretId },
@@ -65,9 +71,39 @@ async function secondFunction(): Promise<PaymentsOnPostgres> {
     [Symbol.asyncDispose]: async () => {
       await forbidRole(role, POLICY);
       await copies.stop();
+      dynamodb.stop();
       await database.close();
       await postgres.stop();
       rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+/**
+ * Serves the local DynamoDB as that of a deployment that began with PostgreSQL. The stacks began with DynamoDB, and as
+ * soon as they have recorded this, no function may use PostgreSQL.
+ */
+async function dynamoDbBegunWithPostgres(awsEndpoint: string) {
+  const server = createServer((incoming, outgoing) => {
+    const { method, headers } = incoming;
+    buffer(incoming)
+      .then((body) => {
+        if (body.includes(activityPartition('settings')))
+          return outgoing.end(JSON.stringify({ Item: { details: { M: { authority: { S: 'postgres' } } } } }));
+        const forwarded = request(awsEndpoint, { method, headers }, (answer) => {
+          outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+          answer.pipe(outgoing);
+        });
+        return forwarded.on('error', () => outgoing.destroy()).end(body);
+      })
+      .catch(() => outgoing.destroy());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: () => {
+      server.close();
+      server.closeAllConnections();
     },
   };
 }
