@@ -69,6 +69,8 @@ export class Operators extends Construct {
       'limitRequest',
       'redrive',
     ]);
+    // A change and its request that waits for a second person exclude each other.
+    data.idempotency.grantCheck(this.api, ['capture', 'cancel', 'refund', 'changeRequest']);
     data.registry.grantAuthenticate(this.api);
     data.registry.grantIdentifyOperators(this.api);
     const { apiKey, apiKeys, apiKeyUse, approvals, limit, operatorKey, operatorKeys, owners, tenants } = RegistryRow;

@@ -44,6 +44,11 @@ export class Idempotency extends DataTable {
     this.grantRows(grantee, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem'], kinds.map(recordsOf));
   }
 
+  /** Allows `grantee` to write on condition that records of these kinds are absent. */
+  grantCheck(grantee: IGrantable, kinds: readonly RecordKind[]): void {
+    this.grantRows(grantee, 'Checks', ['dynamodb:ConditionCheckItem'], kinds.map(recordsOf));
+  }
+
   /**
    * Allows `grantee` to claim and complete records of one kind. If a claim is refused, DynamoDB returns the existing
    * record.

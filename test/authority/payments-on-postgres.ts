@@ -80,7 +80,7 @@ async function secondFunction(): Promise<PaymentsOnPostgres> {
 }
 
 /**
- * Serves the local DynamoDB as that of a deployment that began with PostgreSQL. The stacks began with DynamoDB, and as
+ * Serves the local DynamoDB as if the deployment had begun with PostgreSQL. The stacks began with DynamoDB, and as
  * soon as they have recorded this, no function may use PostgreSQL.
  */
 async function dynamoDbBegunWithPostgres(awsEndpoint: string) {

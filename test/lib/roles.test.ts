@@ -148,6 +148,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       readsTogether('PAY#*', 'ACT#*'),
       `dynamodb:GetItem, dynamodb:PutItem, dynamodb:UpdateItem ${onlyRows('Idempotency', 'OP#cap_*', 'OP#can_*', 'OP#ref_*')}`,
       `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#inq_*', 'OP#chr_*', 'OP#cor_*', 'OP#dec_*', 'OP#ann_*', 'OP#apr_*', 'OP#mkr_*', 'OP#lim_*', 'OP#rdq_*')}`,
+      `dynamodb:ConditionCheckItem ${onlyRows('Idempotency', 'OP#cap_*', 'OP#can_*', 'OP#ref_*', 'OP#chr_*')}`,
       appendsRows('PAY#*', 'ACT#*'),
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
