@@ -210,9 +210,9 @@ describe('a correction over HTTP', () => {
   });
 
   test.each([
-    [leg('refunds', 'debit', 12), 'The debits are 2 more than the credits, in minor units.'],
-    [leg('refunds', 'debit', 7), 'The credits are 3 more than the debits, in minor units.'],
-    [leg('refunds', 'credit', 10), 'The credits are 20 more than the debits, in minor units.'],
+    [leg('refunds', 'debit', 12), 'The debits exceed the credits by 2 minor units.'],
+    [leg('refunds', 'debit', 7), 'The credits exceed the debits by 3 minor units.'],
+    [leg('refunds', 'credit', 10), 'The credits exceed the debits by 20 minor units.'],
   ])('returns 400 with the difference if it is unbalanced: %j', async (other, detail) => {
     const refused = await harness.correct('c-1', { payment, postings: [other, leg('fees', 'credit', 10)] });
 
