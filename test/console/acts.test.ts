@@ -105,7 +105,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     const page = await opened(`keys?tenant=${tenant}`);
     const limits = page.getByRole('region', { name: 'Request limits' });
     const ofPayments = limits.getByRole('row').filter({ hasText: 'live' }).filter({ hasText: 'payments' });
-    await ofPayments.getByText('of the deployment').waitFor();
+    await ofPayments.getByText('the deployment').waitFor();
     for (const name of ['Set limit', 'Reset limit']) {
       await page.getByRole('button', { name, exact: true }).click();
       const dialog = page.getByRole('dialog', { name, exact: true });
@@ -117,7 +117,7 @@ describeConsole('acts of operators in a browser', (shown) => {
         await accessible(page);
       }
       await dialog.getByRole('button', { name }).dblclick();
-      await ofPayments.getByText(name === 'Set limit' ? 'its own' : 'of the deployment').waitFor();
+      await ofPayments.getByText(name === 'Set limit' ? 'the tenant' : 'the deployment').waitFor();
       expect(await ofPayments.getByText('250').count()).toBe(name === 'Set limit' ? 1 : 0);
     }
     const entries = dataOf(await api.get(`/v1/admin/activity?tenant=${tenant}&mode=live`));
