@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { STATE_VALID_MS } from '../lambdas/authority/contract.ts';
 import type { KeyId } from '../lambdas/kernel/cause.ts';
 import { ALL_SCOPES, ROLES, type Role, type Scope } from '../lambdas/kernel/contract/api.ts';
 import { type Mode, type TenantId, tenantId } from '../lambdas/kernel/ids.ts';
@@ -12,7 +11,6 @@ import {
   TenantAdministration,
   UnknownTenantError,
 } from '../lambdas/tenants/store/tenant-administration.ts';
-import { TenantShards } from '../lambdas/tenants/store/tenant-shards.ts';
 import { newestSettings } from './authority.ts';
 import { databasesOfSettings } from './database.ts';
 import { openTables } from './deployment.ts';
@@ -47,10 +45,9 @@ export function addTenants(program: Command, session: Session): void {
     .description('creates a tenant and shows its id')
     .action(async (name: string) => {
       const opened = await openTables(await session.aws());
-      const shards = databasesOfSettings(await newestSettings(opened)).map((each) => each.name);
-      const { client, tables, pacing } = opened;
-      const id = await new TenantAdministration(client, tables, session.operator).createTenant(name);
-      if (shards.length > 1) await new TenantShards(client, tables.registry, pacing, STATE_VALID_MS).place(id, shards);
+      const databases = databasesOfSettings(await newestSettings(opened)).map((each) => each.name);
+      const { client, tables } = opened;
+      const id = await new TenantAdministration(client, tables, session.operator).createTenant(name, { databases });
       session.show({ id, name }, [id]);
     });
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { STATE_VALID_MS } from '../lambdas/authority/contract.ts';
 import type { StoppedChain } from '../lambdas/authority/recover-chains.ts';
-import { FIRST_SHARD } from '../lambdas/kernel/contract/databases.ts';
+import { FIRST_SHARD } from '../lambdas/kernel/contract/tables.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
 import type { TenantId } from '../lambdas/kernel/ids.ts';
 import { TenantShards } from '../lambdas/tenants/store/tenant-shards.ts';

@@ -373,7 +373,7 @@ export async function tenantWithKeys(
   // A rolled key expires soon, so it is treated as invalid.
   const valid = stored.filter((key) => key.rolledTo === undefined && !hasEnded(key, nowMs));
   const isValid = (key = ''): key is string => valid.some(({ keyHash }) => keyHash === hashOfApiKey(key));
-  await administration.createTenant('Local', id);
+  await administration.createTenant('Local', { id });
   return {
     tenantId: id,
     apiKey: isValid(known?.apiKey)

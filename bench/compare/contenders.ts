@@ -80,7 +80,7 @@ async function payonce(
   client: DynamoDBDocumentClient,
 ): Promise<Contender> {
   const administration = new TenantAdministration(client, tables, 'npm run bench');
-  await administration.createTenant('Compared', tenantId(TENANT));
+  await administration.createTenant('Compared', { id: tenantId(TENANT) });
   const wanted = { name: 'Compared', tenantId: tenantId(TENANT), mode: 'test', scopes: ALL_SCOPES } as const;
   const store = new DynamoDbStore(client, tables, { clock: systemClock, entropy: systemEntropy });
   return {

@@ -1,4 +1,4 @@
-import { FIRST_SHARD } from '../kernel/contract/databases.ts';
+import { FIRST_SHARD } from '../kernel/contract/tables.ts';
 import { defined } from '../kernel/defined.ts';
 
 /** The databases that can be the system of record for payments. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import * as z from 'zod';
 import type { Job } from '../jobs/use/job.ts';
 import type { JobMarks } from '../jobs/use/job-marks.ts';
-import { FIRST_SHARD } from '../kernel/contract/databases.ts';
+import { FIRST_SHARD } from '../kernel/contract/tables.ts';
 import { loadedOnce } from '../kernel/loaded-once.ts';
 import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import type { Platform } from '../kernel/platform/system-platform.ts';

@@ -5,7 +5,7 @@ import {
   type PostgresSettings,
   type ShardSettings,
 } from '../../lambdas/authority/contract.ts';
-import { FIRST_SHARD } from '../../lambdas/kernel/contract/databases.ts';
+import { FIRST_SHARD } from '../../lambdas/kernel/contract/tables.ts';
 import { defined } from '../../lambdas/kernel/defined.ts';
 import { KEY_ARN, matching, PREFIX, parsedJson, type Rule, whole } from './rules.ts';
 

@@ -1,11 +1,6 @@
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { configuredAuthority } from '../../lambdas/authority/configured-authority.ts';
-import {
-  databasesOf,
-  POSTGRES_AUTHORITY,
-  type PostgresSettings,
-  STATE_VALID_MS,
-} from '../../lambdas/authority/contract.ts';
+import { databasesOf, POSTGRES_AUTHORITY, type PostgresSettings } from '../../lambdas/authority/contract.ts';
 import type { AuthorityPlatform } from '../../lambdas/authority/postgres-authority.ts';
 import type { TenantId } from '../../lambdas/kernel/ids.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
@@ -16,7 +11,6 @@ import type { Database, Row, Statement } from '../../lambdas/postgres/database.t
 import { readMigrations, tablesOf } from '../../lambdas/postgres/migrations.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { tenantRowKey } from '../../lambdas/tenants/store/tenant-owners.ts';
-import { TenantShards } from '../../lambdas/tenants/store/tenant-shards.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
 import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -102,12 +96,8 @@ export class ShardedDeployment {
     const { client } = this.world.store.database;
     const { clock, entropy } = this.world;
     const pacing = { clock, entropy };
-    const id = await new TenantAdministration(client, TABLES, 'ada', pacing).createTenant(text, tenantId(text));
-    const shards = new TenantShards(client, TABLES.registry, pacing, STATE_VALID_MS);
-    await shards.place(id, NAMES);
-    // Another list does not change the database of a tenant.
-    await shards.place(id, [...NAMES, 'e']);
-    return id;
+    const administration = new TenantAdministration(client, TABLES, 'ada', pacing);
+    return administration.createTenant(text, { id: tenantId(text), databases: NAMES });
   }
 
   async shardOf(id: TenantId): Promise<string> {

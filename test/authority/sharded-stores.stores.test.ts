@@ -10,7 +10,7 @@ import type { QueueEntry, QueuePosition } from '../../lambdas/operators/use/queu
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
-import { shardOfNewTenant } from '../../lambdas/tenants/shard-of-tenant.ts';
+import { databaseOfNewTenant } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { describeApprovingStore } from '../operators/approving-store-suite.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
 import { describeEffectStore } from '../payments/effect-store-suite.ts';
@@ -104,7 +104,7 @@ describe('the tenants of a deployment', () => {
   test('are spread evenly, and stay where their rows say', async () => {
     const counts = new Map<string, number>();
     for (let number = 0; number < 4_000; number += 1) {
-      const shard = shardOfNewTenant(tenantId(`ten_${number}`), NAMES);
+      const shard = databaseOfNewTenant(tenantId(`ten_${number}`), NAMES) ?? '';
       counts.set(shard, (counts.get(shard) ?? 0) + 1);
     }
     for (const name of NAMES) expect(counts.get(name)).toBeGreaterThan(900);

@@ -12,7 +12,6 @@ import { ExitCode } from '../../cli/failure.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { parseServerUrl } from '../../lambdas/postgres/server.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
-import { TenantShards } from '../../lambdas/tenants/store/tenant-shards.ts';
 import { firstWithNotes } from '../payments/carried-chain.ts';
 import { Copies } from '../payments/copies.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
@@ -63,8 +62,10 @@ beforeEach(async () => {
   await new Stores(copies.clock, copies.tables).activity.recordSettings(SETTINGS);
   const { client } = copies.tables;
   const { pacing } = copies.tools();
-  await new TenantAdministration(client, TABLES, 'ada', pacing).createTenant('Ten', TENANT);
-  await new TenantShards(client, TABLES.registry, pacing, 0).place(TENANT, ['b']);
+  await new TenantAdministration(client, TABLES, 'ada', pacing).createTenant('Ten', {
+    id: TENANT,
+    databases: ['b', 'b'],
+  });
   await copies.write(firstWithNotes(paymentIdFor('command')));
   await copies.poll();
   await database.close();

@@ -222,7 +222,7 @@ export class ConsoleInBrowser {
       clock,
       entropy: systemEntropy,
     });
-    await administration.createTenant('Desk', tenantId('ten_desk'));
+    await administration.createTenant('Desk', { id: tenantId('ten_desk') });
   }
 
   async signedIn(key = OPERATOR_KEY): Promise<Page> {

@@ -34,9 +34,9 @@ test('a tenant id is known only after the tenant is created', async () => {
   const isTenant = knownTenants(client, table, { clock: systemClock, entropy: systemEntropy });
   const local = tenantId('ten_local');
   expect([await isTenant(shop), await isTenant(local)]).toEqual([true, false]);
-  await administration.createTenant('Local', local);
+  await administration.createTenant('Local', { id: local });
   expect([await isTenant(local), await isTenant(shop), await isTenant(tenantId('ten_'))]).toEqual([true, true, false]);
-  await administration.createTenant('Another', local);
+  await administration.createTenant('Another', { id: local });
   expect(await administration.listTenants()).toContainEqual(expect.objectContaining({ id: local, name: 'Local' }));
 });
 

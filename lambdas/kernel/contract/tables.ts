@@ -75,3 +75,6 @@ export const ViewsTable = {
     partitionKey: 'list',
   },
 } as const;
+
+/** Name of the first PostgreSQL database. Tenants whose row names no database are in it. */
+export const FIRST_SHARD = 'first';

@@ -114,11 +114,20 @@ export class TenantAdministration implements KeyAdministration {
 
   /**
    * Creates a tenant.
-   * @param id the tenant's id; an existing tenant with this id is not changed
-   * @default a random id
+   *
+   * @param options.id the tenant's id; an existing tenant with this id is not changed @default a random id
+   * @param options.databases the PostgreSQL databases of the deployment, into one of which the tenant is placed
+   * @default the only database
    */
-  async createTenant(name: string, id = tenantId(`ten_${base32(randomBytes(TENANT_BYTES))}`)): Promise<TenantId> {
-    const row = { ...tenantRowKey(id), name, createdAtMs: this.#pacing.clock.nowMs() };
+  async createTenant(
+    name: string,
+    {
+      id = tenantId(`ten_${base32(randomBytes(TENANT_BYTES))}`),
+      databases = [],
+    }: { readonly id?: TenantId; readonly databases?: readonly string[] } = {},
+  ): Promise<TenantId> {
+    const shard = databases.length > 1 ? databaseOfNewTenant(id, databases) : undefined;
+    const row = { ...tenantRowKey(id), name, createdAtMs: this.#pacing.clock.nowMs(), ...defined({ shard }) };
     await this.#write([this.#newRow(row)], { chain: 'deployment', action: 'tenant.created', about: [id] });
     return id;
   }
@@ -463,4 +472,9 @@ export function tenantExists(registryTable: string, id: TenantId): TransactItem 
 
 export function parseTenant(item: Record<string, unknown>): TenantSummary {
   return { id: tenantId(String(item[KeyAttribute.sort])), ...tenantItem.parse(item) };
+}
+
+/** Chooses one of the databases by a hash of the tenant's id. */
+export function databaseOfNewTenant(id: TenantId, databases: readonly string[]): string | undefined {
+  return databases[createHash('sha256').update(id).digest().readUInt32BE() % databases.length];
 }

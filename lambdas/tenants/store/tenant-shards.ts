@@ -1,12 +1,9 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import { FIRST_SHARD } from '../../kernel/contract/databases.ts';
-import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { FIRST_SHARD } from '../../kernel/contract/tables.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { TenantId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
-import { shardOfNewTenant } from '../shard-of-tenant.ts';
 import { tenantRowKey } from './tenant-owners.ts';
 
 const shardItem = z.object({ shard: z.string().default(FIRST_SHARD) });
@@ -14,7 +11,7 @@ const shardItem = z.object({ shard: z.string().default(FIRST_SHARD) });
 /** Maximum number of tenants that a process caches. */
 const MAX_CACHED = 10_000;
 
-/** Reads and writes the names of the databases of tenants. A process may use what it has read for `validMs`. */
+/** Reads the names of the databases of tenants. A process may use what it has read for `validMs`. */
 export class TenantShards {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -41,24 +38,6 @@ export class TenantShards {
     if (this.#known.size >= MAX_CACHED) this.#known.clear();
     this.#known.set(id, reading);
     return reading.read;
-  }
-
-  /**
-   * Places a new tenant into one of the databases, before it has an API key. Has no effect on a tenant that was placed.
-   * @param names the databases of the deployment
-   */
-  async place(id: TenantId, names: readonly string[]): Promise<void> {
-    const update = {
-      TableName: this.#table,
-      Key: tenantRowKey(id),
-      UpdateExpression: 'SET #shard = :shard',
-      ExpressionAttributeNames: { '#shard': 'shard' },
-      ConditionExpression: `attribute_exists(${KeyAttribute.sort}) AND attribute_not_exists(#shard)`,
-      ExpressionAttributeValues: { ':shard': shardOfNewTenant(id, names) },
-    };
-    await this.#client.send(new UpdateCommand(update)).catch((error: unknown) => {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    });
   }
 
   async #read(id: TenantId): Promise<string> {
