@@ -116,7 +116,7 @@ export class TenantAdministration implements KeyAdministration {
    * Creates a tenant.
    *
    * @param options.id the tenant's id; an existing tenant with this id is not changed @default a random id
-   * @param options.databases the PostgreSQL databases of the deployment, into one of which the tenant is placed
+   * @param options.databases the PostgreSQL databases of the deployment; the tenant is placed into one of them
    * @default the only database
    */
   async createTenant(
