@@ -156,17 +156,23 @@ function Shell({ signOut }: { readonly signOut: () => void }) {
   const place = useDeterminedPlace(fragment.hash);
   const hash = useKeptScope(fragment, place);
   const [isOpen, setOpen] = useState(false);
-  useEffect(() => setOpen(false), [fragment]);
   if (place === undefined) return <Loading />;
   const { name, shown } = screenOf(hash, place);
   const { path, filters } = addressOf(hash);
   return (
     <PlaceProvider value={place}>
-      <Header signOut={signOut} isOpen={isOpen} toggle={() => setOpen(!isOpen)} />
+      <Header signOut={signOut} isOpen={isOpen} toggle={() => setOpen((was) => !was)} />
       <div class="body">
         <nav id="screens" aria-label="Screens" class={isOpen ? 'open' : ''}>
           {GROUPS.map(({ title, entries }) => (
-            <Group key={title} title={title} entries={entries} current={name} place={place} />
+            <Group
+              key={title}
+              title={title}
+              entries={entries}
+              current={name}
+              place={place}
+              leave={() => setOpen(false)}
+            />
           ))}
         </nav>
         {/* Another tenant or mode does not move the focus away from the switch. */}
@@ -181,11 +187,14 @@ function Group({
   entries,
   current,
   place,
+  leave,
 }: {
   readonly title: string;
   readonly entries: readonly Entry[];
   readonly current: string;
   readonly place: Place;
+  /** Called when the operator follows a link. */
+  readonly leave: () => void;
 }) {
   const id = `group-${title}`;
   return (
@@ -198,7 +207,11 @@ function Group({
       <ul {...(entries.length > 1 ? { 'aria-labelledby': id } : {})}>
         {entries.map((entry) => (
           <li key={entry.name}>
-            <a href={hashOf(entry.name, place)} aria-current={entry.name === current ? 'page' : undefined}>
+            <a
+              href={hashOf(entry.name, place)}
+              aria-current={entry.name === current ? 'page' : undefined}
+              onClick={leave}
+            >
               <Icon name={entry.name} />
               {entry.title}
             </a>

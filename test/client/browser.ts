@@ -13,7 +13,7 @@ export const HAS_BROWSER = process.platform === 'linux' && process.arch === 'x64
  * Time limit of each wait on a page, in milliseconds. It is longer than any wait on a busy machine but shorter than the
  * time limit of a test, so a test reports the error of the wait.
  */
-const PATIENCE_MS = 600_000;
+const PATIENCE_MS = 180_000;
 
 /**
  * A browser that has all its files and its profile in one folder. It can be killed and restarted with the same profile,

@@ -410,6 +410,7 @@ describeConsole('an operator in a browser', (shown) => {
     const page = await shown.signedIn();
     await page.setViewportSize({ width: 390, height: 800 });
     await page.emulateMedia({ colorScheme: 'dark' });
+    await page.getByRole('button', { name: 'Menu' }).waitFor();
     await eachScreen(page, async (name) => {
       await accessible(page);
       const beyond = await page.evaluate<number>(
