@@ -14,10 +14,10 @@ describe('a callback, its redelivery and a rival delivery', () => {
     const { histories, findings } = await surveyFaults(callbackStory(inMemory, engineReceiver), {
       faults: 2,
       races: RACES,
-      oneOf: 149,
+      oneOf: [1, 11, 19],
     });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(3_000, { slice: 245 }));
+    expect(histories).toBeGreaterThan(whole(3_000, { slice: 60 }));
   });
 });
 

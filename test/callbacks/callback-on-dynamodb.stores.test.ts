@@ -32,10 +32,10 @@ describe('a callback, its redelivery and a rival delivery on the DynamoDB API', 
       faults: 1,
       races: RACES,
       atOnce: AT_ONCE,
-      oneOf: 17,
+      oneOf: [3, 17],
     });
     expect(found.findings.slice(0, 3)).toEqual([]);
-    expect(found.histories).toBeGreaterThan(whole(200, { slice: 10 }));
+    expect(found.histories).toBeGreaterThan(whole(200, { slice: 8 }));
   });
 
   // Without a rival: the in-memory test runs every pair with every rival.
@@ -44,7 +44,7 @@ describe('a callback, its redelivery and a rival delivery on the DynamoDB API', 
       faults: 2,
       races: [{}],
       atOnce: AT_ONCE,
-      oneOf: 89,
+      oneOf: [1, 11, 4],
     });
     expect(found.findings.slice(0, 3)).toEqual([]);
     expect(found.histories).toBeGreaterThan(whole(300, { slice: 3 }));
@@ -54,7 +54,7 @@ describe('a callback, its redelivery and a rival delivery on the DynamoDB API', 
     const { findings } = await surveyFaults(callbackStory(worlds('port'), naiveReceiver), {
       faults: 0,
       races: RACES,
-      atOnce: AT_ONCE,
+      until: 'I2: 2 sets of postings',
     });
     expect(findings.flatMap(({ violations }) => violations)).toContain('I2: 2 sets of postings');
   });

@@ -10,7 +10,7 @@ import { callback, paymentRequest } from '../payments/payment-fixtures.ts';
 import { ALL_DUE } from '../support/due.ts';
 import { permutations } from '../support/permutations.ts';
 import { fc } from '../support/properties.ts';
-import { whole } from '../support/slice.ts';
+import { sliceOf, whole } from '../support/slice.ts';
 import { World } from '../world/world.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -267,7 +267,7 @@ describe('a callback', () => {
     await harness.pay(request);
     const charge = harness.chargeOf(request);
     await harness.processor.inside.approve(charge);
-    for (let count = 0; count < 150; count += 1) await harness.processor.inside.refund(charge, 1);
+    for (let count = 0; count < 90; count += 1) await harness.processor.inside.refund(charge, 1);
     const largest: number[] = [];
     const effects = {
       readEffect: harness.store.readEffect.bind(harness.store),
@@ -279,8 +279,8 @@ describe('a callback', () => {
       },
     };
     expect(await harness.deliver(callback('evt_1', charge), { effects })).toMatchObject({ kind: 'recorded' });
-    expect(largest).toEqual([40, 40, 40, 31]);
-    expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(150);
+    expect(largest).toEqual([40, 40, 11]);
+    expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(90);
     expect(await harness.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
   });
 
@@ -288,7 +288,7 @@ describe('a callback', () => {
     const request = paymentRequest('part', { amountMinor: 1_000 });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
-    for (let count = 0; count < 120; count += 1) await harness.processor.inside.refund(charge, 1);
+    for (let count = 0; count < 60; count += 1) await harness.processor.inside.refund(charge, 1);
     let parts = 0;
     const effects = {
       readEffect: harness.store.readEffect.bind(harness.store),
@@ -302,7 +302,7 @@ describe('a callback', () => {
     await expect(harness.deliver(callback('evt_1', charge), { effects })).rejects.toThrow('the process crashed');
     expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(40);
     await harness.resolveFor(1);
-    expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(120);
+    expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(60);
   });
 
   test('has no second effect after its record has expired', async () => {
@@ -372,7 +372,8 @@ describe('callbacks out of order', () => {
     'reach the same state in every permutation of %d events, each delivered twice',
     async (count) => {
       const ends = new Set<string>();
-      const orders = permutations(Array.from({ length: count }, (_, index) => index));
+      const all = permutations(Array.from({ length: count }, (_, index) => index));
+      const orders = sliceOf(all, count > 3 ? 11 : 1);
       for (const doubling of ['at once', 'at the end'] as const) {
         for (const order of orders) {
           harness = new World();
@@ -417,7 +418,7 @@ describe('callbacks out of order', () => {
           });
         },
       ),
-      { numRuns: whole(300, { slice: 60 }) },
+      { numRuns: whole(300, { slice: 20 }) },
     );
   });
 });

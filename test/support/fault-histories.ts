@@ -42,11 +42,12 @@ export interface SurveyOptions<Race = undefined> {
   readonly kindsOf?: (call: string) => readonly FaultKind[];
   /**
    * Divisor for the histories that have the maximum number of faults: `npm test` runs one of every `oneOf` histories,
-   * and `npm run prove` runs all. The divisor must not be a multiple of the number of kinds of faults.
+   * and `npm run prove` runs all. A list has one divisor for each number of faults, from no fault to the maximum. The
+   * divisors of a list must have no common factor, and none may be a multiple of the number of kinds of faults.
    *
    * @default 1
    */
-  readonly oneOf?: number;
+  readonly oneOf?: number | readonly number[];
   /**
    * Ends the survey at the first violation with this text. For faulty code, in which a violation is expected.
    *
@@ -80,14 +81,19 @@ export async function surveyFaults<Race = undefined>(
     until,
   }: SurveyOptions<Race>,
 ): Promise<HistorySurvey<Race>> {
-  // If `oneOf` were such a multiple, every slice would have only one kind of fault.
-  invariant(oneOf === 1 || oneOf % FAULT_KINDS.length > 0, `oneOf is ${oneOf}, a multiple of the number of kinds`);
+  const divisors = typeof oneOf === 'number' ? [...Array.from({ length: most }, () => 1), oneOf] : oneOf;
+  // With a common factor, the slices together would not have all histories. With a multiple of the number of kinds,
+  // every slice would have only one kind of fault.
+  const isApart = divisors.every((one, at) =>
+    [FAULT_KINDS.length, ...divisors.slice(at + 1)].every((other) => commonFactor(one, other) === 1),
+  );
+  invariant(isApart, `oneOf is ${divisors.join()}: its divisors or the number of kinds have a common factor`);
   const findings: Finding<Race>[] = [];
   let histories = 0;
   let isFound = false;
   let generation = races.map((race) => ({ race, faults: [] as readonly PlannedFault[] }));
   for (let count = 0; count <= most; count += 1) {
-    const part = count === most ? sliceOf(generation, oneOf) : generation;
+    const part = sliceOf(generation, divisors[count] ?? 1);
     const play = async (history: (typeof part)[number]) => {
       if (isFound) return pMapSkip;
       globalThis.spendCases?.(1);
@@ -103,6 +109,10 @@ export async function surveyFaults<Race = undefined>(
     );
   }
   return { histories, findings };
+}
+
+function commonFactor(one: number, other: number): number {
+  return other === 0 ? one : commonFactor(other, one % other);
 }
 
 /** Returns every extension of the faults by one fault at a later call. */
