@@ -14,6 +14,7 @@ import { sweepJob } from '../jobs/sweep-job.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { permutations } from '../support/permutations.ts';
+import { sliceOf } from '../support/slice.ts';
 import { Stores } from '../world/stores.ts';
 import { World } from '../world/world.ts';
 
@@ -162,7 +163,7 @@ describe("an order's commission", () => {
       await order.world.resolveFor(3);
       const events = await order.events();
       expect(events.length).toBeGreaterThan(1);
-      const all = permutations(events);
+      const all = sliceOf(permutations(events), events.length > 3 ? 5 : 1);
       const ends = new Set<string>();
       const subjects: Affiliates[] = [];
       for (const some of all) subjects.push(await new Affiliates(order).takeAll([...some, ...some.toReversed()]));

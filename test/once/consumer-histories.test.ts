@@ -4,7 +4,13 @@ import type { PaymentEvent } from '../../lambdas/events/domain/event.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { chains, RelayHarness } from '../events/relay-harness.ts';
-import { beforeEachCall, type HistoryRun, type Story, surveyFaults } from '../support/fault-histories.ts';
+import {
+  beforeEachCall,
+  type HistoryRun,
+  type Story,
+  type SurveyOptions,
+  surveyFaults,
+} from '../support/fault-histories.ts';
 import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { whole } from '../support/slice.ts';
 import {
@@ -51,7 +57,7 @@ async function runHistory(how: Consume, faults: readonly PlannedFault[], rivalAt
   return { calls, violations };
 }
 
-function survey(how: Consume, faults: number, oneOf = 1) {
+function survey(how: Consume, faults: number, oneOf: SurveyOptions['oneOf'] = 1) {
   const story: Story<{ readonly rivalAt: number | undefined }> = (planned, { rivalAt }) =>
     runHistory(how, planned, rivalAt);
   return surveyFaults(story, { faults, races: RACES, oneOf });
@@ -62,15 +68,15 @@ describe.each([
   ['outside', outsideEffect],
 ] as const)('an event that is redelivered and has a rival, with an effect %s', (_where, how) => {
   test('takes effect once despite any single fault at any call', async () => {
-    const { histories, findings } = await survey(how, 1);
+    const { histories, findings } = await survey(how, 1, 3);
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(60);
+    expect(histories).toBeGreaterThan(whole(60, { slice: 20 }));
   });
 
   test('takes effect once despite any two faults at any two calls', async () => {
-    const { histories, findings } = await survey(how, 2, 4);
+    const { histories, findings } = await survey(how, 2, [1, 7, 4]);
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(500, { slice: 125 }));
+    expect(histories).toBeGreaterThan(whole(500, { slice: 30 }));
   });
 });
 
