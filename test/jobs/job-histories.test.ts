@@ -1,6 +1,12 @@
 /** Tests the guarantee "one run". */
 import { describe, expect, test } from '@jest/globals';
-import { beforeEachCall, type HistoryRun, type HistorySurvey, surveyFaults } from '../support/fault-histories.ts';
+import {
+  beforeEachCall,
+  type HistoryRun,
+  type HistorySurvey,
+  type SurveyOptions,
+  surveyFaults,
+} from '../support/fault-histories.ts';
 import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { whole } from '../support/slice.ts';
 import { JobWorld, type JobWorldOptions } from './job-world.ts';
@@ -29,9 +35,6 @@ const CLOCKS: readonly (readonly [string, readonly number[]])[] = [
  * Durations of pauses, in milliseconds: no pause, until the message is visible again, and until the lease has expired.
  */
 const HELD_MS = [0, 101_000, 200_000];
-
-/** Sampling rate: `npm test` runs one of every `ONE_OF` histories of the longest enumerations. */
-const ONE_OF = 73;
 
 async function runHistory(
   history: History,
@@ -62,15 +65,17 @@ async function runHistory(
   return { calls, violations: world.violations };
 }
 
-function survey(history: History, faults: number, oneOf = 1, races: readonly Pause[] = [{}]): Promise<HistorySurvey> {
-  return surveyFaults<Pause>((planned, pause) => runHistory(history, planned, pause), { faults, races, oneOf });
+type Extent = Pick<SurveyOptions, 'faults' | 'oneOf' | 'until'>;
+
+function survey(history: History, extent: Extent, races: readonly Pause[] = [{}]): Promise<HistorySurvey> {
+  return surveyFaults<Pause>((planned, pause) => runHistory(history, planned, pause), { ...extent, races });
 }
 
 /** Runs a history once for each call before which a worker can be paused, with and without faults. */
-async function held(history: History, faults: number, oneOf = 1): Promise<HistorySurvey> {
+async function held(history: History, extent: Extent): Promise<HistorySurvey> {
   const { calls } = await runHistory(history, []);
   const pauses = HELD_MS.map((heldMs) => ({ heldMs }));
-  return survey(history, faults, oneOf, beforeEachCall(calls.length, pauses));
+  return survey(history, extent, beforeEachCall(calls.length, pauses));
 }
 
 describe('two runs of five items with several workers', () => {
@@ -78,9 +83,10 @@ describe('two runs of five items with several workers', () => {
     'process each item once despite a single fault at any call, with clocks %s',
     async (_how, skews) => {
       for (const reordered of [false, true]) {
-        const { histories, findings } = await survey({ runs: 2, items: 5, skews, reordered, doubled: 3 }, 1, 7);
+        const history = { runs: 2, items: 5, skews, reordered, doubled: 3 };
+        const { histories, findings } = await survey(history, { faults: 1, oneOf: 23 });
         expect(findings.slice(0, 3)).toEqual([]);
-        expect(histories).toBeGreaterThan(whole(250, { slice: 30 }));
+        expect(histories).toBeGreaterThan(whole(250, { slice: 10 }));
       }
     },
   );
@@ -88,9 +94,10 @@ describe('two runs of five items with several workers', () => {
   test.each(CLOCKS)(
     'process each item once even if a worker pauses before any one of its calls, with clocks %s',
     async (_how, skews) => {
-      const { histories, findings } = await held({ runs: 2, items: 5, skews, doubled: 2 }, 0);
+      const history = { runs: 2, items: 5, skews, doubled: 2 };
+      const { histories, findings } = await held(history, { faults: 0, oneOf: 11 });
       expect(findings.slice(0, 3)).toEqual([]);
-      expect(histories).toBeGreaterThan(100);
+      expect(histories).toBeGreaterThan(whole(100, { slice: 14 }));
     },
   );
 
@@ -107,15 +114,16 @@ describe('two runs of five items with several workers', () => {
 
 describe('one run of three items over two pages', () => {
   test('processes each item once despite a pair of faults at any two calls', async () => {
-    const { histories, findings } = await survey({ runs: 1, items: 3 }, 2, ONE_OF);
+    const { histories, findings } = await survey({ runs: 1, items: 3 }, { faults: 2, oneOf: [1, 7, 13] });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(2_000, { slice: 2_000 / ONE_OF }));
+    expect(histories).toBeGreaterThan(whole(2_000, { slice: 30 }));
   });
 
   test('processes each item only once, even if a worker pauses and any call has a fault', async () => {
-    const { histories, findings } = await held({ runs: 1, items: 3, skews: [0, 5 * MINUTE, -5 * MINUTE] }, 1, ONE_OF);
+    const history = { runs: 1, items: 3, skews: [0, 5 * MINUTE, -5 * MINUTE] };
+    const { histories, findings } = await held(history, { faults: 1, oneOf: [7, 23] });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(2_000, { slice: 2_000 / ONE_OF }));
+    expect(histories).toBeGreaterThan(whole(2_000, { slice: 25 }));
   });
 });
 
@@ -126,9 +134,9 @@ describe('one run of three items over two pages', () => {
 const PATIENCE: History = { runs: 2, items: 17, jobId: 'resolve', lastSkews: [121_000, 0, 0], mayGiveUp: true };
 
 test('a run never both fails and succeeds, even if one worker gives it up while another begins it', async () => {
-  const { histories, findings } = await held(PATIENCE, 0);
+  const { histories, findings } = await held(PATIENCE, { faults: 0, oneOf: 13 });
   expect(findings.slice(0, 3)).toEqual([]);
-  expect(histories).toBeGreaterThan(100);
+  expect(histories).toBeGreaterThan(whole(100, { slice: 8 }));
 });
 
 describe('defects that these histories detect', () => {
@@ -136,17 +144,22 @@ describe('defects that these histories detect', () => {
     ['a save that does not check the token', { without: 'token' }, 'a worker wrote after another worker took over'],
     ['a lock that does not check the lease', { without: 'lease' }, 'a lock was taken from the run that holds it'],
   ] as const)('%s', async (_what, fault, violation) => {
-    const { findings } = await held({ runs: 2, items: 5, skews: [0], ...fault }, 0);
+    const history = { runs: 2, items: 5, skews: [0], ...fault };
+    const { findings } = await held(history, { faults: 0, until: violation });
     expect(findings.flatMap(({ violations }) => violations)).toContain(violation);
   });
 
   test('a save that does not check the version', async () => {
-    const { findings } = await held({ ...PATIENCE, without: 'version' }, 0);
-    expect(findings.flatMap(({ violations }) => violations)).toContain('a run was changed after its end');
+    const until = 'a run was changed after its end';
+    const { findings } = await held({ ...PATIENCE, without: 'version' }, { faults: 0, until });
+    expect(findings.flatMap(({ violations }) => violations)).toContain(until);
   });
 
   test('a cursor that is saved before its items are processed', async () => {
-    const { findings } = await survey({ runs: 1, items: 3, work: cursorFirst }, 1);
+    const { findings } = await survey(
+      { runs: 1, items: 3, work: cursorFirst },
+      { faults: 1, until: 'items were never done' },
+    );
     expect(findings.flatMap(({ violations }) => violations)).toContainEqual(
       expect.stringMatching(/items were never done$/),
     );
