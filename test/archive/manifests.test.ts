@@ -180,7 +180,7 @@ describe('manifest writers', () => {
         expect((await both).flat()).toHaveLength(1);
         expect(await archive.verified()).toEqual({ manifests: 3, objects: 5, findings: [] });
       }),
-      { numRuns: whole(1_000, { slice: 50 }) },
+      { numRuns: whole(1_000, { slice: 20 }) },
     );
   });
 
@@ -330,7 +330,7 @@ test('reports every single change, cut, swap or removal of a manifest or object,
       if (how === 'remove' && what === 'manifest' && name === names.at(-1)) expected = new Set();
       expect(new Set((await archive.findings()).map(({ object }) => object))).toEqual(expected);
     }),
-    { numRuns: whole(10_000, { slice: 100 }) },
+    { numRuns: whole(10_000, { slice: 30 }) },
   );
 });
 
@@ -427,6 +427,6 @@ test('verification of a period finds a removed object, even when several manifes
       for (const each of forgeries) await forge(archive, each);
       expect((await archive.verified(bounds, isSigned)).findings).not.toEqual([]);
     }),
-    { numRuns: whole(10_000, { slice: 100 }) },
+    { numRuns: whole(10_000, { slice: 30 }) },
   );
 });

@@ -14,7 +14,15 @@ import { TABLES } from '../world/tables.ts';
 export type Fields = Record<string, unknown>;
 
 /** Returns a Ledger after payments, changes, operator actions and orders. The real handlers wrote all rows. */
-export async function someLedger(): Promise<readonly Fields[]> {
+export function someLedger(): Promise<readonly Fields[]> {
+  ledger ??= makeLedger();
+  return ledger;
+}
+
+/** Rows do not change, so all test files of a room use the same ones. */
+let ledger: Promise<readonly Fields[]> | undefined;
+
+async function makeLedger(): Promise<readonly Fields[]> {
   const api = new Api();
   const payment = await api.paid('p-1', { metadata: { order: '1' } });
   await api.change(`${payment}/refunds`, 'r', { amount: 300, reason: 'Returned' });
