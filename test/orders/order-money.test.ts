@@ -223,9 +223,9 @@ describe('a reversal', () => {
     harness.clock.advance((DAY_MINUTES - 1) * MINUTE_MS);
     await harness.processor.inside.approve(chargeId); // The payer approves at 23:59, and the callback arrives a day later.
     const shut = { ...harness.processor, readCharge: () => Promise.reject(new RetryableError('processor_away', 'no')) };
-    await harness.resolveFor(DAY_MINUTES, { books: [shut] });
+    await harness.resolveFor(DAY_MINUTES, { books: [shut] }, 15);
     await deliver('evt_1', chargeId);
-    await harness.resolveFor(DAY_MINUTES);
+    await harness.resolveFor(DAY_MINUTES, {}, 15);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
   });
 

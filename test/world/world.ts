@@ -441,10 +441,10 @@ export class World {
     });
   }
 
-  /** Runs the resolver every minute for this many minutes. */
-  async resolveFor(minutes: number, changes: Changes = {}): Promise<void> {
-    for (let minute = 0; minute < minutes; minute += 1) {
-      this.clock.advance(MINUTE_MS);
+  /** Runs the resolver for this many minutes, every `stepMinutes` minutes. */
+  async resolveFor(minutes: number, changes: Changes = {}, stepMinutes = 1): Promise<void> {
+    for (let minute = 0; minute < minutes; minute += stepMinutes) {
+      this.clock.advance(stepMinutes * MINUTE_MS);
       await this.resolve(changes);
     }
   }
