@@ -9,6 +9,7 @@ import type { ChangePayment, ChangePaymentOutcome } from '../../lambdas/payments
 import type { ChangeOrder } from '../../lambdas/payments/use/processor.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { fc } from '../support/properties.ts';
+import { whole } from '../support/slice.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 import { callback, change, paymentRequest } from './payment-fixtures.ts';
@@ -411,7 +412,7 @@ describe('any sequence of changes and callbacks, raced in pairs', () => {
         );
         expect(open).toEqual([]);
       }),
-      { numRuns: 300 },
+      { numRuns: whole(300, { slice: 50 }) },
     );
   });
 });

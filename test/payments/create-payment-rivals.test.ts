@@ -372,7 +372,7 @@ describe('a charge that has no result and that only its owner knows', () => {
       await harness.resolveFor(2);
       await harness.processor.inside.correct(chargeId, { status: 'succeeded', amount_captured: 1000 });
       harness.clock.advance(24 * HOUR);
-      await harness.resolveFor(24 * 60);
+      await harness.resolveFor(24 * 60, {}, 15);
       expect(statesOf(source)).toEqual([
         ['succeeded', 1],
         ['succeeded', 0],

@@ -78,9 +78,9 @@ describe('the guarantees of a payment, its retry and a rival', () => {
   // Single faults with a processor that accepts the charge are covered by the histories with pairs of faults.
   test('hold under every single fault at every call, for every processor behavior other than accepting the charge', async () => {
     for (const source of ['tok_flaky', 'tok_malformed', 'tok_timeout_charged', 'tok_timeout_not_charged']) {
-      const { histories, findings } = await survey(engine({ source }), { faults: 1, oneOf: 13 });
+      const { histories, findings } = await survey(engine({ source }), { faults: 1, oneOf: [3, 13] });
       expect(findings.slice(0, 3)).toEqual([]);
-      expect(histories).toBeGreaterThan(whole(150, { slice: 150 / 13 }));
+      expect(histories).toBeGreaterThan(whole(150, { slice: 5 }));
     }
   });
 
@@ -88,21 +88,21 @@ describe('the guarantees of a payment, its retry and a rival', () => {
     const none: ProcessorAbilities = { lookup: { kind: 'none' }, keyRetentionMs: KEPT_A_DAY };
     const late: ProcessorAbilities = { lookup: { kind: 'eventual', maxLagMs: 60_000 }, keyRetentionMs: KEPT_A_DAY };
     for (const abilities of [none, late]) {
-      const { findings } = await survey(engine({ abilities }), { faults: 1, oneOf: 13 });
+      const { findings } = await survey(engine({ abilities }), { faults: 1, oneOf: [3, 13] });
       expect(findings.slice(0, 3)).toEqual([]);
     }
   });
 
   test('hold under every pair of faults at any two calls', async () => {
-    const { histories, findings } = await survey(engine(), { faults: 2, oneOf: 149 });
+    const { histories, findings } = await survey(engine(), { faults: 2, oneOf: [1, 11, 13] });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(4_000, { slice: 35 }));
+    expect(histories).toBeGreaterThan(whole(4_000, { slice: 40 }));
   });
 
   test('hold under every combination of three faults without a rival', async () => {
-    const { histories, findings } = await survey(engine(), { faults: 3, races: [{}], oneOf: 59 });
+    const { histories, findings } = await survey(engine(), { faults: 3, races: [{}], oneOf: [1, 3, 7, 4] });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(1_000, { slice: 14 }));
+    expect(histories).toBeGreaterThan(whole(1_000, { slice: 15 }));
   });
 });
 
@@ -112,7 +112,7 @@ describe('the fault histories of a payment', () => {
 
   test('detect a handler that checks and then acts', async () => {
     const naive: MakeWorld = (plan) => ({ world: new NaiveWorld({ plan }), request: paymentRequest('history') });
-    expect(violatedGuarantees(await survey(naive, { faults: 1 }))).toEqual(
+    expect(violatedGuarantees(await survey(naive, { faults: 1, oneOf: 13 }))).toEqual(
       expect.arrayContaining(['I1', 'I2', 'I3', 'I4']),
     );
   });

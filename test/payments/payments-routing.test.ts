@@ -8,6 +8,7 @@ import { type StripeDouble, serveStripe } from '../processors/stripe-double.ts';
 import { clientAt } from '../processors/stripe-double-client.ts';
 import { fc } from '../support/properties.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { whole } from '../support/slice.ts';
 import { Api } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { Stores } from '../world/stores.ts';
@@ -203,7 +204,7 @@ describe('routing with any rules, processors and payment', () => {
         );
         if (names.length === 0) expect(chosen).toBe('no_processor_configured');
       }),
-      { numRuns: 2_000 },
+      { numRuns: whole(2_000, { slice: 200 }) },
     );
   });
 });

@@ -9,13 +9,16 @@ import { begunBytes } from '../../lambdas/payments/store/sums-item.ts';
 import type { ChangePaymentOutcome } from '../../lambdas/payments/use/change-payment.ts';
 import { MAX_CHAIN } from '../../lambdas/payments/use/payment-chain.ts';
 import { readSummed } from '../../lambdas/payments/use/summed-chain.ts';
+import { whole } from '../support/slice.ts';
 import { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 import { change, paymentRequest } from './payment-fixtures.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
-const EARLIER = 20;
+/** Number of refunds before the change under test. */
+const EARLIER = whole(20, { slice: 6 });
+const LEFT_MINOR = 100_000 - EARLIER * 100;
 
 let harness: World;
 let reads: number;
@@ -73,17 +76,17 @@ const refundedMinor = async () => (await harness.chain(request)).state.payment.a
 describe('a change that is decided from the sums in the newest transition', () => {
   test('is refused without a read of the chain if it exceeds the amount that earlier refunds left', async () => {
     await payAndRefund();
-    expect(await make(refund('all', 98_001))).toMatchObject({
+    expect(await make(refund('all', LEFT_MINOR + 1))).toMatchObject({
       kind: 'refused',
-      refusal: { kind: 'exceeds', leftMinor: 98_000 },
+      refusal: { kind: 'exceeds', leftMinor: LEFT_MINOR },
     });
-    expect(statusOf(await make(refund('rest', 98_000)))).toBe(201);
+    expect(statusOf(await make(refund('rest', LEFT_MINOR)))).toBe(201);
     expect(reads).toBe(0);
   });
 
   test('cannot use the amount that a pending refund reserves', async () => {
     await payAndRefund();
-    await harness.dieBeforeChange(refund('pending', 90_000));
+    await harness.dieBeforeChange(refund('pending', LEFT_MINOR - 8_000));
     expect(await make(refund('more', 8_001))).toMatchObject({ refusal: { kind: 'exceeds', leftMinor: 8_000 } });
     expect(statusOf(await make(refund('less', 8_000)))).toBe(201);
     expect(reads).toBe(0);
@@ -123,7 +126,7 @@ describe('a change that is decided from the sums in the newest transition', () =
 
   test('is not sent if a dispute withdrew the money, even if the callback of the dispute is lost', async () => {
     const charge = await payAndRefund();
-    await harness.processor.inside.dispute(charge, 98_000);
+    await harness.processor.inside.dispute(charge, LEFT_MINOR);
     const late = refund('late');
     expect(statusOf(await make(late))).toBe(409);
     expect(harness.processor.sends(late.operationId)).toBe(0);
@@ -170,7 +173,9 @@ describe('rows of an older version, without sums,', () => {
   test('are folded once, and the next transitions have sums', async () => {
     await payAndRefund();
     await removeSums();
-    expect(await make(refund('all', 98_001))).toMatchObject({ refusal: { kind: 'exceeds', leftMinor: 98_000 } });
+    expect(await make(refund('all', LEFT_MINOR + 1))).toMatchObject({
+      refusal: { kind: 'exceeds', leftMinor: LEFT_MINOR },
+    });
     expect(statusOf(await make(refund('first-0')))).toBe(201);
     expect(reads).toBe(2);
     // A row of an older version does not list the changes of its bucket, so the chain is folded once for each bucket.
@@ -256,7 +261,9 @@ describe('stored sums', () => {
     async (name) => {
       await payAndRefund();
       await rewrite((row) => (name in row ? { ...row, [name]: new Uint8Array(name === 'sums' ? 7 : 3) } : row));
-      expect(await make(refund('all', 98_001))).toMatchObject({ refusal: { kind: 'exceeds', leftMinor: 98_000 } });
+      expect(await make(refund('all', LEFT_MINOR + 1))).toMatchObject({
+        refusal: { kind: 'exceeds', leftMinor: LEFT_MINOR },
+      });
       expect(reads).toBe(1);
     },
   );
