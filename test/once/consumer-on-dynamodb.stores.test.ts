@@ -104,7 +104,7 @@ describe.each([
     const { histories, findings } = await surveyFaults((faults) => runHistory(how, faults), {
       faults: 2,
       atOnce: AT_ONCE,
-      oneOf: 17,
+      oneOf: [1, 3, 7],
     });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(100, { slice: 5 }));
@@ -116,7 +116,11 @@ describe.each([
   ['outside', naiveOutside],
 ] as const)('a consumer that checks and then acts %s', (_where, how) => {
   test('is detected by single faults', async () => {
-    const { findings } = await surveyFaults((faults) => runHistory(how, faults), { faults: 1, atOnce: AT_ONCE });
+    const { findings } = await surveyFaults((faults) => runHistory(how, faults), {
+      faults: 1,
+      atOnce: AT_ONCE,
+      until: 'I5: 2 effects',
+    });
     expect(findings.flatMap(({ violations }) => violations)).toContain('I5: 2 effects');
   });
 });

@@ -14,7 +14,7 @@ describePaymentsOn(
     // Every pair of faults with every rival is tested on the in-memory store, which passes the same store tests.
     calls: 'calls to the store and the processor',
     stores: () => ({ store: stores.store }),
-    oneOf: 127,
+    oneOf: [1, 11, 13],
     atLeast: 1_500,
   },
 );

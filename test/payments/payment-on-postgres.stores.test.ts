@@ -13,5 +13,5 @@ afterAll(() => database.close());
 const stores = () => storesOnPostgres(database);
 describePaymentsOn(
   { name: 'PostgreSQL', call: 'statement', stores },
-  { calls: 'statements', stores, oneOf: 997, atLeast: 4_000 },
+  { calls: 'statements', stores, oneOf: [1, 17, 19], atLeast: 4_000 },
 );

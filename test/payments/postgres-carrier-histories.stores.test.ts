@@ -9,6 +9,7 @@ import { sql } from '../postgres/postgres-fixture.ts';
 import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
 import { beforeEachCall, type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
+import { whole } from '../support/slice.ts';
 import { TABLES } from '../world/tables.ts';
 import { firstWithNotes, refundAfter } from './carried-chain.ts';
 import { Copies } from './copies.ts';
@@ -149,7 +150,7 @@ test('every history of a carrier with a fault and a rival at any call ends with 
       [...RIVALS, 'a stale carrier' as const].map((rival) => ({ rival, erased: true as const })),
     ),
   ];
-  const { findings, histories: run } = await surveyFaults(carryWith, { faults: 1, races, oneOf: 16 });
+  const { findings, histories: run } = await surveyFaults(carryWith, { faults: 1, races, oneOf: [7, 6] });
   expect(findings).toEqual([]);
-  expect(run).toBeGreaterThan(races.length);
+  expect(run).toBeGreaterThan(whole(races.length, { slice: 20 }));
 });

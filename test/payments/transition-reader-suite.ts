@@ -9,6 +9,7 @@ import {
   type TransitionReader,
 } from '../../lambdas/payments/use/transition-reader.ts';
 import { requestedAt } from '../support/causes.ts';
+import { sliceOf } from '../support/slice.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 export interface TransitionReaderUnderTest {
@@ -93,19 +94,22 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
       expect(await pagesOf(dayMs + 1_000, dayMs, 10)).toEqual([]);
     });
 
-    test.each([1, 3, 20, 100])('lists each outcome once, in chronological order, in pages of %i', async (limit) => {
-      // There are several outcomes in one millisecond, several days, and a day without an outcome.
-      const offsets = Array.from(
-        { length: 40 },
-        (_, index) => Math.floor(index / 3) * (index < 30 ? 1_000 : DAY_MS / 4),
-      );
-      const { dayMs, places } = await succeedAt(offsets);
-      const found = await pagesOf(dayMs, dayMs + 10 * DAY_MS, limit);
-      expect(found).toHaveLength(40);
-      const timesOf = found.map((place) => offsets[places.findIndex((each) => sameAs(each, place))]);
-      expect(timesOf).toEqual(offsets.toSorted((left, right) => left - right));
-      expect(new Set(found.map((place) => JSON.stringify(place))).size).toBe(40);
-    });
+    test.each(sliceOf([1, 3, 20, 100], 2))(
+      'lists each outcome once, in chronological order, in pages of %i',
+      async (limit) => {
+        // There are several outcomes in one millisecond, several days, and a day without an outcome.
+        const offsets = Array.from(
+          { length: 40 },
+          (_, index) => Math.floor(index / 3) * (index < 30 ? 1_000 : DAY_MS / 4),
+        );
+        const { dayMs, places } = await succeedAt(offsets);
+        const found = await pagesOf(dayMs, dayMs + 10 * DAY_MS, limit);
+        expect(found).toHaveLength(40);
+        const timesOf = found.map((place) => offsets[places.findIndex((each) => sameAs(each, place))]);
+        expect(timesOf).toEqual(offsets.toSorted((left, right) => left - right));
+        expect(new Set(found.map((place) => JSON.stringify(place))).size).toBe(40);
+      },
+    );
 
     test('refuses to list more than 31 days', async () => {
       await expect(reader.outcomesAfter(positionAt(0), 32 * DAY_MS, 10)).rejects.toThrow('longer than 31 days');
