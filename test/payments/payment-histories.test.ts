@@ -94,9 +94,9 @@ describe('the guarantees of a payment, its retry and a rival', () => {
   });
 
   test('hold under every pair of faults at any two calls', async () => {
-    const { histories, findings } = await survey(engine(), { faults: 2, oneOf: [1, 11, 13] });
+    const { histories, findings } = await survey(engine(), { faults: 2, oneOf: [1, 17, 11] });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(4_000, { slice: 40 }));
+    expect(histories).toBeGreaterThan(whole(4_000, { slice: 25 }));
   });
 
   test('hold under every combination of three faults without a rival', async () => {

@@ -9,7 +9,7 @@ import { begunBytes } from '../../lambdas/payments/store/sums-item.ts';
 import type { ChangePaymentOutcome } from '../../lambdas/payments/use/change-payment.ts';
 import { MAX_CHAIN } from '../../lambdas/payments/use/payment-chain.ts';
 import { readSummed } from '../../lambdas/payments/use/summed-chain.ts';
-import { whole } from '../support/slice.ts';
+import { inTurn, whole } from '../support/slice.ts';
 import { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
@@ -170,22 +170,25 @@ describe('a change that is decided from the sums in the newest transition', () =
 });
 
 describe('rows of an older version, without sums,', () => {
-  test('are folded once, and the next transitions have sums', async () => {
-    await payAndRefund();
-    await removeSums();
-    expect(await make(refund('all', LEFT_MINOR + 1))).toMatchObject({
-      refusal: { kind: 'exceeds', leftMinor: LEFT_MINOR },
-    });
-    expect(statusOf(await make(refund('first-0')))).toBe(201);
-    expect(reads).toBe(2);
-    // A row of an older version does not list the changes of its bucket, so the chain is folded once for each bucket.
-    for (let number = 1; number < 60; number += 1) expect(statusOf(await make(refund(`first-${number}`)))).toBe(201);
-    const before = reads;
-    expect(before).toBeLessThanOrEqual(2 + 16);
-    for (let number = 60; number < 80; number += 1) expect(statusOf(await make(refund(`first-${number}`)))).toBe(201);
-    expect(reads - before).toBeLessThanOrEqual(1);
-    expect(await refundedMinor()).toBe((EARLIER + 80) * 100);
-  });
+  inTurn(test, { place: 0, of: 3, otherwise: test.skip })(
+    'are folded once, and the next transitions have sums',
+    async () => {
+      await payAndRefund();
+      await removeSums();
+      expect(await make(refund('all', LEFT_MINOR + 1))).toMatchObject({
+        refusal: { kind: 'exceeds', leftMinor: LEFT_MINOR },
+      });
+      expect(statusOf(await make(refund('first-0')))).toBe(201);
+      expect(reads).toBe(2);
+      // A row of an older version does not list the changes of its bucket, so the chain is folded once for each bucket.
+      for (let number = 1; number < 60; number += 1) expect(statusOf(await make(refund(`first-${number}`)))).toBe(201);
+      const before = reads;
+      expect(before).toBeLessThanOrEqual(2 + 16);
+      for (let number = 60; number < 80; number += 1) expect(statusOf(await make(refund(`first-${number}`)))).toBe(201);
+      expect(reads - before).toBeLessThanOrEqual(1);
+      expect(await refundedMinor()).toBe((EARLIER + 80) * 100);
+    },
+  );
 
   test('never have a second effect under a key whose record has expired', async () => {
     await payAndRefund();
