@@ -8,9 +8,12 @@ import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
+import { whole } from '../support/slice.ts';
 import { World } from '../world/world.ts';
 
 const MINUTE_MS = 60_000;
+/** Minutes between two runs of the jobs during a day without events. When deployed, they run once a minute. */
+const QUIET_MINUTES = whole(1, { slice: 30 });
 const ANOTHER = ['the metadata of the charge names another payment'];
 
 let world: World;
@@ -28,12 +31,12 @@ beforeEach(async () => {
 
 const tools = () => ({ ...world.tools, alarm: (...alarm: string[]) => void alarms.push(alarm) });
 
-/** Runs the resolver and the refund job for stray charges once a minute. */
-async function live(minutes: number): Promise<void> {
-  for (let minute = 0; minute < minutes; minute += 1) {
+/** Runs the resolver and the refund job for stray charges every `every` minutes. */
+async function live(minutes: number, every = 1): Promise<void> {
+  for (let minute = 0; minute < minutes; minute += every) {
     await resolveInquiries(tools());
     await returnCharges(tools());
-    world.clock.advance(MINUTE_MS);
+    world.clock.advance(every * MINUTE_MS);
   }
 }
 
@@ -91,7 +94,7 @@ describe('another payment’s charge, named by an operator', () => {
   test('is not refunded by a refund of the payment that the operator decided', async () => {
     const { paymentId } = mine;
     await world.change(change(mine, 'r', { kind: 'refund', amountMinor: 400 }));
-    await live(60);
+    await live(60, whole(1, { slice: 5 }));
     expect(world.refundedAtProcessor(other)).toBe(0);
     expect(await paymentOf(mine)).toMatchObject({ id: paymentId, amountRefundedMinor: 0 });
   });
@@ -203,7 +206,7 @@ describe('another user’s pending refund of a stray charge, with an id that loo
     await deliver('evt_won', chargeId);
     await live(5);
     await inside.correct(chargeId, { refunds: [...refunds, { ...foreign, status: 'failed' }], amount_refunded: 600 });
-    await live(26 * 60);
+    await live(26 * 60, QUIET_MINUTES);
     const stray = world.processor.charges(paymentId).find((each) => each.chargeId === chargeId);
     const returned = stray?.refunds.filter(({ status }) => status === 'succeeded') ?? [];
     expect(returned.map(({ amountMinor }) => amountMinor)).toEqual([600, 400]);

@@ -14,7 +14,7 @@ import { resolveOrders } from '../../lambdas/resolving/use/resolve-orders.ts';
 import { retryOrphans } from '../../lambdas/resolving/use/retry-orphans.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { openRecord, paymentIdFor } from '../payments/payment-fixtures.ts';
-import { whole } from '../support/slice.ts';
+import { inTurn, whole } from '../support/slice.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 
@@ -99,7 +99,7 @@ describe('an unknown outcome', () => {
     return put(inquiryItem(TABLES, inquiry).Put?.Item ?? {});
   };
 
-  test(
+  inTurn(test, { place: 2, of: 3, otherwise: test.skip })(
     'is checked within a minute, although the queue contains many disputes that are checked once a day',
     async () => {
       const disputed = names('disputed').map((name) => paymentIdFor(name));

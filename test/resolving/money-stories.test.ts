@@ -21,7 +21,7 @@ import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { World } from '../world/world.ts';
 
 /** Minutes between two runs of the resolver. When deployed, the resolver runs once a minute. */
-const RUN_EVERY_MINUTES = whole(1, { slice: 10 });
+const RUN_EVERY_MINUTES = whole(1, { slice: 30 });
 
 let events = 0;
 let harness: World;
@@ -319,7 +319,7 @@ test('a later run records the remaining facts if a run crashed after recording o
       return parts >= 3 ? Promise.reject(new Error('the process died')) : harness.store.recordEffect(effect);
     },
   };
-  for (let minute = 0; minute < 60; minute += 1) {
+  for (let minute = 0; minute < whole(60, { slice: 15 }); minute += 1) {
     harness.clock.advance(60_000);
     await resolveInquiries({ ...harness.tools, effects });
   }

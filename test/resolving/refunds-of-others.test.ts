@@ -9,10 +9,15 @@ import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { ALL_DUE } from '../support/due.ts';
+import { whole } from '../support/slice.ts';
 import { World } from '../world/world.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
+/** Minutes between two runs of the jobs while a refund is looked up. */
+const BUSY_MINUTES = whole(1, { slice: 5 });
+/** Minutes between two runs of the jobs during a day without events. When deployed, they run once a minute. */
+const QUIET_MINUTES = whole(1, { slice: 30 });
 
 let world: World;
 let alarms: string[];
@@ -29,13 +34,13 @@ beforeEach(async () => {
 
 const alarm = (what: string): void => void alarms.push(what);
 
-/** Runs the resolver and the refund job for stray charges once a minute. */
-async function live(minutes: number): Promise<void> {
+/** Runs the resolver and the refund job for stray charges every `every` minutes. */
+async function live(minutes: number, every = 1): Promise<void> {
   const tools = { ...world.tools, alarm };
-  for (let minute = 0; minute < minutes; minute += 1) {
+  for (let minute = 0; minute < minutes; minute += every) {
     await resolveInquiries(tools);
     await returnCharges(tools);
-    world.clock.advance(MINUTE_MS);
+    world.clock.advance(every * MINUTE_MS);
   }
 }
 
@@ -103,7 +108,7 @@ describe('an accepted refund whose metadata is removed while it is pending', () 
 
   test('is left to an operator instead of being declared “not attempted”', async () => {
     const refundId = await accepted();
-    await live(90);
+    await live(90, BUSY_MINUTES);
     expect((await stateOf(mine)).refunds.get(refund().operationId)).toMatchObject({ status: 'pending' });
     expect(alarms).toEqual(['undecidable']);
     await world.processor.inside.endRefund(refundId, 'succeeded');
@@ -112,14 +117,14 @@ describe('an accepted refund whose metadata is removed while it is pending', () 
     const { payment, refunds } = await stateOf(mine);
     expect(payment).toMatchObject({ amountRefundedMinor: 300 });
     expect([...refunds.values()].map(({ status }) => status)).toEqual(['failed', 'succeeded']);
-    await live(DAY_MINUTES);
+    await live(DAY_MINUTES, QUIET_MINUTES);
     expect(await world.store.inquiries()).toEqual([]);
     expect(world.refundedAtProcessor(mine)).toBe(300);
   });
 
   test('keeps its money reserved, so that the payer is not refunded twice', async () => {
     await accepted();
-    await live(90);
+    await live(90, BUSY_MINUTES);
     const again = change(mine, 'again', { kind: 'refund', amountMinor: 800 });
     expect(await world.change(again, { alarm })).toMatchObject({ kind: 'refused' });
   });
@@ -161,7 +166,7 @@ test('a refund known only from a look-up stays pending and raises an alarm after
   await world.dieAfterChange(refund);
   await world.resolveFor(10);
   await removeMetadata(charge);
-  await live(90);
+  await live(90, BUSY_MINUTES);
   expect((await stateOf(mine)).refunds.get(refund.operationId)).toMatchObject({ status: 'pending' });
   expect(alarms).toEqual(['undecidable']);
 });
@@ -184,12 +189,12 @@ describe('a pending refund of a stray charge with removed metadata', () => {
   test.each(['failed', 'succeeded'] as const)('waits for an operator’s decision after it has %s', async (status) => {
     await world.processor.inside.endRefund(refundId, status);
     await deliver('evt_ended', stray);
-    await live(DAY_MINUTES);
+    await live(DAY_MINUTES, QUIET_MINUTES);
     expect(alarms).toEqual(['undecidable']);
     const pending = [...(await stateOf(mine)).refunds.values()].filter((refund) => refund.status === 'pending');
     expect(pending).toHaveLength(1);
     await decideFailed(storedOperationId(pending[0]?.refundId ?? ''));
-    await live(DAY_MINUTES);
+    await live(DAY_MINUTES, QUIET_MINUTES);
     expect(moneyOf(stray, await stateOf(mine))).toMatchObject({ refundedMinor: 1000, pendingMinor: 0 });
     expect(await world.store.chargesToReturn(ALL_DUE)).toEqual([]);
     const kept = world.processor.inside.all.find(({ chargeId }) => chargeId === stray);
