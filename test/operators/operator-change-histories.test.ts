@@ -10,7 +10,7 @@ import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { beforeEachCall, type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
-import { whole } from '../support/slice.ts';
+import { sliceOf, whole } from '../support/slice.ts';
 import { World } from '../world/world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -187,23 +187,23 @@ describe('an operator’s refund', () => {
     'is compared with the limit once despite a rival before any call and any single fault: %s',
     async (what) => {
       const { calls } = await runTwins([], what);
-      const races = beforeEachCall(calls.length, [{}]);
+      const races = sliceOf(beforeEachCall(calls.length, [{}]), 3);
       const survey = await surveyFaults((faults, race) => runTwins(faults, what, race), {
         faults: 1,
         races,
         oneOf: 17,
       });
       expect(survey.findings.slice(0, 2)).toEqual([]);
-      expect(survey.histories).toBeGreaterThan(whole(200, { slice: 10 }));
+      expect(survey.histories).toBeGreaterThan(whole(200, { slice: 4 }));
     },
   );
 
   test.each([false, true])(
     'takes effect once despite any single fault at any call (needs a second person: %p)',
     async (waits) => {
-      const survey = await surveyFaults((faults) => runHistory(faults, waits), { faults: 1, oneOf: 4 });
+      const survey = await surveyFaults((faults) => runHistory(faults, waits), { faults: 1, oneOf: 7 });
       expect(survey.findings.slice(0, 2)).toEqual([]);
-      expect(survey.histories).toBeGreaterThan(whole(50, { slice: 10 }));
+      expect(survey.histories).toBeGreaterThan(whole(50, { slice: 5 }));
     },
   );
 
@@ -211,14 +211,14 @@ describe('an operator’s refund', () => {
     'takes effect at most once despite a rival before any call and any single fault (needs a second person: %p)',
     async (waits) => {
       const { calls } = await runHistory([], waits);
-      const races = beforeEachCall(calls.length, [{}]);
+      const races = sliceOf(beforeEachCall(calls.length, [{}]), 5);
       const survey = await surveyFaults((faults, race) => runHistory(faults, waits, race), {
         faults: 1,
         races,
-        oneOf: 37,
+        oneOf: 23,
       });
       expect(survey.findings.slice(0, 2)).toEqual([]);
-      expect(survey.histories).toBeGreaterThan(whole(400, { slice: 10 }));
+      expect(survey.histories).toBeGreaterThan(whole(400, { slice: 4 }));
     },
   );
 });
