@@ -47,19 +47,19 @@ async function history(faults: readonly PlannedFault[], answers: readonly number
 
 describe('the delivery of an event to a merchant', () => {
   test('succeeds and is recorded once, despite any single fault at any call', async () => {
-    const { histories, findings } = await surveyFaults(history, { faults: 1 });
+    const { histories, findings } = await surveyFaults(history, { faults: 1, oneOf: 4 });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(50);
+    expect(histories).toBeGreaterThan(whole(50, { slice: 10 }));
   });
 
   test('succeeds and is recorded once, despite any pair of faults at any two calls', async () => {
-    const { histories, findings } = await surveyFaults(history, { faults: 2, oneOf: 7 });
+    const { histories, findings } = await surveyFaults(history, { faults: 2, oneOf: 47 });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(1_000, { slice: 150 }));
+    expect(histories).toBeGreaterThan(whole(1_000, { slice: 20 }));
   });
 
   test('succeeds and is recorded once if the first responses are a 500 and a redirect', async () => {
-    const { findings } = await surveyFaults((faults) => history(faults, [500, 302]), { faults: 1 });
+    const { findings } = await surveyFaults((faults) => history(faults, [500, 302]), { faults: 1, oneOf: 4 });
     expect(findings.slice(0, 3)).toEqual([]);
   });
 });

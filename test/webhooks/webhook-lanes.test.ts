@@ -21,7 +21,7 @@ import { wakeLane } from '../../lambdas/webhooks/use/wake-lane.ts';
 import { type EndpointChange } from '../../lambdas/webhooks/use/webhook-endpoints.ts';
 import type { GroupedTask } from '../../lambdas/webhooks/use/webhooks.ts';
 import { BY_REQUEST } from '../support/causes.ts';
-import { sliceOf, whole } from '../support/slice.ts';
+import { inTurn, sliceOf, whole } from '../support/slice.ts';
 import { endpointNamed, eventNamed, OWNER } from './webhook-fixtures.ts';
 import { HANGING, MINUTE_MS, NORMAL, ownerOf, SECOND_MS, Site, START_MS, WORK_MS } from './webhook-site.ts';
 
@@ -57,18 +57,25 @@ async function slowest(hangingDue: number): Promise<{ lone: number; normal: numb
 /** Number of due deliveries. The lane cannot attempt all of them during the measurement. */
 const DUE = whole(20_000, { slice: 1_000 });
 
+/** One of the four longest tests runs in each slice. */
+const longest = (place: 0 | 1 | 2 | 3) => inTurn(test, { place, of: 4, otherwise: test.skip });
+
 describe('an endpoint that does not respond', () => {
-  test('does not delay other endpoints, even if thousands of its deliveries are due', async () => {
-    const without = await slowest(0);
-    const loaded = await slowest(DUE);
-    expect(loaded.normal).toBeLessThanOrEqual(without.normal + SECOND_MS);
-    expect(loaded.lone).toBeLessThanOrEqual(without.lone + SECOND_MS);
-    // The endpoint gets occasional attempts. Its other deliveries are not queued.
-    expect(loaded.site.calls).toBeLessThan(1_300 + 150);
-    expect(loaded.site.mostMessages).toBeLessThan(500);
-    const { endpoints } = await loaded.site.store.readBook(ownerOf(HANGING));
-    expect(endpoints[0]?.slow).toBeDefined();
-  }, 300_000);
+  longest(0)(
+    'does not delay other endpoints, even if thousands of its deliveries are due',
+    async () => {
+      const without = await slowest(0);
+      const loaded = await slowest(DUE);
+      expect(loaded.normal).toBeLessThanOrEqual(without.normal + SECOND_MS);
+      expect(loaded.lone).toBeLessThanOrEqual(without.lone + SECOND_MS);
+      // The endpoint gets occasional attempts. Its other deliveries are not queued.
+      expect(loaded.site.calls).toBeLessThan(1_300 + 150);
+      expect(loaded.site.mostMessages).toBeLessThan(500);
+      const { endpoints } = await loaded.site.store.readBook(ownerOf(HANGING));
+      expect(endpoints[0]?.slow).toBeDefined();
+    },
+    300_000,
+  );
 
   test('is isolated during its first attempt, so that later deliveries block no sender', async () => {
     const site = new Site();
@@ -91,7 +98,7 @@ describe('an endpoint that does not respond', () => {
     ['its tenant repeatedly enables it', { enabled: true }],
     ['its tenant repeatedly sets its URL', { url: HANGING.url }],
   ];
-  test.each(sliceOf(pressures, 3))(
+  longest(1).each(sliceOf(pressures, 3))(
     'occupies all senders for at most the duration of one request when %s',
     async (_what, change) => {
       const site = new Site();
@@ -120,7 +127,7 @@ describe('an endpoint that does not respond', () => {
     ['keeps', 'keep'],
     ['deletes during its calls and recreates', 'delete early'],
   ] as const;
-  test.each(sliceOf(endings, 3))(
+  longest(2).each(sliceOf(endings, 3))(
     'delays another tenant twice, and then once per half hour, if it hangs every minute and its tenant %s it',
     async (_what, how) => {
       const site = new Site();
@@ -208,17 +215,21 @@ describe('an endpoint that does not respond', () => {
     expect(site.arrivals.filter(({ eventId }) => eventId === delivered?.eventId)).toHaveLength(2);
   });
 
-  test('is disabled after three days although its deliveries have attempts left', async () => {
-    const site = new Site();
-    await site.add(HANGING, 'hangs');
-    await site.addDue(HANGING, 300);
-    await site.pass(3 * 24 * 60 + 60);
-    const { endpoints } = await site.store.readBook(ownerOf(HANGING));
-    expect(endpoints[0]?.disabled?.reason).toBe('failing');
-    await site.pass(60);
-    expect(new Set((await site.deliveriesOf(HANGING)).map(({ status }) => status))).toEqual(new Set(['canceled']));
-    expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
-  }, 120_000);
+  longest(3)(
+    'is disabled after three days although its deliveries have attempts left',
+    async () => {
+      const site = new Site();
+      await site.add(HANGING, 'hangs');
+      await site.addDue(HANGING, 300);
+      await site.pass(3 * 24 * 60 + 60);
+      const { endpoints } = await site.store.readBook(ownerOf(HANGING));
+      expect(endpoints[0]?.disabled?.reason).toBe('failing');
+      await site.pass(60);
+      expect(new Set((await site.deliveriesOf(HANGING)).map(({ status }) => status))).toEqual(new Set(['canceled']));
+      expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
+    },
+    120_000,
+  );
 
   test('gets its other deliveries even if Payonce cannot read one delivery, which becomes a dead letter', async () => {
     const site = new Site();
