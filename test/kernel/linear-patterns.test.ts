@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { adversarialTexts, repeats } from '../support/adversarial-texts.ts';
 import { listedPatterns } from '../support/listed-patterns.ts';
+import { sliceOf, whole } from '../support/slice.ts';
 
 /** Length of the longest body, in characters. */
 const LONG = 32 * 1024;
@@ -14,8 +15,10 @@ const FLOOR_MS = 20;
 const PLAIN = 'Two shirts and a hat for order 6735. ';
 
 test('every regular expression takes linear time on any text', async () => {
-  const distinct = new Map((await listedPatterns()).map((each) => [String(forAll(each.pattern)), each]));
-  expect(distinct.size).toBeGreaterThan(150);
+  const distinct = new Map(
+    (await listedPatterns((files) => sliceOf(files, 4))).map((each) => [String(forAll(each.pattern)), each]),
+  );
+  expect(distinct.size).toBeGreaterThan(whole(150, { slice: 25 }));
   const slow = [...distinct.values()].flatMap(({ file, pattern }) => {
     const text = repeats(pattern.source) ? slowText(pattern, LONG) : undefined;
     return text === undefined ? [] : [`${file} ${pattern} ${JSON.stringify(text.slice(0, 60))}`];
@@ -23,7 +26,7 @@ test('every regular expression takes linear time on any text', async () => {
   expect(slow).toEqual([]);
 });
 
-test.each([
+const BACKTRACKING: readonly (readonly [over: string, pattern: RegExp])[] = [
   ['a suffix', /\/+$/],
   ['an overlap with its own beginning', /(?<![A-Za-z0-9])eyJ[\w-]{8,}\.eyJ/],
   ['an unclosed quote', /(?:"(?:[^"\\]|\\.)*"|[^,])+/g],
@@ -31,9 +34,14 @@ test.each([
   ['a high bound', /a{1,30000}b/],
   ['nested repetition', /^(?:a+)+$/],
   ['a lookbehind', /(?<=(?:^|,)[\s']*)(?==)/g],
-])('the check finds a regular expression that backtracks over %s', (_over, pattern) => {
-  expect(slowText(pattern, LONG / 8)).toBeDefined();
-});
+];
+
+test.each(sliceOf(BACKTRACKING, 3))(
+  'the check finds a regular expression that backtracks over %s',
+  (_over, pattern) => {
+    expect(slowText(pattern, LONG / 8)).toBeDefined();
+  },
+);
 
 /** Returns a text of this length on which the pattern takes more than ten times the CPU time of plain text. */
 function slowText(given: RegExp, length: number): string | undefined {

@@ -156,7 +156,7 @@ describe('card numbers', () => {
       fc.property(numberOfNetwork, fc.constantFrom(...SPELLINGS), ({ number }, [, spell]) => {
         expect(findSensitive(spell(number))).toBe('card_number');
       }),
-      { numRuns: whole(3_000, { slice: 1_000 }) },
+      { numRuns: whole(3_000, { slice: 500 }) },
     );
   });
 
@@ -200,9 +200,10 @@ describe('card numbers', () => {
   });
 
   test('are falsely found in fewer than 1 of 10,000 harmless texts', () => {
-    const texts = fc.sample(harmless, { numRuns: 100_000, seed: 1 });
+    const numRuns = whole(100_000, { slice: 20_000 });
+    const texts = fc.sample(harmless, { numRuns, seed: 1 });
     const refused = texts.filter((text) => findSensitive(text) !== undefined);
-    expect({ refused: refused.slice(0, 5), enough: refused.length < 10 }).toMatchObject({ enough: true });
+    expect({ refused: refused.slice(0, 5), enough: refused.length < numRuns / 10_000 }).toMatchObject({ enough: true });
   });
 
   test.each(['0 ', '4 ', '0', '1234-'])('are searched for in linear time in a text that repeats %j', (unit) => {

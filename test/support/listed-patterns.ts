@@ -13,11 +13,13 @@ export interface ListedPattern {
 }
 
 /**
- * Returns every regular expression of the sources: literals, constructed expressions, and the expressions of zod's
- * formats.
+ * Returns every regular expression of the chosen sources: literals, constructed expressions, and the expressions of
+ * zod's formats.
  */
-export async function listedPatterns(): Promise<readonly ListedPattern[]> {
-  const sources = SOURCES.flatMap((glob) => globSync(glob, { cwd: ROOT })).map((file) => ({
+export async function listedPatterns(
+  choose: (files: readonly string[]) => readonly string[],
+): Promise<readonly ListedPattern[]> {
+  const sources = choose(SOURCES.flatMap((glob) => globSync(glob, { cwd: ROOT })).toSorted()).map((file) => ({
     file,
     text: readFileSync(join(ROOT, file), 'utf8'),
   }));
