@@ -34,6 +34,7 @@ export async function listCost(paymentsPerMonth: number, hours: number): Promise
   let calls = 0;
   let queries = 0;
   let payments = 0;
+  const { paymentId } = chargeAt(0);
   /**
    * Lists a page of charges. Halves the period until its charges fit on a page, as
    * lambdas/processors/stripe/stripe-books.ts does.
@@ -61,7 +62,7 @@ export async function listCost(paymentsPerMonth: number, hours: number): Promise
       const isLast = from + found >= count(endMs / 1000);
       const outcome = (index: number) => {
         const at = positionAt(Math.floor(((from + index + 1) / perSecond) * 1000));
-        return { place: { paymentId: chargeAt(0).paymentId, sequence: 2 }, position: at };
+        return { place: { paymentId, sequence: 2 }, position: at };
       };
       return { outcomes: Array.from({ length: found }, (_, index) => outcome(index)), isLast };
     },

@@ -13,7 +13,7 @@ const PAYMENTS = 1_000;
 const MAX_UNITS = 500;
 const PAGE = resolve(import.meta.dirname, '..', '..', 'docs', 'proof', 'benchmarks.md');
 
-inTurn(test, { place: 2, of: 4, otherwise: test.skip })(
+inTurn(test, { place: 4, of: 8, otherwise: test.skip })(
   '1,000 payments of one tenant, each with a reference and a webhook, write at most 500 units to any partition',
   async () => {
     const many = await paidCapacity(PAYMENTS);

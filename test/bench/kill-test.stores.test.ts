@@ -7,6 +7,7 @@ import { runTrial, type Trial } from '../../bench/compare/kill-test.ts';
 import { Services } from '../../bench/compare/services.ts';
 import { bundleSubjects } from '../../bench/start.ts';
 import { createTables, emulatedAws } from '../support/local-aws.ts';
+import { inTurn } from '../support/slice.ts';
 
 describe('the kill test of the comparison', () => {
   const bundles = mkdtempSync(join(tmpdir(), 'payonce-compared-'));
@@ -29,18 +30,24 @@ describe('the kill test of the comparison', () => {
   const countsOf = ({ histories }: Trial) =>
     histories.map(({ trouble, side, charges, answers }) => [trouble, side, charges, answers]);
 
-  test('finds the second charge of a naive handler that is stopped at its charge', async () => {
-    expect(countsOf(await trialOf(NAIVE, [2]))).toEqual([
-      ['kill', 'before', 1, 1],
-      ['kill', 'after', 2, 1],
-      ['duplicate', 'before', 2, 2],
-      ['duplicate', 'after', 2, 2],
-    ]);
-  });
+  inTurn(test, { place: 0, of: 2, otherwise: test.skip })(
+    'finds the second charge of a naive handler that is stopped at its charge',
+    async () => {
+      expect(countsOf(await trialOf(NAIVE, [2]))).toEqual([
+        ['kill', 'before', 1, 1],
+        ['kill', 'after', 2, 1],
+        ['duplicate', 'before', 2, 2],
+        ['duplicate', 'after', 2, 2],
+      ]);
+    },
+  );
 
-  test('finds one charge and one response for Payonce’s function', async () => {
-    const counts = countsOf(await trialOf(PAYONCE, [3]));
-    expect(counts).toHaveLength(4);
-    for (const [trouble, side, ...found] of counts) expect([trouble, side, ...found]).toEqual([trouble, side, 1, 1]);
-  });
+  inTurn(test, { place: 1, of: 2, otherwise: test.skip })(
+    'finds one charge and one response for Payonce’s function',
+    async () => {
+      const counts = countsOf(await trialOf(PAYONCE, [3]));
+      expect(counts).toHaveLength(4);
+      for (const [trouble, side, ...found] of counts) expect([trouble, side, ...found]).toEqual([trouble, side, 1, 1]);
+    },
+  );
 });
