@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { sliceOf } from '../../support/slice.ts';
 import { ACTS } from './acts/all-acts.ts';
 import type { History, Step } from './contract.ts';
 import { describeHistory } from './describe-history.ts';
@@ -7,19 +8,20 @@ import { FEATURES, PROFILES, type ProfileName, profileNamed } from './profiles.t
 import { Dice, fractionOf } from './random.ts';
 
 const NAMES = Object.keys(PROFILES) as readonly ProfileName[];
+const PART = sliceOf(NAMES, 3);
 const SEEDS = 400;
 
-const histories = new Map<string, readonly History[]>();
+const histories = new Map<string, History[]>();
 
-function historiesOf(profile: string): readonly History[] {
-  const known = histories.get(profile) ?? Array.from({ length: SEEDS }, (_, seed) => generate(seed, profile));
+/** Returns the histories of the first seeds. Generates each history once. */
+function historiesOf(profile: string, count: number): readonly History[] {
+  const known = histories.get(profile) ?? [];
   histories.set(profile, known);
-  return known;
+  while (known.length < count) known.push(generate(known.length, profile));
+  return known.slice(0, count);
 }
 
-function firstOf(profile: string): readonly History[] {
-  return Array.from({ length: 60 }, (_, seed) => generate(seed, profile));
-}
+const firstOf = (profile: string): readonly History[] => historiesOf(profile, 60);
 
 describe('random decisions', () => {
   test('are evenly distributed, and depend on the seed and the whole label', () => {
@@ -44,7 +46,7 @@ describe('random decisions', () => {
 });
 
 describe('the generator', () => {
-  test.each(NAMES)(
+  test.each(PART)(
     'writes deterministic, time-ordered histories of the profile %s, with each step after the step that it is about',
     (profile) => {
       for (const { seed, steps } of firstOf(profile)) {
@@ -70,7 +72,7 @@ describe('the generator', () => {
   });
 
   test('writes histories that are described with one sentence per step', () => {
-    for (const history of NAMES.flatMap(firstOf)) {
+    for (const history of PART.flatMap(firstOf)) {
       const described = describeHistory(history);
       expect(described.split('\n')).toHaveLength(history.steps.length + 1);
       expect(described).not.toMatch(/undefined|NaN|\[object|an object that was not created/);
@@ -135,8 +137,8 @@ function follows(steps: readonly Step[], root: Step, acts: Needed): boolean {
 }
 
 describe('the generator writes the acts that reveal past finding', () => {
-  test.each(Object.entries(FINDINGS))('%s', (_finding, { in: profile, acts, world = [] }) => {
-    const found = historiesOf(profile).filter((history) => holds(history, acts, world)).length;
+  test.each(sliceOf(Object.entries(FINDINGS), 3))('%s', (_finding, { in: profile, acts, world = [] }) => {
+    const found = historiesOf(profile, SEEDS).filter((history) => holds(history, acts, world)).length;
     expect(found / SEEDS).toBeGreaterThan(0.002);
   });
 });

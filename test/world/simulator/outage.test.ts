@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ViewsRow } from '../../../lambdas/kernel/contract/rows.ts';
-import { sliceOf } from '../../support/slice.ts';
+import { inTurn, sliceOf } from '../../support/slice.ts';
 import { TABLES } from '../tables.ts';
 import type { FunctionName } from './functions.ts';
 import { SimulatedSystem } from './system.ts';
@@ -100,4 +100,5 @@ const OUTAGES: readonly (readonly [string, () => Promise<void>])[] = [
   ],
 ];
 
-test.each(sliceOf(OUTAGES, 4))('%s', (_what, outage) => outage());
+// In each slice, one of this test, flood.test.ts and growth.test.ts runs.
+inTurn(test, { place: 2, of: 3, otherwise: test.skip }).each(sliceOf(OUTAGES, 4))('%s', (_what, outage) => outage());
