@@ -112,7 +112,7 @@ describe('a rebuild', () => {
         expect(differences).toEqual([]);
         await checkViews(views, chains);
       }),
-      { numRuns: whole(120, { slice: 30 }) },
+      { numRuns: whole(120, { slice: 15 }) },
     );
   });
 });

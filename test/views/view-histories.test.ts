@@ -81,7 +81,7 @@ describe('the views, with events in any order, redeliveries and crashes', () => 
         for (const owner of OWNERS) await closeDays({ views, clock, entropy }, owner, 10);
         await checkViews(views, chains);
       }),
-      { numRuns: whole(250, { slice: 60 }) },
+      { numRuns: whole(250, { slice: 25 }) },
     );
   });
 });
