@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import * as z from 'zod';
 import type { Books } from '../../sandbox/books.ts';
+import { bookCharges } from '../sandbox/booked-charges.ts';
 import { callSandbox, type SandboxAnswer } from '../sandbox/sandbox-calls.ts';
 import { createTestSandbox, type TestSandbox } from '../sandbox/sandbox-world.ts';
 import { describeSandboxChanges } from './processor-sandbox-changes-suite.ts';
@@ -140,9 +141,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
 
       test('lists all charges of a payment, however many', async () => {
         const count = 130;
-        for (let sent = 0; sent < count; sent += 10) {
-          await Promise.all(Array.from({ length: 10 }, () => post('/charges', order())));
-        }
+        for (let made = 0; made < count; made += 10) await bookCharges(sandbox.books, 10, { payment });
         const ids = (await listed()).map(({ id }) => id);
         expect(new Set(ids).size).toBe(count);
       });

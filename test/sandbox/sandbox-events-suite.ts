@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { Charge, SandboxEvent } from '../../lambdas/processors/sandbox/sandbox-api.ts';
 import type { Books } from '../../sandbox/books.ts';
-import { newCharge } from '../../sandbox/charge.ts';
+import { whole } from '../support/slice.ts';
+import { bookCharges, chargeWith, eventOfCharge, newChargeId } from './booked-charges.ts';
 import { chargeIn, disputeIn, errorIn, eventIn, listIn, refundIn, sandboxHarness } from './sandbox-harness.ts';
 import { createTestSandbox, SANDBOX_START_MS, type TestSandbox } from './sandbox-world.ts';
 
@@ -27,30 +27,10 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         .flatMap(({ eventId }) => eventId ?? []);
 
     describe('changes and their events are stored atomically:', () => {
-      const id = () => `ch_${crypto.randomUUID().replaceAll('-', '')}`;
-      const made = (chargeId: string): Charge =>
-        newCharge({
-          id: chargeId,
-          order: { amount: 100, currency: 'EUR', source: 'tok_ok', capture: 'automatic', metadata: {} },
-          beginning: 'succeed',
-          actionUrl: null,
-          withFee: false,
-          livemode: false,
-          createdSeconds: 1_767_225_600,
-        });
-      const event = (chargeId: string): SandboxEvent => ({
-        id: `evt_${crypto.randomUUID()}`,
-        object: 'event',
-        type: 'charge.succeeded',
-        livemode: false,
-        created: 1_767_225_600,
-        data: { charge: chargeId, payment: null },
-      });
-
       test('a new charge is written together with its event; if its key is already claimed, neither is written', async () => {
         const request = { key: crypto.randomUUID(), fingerprint: 'f' };
-        const [winner, loser] = [made(id()), made(id())];
-        const [first, second] = [event(winner.id), event(loser.id)];
+        const [winner, loser] = [chargeWith(newChargeId()), chargeWith(newChargeId())];
+        const [first, second] = [eventOfCharge(winner.id), eventOfCharge(loser.id)];
         expect(await books.add(winner, first, request, SANDBOX_START_MS)).toBe('added');
         expect(await books.add(loser, second, request, SANDBOX_START_MS)).toBe('key_taken');
         expect(await books.event(first.id)).toEqual({ event: first, attempts: 0, delivered: false });
@@ -61,8 +41,8 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
       });
 
       test('a change is written together with its events and pointers; if there is a conflict, nothing is written', async () => {
-        const charge = made(id());
-        await books.add(charge, event(charge.id), undefined, SANDBOX_START_MS);
+        const charge = chargeWith(newChargeId());
+        await books.add(charge, eventOfCharge(charge.id), undefined, SANDBOX_START_MS);
         const seen = { charge, version: 1 };
         const refund = (refundId: string) => ({
           id: refundId,
@@ -72,7 +52,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
           status: 'succeeded' as const,
           metadata: {},
         });
-        const [mine, late] = [event(charge.id), event(charge.id)];
+        const [mine, late] = [eventOfCharge(charge.id), eventOfCharge(charge.id)];
         const [one, other] = [crypto.randomUUID(), crypto.randomUUID()];
         const changed = { ...charge, refunds: [refund(one)] };
         expect(await books.change(seen, { charge: changed, events: [mine] })).toBe('changed');
@@ -87,10 +67,10 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
       });
 
       test('an operation that was already applied with its key creates no second event', async () => {
-        const charge = made(id());
-        await books.add(charge, event(charge.id), undefined, SANDBOX_START_MS);
+        const charge = chargeWith(newChargeId());
+        await books.add(charge, eventOfCharge(charge.id), undefined, SANDBOX_START_MS);
         const operation = { key: 'k', fingerprint: 'f', body: '{}', appliedAtMs: SANDBOX_START_MS };
-        const [first, again] = [event(charge.id), event(charge.id)];
+        const [first, again] = [eventOfCharge(charge.id), eventOfCharge(charge.id)];
         expect(await books.change({ charge, version: 1 }, { charge, events: [first], operation })).toBe('changed');
         expect(await books.change({ charge, version: 2 }, { charge, events: [again], operation })).toBe('conflict');
         expect(await books.event(again.id)).toBeUndefined();
@@ -306,9 +286,10 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
       test('contains each charge once, oldest first, in pages of at most a hundred, across days', async () => {
         const start = startOf(2031);
         const made: string[] = [];
-        for (let round = 0; round < 25; round += 1) {
-          const answers = await Promise.all(Array.from({ length: 10 }, () => harness.charge('tok_ok')));
-          made.push(...answers.map((answer) => chargeIn(answer).id));
+        const lengths = whole([100, 100, 50], { slice: [100, 10] });
+        const count = lengths.reduce((sum, charges) => sum + charges, 0);
+        while (made.length < count) {
+          made.push(...(await bookCharges(books, 10, {}, sandbox.nowMs())));
           sandbox.advance(DAY_MS / 8);
         }
         const end = start + 31 * 24 * 60 * 60;
@@ -318,7 +299,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
           pages.push(following);
           ({ next } = following);
         }
-        expect(pages.map(({ data }) => data.length)).toEqual([100, 100, 50]);
+        expect(pages.map(({ data }) => data.length)).toEqual(lengths);
         const listed = pages.flatMap(({ data }) => data);
         expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(made));
         expect(listed).toHaveLength(made.length);
@@ -341,9 +322,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
 
       test('a full last page has no next page', async () => {
         const start = startOf(2035);
-        for (let round = 0; round < 10; round += 1) {
-          await Promise.all(Array.from({ length: 10 }, () => harness.charge('tok_ok')));
-        }
+        for (let round = 0; round < 10; round += 1) await bookCharges(books, 10, {}, sandbox.nowMs());
         const { data, next } = await page(start, start + 1);
         expect([data.length, next]).toEqual([100, null]);
       });
