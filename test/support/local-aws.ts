@@ -10,18 +10,22 @@ import { cloneTable, cloneTables } from './cloned-tables.ts';
 import type { Actor } from './fault-plan.ts';
 import { clientOf } from './faulty-client.ts';
 
+let aws: BareAws | LocalAws | undefined;
+
+/** Reads the file once, because each request of the SDK asks for its credentials. */
 function awsOfRun(): BareAws | LocalAws {
   const file = process.env['PAYONCE_TEST_LOCAL_JSON'];
   if (file === undefined)
     throw new Error('the run has no emulator: run this test in its own Jest project (stores, deployed or drills)');
-  return JSON.parse(readFileSync(file, 'utf8')) as BareAws | LocalAws;
+  aws ??= JSON.parse(readFileSync(file, 'utf8')) as BareAws | LocalAws;
+  return aws;
 }
 
 /** Returns the local AWS with deployed stacks, which the run's global setup started. */
 export function localAws(): LocalAws {
-  const aws = awsOfRun();
-  if (!('apiUrl' in aws)) throw new Error('the run has no stacks: make this test a deployed test or a drill');
-  return aws;
+  const run = awsOfRun();
+  if (!('apiUrl' in run)) throw new Error('the run has no stacks: make this test a deployed test or a drill');
+  return run;
 }
 
 /** Returns the emulator of the run, with or without stacks. */
