@@ -18,6 +18,7 @@ import { callback, change, paymentIdFor, paymentRequest } from '../payments/paym
 import { describePaymentStore } from '../payments/payment-store-suite.ts';
 import { describeUnfinishedWork } from '../resolving/unfinished-work-suite.ts';
 import { ALL_DUE } from '../support/due.ts';
+import { whole } from '../support/slice.ts';
 import { FourDatabases, NAMES, ShardedDeployment } from './four-databases.ts';
 
 let databases: FourDatabases;
@@ -129,7 +130,7 @@ describe('the tenants of a deployment', () => {
       await world.order({ ...orderRequest('order'), orderId, tenantId: tenant }, tools);
       payments.push([shard, paid.paymentId], [shard, held.paymentId], [shard, pending.paymentId]);
     });
-    await world.resolveFor(40, tools);
+    await world.resolveFor(whole(40, { slice: 8 }), tools);
     for (const [shard, id] of payments) {
       const found = await Promise.all(
         NAMES.map(async (name) => databases.query(name, 'SELECT 1 AS found FROM transition WHERE chain_id = $1', id)),
