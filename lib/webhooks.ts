@@ -54,6 +54,7 @@ const BOOKS = [RegistryRow.webhookEndpoints];
 const DELIVERIES = [RegistryRow.webhookDelivery];
 const REPLAYS = [RegistryRow.webhookReplay];
 const LANES = [RegistryRow.webhookLane];
+const NOTICES = [RegistryRow.webhookNotice];
 
 /** Merchant webhooks: the endpoints API, the fan-out of events, and the sender. A job retries due deliveries. */
 export class Webhooks extends Construct {
@@ -140,7 +141,7 @@ export class Webhooks extends Construct {
     const rows = [...BOOKS, ...DELIVERIES, ...REPLAYS, ...LANES];
     data.registry.grantRows(sender, 'ReadRows', ['dynamodb:GetItem'], rows);
     data.registry.grantRows(sender, 'ListDeliveries', ['dynamodb:Query'], DELIVERIES);
-    data.registry.grantRows(sender, 'WriteRows', ['dynamodb:PutItem'], rows);
+    data.registry.grantRows(sender, 'WriteRows', ['dynamodb:PutItem'], [...rows, ...NOTICES]);
     data.registry.grantRows(sender, 'ParkDeliveries', ['dynamodb:UpdateItem'], DELIVERIES);
     data.webhookRoot.grantReadTo(sender);
     // The sender reads the event from the Ledger at each attempt.
@@ -198,7 +199,10 @@ export class Webhooks extends Construct {
     return made;
   }
 
-  /** Allows a jobs worker to find due deliveries and to enqueue them again. */
+  /**
+   * Allows a jobs worker to find due deliveries and to enqueue them again, and to handle the events of endpoints, which
+   * it publishes with the permission of `Events.grantRepublishLost`.
+   */
   grantSweep(worker: PayonceFunction): void {
     const [tasks, lanes] = [this.#tasks.queue, this.#lanes.queue];
     worker.setEnvironment({
@@ -207,7 +211,8 @@ export class Webhooks extends Construct {
     });
     worker.allow('Webhooks', 'sqs:SendMessage', tasks.queueArn, lanes.queueArn);
     const { registry } = this.#props.data;
-    registry.grantRows(worker, 'MoveDueWebhooks', ['dynamodb:UpdateItem'], [...DELIVERIES, ...REPLAYS, ...LANES]);
+    const due = [...DELIVERIES, ...REPLAYS, ...LANES, ...NOTICES];
+    registry.grantRows(worker, 'MoveDueWebhooks', ['dynamodb:UpdateItem'], due);
     registry.grantRows(worker, 'OpenLanes', ['dynamodb:GetItem', 'dynamodb:PutItem'], LANES);
     registry.grantRows(worker, 'ReadDueWebhooks', ['dynamodb:GetItem'], DELIVERIES);
     registry.grantIndex(worker, 'FindDueWebhooks', RegistryTable.dueIndex.name);

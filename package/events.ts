@@ -14,7 +14,14 @@ import {
 } from '../lambdas/services/once.ts';
 import { UnreadableEvent } from '../lambdas/services/use/consume-event.ts';
 
-export { ALL_EVENTS, type EventName, EventNames, PUBLIC_EVENTS, type TypeOfEvent } from '../lambdas/events/contract.ts';
+export {
+  ALL_EVENTS,
+  ENDPOINT_EVENTS,
+  type EventName,
+  EventNames,
+  PUBLIC_EVENTS,
+  type TypeOfEvent,
+} from '../lambdas/events/contract.ts';
 export { type EventOf, EventSchemas, type ReadEvent, readEvent } from '../lambdas/events/http/event-schemas.ts';
 
 interface ConsumerOptions<Name extends EventName> {

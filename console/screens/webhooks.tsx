@@ -59,8 +59,14 @@ function Endpoints({ owner }: { readonly owner: string }) {
   );
 }
 
-function stateOf({ enabled, disabled }: Endpoint) {
-  if (enabled) return 'enabled';
+function stateOf({ enabled, disabled, failing_since: failing }: Endpoint) {
+  if (enabled && failing === null) return 'enabled';
+  if (enabled)
+    return (
+      <>
+        failing since <Time at={failing} />
+      </>
+    );
   if (disabled === null) return 'disabled';
   return (
     <>

@@ -25,6 +25,9 @@ export const EventNames = {
   orderCompleted: 'order.completed.v1',
   orderCanceled: 'order.canceled.v1',
   orderReviewRequired: 'order.review_required.v1',
+  webhookEndpointFailing: 'webhook_endpoint.failing.v1',
+  webhookEndpointRecovered: 'webhook_endpoint.recovered.v1',
+  webhookEndpointDisabled: 'webhook_endpoint.disabled.v1',
 } as const;
 
 export type EventName = (typeof EventNames)[keyof typeof EventNames];
@@ -32,8 +35,19 @@ export type EventName = (typeof EventNames)[keyof typeof EventNames];
 /** The type of an event in the API and in webhooks: its name without the version. */
 export type TypeOfEvent<Name extends EventName = EventName> = Name extends `${infer Type}.v${number}` ? Type : never;
 
-/** All events, for consumers that need every event. */
-export const ALL_EVENTS: readonly EventName[] = Object.values(EventNames);
+/** The events of webhook endpoints. They concern no payment, so they are not in the Ledger and in no list. */
+export const ENDPOINT_EVENTS = [
+  EventNames.webhookEndpointFailing,
+  EventNames.webhookEndpointRecovered,
+  EventNames.webhookEndpointDisabled,
+] as const;
+
+export type LedgerEventName = Exclude<EventName, (typeof ENDPOINT_EVENTS)[number]>;
+
+/** All events of payments and orders, for consumers that need every event of the Ledger. */
+export const ALL_EVENTS: readonly LedgerEventName[] = Object.values(EventNames).filter(
+  (name): name is LedgerEventName => !ENDPOINT_EVENTS.some((each) => each === name),
+);
 
 /** The events that merchants receive. All other events are for Payonce's own consumers only. */
 export const PUBLIC_EVENTS = [

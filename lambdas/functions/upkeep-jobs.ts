@@ -4,6 +4,7 @@ import { readLostEventsConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
 import { parkedRangeBody } from '../events/store/parked-work.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
+import { publishAll } from '../events/use/publish-events.ts';
 import { republishLostEvents } from '../events/use/republish-lost-events.ts';
 import { readWriterName } from '../exports/settings.ts';
 import { DynamoDbExports } from '../exports/store/dynamodb-exports.ts';
@@ -38,7 +39,7 @@ import {
   type Queues,
   systemPlatform,
 } from '../kernel/platform/system-platform.ts';
-import { standardTelemetry } from '../kernel/platform/telemetry.ts';
+import { standardTelemetry, type Telemetry } from '../kernel/platform/telemetry.ts';
 import type { Variables } from '../kernel/platform/variables.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { ProcessRecords } from '../once/process-records.ts';
@@ -159,15 +160,23 @@ function markedJobs(variables: Variables, marks: JobMarks) {
 
 const MINUTE_MS = 60_000;
 
+function reportBeyondReach(telemetry: Pick<Telemetry, 'run'>) {
+  return (fromMs: number, untilMs: number): void => {
+    const minutes = Math.ceil((untilMs - fromMs) / MINUTE_MS);
+    telemetry.run('republish events', { [EventMetric.beyondReach]: minutes }, { fromMs, untilMs, minutes });
+  };
+}
+
 function sweepingJobs(
   platform: Platform & Queues & Bus & Functions,
   { tables, pacing, client, postgres, store, transitions, views, marked }: Awaited<ReturnType<typeof openStores>>,
   runner: OperationRunner,
 ) {
-  const { documents, clock, digest } = platform;
+  const { documents, clock, entropy, digest } = platform;
   const webhooks = readWebhookConfig(platform.variables);
   const lostEvents = readLostEventsConfig(platform.variables);
   const parking = configuredParking(platform, lostEvents.parkingQueueUrl);
+  const publisher = new EventBridgePublisher(platform.eventBridge(), lostEvents.eventBus);
   const projector = { url: lostEvents.projectorQueueUrl, isKept: false };
   const sqsQueues = new SqsQueues(platform.sqs({ maxAttempts: 2 }), { projector }, clock);
   const telemetry = standardTelemetry(NAME, platform.instruments);
@@ -181,6 +190,7 @@ function sweepingJobs(
           webhooks: deliveries,
           due: deliveries,
           tasks: configuredTasks(platform, webhooks),
+          publish: (events) => publishAll({ publisher, clock, entropy }, events),
           clock,
           waiting: (rows) => countWaiting(platform.instruments, rows),
         },
@@ -202,7 +212,7 @@ function sweepingJobs(
       lostAfterMs: lostEvents.lostAfterSeconds * 1000,
       processed: new ProjectedEvents(views),
       queued: () => sqsQueues.count('projector'),
-      publisher: new EventBridgePublisher(platform.eventBridge(), lostEvents.eventBus),
+      publisher,
       ...marked,
       runner,
       digest,
@@ -213,10 +223,7 @@ function sweepingJobs(
         alarm: (id) => relay.run(ALARM_RUN, { [EventMetric.toReview]: 1 }, { [EventMetric.toReview]: id }),
         alarmed: new ProcessRecords<true>(),
       },
-      beyondReach: (fromMs, untilMs) => {
-        const minutes = Math.ceil((untilMs - fromMs) / MINUTE_MS);
-        telemetry.run('republish events', { [EventMetric.beyondReach]: minutes }, { fromMs, untilMs, minutes });
-      },
+      beyondReach: reportBeyondReach(telemetry),
       ...pacing,
     }),
     'release-commissions': releaseCommissionsJob({

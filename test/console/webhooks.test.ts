@@ -67,6 +67,19 @@ describeConsole('webhooks in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
+  test('a failing endpoint is shown as such in the list and on its page', async () => {
+    const was = await api.store.webhooks.readBook(OWNER);
+    const endpoints = was.endpoints.map((each) => ({ ...each, failing: { sinceMs: api.clock.nowMs() } }));
+    await api.store.webhooks.write({ book: { was, now: { ...was, revision: was.revision + 1, endpoints } } });
+    const page = await shown.signedIn();
+    await page.getByRole('link', { name: 'Webhooks', exact: true }).click();
+    await showMode(page, 'Test');
+    await page.locator('td[data-title="State"]').getByText('failing since').waitFor();
+    await page.getByRole('link', { name: endpoint }).click();
+    await page.getByText('failing since').waitFor();
+    await accessible(page);
+  });
+
   test('a double click replays only what is missing, once', async () => {
     const page = await shown.signedIn();
     await openEndpoint(page);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { ALL_EVENTS, type EventName } from '../../lambdas/events/contract.ts';
+import { ALL_EVENTS, type LedgerEventName } from '../../lambdas/events/contract.ts';
 import { eventOf, nameOfEvent, typeOfEvent } from '../../lambdas/events/domain/event.ts';
 import { EventSchemas, readEvent } from '../../lambdas/events/http/event-schemas.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -24,7 +24,8 @@ function subjectOf(type: string): { readonly subject?: Subject } {
   return {};
 }
 
-const isOfPayment = (name: EventName): name is Exclude<EventName, `order.${string}`> => !name.startsWith('order.');
+const isOfPayment = (name: LedgerEventName): name is Exclude<LedgerEventName, `order.${string}`> =>
+  !name.startsWith('order.');
 
 describe('an event of every type', () => {
   test.each(ALL_EVENTS.filter(isOfPayment))('%s is read from the bus unchanged', (name) => {

@@ -63,8 +63,8 @@ class AffiliateOrder {
       .map((each) => JSON.parse(JSON.stringify(orderEventOf(systemDigest, each, orderDetailsOf(first)))) as never);
     const chain = await this.world.payment(this.request);
     return [...ofOrder, ...eventsOf(systemDigest, chain.transitions)].flatMap((detail) => {
-      const name = nameOfEvent(detail['event']);
-      if (!COMMISSION_EVENTS.some((each) => each === name)) return [];
+      const name = COMMISSION_EVENTS.find((each) => each === nameOfEvent(detail['event']));
+      if (name === undefined) return [];
       const read = readEvent(name, detail);
       invariant(read.kind === 'event', 'the event cannot be read');
       return [read.event];

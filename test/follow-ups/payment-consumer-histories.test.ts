@@ -1,5 +1,6 @@
 /** Tests the guarantee "one consumption". */
 import { describe, expect, test } from '@jest/globals';
+import type { LedgerEventName } from '../../lambdas/events/contract.ts';
 import { nameOfEvent, orderEventOf } from '../../lambdas/events/domain/event.ts';
 import { type EventOf, type PaymentEventOf, readEvent } from '../../lambdas/events/http/event-schemas.ts';
 import { commissionAfter } from '../../lambdas/follow-ups/commission.ts';
@@ -36,7 +37,7 @@ const VISIBILITY_MS = 180_000;
 /** The races: one without a rival, and four with a rival, one before each of the first four calls. */
 const RACES = [{ rivalAt: undefined }, ...beforeEachCall(4, [{}])];
 
-type Delivered = EventOf;
+type Delivered = EventOf<LedgerEventName>;
 
 /** A consumer and its world. `violations` checks the invariants and is called after each delivery. */
 interface Harness {

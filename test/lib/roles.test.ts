@@ -321,7 +321,7 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
       'dynamodb:Query on Registry',
       `dynamodb:DeleteItem, dynamodb:Query ${rows('COMMISSION_DUE#*')}`,
       `dynamodb:GetItem, dynamodb:PutItem ${rows('JOB_MARK#*')}`,
-      `dynamodb:UpdateItem ${rows('WEBHOOK_DELIVERY#*', 'WEBHOOK_REPLAY#*', 'WEBHOOK_LANE#*')}`,
+      `dynamodb:UpdateItem ${rows('WEBHOOK_DELIVERY#*', 'WEBHOOK_REPLAY#*', 'WEBHOOK_LANE#*', 'WEBHOOK_NOTICE#*')}`,
       `dynamodb:GetItem, dynamodb:PutItem ${rows('WEBHOOK_LANE#*')}`,
       `dynamodb:GetItem ${rows('WEBHOOK_DELIVERY#*')}`,
       `dynamodb:GetItem ${rows('COMMISSION#*')}`,

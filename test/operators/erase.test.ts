@@ -3,7 +3,7 @@ import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { DynamoDbActivity, eraseDetails } from '../../lambdas/activity/store/dynamodb-activity.ts';
 import { eventOf, nameOfEvent, type PaymentEvent } from '../../lambdas/events/domain/event.ts';
-import { type PaymentEventOf, readEvent } from '../../lambdas/events/http/event-schemas.ts';
+import { readEvent } from '../../lambdas/events/http/event-schemas.ts';
 import { keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
 import { releaseCommissionsJob } from '../../lambdas/follow-ups/release-commissions.ts';
 import { sendReceipt } from '../../lambdas/follow-ups/send-receipt.ts';
@@ -381,7 +381,7 @@ describe('a payment', () => {
       for (const detail of [...late, ...old]) {
         const read = readEvent(nameOfEvent(detail.event), JSON.parse(JSON.stringify(detail)));
         invariant(read.kind === 'event', 'the event is unreadable');
-        const event = read.event as PaymentEventOf;
+        const { event } = read;
         await keepCommission(consumer, event);
         if (event.event.type === 'payment.completed') await sendReceipt(consumer, event);
       }

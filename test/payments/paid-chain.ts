@@ -62,7 +62,7 @@ export function eventsOfPaid(...paid: Parameters<typeof chainOfPaid>): readonly 
   return eventsOf(systemDigest, chainOfPaid(...paid)).map((detail) => {
     const read = readEvent(nameOfEvent(detail.event), detail);
     invariant(read.kind === 'event', 'the event is unreadable');
-    return read.event as PaymentEventOf;
+    return read.event;
   });
 }
 

@@ -60,7 +60,7 @@ test.each([
 );
 
 describe('an endpoint that rejects an event', () => {
-  test('gets ten attempts in three days and is then disabled; the other endpoints are notified', async () => {
+  test('gets ten attempts in three days and is then disabled, and the other endpoints are notified that it is failing, and that it is disabled', async () => {
     const world = await worldWith(ENDPOINT, OTHER);
     world.answer = ({ url }) => ({ kind: 'answered', status: url === ENDPOINT.url ? 503 : 200, excerpt: '' });
     const beganAtMs = world.clock.nowMs();
@@ -77,8 +77,9 @@ describe('an endpoint that rejects an event', () => {
     const reported = world.arrivals
       .filter(({ url }) => url === OTHER.url)
       .map(({ body }) => JSON.parse(body) as unknown);
-    expect(reported).toHaveLength(2);
-    expect(reported[1]).toMatchObject({
+    expect(reported).toHaveLength(3);
+    expect(reported[1]).toMatchObject({ type: 'webhook_endpoint.failing', data: { object: { id: ENDPOINT.id } } });
+    expect(reported[2]).toMatchObject({
       type: 'webhook_endpoint.disabled',
       data: { object: { id: ENDPOINT.id, enabled: false, disabled: { reason: 'failing' } } },
     });

@@ -1,4 +1,5 @@
 import type { SQSEvent } from 'aws-lambda';
+import type { AnyEvent } from '../../lambdas/events/domain/event.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
@@ -94,6 +95,7 @@ export class Site {
     tasks: {
       enqueue: async (tasks: readonly GroupedTask[], delaySeconds: number) => this.#enqueue(tasks, delaySeconds),
     },
+    publish: async (events: readonly AnyEvent[]) => events.map(() => ({ kind: 'published' as const })),
     waiting: (rows: number) => void this.waiting.push(rows),
     runner: idempotentRunner,
     clock: this.clock,

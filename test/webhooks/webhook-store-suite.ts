@@ -11,6 +11,7 @@ import {
 } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { type EndpointList, groupOf, rotated, withEndpoint } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { withAnnouncement } from '../../lambdas/webhooks/domain/webhook-lane.ts';
+import { noticeOf } from '../../lambdas/webhooks/domain/webhook-notice.ts';
 import type { WebhookReplay } from '../../lambdas/webhooks/domain/webhook-replay.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import type { DueWebhooks, WebhookStore } from '../../lambdas/webhooks/use/webhooks.ts';
@@ -153,6 +154,22 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       const { dueAtMs: _due, sweepAtMs: _sweep, ...ended } = { ...now, revision: 2 };
       await store.write({ lane: { was: now, now: ended } });
       expect(await mine()).toEqual([]);
+    });
+
+    test('the event of an endpoint is written once, and is due until it is finished', async () => {
+      const notice = noticeOf(systemDigest, owner, { ...endpointNamed(run), changes: 3 }, 'failing', nowMs);
+      expect(await store.write({ notice })).toEqual({ kind: 'written' });
+      expect(await store.write({ notice })).toEqual({ kind: 'changed' });
+      const due = { task: { kind: 'notice', eventId: notice.eventId }, sweepAtMs: nowMs } as const;
+      const isDue = async () =>
+        (await store.due(dueMs, 8_000)).filter(({ task }) => task.kind === 'notice' && task.eventId === notice.eventId);
+      expect(await isDue()).toEqual([due]);
+      const moved = { group: groupOf(owner), dueAtMs: nowMs, notice: { ...notice, sweepAtMs: nowMs + 1 } };
+      expect(await store.move(due, { sweepAtMs: nowMs + 1 })).toEqual(moved);
+      expect(await store.move(due, { sweepAtMs: nowMs + 1 })).toBeUndefined();
+      await store.finish(notice.eventId);
+      await store.finish(notice.eventId);
+      expect(await isDue()).toEqual([]);
     });
 
     test('an unreadable delivery is no longer due after it is parked, and its row is kept', async () => {

@@ -1,4 +1,4 @@
-import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
+import type { AnyEvent, PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import type { AttemptResult, Delivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import type { WebhookEndpoint, WebhookOwner } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { fanOut, messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
@@ -26,6 +26,9 @@ export class WebhookWorld extends World {
   /** Events that a replay finds. */
   past: readonly PayonceEvent[] = [];
   secrets = SECRETS;
+  /** Events of endpoints on the bus. */
+  readonly published: AnyEvent[] = [];
+  isBusDown = false;
   /**
    * Number of times that each delivery was recorded as delivered, by delivery id. Counted only for in-memory tables.
    */
@@ -112,7 +115,18 @@ export class WebhookWorld extends World {
 
   sweep(): Promise<number> {
     const { webhooks } = this.store;
-    return sweepWebhooks({ webhooks, due: webhooks, clock: this.clock, tasks: this.tasks, waiting: () => undefined });
+    return sweepWebhooks({
+      webhooks,
+      due: webhooks,
+      clock: this.clock,
+      tasks: this.tasks,
+      publish: async (events) => {
+        if (this.isBusDown) return events.map(() => ({ kind: 'not_now', code: 'bus_ambiguous' }));
+        this.published.push(...events);
+        return events.map(() => ({ kind: 'published' }));
+      },
+      waiting: () => undefined,
+    });
   }
 
   /** Advances the time by this many minutes. Runs the sweep and drains the queue in each minute. */

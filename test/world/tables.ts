@@ -37,7 +37,13 @@ import { parseLimit } from '../../lambdas/tenants/store/dynamodb-limits.ts';
 import { parseApiKeyUse, parseKey, parseTenant } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { parseOwner } from '../../lambdas/tenants/store/tenant-owners.ts';
 import { parseViewRow } from '../../lambdas/views/store/dynamodb-views.ts';
-import { parseBook, parseDelivery, parseLane, parseReplay } from '../../lambdas/webhooks/store/webhook-items.ts';
+import {
+  parseBook,
+  parseDelivery,
+  parseLane,
+  parseNotice,
+  parseReplay,
+} from '../../lambdas/webhooks/store/webhook-items.ts';
 import type { Item } from './dynamodb-values.ts';
 import type { TableShape } from './memory-table.ts';
 
@@ -141,6 +147,7 @@ export const TABLE_SHAPES: readonly TableShape[] = [
       [RegistryRow.webhookDelivery]: parseDelivery,
       [RegistryRow.webhookReplay]: parseReplay,
       [RegistryRow.webhookLane]: parseLane,
+      [RegistryRow.webhookNotice]: parseNotice,
       [RegistryRow.export]: (item) => (item['revision'] === undefined ? parseIdRow(item) : parseExport(item)),
       [RegistryRow.openExports]: parseOpen,
       [RegistryRow.commission]: commission,

@@ -498,6 +498,7 @@ function faultyPorts(actor: Actor, ports: StorePorts): StorePorts {
     due: {
       due: (nowMs, limit) => due.due(nowMs, limit),
       move: (moved, to) => due.move(moved, to),
+      finish: (eventId) => due.finish(eventId),
       ...portWithFaults(actor, due, 'dueInLane'),
     },
     store: storeOf(actor, store),

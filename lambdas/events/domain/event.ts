@@ -12,7 +12,7 @@ import { disputeObject, isOutcome, type OutcomeType, paymentObject } from '../..
 import type { Posting } from '../../payments/domain/posting.ts';
 import type { FirstDetails, OutcomePlace, Transition } from '../../payments/domain/transition.ts';
 import type { ChainId } from '../../payments/ids.ts';
-import { type EventName, PUBLIC_EVENTS, type TypeOfEvent } from '../contract.ts';
+import { type ENDPOINT_EVENTS, type EventName, PUBLIC_EVENTS, type TypeOfEvent } from '../contract.ts';
 
 /** The types of events that merchants receive. */
 export type PublicEventType = TypeOfEvent<(typeof PUBLIC_EVENTS)[number]>;
@@ -26,8 +26,11 @@ export function typeOfEvent<Name extends EventName>(name: Name): TypeOfEvent<Nam
 }
 
 /** Returns the name under which an event is published. */
-export function nameOfEvent({ type, version }: Pick<EventObject, 'type' | 'version'>): EventName {
-  return `${type}.v${version}` as const;
+export function nameOfEvent<Type extends TypeOfEvent>({
+  type,
+  version,
+}: Pick<EventObject<Type>, 'type' | 'version'>): `${Type}.v${typeof EVENT_VERSION}` {
+  return `${type}.v${version}`;
 }
 
 /** An event as merchants receive it, and as `GET /v1/events/{id}` returns it. */
@@ -71,6 +74,14 @@ export interface OrderEvent extends PublishedEvent<OrderOutcomeType> {
 
 /** An event on the bus: the merchant's event, and further fields for Payonce's own consumers. All values are JSON. */
 export type PayonceEvent = PaymentEvent | OrderEvent;
+
+export type EndpointEventType = TypeOfEvent<(typeof ENDPOINT_EVENTS)[number]>;
+
+/** An event of a webhook endpoint. It is derived from no transition, so it is not in the Ledger. */
+export type EndpointEvent = PublishedEvent<EndpointEventType>;
+
+/** An event that the bus accepts. */
+export type AnyEvent = PayonceEvent | EndpointEvent;
 
 /**
  * Builds the event of a payment's transition.

@@ -3,8 +3,8 @@ import type { Mode, TenantId } from '../../kernel/ids.ts';
 import { order } from '../../orders/http/order-object.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
 import { dispute, payment, refund } from '../../payments/http/payment-objects.ts';
-import { type EventName, EventNames, type TypeOfEvent } from '../contract.ts';
-import { EVENT_VERSION, type EventObject, type PayonceEvent, typeOfEvent } from '../domain/event.ts';
+import { type EventName, EventNames, type LedgerEventName, type TypeOfEvent } from '../contract.ts';
+import { type AnyEvent, EVENT_VERSION, type EventObject, typeOfEvent } from '../domain/event.ts';
 
 /**
  * The schemas of the events on the bus, by name. Later releases may add fields to a version, so objects are loose:
@@ -54,6 +54,15 @@ function orderEvent<Name extends EventName>(name: Name) {
   return publicEvent(name, order).extend({ order: z.object({ id: z.string() }) });
 }
 
+const webhookEndpoint = z.looseObject({
+  id: z.string(),
+  object: z.literal('webhook_endpoint'),
+  url: z.string(),
+  enabled: z.boolean(),
+  disabled: z.looseObject({ reason: z.string(), at: z.int() }).nullable(),
+  failing_since: z.int().nullable(),
+});
+
 export const EventSchemas = {
   [EventNames.paymentProcessing]: paymentEvent(EventNames.paymentProcessing, payment),
   [EventNames.paymentRequiresAction]: paymentEvent(EventNames.paymentRequiresAction, payment),
@@ -77,7 +86,10 @@ export const EventSchemas = {
   [EventNames.orderCompleted]: orderEvent(EventNames.orderCompleted),
   [EventNames.orderCanceled]: orderEvent(EventNames.orderCanceled),
   [EventNames.orderReviewRequired]: orderEvent(EventNames.orderReviewRequired),
-} as const satisfies Record<EventName, z.ZodType<PayonceEvent>>;
+  [EventNames.webhookEndpointFailing]: publicEvent(EventNames.webhookEndpointFailing, webhookEndpoint),
+  [EventNames.webhookEndpointRecovered]: publicEvent(EventNames.webhookEndpointRecovered, webhookEndpoint),
+  [EventNames.webhookEndpointDisabled]: publicEvent(EventNames.webhookEndpointDisabled, webhookEndpoint),
+} as const satisfies Record<EventName, z.ZodType<AnyEvent>>;
 
 type Content<Name extends EventName> = z.infer<(typeof EventSchemas)[Name]>;
 
@@ -91,7 +103,7 @@ export type EventOf<Name extends EventName = EventName> = Name extends EventName
     }
   : never;
 
-export type PaymentEventOf = EventOf<Exclude<EventName, `order.${string}`>>;
+export type PaymentEventOf = EventOf<Exclude<LedgerEventName, `order.${string}`>>;
 
 export type ReadEvent<Name extends EventName> =
   | { readonly kind: 'event'; readonly event: EventOf<Name> }

@@ -4,7 +4,7 @@ import { EVENT_SOURCE } from '../../kernel/contract/events.ts';
 import { defined } from '../../kernel/defined.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { isAfterAttempt } from '../../kernel/platform/sdk-errors.ts';
-import { nameOfEvent, type PayonceEvent } from '../domain/event.ts';
+import { type AnyEvent, nameOfEvent } from '../domain/event.ts';
 import { BUS_CALL_INVALID, type EventPublisher, type PublishOutcome, type Traces } from '../use/event-publisher.ts';
 
 /** Timeout of one request, in milliseconds. A request usually takes about 10. */
@@ -42,7 +42,7 @@ export class EventBridgePublisher implements EventPublisher {
     this.#bus = bus;
   }
 
-  async publish(events: readonly PayonceEvent[], traces?: Traces): Promise<readonly PublishOutcome[]> {
+  async publish(events: readonly AnyEvent[], traces?: Traces): Promise<readonly PublishOutcome[]> {
     const entries = events.map((event) => {
       const TraceHeader = traces?.get(event);
       return {

@@ -1,4 +1,4 @@
-import type { PayonceEvent } from '../domain/event.ts';
+import type { AnyEvent } from '../domain/event.ts';
 
 export type PublishOutcome =
   | { readonly kind: 'published' }
@@ -18,10 +18,10 @@ export interface EventPublisher {
    * @returns an outcome for each event, in order
    * @throws RetryableError, AmbiguousError or TerminalError when the outcome is unknown for every event
    */
-  publish(events: readonly PayonceEvent[], traces?: Traces): Promise<readonly PublishOutcome[]>;
+  publish(events: readonly AnyEvent[], traces?: Traces): Promise<readonly PublishOutcome[]>;
 }
 
-export type Traces = ReadonlyMap<PayonceEvent, string>;
+export type Traces = ReadonlyMap<AnyEvent, string>;
 
 /**
  * Code of the TerminalError for a request that the SDK could not send, or whose entries the bus found invalid. No entry

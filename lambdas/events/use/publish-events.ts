@@ -1,6 +1,6 @@
 import { isFault } from '../../kernel/faults.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
-import type { PayonceEvent } from '../domain/event.ts';
+import type { AnyEvent } from '../domain/event.ts';
 import {
   BUS_CALL_INVALID,
   type EventPublisher,
@@ -35,10 +35,7 @@ export const NOT_TRIED: PublishOutcome = { kind: 'not_now', code: 'not_tried' };
  *
  * @returns an outcome for each event, in order
  */
-export async function publishAll(
-  tools: PublishTools,
-  events: readonly PayonceEvent[],
-): Promise<readonly PublishOutcome[]> {
+export async function publishAll(tools: PublishTools, events: readonly AnyEvent[]): Promise<readonly PublishOutcome[]> {
   const outcomes: PublishOutcome[] = [];
   const batches = batchesOf(events);
   for (let start = 0; start < batches.length; start += CALLS_AT_ONCE) {
@@ -54,7 +51,7 @@ export async function publishAll(
 
 async function publishBatch(
   { publisher, clock, entropy }: PublishTools,
-  batch: readonly PayonceEvent[],
+  batch: readonly AnyEvent[],
 ): Promise<readonly PublishOutcome[]> {
   let outcomes: readonly PublishOutcome[] = batch.map(() => NOT_TRIED);
   for (let attempt = 0; attempt < MAX_TRIES; attempt += 1) {
@@ -74,10 +71,7 @@ async function publishBatch(
  * Makes one request. After an ambiguous error, the caller publishes the events again: a duplicate is harmless, a lost
  * event is not.
  */
-async function publishOnce(
-  publisher: EventPublisher,
-  events: readonly PayonceEvent[],
-): Promise<readonly PublishOutcome[]> {
+async function publishOnce(publisher: EventPublisher, events: readonly AnyEvent[]): Promise<readonly PublishOutcome[]> {
   try {
     return await publisher.publish(events);
   } catch (error) {
@@ -94,7 +88,7 @@ async function publishOnce(
  */
 async function publishAlone(
   publisher: EventPublisher,
-  events: readonly PayonceEvent[],
+  events: readonly AnyEvent[],
 ): Promise<readonly PublishOutcome[]> {
   const outcomes: PublishOutcome[] = [];
   for (const event of events) outcomes.push(...(await publishOnce(publisher, [event])));
@@ -105,8 +99,8 @@ async function publishAlone(
  * Splits events into batches, in order. Each batch is as large as a request may be. An event that is too large for any
  * request gets its own batch, and the bus refuses it.
  */
-function batchesOf(events: readonly PayonceEvent[]): readonly (readonly PayonceEvent[])[] {
-  const batches: PayonceEvent[][] = [];
+function batchesOf(events: readonly AnyEvent[]): readonly (readonly AnyEvent[])[] {
+  const batches: AnyEvent[][] = [];
   let room = 0;
   for (const event of events) {
     const size = sizeOf(event);
@@ -122,6 +116,6 @@ function batchesOf(events: readonly PayonceEvent[]): readonly (readonly PayonceE
   return batches;
 }
 
-function sizeOf(event: PayonceEvent): number {
+function sizeOf(event: AnyEvent): number {
   return new TextEncoder().encode(JSON.stringify(event)).length + ENTRY_OVERHEAD_BYTES;
 }

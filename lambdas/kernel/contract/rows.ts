@@ -104,6 +104,8 @@ export const RegistryRow = {
   webhookDelivery: 'WEBHOOK_DELIVERY#',
   webhookReplay: 'WEBHOOK_REPLAY#',
   webhookLane: 'WEBHOOK_LANE#',
+  /** Events of webhook endpoints, which the sweep publishes on the bus. */
+  webhookNotice: 'WEBHOOK_NOTICE#',
   /** The exports of one tenant and mode. */
   export: 'EXPORT#',
   /** All tenants' unfinished exports in both modes, in a single partition. */

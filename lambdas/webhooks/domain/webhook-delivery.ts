@@ -3,13 +3,7 @@ import type { Digest } from '../../kernel/digest.ts';
 import { base32 } from '../../kernel/digest.ts';
 import { parseRetryAfter } from '../../kernel/retry-after.ts';
 import type { KeyedCalls } from './keyed-calls.ts';
-import {
-  type Disabled,
-  ENDPOINT_DISABLED,
-  ENDPOINT_TEST,
-  type WebhookEndpoint,
-  type WebhookOwner,
-} from './webhook-endpoint.ts';
+import { type Disabled, ENDPOINT_TEST, type WebhookEndpoint, type WebhookOwner } from './webhook-endpoint.ts';
 
 /** An event to send to endpoints, in the format of `GET /v1/events/{id}`. */
 export interface WebhookMessage {
@@ -363,10 +357,10 @@ function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300;
 }
 
-/** Returns whether the endpoint accepted any of these deliveries within {@link SHORTEST_SCHEDULE_MS}. */
-export function acceptedAny(deliveries: readonly Delivery[], nowMs: number): boolean {
+/** Returns whether the endpoint accepted any of these deliveries in an attempt after this time. */
+export function acceptedAny(deliveries: readonly Delivery[], afterMs: number): boolean {
   const attempts = deliveries.flatMap((delivery) => delivery.attempts);
-  return attempts.some(({ status, startedAtMs }) => isSuccess(status) && startedAtMs > nowMs - SHORTEST_SCHEDULE_MS);
+  return attempts.some(({ status, startedAtMs }) => isSuccess(status) && startedAtMs > afterMs);
 }
 
 /** Returns the delivery with the attempt appended and no attempt due. */
@@ -399,18 +393,6 @@ export function withoutAnswer({ excerpt, ...delivery }: Delivery): Delivery | un
   return { ...delivery, revision: delivery.revision + 1 };
 }
 
-/** Builds the notification that is sent to the tenant's other endpoints when one endpoint is disabled. */
-export function disabledMessage(
-  digest: Digest,
-  endpoint: Pick<WebhookEndpoint, 'id' | 'url'>,
-  { mode }: WebhookOwner,
-  disabled: Disabled,
-): WebhookMessage {
-  const { atMs, reason } = disabled;
-  const state = { enabled: false, disabled: { reason, at: Math.floor(atMs / 1000) } };
-  return messageAbout(digest, endpoint, { mode, type: ENDPOINT_DISABLED, mark: atMs, atMs, state });
-}
-
 /**
  * Builds the event that an operator or a merchant sends to an endpoint to test it. The event does not concern a
  * payment.
@@ -421,7 +403,14 @@ export function testMessage(
   { mode }: WebhookOwner,
   { mark, atMs }: { readonly mark: string; readonly atMs: number },
 ): WebhookMessage {
-  return messageAbout(digest, endpoint, { mode, type: ENDPOINT_TEST, mark, atMs, state: { enabled: true } });
+  return messageAbout(digest, endpoint, {
+    mode,
+    type: ENDPOINT_TEST,
+    mark,
+    sequence: 1,
+    atMs,
+    state: { enabled: true },
+  });
 }
 
 /** Creates the delivery of a test: one attempt without retries. */
@@ -434,18 +423,19 @@ export function testDelivery(...made: Parameters<typeof newDelivery>): Delivery 
  *
  * @param mark distinguishes the event from other events of its type
  */
-function messageAbout(
+export function messageAbout(
   digest: Digest,
   { id, url }: Pick<WebhookEndpoint, 'id' | 'url'>,
   about: {
     readonly mode: WebhookOwner['mode'];
     readonly type: string;
     readonly mark: string | number;
+    readonly sequence: number;
     readonly atMs: number;
     readonly state: Readonly<Record<string, unknown>>;
   },
-): WebhookMessage {
-  const { mode, type, mark, atMs, state } = about;
+): Required<WebhookMessage> {
+  const { mode, type, mark, sequence, atMs, state } = about;
   const letters = base32(digest.sha256(JSON.stringify([type, id, mark])));
   // The id does not have the format of payment events' ids, because this event is not a transition, and `GET
   // /v1/events` does not list it.
@@ -456,7 +446,7 @@ function messageAbout(
     type,
     version: 1,
     created: Math.floor(atMs / 1000),
-    sequence: 1,
+    sequence,
     livemode: mode === 'live',
     data: { object: { id, object: 'webhook_endpoint', url, ...state } },
   });

@@ -1,18 +1,22 @@
-import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
+import { type EndpointEventType, PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
 import { WEBHOOK_CALL_SECONDS } from '../../kernel/contract/timing.ts';
 import type { Mode, TenantId } from '../../kernel/ids.ts';
 import type { KeyedCalls } from './keyed-calls.ts';
 
 /**
- * Type of the event that is sent to a tenant's other endpoints when one endpoint is disabled. The event concerns no
- * payment, so it is not in the Ledger.
+ * Types of the events that are published and sent to a tenant's other endpoints when the state of one endpoint changes.
+ * They concern no payment, so they are not in the Ledger.
  */
-export const ENDPOINT_DISABLED = 'webhook_endpoint.disabled';
+export const ENDPOINT_STATES = {
+  failing: 'webhook_endpoint.failing',
+  recovered: 'webhook_endpoint.recovered',
+  disabled: 'webhook_endpoint.disabled',
+} as const satisfies Readonly<Record<string, EndpointEventType>>;
 /** Type of a test event, which is sent on request only. No endpoint subscribes to it. */
 export const ENDPOINT_TEST = 'webhook_endpoint.test';
 
 /** The event types to which an endpoint can subscribe. */
-export const WEBHOOK_EVENT_TYPES = [...PUBLIC_EVENT_TYPES, ENDPOINT_DISABLED] as const;
+export const WEBHOOK_EVENT_TYPES = [...PUBLIC_EVENT_TYPES, ...Object.values(ENDPOINT_STATES)] as const;
 export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
 
 /** Owner of webhook endpoints: one tenant in one mode. */
@@ -56,6 +60,13 @@ export interface WebhookEndpoint {
   readonly events: readonly (WebhookEventType | '*')[];
   readonly description?: string;
   readonly disabled?: Disabled;
+  /**
+   * Set while the endpoint accepts nothing, with the time of the first failed attempt in Unix milliseconds. A disabled
+   * endpoint keeps it until an attempt succeeds.
+   */
+  readonly failing?: { readonly sinceMs: number };
+  /** Number of changes of the endpoint's state for which an event was published. @default 0 */
+  readonly changes?: number;
   /** Set after a slow attempt. The endpoint's deliveries then wait in its lane until it responds quickly. */
   readonly slow?: { readonly sinceMs: number };
   /** Id of the range replay that is running. Another replay is refused until this replay ends. */
@@ -195,7 +206,7 @@ export function rotated(
 
 /** Renders an endpoint as the API shows it, without secrets. Times are Unix seconds. */
 export function endpointObject(endpoint: WebhookEndpoint, { mode }: WebhookOwner): Record<string, unknown> {
-  const { id, url, events, description, disabled, createdAtMs, secrets } = endpoint;
+  const { id, url, events, description, disabled, failing, createdAtMs, secrets } = endpoint;
   const previous = secrets.find(({ expiresAtMs }) => expiresAtMs !== undefined);
   return {
     id,
@@ -205,6 +216,7 @@ export function endpointObject(endpoint: WebhookEndpoint, { mode }: WebhookOwner
     description: description ?? null,
     enabled: disabled === undefined,
     disabled: disabled === undefined ? null : { reason: disabled.reason, at: seconds(disabled.atMs) },
+    failing_since: failing === undefined ? null : seconds(failing.sinceMs),
     previous_secret_expires: previous?.expiresAtMs === undefined ? null : seconds(previous.expiresAtMs),
     created: seconds(createdAtMs),
     livemode: mode === 'live',

@@ -22,6 +22,10 @@ const endpointFields = {
       description:
         'Why nothing is sent: `requested`; `gone` (the endpoint responded with 410); or `failing` (for three days).',
     }),
+  failing_since: unixSeconds.nullable().meta({
+    description:
+      'Since when it has accepted nothing, after three attempts at one event. Null again after the next 2xx.',
+  }),
   previous_secret_expires: unixSeconds
     .nullable()
     .meta({ description: 'The time until which the previous secret also signs.' }),

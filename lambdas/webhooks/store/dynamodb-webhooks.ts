@@ -43,6 +43,7 @@ import {
   lanePartition,
   laneRow,
   movedRow,
+  noticeRow,
   parseBook,
   parseDelivery,
   parseDue,
@@ -135,14 +136,21 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     }
   }
 
-  async park(endpointId: string, deliveryId: string): Promise<void> {
+  park(endpointId: string, deliveryId: string): Promise<void> {
+    return this.#leaveQueue(deliveryKey({ endpointId, id: deliveryId }));
+  }
+
+  finish(eventId: string): Promise<void> {
+    return this.#leaveQueue(keyOfTask({ kind: 'notice', eventId }));
+  }
+
+  async #leaveQueue(Key: Item): Promise<void> {
     await writeConditionally(this.#pacing, () =>
       this.#client.send(
         new UpdateCommand({
           TableName: this.#tables.registry,
-          Key: deliveryKey({ endpointId, id: deliveryId }),
-          // If the delivery's message is redriven while the endpoint is slow, the delivery must be able to return to
-          // the lane.
+          Key,
+          // If the delivery's message is redriven while the endpoint is slow, the delivery returns to the lane.
           UpdateExpression: 'REMOVE #due, apart',
           ConditionExpression: 'attribute_exists(#due)',
           ExpressionAttributeNames: { '#due': RegistryTable.dueIndex.partitionKey },
@@ -247,7 +255,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     return pages.flatMap(({ Items = [] }) => readableRows(Items, parseDue, this.#unreadable));
   }
 
-  #itemsOf({ record, book, deliveries = [], replay, lane }: WebhookChange): TransactItem[] {
+  #itemsOf({ record, book, deliveries = [], replay, lane, notice }: WebhookChange): TransactItem[] {
     const items: TransactItem[] = [];
     if (record !== undefined) {
       items.push({
@@ -263,6 +271,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     for (const each of deliveries) items.push(this.#revised(deliveryRow(each.now), each));
     if (replay !== undefined) items.push(this.#revised(replayRow(replay.now), replay));
     if (lane !== undefined) items.push(this.#revised(laneRow(lane.now), lane));
+    if (notice !== undefined) items.push(this.#revised(noticeRow(notice), { now: notice }));
     return items;
   }
 

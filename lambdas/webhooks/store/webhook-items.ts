@@ -15,8 +15,9 @@ import {
   type WebhookOwner,
 } from '../domain/webhook-endpoint.ts';
 import type { WebhookLane } from '../domain/webhook-lane.ts';
+import type { WebhookNotice } from '../domain/webhook-notice.ts';
 import type { WebhookReplay } from '../domain/webhook-replay.ts';
-import type { DueWebhook, MovedWebhook, WebhookTask } from '../use/webhooks.ts';
+import type { DueTask, DueWebhook, MovedWebhook } from '../use/webhooks.ts';
 
 const owner = { tenantId: z.string().transform(tenantId), mode: z.enum(['test', 'live']) };
 const wanted = z.array(z.enum([...WEBHOOK_EVENT_TYPES, '*']));
@@ -36,6 +37,8 @@ const bookItem = itemSchema<EndpointList>()({
       }).exactOptional(),
       secrets: z.array(z.object({ root: z.string(), version: z.int(), expiresAtMs: z.int().exactOptional() })),
       rotations: z.array(z.string()).exactOptional(),
+      failing: z.object({ sinceMs: z.int() }).exactOptional(),
+      changes: z.int().exactOptional(),
       slow: z.object({ sinceMs: z.int() }).exactOptional(),
       replay: z.string().exactOptional(),
       createdAtMs: z.int(),
@@ -108,13 +111,25 @@ const laneItem = itemSchema<WebhookLane>()({
   leaseExpiresAtMs: z.int().exactOptional(),
 });
 
+const noticeItem = itemSchema<WebhookNotice>()({
+  ...owner,
+  eventId: z.string(),
+  type: z.string(),
+  occurredAtMs: z.int(),
+  body: z.string(),
+  endpointId: z.string(),
+  revision: z.int().min(1),
+  dueAtMs: z.int(),
+  sweepAtMs: z.int(),
+});
+
 /** An entry of the due queue, which contains the key of its row. */
 const dueEntry = z.object({
   [KeyAttribute.partition]: z
     .string()
     .regex(
       new RegExp(
-        `^(${RegistryRow.webhookDelivery}[^#]+#\\d+|(?:${RegistryRow.webhookReplay}|${RegistryRow.webhookLane})[^#]+)$`,
+        `^(${RegistryRow.webhookDelivery}[^#]+#\\d+|(?:${RegistryRow.webhookReplay}|${RegistryRow.webhookLane}|${RegistryRow.webhookNotice})[^#]+)$`,
       ),
     ),
   [KeyAttribute.sort]: z.string(),
@@ -196,6 +211,19 @@ export function parseLane(item: Item): WebhookLane {
   return laneItem.parse(item);
 }
 
+function noticeKey(eventId: string): Item {
+  return { [KeyAttribute.partition]: `${RegistryRow.webhookNotice}${eventId}`, [KeyAttribute.sort]: 'NOTICE' };
+}
+
+export function noticeRow(notice: WebhookNotice): Item {
+  const { eventId, dueAtMs } = notice;
+  return { ...noticeKey(eventId), ...notice, ...expiry(dueAtMs), ...dueIn(notice, eventId) };
+}
+
+export function parseNotice(item: Item): WebhookNotice {
+  return noticeItem.parse(item);
+}
+
 /**
  * Returns a partition of the sweep queue or of a lane.
  *
@@ -230,10 +258,11 @@ export function parseDue(item: Item): DueWebhook {
   const [kind, id = ''] = pk.split('#');
   if (`${kind}#` === RegistryRow.webhookReplay) return { task: { kind: 'replay', replayId: id }, sweepAtMs };
   if (`${kind}#` === RegistryRow.webhookLane) return { task: { kind: 'lane', endpointId: id }, sweepAtMs };
+  if (`${kind}#` === RegistryRow.webhookNotice) return { task: { kind: 'notice', eventId: id }, sweepAtMs };
   return { task: { kind: 'attempt', endpointId: id, deliveryId: sk }, sweepAtMs };
 }
 
-export function keyOfTask(task: WebhookTask): Item {
+export function keyOfTask(task: DueTask): Item {
   switch (task.kind) {
     case 'attempt':
       return deliveryKey({ endpointId: task.endpointId, id: task.deliveryId });
@@ -241,6 +270,8 @@ export function keyOfTask(task: WebhookTask): Item {
       return replayKey(task.replayId);
     case 'lane':
       return laneKey(task.endpointId);
+    case 'notice':
+      return noticeKey(task.eventId);
   }
 }
 
@@ -253,7 +284,11 @@ const owned = z.object({ ...owner, dueAtMs: z.number() });
  */
 export function movedRow(row: Item = {}): MovedWebhook {
   const { success, data } = owned.safeParse(row);
-  return success ? { group: groupOf(data), dueAtMs: data.dueAtMs } : { group: 'unreadable' };
+  if (!success) return { group: 'unreadable' };
+  const moved = { group: groupOf(data), dueAtMs: data.dueAtMs };
+  const isNotice = String(row[KeyAttribute.partition]).startsWith(RegistryRow.webhookNotice);
+  const notice = isNotice ? noticeItem.safeParse(row).data : undefined;
+  return notice === undefined ? moved : { ...moved, notice };
 }
 
 /** Returns the partition of a delivery in the lane of its endpoint. */

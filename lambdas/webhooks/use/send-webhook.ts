@@ -12,7 +12,6 @@ import {
   CROWD,
   CROWDED_MS,
   type Delivery,
-  disabledMessage,
   idsBefore,
   isDue,
   isSlow,
@@ -37,6 +36,7 @@ import {
   withLateAttempt,
 } from '../domain/webhook-endpoint.ts';
 import { looksSoon } from '../domain/webhook-lane.ts';
+import { canBeginFailure, noticeOf, type StateChange, scheduleBegan, withState } from '../domain/webhook-notice.ts';
 import { attemptOperation } from '../ids.ts';
 import { deliveriesFor, enqueueAtOnce, messagesOf } from './fan-out-webhooks.ts';
 import { wakeLane } from './wake-lane.ts';
@@ -264,23 +264,28 @@ function headersOf(
 
 async function record(
   tools: SendTools,
-  { delivery: taken, endpoint: { slow, url } }: Claimed,
+  { delivery: taken, endpoint }: Claimed,
   attempt: { readonly startedAtMs: number; readonly result: AttemptResult },
 ): Promise<SendOutcome> {
   const { webhooks, clock, entropy } = tools;
+  const { slow, url } = endpoint;
   const nowMs = clock.nowMs();
   const after = afterAttempt(taken, attempt, nowMs, entropy.fraction());
   const late = isSlow(attempt, nowMs);
   const goesToLane = slow !== undefined || (late && (await isolate(tools, taken, nowMs)));
   const reason = after.disable ?? (isSlowForWholeSchedule(slow, attempt.result, nowMs) ? 'failing' : undefined);
   const disable = reason === 'failing' && (await acceptsOtherEvents(webhooks, taken, nowMs)) ? undefined : reason;
+  const change =
+    disable === undefined
+      ? await stateAfter(webhooks, endpoint, after.delivery, attempt.result)
+      : ({ kind: 'disabled', reason: disable } as const);
   return rounds<SendOutcome>('these endpoints', async () => {
-    const off = disable === undefined ? undefined : { atMs: nowMs, reason: disable };
-    const disabling: Disabling | 'moved' = off === undefined ? {} : await disabled(tools, taken, url, off);
-    const ended = disabling === 'moved' ? withNewAddress(taken, after.delivery, nowMs) : after.delivery;
+    const changing = change === undefined ? {} : await changeState(tools, taken, change, { url, atMs: nowMs });
+    const isMoved = changing === 'moved';
+    const ended = isMoved ? withNewAddress(taken, after.delivery, nowMs) : after.delivery;
     const delivery = goesToLane ? placedInLane(ended) : ended;
-    const { deliveries: notifications = [], ...change }: Disabling = disabling === 'moved' ? {} : disabling;
-    const outcome = await webhooks.write({ ...change, deliveries: [{ was: taken, now: delivery }, ...notifications] });
+    const { deliveries: notifications = [], ...rows }: Changing = isMoved ? {} : changing;
+    const outcome = await webhooks.write({ ...rows, deliveries: [{ was: taken, now: delivery }, ...notifications] });
     if (outcome.kind === 'written') {
       await followUp(tools, delivery, nowMs);
       await enqueueAtOnce(
@@ -288,11 +293,11 @@ async function record(
         taken,
         notifications.flatMap(({ now }) => messagesOf(now)),
       );
-      return outcomeOf(delivery, attempt.result, { disable: disabling === 'moved' ? undefined : disable, late });
+      return outcomeOf(delivery, attempt.result, { disable: isMoved ? undefined : disable, late });
     }
-    // A conflict does not always mean that a rival took over. If the change includes the list of endpoints, that list
-    // may have changed instead. Only a changed delivery means a takeover.
-    const found = disable === undefined ? undefined : await webhooks.readDelivery(taken.endpointId, taken.id);
+    // A conflict does not always mean that a rival took over: if the change includes the list of endpoints, that list
+    // may have changed. Only a changed delivery means a takeover.
+    const found = change === undefined ? undefined : await webhooks.readDelivery(taken.endpointId, taken.id);
     return found?.revision === taken.revision ? 'again' : 'superseded';
   });
 }
@@ -355,39 +360,79 @@ async function isolate(
  * Returns whether the endpoint accepts other events. An endpoint must not be disabled only because it cannot process
  * one of them.
  */
-async function acceptsOtherEvents(webhooks: WebhookStore, { endpointId }: Delivery, nowMs: number): Promise<boolean> {
-  const since = LOOKED_AT_SINCE.map((part) => idsBefore(Math.ceil(nowMs - part * SHORTEST_SCHEDULE_MS)));
-  for (const after of [undefined, ...since]) {
-    const page = after === undefined ? {} : { after, oldestFirst: true as const };
+function acceptsOtherEvents(webhooks: WebhookStore, { endpointId }: Delivery, nowMs: number): Promise<boolean> {
+  const times = LOOKED_AT_SINCE.map((part) => Math.ceil(nowMs - part * SHORTEST_SCHEDULE_MS));
+  return hasAccepted(webhooks, endpointId, { afterMs: nowMs - SHORTEST_SCHEDULE_MS, times });
+}
+
+/**
+ * Returns whether the endpoint accepted an attempt after a time.
+ *
+ * @param times times from which deliveries are checked in addition to the latest ones, in Unix milliseconds
+ */
+async function hasAccepted(
+  webhooks: WebhookStore,
+  endpointId: string,
+  { afterMs, times }: { readonly afterMs: number; readonly times: readonly number[] },
+): Promise<boolean> {
+  for (const atMs of [undefined, ...times]) {
+    const page = atMs === undefined ? {} : { after: idsBefore(atMs), oldestFirst: true as const };
     const found = await webhooks.listDeliveries(endpointId, { limit: LOOKED_AT, ...page });
-    if (acceptedAny(found, nowMs)) return true;
+    if (acceptedAny(found, afterMs)) return true;
     if (found.length < LOOKED_AT) return false;
   }
   return false;
 }
 
-type Disabling = Pick<WebhookChange, 'book' | 'deliveries'>;
+/**
+ * Returns the change of the endpoint's state that an attempt causes.
+ *
+ * @param endpoint the endpoint as the attempt's claim read it
+ * @param ended the delivery with the result of the attempt
+ */
+async function stateAfter(
+  webhooks: WebhookStore,
+  { id, failing }: WebhookEndpoint,
+  ended: Delivery,
+  result: AttemptResult,
+): Promise<StateChange | undefined> {
+  if (isAccepted(result)) return failing === undefined ? undefined : { kind: 'recovered' };
+  if (failing !== undefined || !canBeginFailure(ended)) return undefined;
+  const sinceMs = scheduleBegan(ended);
+  const isAccepting = await hasAccepted(webhooks, id, { afterMs: sinceMs, times: [sinceMs] });
+  return isAccepting ? undefined : { kind: 'failing', sinceMs };
+}
+
+type Changing = Pick<WebhookChange, 'book' | 'deliveries' | 'notice'>;
 
 /**
- * Disables the endpoint and notifies the tenant's other endpoints, unless the endpoint is already disabled or deleted.
+ * Changes the state of the endpoint, with an event for the bus and for the tenant's other endpoints. One transaction
+ * writes them with the result of the attempt, so a change has its event once:
  *
- * @param url the URL to which the attempt was sent
- * @returns `moved` when the endpoint now has a different URL, which was not tried
+ *   A ── read book 3 ── attempt A failed, book 4: failing, event ✓
+ *   B ──── read book 3 ──── book 4 ✗ ── read book 4: is failing ── attempt B failed ✓
+ *
+ * @param attempt the address to which the attempt was sent, and the time of its result in Unix milliseconds
+ * @returns no change when the endpoint was deleted, is disabled or has the state already; `moved` when it must be
+ * disabled, but now has a different address, which was not tried
  */
-async function disabled(
+async function changeState(
   { webhooks, digest }: SendTools,
   { tenantId, mode, endpointId }: Delivery,
-  url: string,
-  off: Disabled,
-): Promise<Disabling | 'moved'> {
+  change: StateChange,
+  attempt: { readonly url: string; readonly atMs: number },
+): Promise<Changing | 'moved'> {
   const book = await webhooks.readBook({ tenantId, mode });
   const known = endpointOf(book, endpointId);
   if (known === undefined || known.disabled !== undefined) return {};
-  if (known.url !== url) return 'moved';
-  const endpoint: WebhookEndpoint = { ...known, disabled: off };
-  const next = withEndpoint(book, endpoint);
-  const notifications = deliveriesFor(digest, next, disabledMessage(digest, endpoint, book, off), off.atMs);
-  return { book: { was: book, now: next }, deliveries: notifications.map((now) => ({ now })) };
+  if (change.kind === 'disabled' && known.url !== attempt.url) return 'moved';
+  const endpoint = withState(known, change, attempt);
+  if (endpoint === undefined) return {};
+  const now = withEndpoint(book, endpoint);
+  const notice = noticeOf(digest, book, endpoint, change.kind, attempt.atMs);
+  const others = { ...now, endpoints: now.endpoints.filter(({ id }) => id !== endpointId) };
+  const notifications = deliveriesFor(digest, others, notice, attempt.atMs);
+  return { book: { was: book, now }, deliveries: notifications.map((each) => ({ now: each })), notice };
 }
 
 async function followUp(tools: SendTools, delivery: Delivery, nowMs: number): Promise<void> {

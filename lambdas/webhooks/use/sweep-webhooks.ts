@@ -1,9 +1,12 @@
+import type { AnyEvent } from '../../events/domain/event.ts';
+import type { PublishOutcome } from '../../events/use/event-publisher.ts';
 import type { Piece } from '../../jobs/use/pieces-job.ts';
 import { LONGEST_WAIT_MS } from '../../kernel/contract/timing.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { Delivery } from '../domain/webhook-delivery.ts';
 import { groupOf } from '../domain/webhook-endpoint.ts';
+import { endpointEvent, type WebhookNotice } from '../domain/webhook-notice.ts';
 import { wakeLane } from './wake-lane.ts';
 import type { DueWebhook, DueWebhooks, GroupedTask, WebhookStore, WebhookTask, WebhookTasks } from './webhooks.ts';
 
@@ -11,6 +14,8 @@ export interface SweepWebhooksTools {
   readonly webhooks: WebhookStore;
   readonly due: DueWebhooks;
   readonly tasks: WebhookTasks;
+  /** Publishes events on the bus. @returns an outcome for each event, in order */
+  readonly publish: (events: readonly AnyEvent[]) => Promise<readonly PublishOutcome[]>;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Called with the number of rows that have been due for {@link LONGEST_WAIT_MS}. Not called if there are none. */
   readonly waiting: (rows: number) => void;
@@ -26,9 +31,9 @@ const ROUND_MS = 10 * 60_000;
 const SHARE = 100;
 
 /**
- * Queues due tasks: retries with long waits, and tasks whose message was lost. Each task is first moved to a later
- * time, so that it is queued once per round, and a backlog does not hide later tasks. A task that is queued twice takes
- * effect only once.
+ * Queues due tasks: retries with long waits, and tasks whose message was lost. Publishes the events of endpoints. Each
+ * row is first moved to a later time, so it is handled once per round, and a backlog does not hide later rows. A task
+ * that is queued twice takes effect once, and an event that is published twice has the same id.
  *
  * @returns the number of rows that were queued or moved to a lane
  */
@@ -49,6 +54,10 @@ export async function sweepWebhooks(tools: SweepWebhooksTools, deadlineMs = Infi
     await tasks.enqueue(
       here.flatMap(({ queue }) => queue),
       0,
+    );
+    await publishNotices(
+      tools,
+      here.flatMap(({ notice }) => notice ?? []),
     );
     const { length } = here;
     swept += length;
@@ -96,8 +105,17 @@ async function readableDelivery(
   }
 }
 
+/** Publishes events of endpoints. An event that the bus does not accept now is published in the next round. */
+async function publishNotices({ due, publish }: SweepWebhooksTools, notices: readonly WebhookNotice[]): Promise<void> {
+  if (notices.length === 0) return;
+  const outcomes = await publish(notices.map(endpointEvent));
+  const published = notices.filter((_, index) => outcomes[index]?.kind === 'published');
+  await Promise.all(published.map(({ eventId }) => due.finish(eventId)));
+}
+
 interface Taken {
   readonly queue: readonly GroupedTask[];
+  readonly notice?: WebhookNotice;
   /** Due time of a queued row, in Unix milliseconds. Absent for a row in a lane, which waits for its endpoint. */
   readonly dueAtMs?: number;
 }
@@ -119,8 +137,8 @@ async function take(
   }
   const moved = await due.move(each, { sweepAtMs: clock.nowMs() + ROUND_MS });
   if (moved === undefined) return undefined;
-  const { group, ...times } = moved;
-  return { queue: [{ task, group }], ...times };
+  const { group, ...rest } = moved;
+  return { queue: task.kind === 'notice' ? [] : [{ task, group }], ...rest };
 }
 
 /** Returns {@link sweepWebhooks} as a piece of a job. @param report receives the number of rows */

@@ -5,6 +5,7 @@ import type { EventRange } from '../../views/use/read-event.ts';
 import type { AttemptResult, Delivery, WebhookMessage } from '../domain/webhook-delivery.ts';
 import type { EndpointList, SecretVersion, WebhookOwner } from '../domain/webhook-endpoint.ts';
 import type { WebhookLane } from '../domain/webhook-lane.ts';
+import type { WebhookNotice } from '../domain/webhook-notice.ts';
 import type { WebhookReplay } from '../domain/webhook-replay.ts';
 
 /** A row and its next revision. */
@@ -24,6 +25,8 @@ export interface WebhookChange {
   readonly deliveries?: readonly Revised<Delivery>[];
   readonly replay?: Revised<WebhookReplay>;
   readonly lane?: Revised<WebhookLane>;
+  /** Event about the change of the endpoint's state. It must not exist yet. */
+  readonly notice?: WebhookNotice;
   /** Activity-log entry for the request. */
   readonly activity?: ActivityDraft;
 }
@@ -70,6 +73,9 @@ export type WebhookTask =
   | { readonly kind: 'replay'; readonly replayId: string }
   | { readonly kind: 'lane'; readonly endpointId: string };
 
+/** A task, or an event of an endpoint that the sweep publishes itself. */
+export type DueTask = WebhookTask | { readonly kind: 'notice'; readonly eventId: string };
+
 /** A task with its message group (`groupOf`), which determines its share of the senders. */
 export interface GroupedTask {
   readonly task: WebhookTask;
@@ -78,7 +84,7 @@ export interface GroupedTask {
 
 /** A task in the queue of the sweep, or in a lane. */
 export interface DueWebhook {
-  readonly task: WebhookTask;
+  readonly task: DueTask;
   /** Time by which the queue is ordered, in Unix milliseconds. */
   readonly sweepAtMs: number;
 }
@@ -98,6 +104,8 @@ export interface DueWebhooks {
    * work is done
    */
   move(due: DueWebhook, to: { readonly sweepAtMs: number; readonly apart?: true }): Promise<MovedWebhook | undefined>;
+  /** Removes the event of an endpoint from the queue, after the bus has accepted it. */
+  finish(eventId: string): Promise<void>;
 }
 
 /** Data of a moved row that the index of the queue does not contain. */
@@ -106,6 +114,8 @@ export interface MovedWebhook {
   readonly group: string;
   /** Time since which the row waits for an attempt, in Unix milliseconds. Absent when the row cannot be read. */
   readonly dueAtMs?: number;
+  /** Set if the row is the event of an endpoint. */
+  readonly notice?: WebhookNotice;
 }
 
 /** Enqueues tasks for immediate processing. If a task is lost, the sweep finds it in the due queue within a minute. */

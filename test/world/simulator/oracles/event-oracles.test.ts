@@ -11,6 +11,7 @@ import { DynamoDbViews } from '../../../../lambdas/views/store/dynamodb-views.ts
 import { closeDays } from '../../../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../../../lambdas/views/use/project-event.ts';
 import { newDelivery } from '../../../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { endpointEvent, noticeOf } from '../../../../lambdas/webhooks/domain/webhook-notice.ts';
 import { bookRow, deliveryRow } from '../../../../lambdas/webhooks/store/webhook-items.ts';
 import { change, paymentRequest } from '../../../payments/payment-fixtures.ts';
 import { countingEntropy } from '../../../support/counting-entropy.ts';
@@ -85,6 +86,17 @@ test('an event that is not in the Ledger violates an oracle', async () => {
   const { event, ...owned } = detail as { event: object };
   world.published.push({ detailType: '', atMs: 0, ...rest, detail: { ...owned, event: { ...event, sequence: 9 } } });
   expect(named()).toEqual(['I4 events']);
+});
+
+test('an event of an endpoint that was never published violates an oracle', async () => {
+  await publish();
+  const endpoint = { id: 'we_1', url: 'https://shop.com', events: [], secrets: [], createdAtMs: 0 };
+  const { tenantId, mode } = request;
+  const notice = noticeOf(systemDigest, { tenantId, mode }, endpoint, 'failing', 0);
+  await harness.store.webhooks.write({ notice });
+  expect(named()).toContain('I4 events');
+  world.published.push({ detailType: '', detail: endpointEvent(notice), atMs: 0 });
+  expect(named()).not.toContain('I4 events');
 });
 
 describe('the Views', () => {

@@ -5,8 +5,8 @@ import { isOrderOutcome } from '../../../../lambdas/orders/domain/order.ts';
 import { isOutcome } from '../../../../lambdas/payments/domain/payment.ts';
 import type { Posting } from '../../../../lambdas/payments/domain/posting.ts';
 import { parseViewRow } from '../../../../lambdas/views/store/dynamodb-views.ts';
-import { ENDPOINT_TEST } from '../../../../lambdas/webhooks/domain/webhook-endpoint.ts';
-import { parseBook, parseDelivery } from '../../../../lambdas/webhooks/store/webhook-items.ts';
+import { ENDPOINT_STATES, ENDPOINT_TEST } from '../../../../lambdas/webhooks/domain/webhook-endpoint.ts';
+import { parseBook, parseDelivery, parseNotice } from '../../../../lambdas/webhooks/store/webhook-items.ts';
 import type { Observed, Violation } from '../contract.ts';
 import type { Seen } from './seen.ts';
 import { checkVolumes } from './volumes.ts';
@@ -38,6 +38,7 @@ export function checkEvents(seen: Seen): readonly Violation[] {
   const outcomes = outcomesOf(seen);
   return [
     ...published(seen.world, outcomes),
+    ...endpointEvents(seen.world),
     ...lists(seen, outcomes),
     ...checkVolumes(seen),
     ...webhooks(seen, outcomes),
@@ -92,7 +93,7 @@ function published(world: Observed, outcomes: readonly Outcome[]): readonly Viol
   const ids = new Map<string, string>();
   for (const { detail } of world.published) {
     const named = namedIn(detail);
-    ids.set(placeOf(named), named.event.type);
+    if (!isOfEndpoint(named)) ids.set(placeOf(named), named.event.type);
   }
   const found: Violation[] = [];
   for (const { chainId, sequence, type, isForgotten } of outcomes) {
@@ -106,6 +107,19 @@ function published(world: Observed, outcomes: readonly Outcome[]): readonly Viol
   for (const [name, type] of ids)
     found.push({ oracle: 'I4 events', what: `${type} is not in the Ledger`, about: name });
   return found;
+}
+
+function isOfEndpoint({ event: { type } }: Named): boolean {
+  return Object.values<string>(ENDPOINT_STATES).includes(type);
+}
+
+/** Checks that the bus has the event of each change of an endpoint's state. */
+function endpointEvents({ database, tables, published: all }: Observed): readonly Violation[] {
+  const made = database.items(tables.registry, RegistryRow.webhookNotice).map((row) => parseNotice(row).eventId);
+  const named = all.map(({ detail }) => namedIn(detail)).filter(isOfEndpoint);
+  const ids = new Set(named.map(({ event }) => event.id));
+  const wrong = (what: string) => (about: string) => ({ oracle: 'I4 events', what, about });
+  return made.filter((id) => !ids.has(id)).map(wrong('the event of an endpoint was never published'));
 }
 
 // --------------------------------------------------------------------------------------------------------------- lists

@@ -1,0 +1,101 @@
+import type { EndpointEvent } from '../../events/domain/event.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import { type Delivery, messageAbout, type WebhookMessage } from './webhook-delivery.ts';
+import {
+  type Disabled,
+  ENDPOINT_STATES,
+  endpointObject,
+  type WebhookEndpoint,
+  type WebhookOwner,
+} from './webhook-endpoint.ts';
+
+/** Change of an endpoint's state. */
+export type StateChange =
+  /** The endpoint has accepted nothing since `sinceMs`, in Unix milliseconds. */
+  | { readonly kind: 'failing'; readonly sinceMs: number }
+  /** The endpoint accepted a webhook after it was failing or disabled. */
+  | { readonly kind: 'recovered' }
+  | { readonly kind: 'disabled'; readonly reason: Disabled['reason'] };
+
+/**
+ * Event of one change of an endpoint's state, until the bus accepts it. It is written with the change, so there is one
+ * for each change.
+ */
+export interface WebhookNotice extends WebhookOwner, Required<WebhookMessage> {
+  readonly endpointId: string;
+  readonly revision: number;
+  /** Unix milliseconds. */
+  readonly dueAtMs: number;
+  /** Time at which the sweep publishes the event, in Unix milliseconds. */
+  readonly sweepAtMs: number;
+}
+
+/**
+ * Scheduled attempt at which an endpoint that accepts nothing is failing: the third, about five minutes after the
+ * first.
+ */
+const FAILING_FROM_TRY = 3;
+
+/**
+ * Returns whether a failed attempt of this delivery can begin a failure. Only events of the Ledger can, so an event
+ * about one endpoint, which another endpoint rejects, never causes the next event.
+ */
+export function canBeginFailure({ body, tries }: Delivery): boolean {
+  return body === undefined && tries >= FAILING_FROM_TRY;
+}
+
+/** Returns the time of the first attempt of the delivery's schedule, in Unix milliseconds. */
+export function scheduleBegan({ attempts, tries, createdAtMs }: Delivery): number {
+  return (attempts.at(-tries) ?? attempts.at(0))?.startedAtMs ?? createdAtMs;
+}
+
+/**
+ * Returns an enabled endpoint after a change of its state.
+ *
+ * @param url the address to which the attempt was sent
+ * @returns undefined when the endpoint has this state already, or has another address
+ */
+export function withState(
+  known: WebhookEndpoint,
+  change: StateChange,
+  { url, atMs }: { readonly url: string; readonly atMs: number },
+): WebhookEndpoint | undefined {
+  const { failing, changes = 0, ...rest } = known;
+  if (known.url !== url) return undefined;
+  const next = { ...rest, changes: changes + 1 };
+  switch (change.kind) {
+    case 'failing':
+      return failing === undefined ? { ...next, failing: { sinceMs: change.sinceMs } } : undefined;
+    case 'recovered':
+      return failing === undefined ? undefined : next;
+    case 'disabled':
+      return { ...next, failing: failing ?? { sinceMs: atMs }, disabled: { atMs, reason: change.reason } };
+  }
+}
+
+/** Builds the event of a change. @param endpoint the endpoint after the change */
+export function noticeOf(
+  digest: Digest,
+  { tenantId, mode }: WebhookOwner,
+  endpoint: WebhookEndpoint,
+  kind: StateChange['kind'],
+  atMs: number,
+): WebhookNotice {
+  const { id: endpointId, changes: sequence = 1 } = endpoint;
+  const { enabled, disabled, failing_since } = endpointObject(endpoint, { tenantId, mode });
+  const state = { enabled, disabled, failing_since };
+  const message = messageAbout(digest, endpoint, {
+    mode,
+    type: ENDPOINT_STATES[kind],
+    mark: sequence,
+    sequence,
+    atMs,
+    state,
+  });
+  return { tenantId, mode, ...message, endpointId, revision: 1, dueAtMs: atMs, sweepAtMs: atMs };
+}
+
+/** Returns the event as it is published on the bus. */
+export function endpointEvent({ tenantId, mode, occurredAtMs, body }: WebhookNotice): EndpointEvent {
+  return { tenant: tenantId, mode, occurredAtMs, event: JSON.parse(body) as EndpointEvent['event'] };
+}
