@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 import type { Page } from 'playwright-core';
 import { listenerOf } from '../../examples/listener.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
-import { whole } from '../support/slice.ts';
+import { inTurn, sliceOf, whole } from '../support/slice.ts';
 import { API_KEY, Api } from '../world/api.ts';
 import { HAS_BROWSER, RealBrowser } from './browser.ts';
 import { chargesIn } from './client-world.ts';
@@ -192,21 +192,24 @@ function barrier(callers: number): () => Promise<void> {
   test.each(['isReloaded', 'isOpenedInAnotherTab'] as const)(
     'charges once when its page %s at any step',
     async (again) => {
-      for (const step of STEPS) expect([step, await chargesAfter(AGAIN[again], step)]).toEqual([step, 1]);
+      // Each slice has one step before a call and one step after a call.
+      for (const step of sliceOf(STEPS, 3)) expect([step, await chargesAfter(AGAIN[again], step)]).toEqual([step, 1]);
     },
   );
 
   test('charges once when the browser is killed at any step', async () => {
-    // A slice has the steps after the key is stored and before the response is stored.
-    for (const step of whole(STEPS, { slice: [1, 3] }))
-      expect([step, await chargesAfter(AGAIN.isKilled, step)]).toEqual([step, 1]);
+    for (const step of sliceOf(STEPS, 6)) expect([step, await chargesAfter(AGAIN.isKilled, step)]).toEqual([step, 1]);
   });
 
-  test('charges twice with the faulty store lateKeys if the browser is killed before the row is on disk', async () => {
+  /** Returns the test in one of four runs, because each test starts a browser. */
+  const turn = (place: number) => inTurn(test, { place, of: 4, otherwise: test.skip });
+
+  const late = 'charges twice with the faulty store lateKeys if the browser is killed before the row is on disk';
+  turn(0)(late, async () => {
     expect(await chargesAfter(AGAIN.isKilled, 3, 'lateKeys')).toBe(2);
   });
 
-  test('keeps operations with any names, and their responses, separate', async () => {
+  turn(1)('keeps operations with any names, and their responses, separate', async () => {
     const page = await browser.open(url);
     const names = ['order_42', 'ORDER_42', '../order_42', 'ö'.repeat(200), '__proto__', ''];
     const rows = await page.evaluate<readonly object[]>(`(async () => {
@@ -237,19 +240,19 @@ function barrier(callers: number): () => Promise<void> {
     return Promise.all(names.map(pay));
   }
 
-  const TWENTY = Array.from({ length: 20 }, (_, each) => `tabs_${each}`);
+  const MANY = Array.from({ length: whole(20, { slice: 5 }) }, (_, each) => `tabs_${each}`);
 
   test('charges each operation only once if two tabs start many operations concurrently', async () => {
-    expect(await paidInTwoTabs(TWENTY)).toEqual(TWENTY.map(() => 1));
-    expect(chargesIn(api)).toBe(TWENTY.length);
+    expect(await paidInTwoTabs(MANY)).toEqual(MANY.map(() => 1));
+    expect(chargesIn(api)).toBe(MANY.length);
   });
 
-  test('charges twice with the faulty store splitKeys when two tabs find no row and both store one', async () => {
-    expect(await paidInTwoTabs(TWENTY, 'splitKeys')).toEqual(TWENTY.map(() => 2));
-    expect(chargesIn(api)).toBe(2 * TWENTY.length);
+  turn(2)('charges twice with the faulty store splitKeys when two tabs find no row and both store one', async () => {
+    expect(await paidInTwoTabs(MANY, 'splitKeys')).toEqual(MANY.map(() => 2));
+    expect(chargesIn(api)).toBe(2 * MANY.length);
   });
 
-  test('sends nothing when the browser cannot store the key', async () => {
+  turn(3)('sends nothing when the browser cannot store the key', async () => {
     const page = await browser.open(url);
     const error = page.evaluate(`indexedDB.open = () => { throw new DOMException('full', 'QuotaExceededError') };
       create('order_1').catch(({ code, message }) => ({ code, message }))`);

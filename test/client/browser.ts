@@ -1,7 +1,9 @@
 import { type ChildProcess, execFileSync } from 'node:child_process';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { PROJECT } from '../../local/directories.ts';
 import { startUnderKeeper } from '../../local/kept-process.ts';
 import { runningProcesses, signalProcess } from '../../local/processes.ts';
 import { until } from '../support/until.ts';
@@ -15,9 +17,16 @@ export const HAS_BROWSER = process.platform === 'linux' && process.arch === 'x64
  */
 const PATIENCE_MS = 180_000;
 
+/** Returns the folder of the unpacked browser, which all runs share. Unpacking takes some seconds of a processor. */
+function unpacked(): string {
+  const source = join(PROJECT, 'node_modules', '@sparticuz', 'chromium', 'package.json');
+  const { version } = JSON.parse(readFileSync(source, 'utf8')) as { readonly version: string };
+  return join(PROJECT, '.payonce', 'cache', `browser-${version}`);
+}
+
 /**
- * A browser that has all its files and its profile in one folder. It can be killed and restarted with the same profile,
- * and never outlives its test.
+ * A browser that has its profile in a folder of its own. It can be killed and restarted with the same profile, and
+ * never outlives its test.
  */
 export class RealBrowser {
   readonly #folder: string;
@@ -30,9 +39,21 @@ export class RealBrowser {
 
   /** @param folder absolute path */
   static unpack(folder: string): RealBrowser {
-    // With AWS_EXECUTION_ENV, the package adds libraries that are missing on a minimal system.
-    const env = { ...process.env, TMPDIR: folder, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };
-    execFileSync(process.execPath, [join(import.meta.dirname, 'unpack-browser.ts')], { env });
+    const files = unpacked();
+    if (!existsSync(files)) {
+      const draft = join(folder, 'unpacked');
+      mkdirSync(draft);
+      // With AWS_EXECUTION_ENV, the package adds libraries that are missing on a minimal system.
+      const env = { ...process.env, TMPDIR: draft, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };
+      execFileSync(process.execPath, [join(import.meta.dirname, 'unpack-browser.ts')], { env });
+      mkdirSync(dirname(files), { recursive: true });
+      try {
+        renameSync(draft, files);
+      } catch (error) {
+        // Another run has unpacked it first.
+        if (!existsSync(files)) throw error;
+      }
+    }
     return new RealBrowser(folder);
   }
 
@@ -67,7 +88,7 @@ export class RealBrowser {
   }
 
   async #start(): Promise<Browser> {
-    const folder = this.#folder;
+    const [folder, files] = [this.#folder, unpacked()];
     const own = ['--remote-debugging-port=0', `--user-data-dir=${join(folder, 'profile')}`];
     const flags = [
       '--headless',
@@ -79,8 +100,8 @@ export class RealBrowser {
       'about:blank',
     ];
     const keeper = startUnderKeeper({
-      command: [join(folder, 'chromium'), ...flags],
-      environment: { ...process.env, TMPDIR: folder, LD_LIBRARY_PATH: join(folder, 'al2023', 'lib') },
+      command: [join(files, 'chromium'), ...flags],
+      environment: { ...process.env, TMPDIR: folder, LD_LIBRARY_PATH: join(files, 'al2023', 'lib') },
       directory: folder,
       output: 'pipe',
     });
