@@ -2,24 +2,23 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { gatewayProblemBodies } from '../../lib/constructs/gateway-problems.ts';
 import { STAGE } from '../../lib/constructs/http-api.ts';
-import { inTurn } from '../support/slice.ts';
+import { IS_PROOF_RUN, sliceOf } from '../support/slice.ts';
 import { synthesize } from '../support/synth.ts';
 import { captureExamples } from './capture-examples.ts';
 
 const captured = readFileSync(new URL('../../generated/api-examples.json', import.meta.url), 'utf8');
 
 describe('the examples in the documents', () => {
-  // Capturing takes as long as ten other files, so it does not run every time. `npm ci` has written the captured
-  // examples.
-  inTurn(test, { place: 2, of: 4, otherwise: test.skip })(
-    'equal the responses that the handlers return now (otherwise, run npm run generate)',
-    async () => {
-      const now = await captureExamples();
+  // Capturing takes as long as ten other files, so each run captures a part. `npm ci` has written all examples.
+  test('equal the responses that the handlers return now (otherwise, run npm run generate)', async () => {
+    const text = await captureExamples((all) => sliceOf(all, 8));
+    const now = examplesIn(text);
+    const before = examplesIn(captured);
 
-      expect(JSON.parse(now)).toEqual(JSON.parse(captured));
-      expect(now).toBe(captured);
-    },
-  );
+    expect(now.size).toBeGreaterThan(20);
+    expect(new Map([...before].filter(([place]) => now.has(place)))).toEqual(now);
+    if (IS_PROOF_RUN) expect(text).toBe(captured);
+  });
 
   test('show each gateway problem as the gateway is configured to return it', async () => {
     const responses = (await synthesize()).service?.findResources('AWS::ApiGateway::GatewayResponse') ?? {};
@@ -28,6 +27,20 @@ describe('the examples in the documents', () => {
     for (const body of gatewayProblemBodies(`/${STAGE}`)) expect(bodies).toContainEqual(body);
   });
 });
+
+/** Returns each example by its place: its problem code, or its operation, part and name. */
+function examplesIn(text: string): ReadonlyMap<string, unknown> {
+  const { operations, problems } = JSON.parse(text) as {
+    readonly operations: Record<string, Record<string, Record<string, unknown>>>;
+    readonly problems: Record<string, unknown>;
+  };
+  const ofOperations = Object.entries(operations).flatMap(([operation, parts]) =>
+    Object.entries(parts).flatMap(([part, examples]) =>
+      Object.entries(examples).map(([name, example]) => [`${operation} ${part} ${name}`, example] as const),
+    ),
+  );
+  return new Map<string, unknown>([...Object.entries(problems), ...ofOperations]);
+}
 
 function templateOf(response: { [name: string]: unknown }): string {
   const { Properties: properties } = response as {

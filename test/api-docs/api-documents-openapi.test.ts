@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import Ajv2020 from '@redocly/ajv/dist/2020.js';
-import { createConfig, lintFromString } from '@redocly/openapi-core';
 import * as z from 'zod';
 import { processorProtocol } from '../../docs/generate/processor-protocol.ts';
 import captured from '../../generated/api-examples.json' with { type: 'json' };
@@ -19,13 +18,15 @@ import { partId } from '../../lambdas/payments/ids.ts';
 import { mismatchList } from '../../lambdas/reconciliation/http/mismatch-answers.ts';
 import { entryId } from '../../lambdas/views/http/entry-id.ts';
 import { balanceList, ledgerEntryList, volumeList } from '../../lambdas/views/http/list-answers.ts';
+import { inTurn } from '../support/slice.ts';
 import { document, mismatch, type Node, numbersIn, operations, resolved } from './described-api.ts';
 
 /** The scope and role of each endpoint, keyed by method and path. */
 const routes = ENDPOINTS.map(({ method, path, scope, role }) => [`${method} ${path}`, [scope, role]] as const);
 
 describe('the API description', () => {
-  test('passes the linter', async () => {
+  inTurn(test, { place: 1, of: 4, otherwise: test.skip })('passes the linter', async () => {
+    const { createConfig, lintFromString } = await import('@redocly/openapi-core');
     const config = await createConfig({ extends: ['recommended'] });
     const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: '/openapi.json', config });
 
@@ -43,7 +44,8 @@ describe('the API description', () => {
       ]),
     ];
     expect(schemas.length).toBeGreaterThan(500);
-    expect(schemas.filter((schema) => ajv.validateSchema(schema) !== true)).toEqual([]);
+    // Many operations share a schema.
+    expect([...new Set(schemas)].filter((schema) => ajv.validateSchema(schema) !== true)).toEqual([]);
   });
 
   test.each([

@@ -150,8 +150,13 @@ function leadsToAnObject(path: string, location: string): boolean {
   return href.startsWith(`${base}/`) && operations.some(isObject);
 }
 
+const patterns = new Map<string, RegExp>();
+
+/** Returns the pattern of the addresses of a path. Each checked response is compared with all paths. */
 function pathPattern(path: string): RegExp {
-  return new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`);
+  const pattern = patterns.get(path) ?? new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`);
+  patterns.set(path, pattern);
+  return pattern;
 }
 
 /** Returns all numeric schemas in a document, each with its location. */
