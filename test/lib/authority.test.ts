@@ -231,7 +231,7 @@ describe('the functions of a deployment', () => {
         JSON.stringify({ secretId: SECRET, host: 'db.example', caFile: '/opt/ca.pem', shards: postgresShards }),
       );
 
-    const ofOne = await statementsOf({});
+    const ofOne = await statementsOf(NETWORK);
     expect(ofOne.filter(({ Sid }) => Sid === 'FindDatabase')).toEqual([]);
     expect(ofOne.find(({ Sid }) => Sid === 'ReadDatabaseSecret')?.Resource).toBe(SECRET);
   });

@@ -58,7 +58,7 @@ describe('the callback signing secret', () => {
       DeletionPolicy: 'RetainExceptOnCreate',
       UpdateReplacePolicy: 'Retain',
     });
-    const thrownAway = present((await synthesize({ 'payonce:retainData': 'false' })).data);
+    const thrownAway = present((await synthesize({ 'payonce:retainData': 'false', 'payonce:archive': 'true' })).data);
     thrownAway.allResources('AWS::SecretsManager::Secret', { DeletionPolicy: 'Delete' });
   });
 });

@@ -6,7 +6,7 @@ import { EventBus } from '../../lib/constructs/event-bus.ts';
 import { EventConsumer } from '../../lib/constructs/event-consumer.ts';
 import { PayonceFunction } from '../../lib/constructs/payonce-function.ts';
 import { synthesize } from '../support/synth.ts';
-import { present, statementsByOwner } from './templates.ts';
+import { CONFIGURED, present, statementsByOwner } from './templates.ts';
 import { testApp } from './test-app.ts';
 
 const stacks = await synthesize();
@@ -26,7 +26,7 @@ describe('the event bus', () => {
   });
 
   test('has no archive when the setting disables it', async () => {
-    present((await synthesize({ 'payonce:eventArchive': 'false' })).data).resourceCountIs('AWS::Events::Archive', 0);
+    present((await synthesize(CONFIGURED)).data).resourceCountIs('AWS::Events::Archive', 0);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { Match, Template } from 'aws-cdk-lib/assertions';
+import { Match } from 'aws-cdk-lib/assertions';
 import { readSettings } from '../../lib/settings.ts';
-import { buildStacks } from '../../lib/stacks.ts';
+import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';
 import { testApp } from './test-app.ts';
 
@@ -65,24 +65,13 @@ describe('the setting jobTargets', () => {
 });
 
 describe('the stacks of a deployment with job targets', () => {
-  const stacks = () => {
+  test('have a schedule for each job, which enqueues it with its scheduled time, and a secret for each target', async () => {
     const targets = {
       membership: MEMBERSHIP,
       loyalty: { url: 'https://loyalty.example', jobs: [{ ...JOB, id: 'expire-points' }] },
     };
-    const app = testApp({ 'payonce:jobTargets': JSON.stringify(targets) });
-    buildStacks(app);
-    const templates = app.synth().stacks.map(({ template }) => Template.fromJSON(template as Record<string, unknown>));
-    const find = (type: string, count: number) =>
-      templates.find((each) => Object.keys(each.findResources(type)).length >= count);
-    return {
-      service: present(find('AWS::Scheduler::Schedule', 2)),
-      data: present(find('AWS::SecretsManager::Secret', 2)),
-    };
-  };
-
-  test('have a schedule for each job, which enqueues it with its scheduled time, and a secret for each target', () => {
-    const { service, data } = stacks();
+    const stacks = await synthesize({ 'payonce:jobTargets': JSON.stringify(targets) });
+    const [data, service] = [present(stacks.data), present(stacks.service)];
     service.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: JOB.schedule,
       Target: Match.objectLike({

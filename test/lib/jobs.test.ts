@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Duration, Stack, Validations } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
-import { AwsSolutionsChecks, PCIDSS321Checks, ServerlessChecks } from 'cdk-nag';
 import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
 import type { JobFiring } from '../../lambdas/jobs/contract/runs.ts';
 import { HttpApi } from '../../lib/constructs/http-api.ts';
@@ -10,24 +9,30 @@ import { ScheduledJobs } from '../../lib/constructs/scheduled-jobs.ts';
 import { DataStack } from '../../lib/data-stack.ts';
 import { Jobs } from '../../lib/jobs.ts';
 import { PayonceRules } from '../../lib/policies/payonce-rules.ts';
+import { applyRulePacks } from '../../lib/policies/rule-packs.ts';
 import { Processors } from '../../lib/processors.ts';
 import { readSettings } from '../../lib/settings.ts';
 import { flagsOf } from '../../lib/synthesized.ts';
+import { inTurn } from '../support/slice.ts';
 import { present, routesOf, type Statement, statementsByOwner } from './templates.ts';
 import { testApp } from './test-app.ts';
 
+/** Applies the rule packs in one of four runs, because they take as long as all tests of this file. */
+const applyRules = inTurn(applyRulePacks, {
+  place: 2,
+  of: 4,
+  otherwise: (app) => {
+    Validations.of(app).addPlugins(new PayonceRules());
+  },
+});
+
 /**
  * Synthesizes a stack that contains only the jobs.
- * @throws if cdk-nag reports a finding
+ * @throws if a rule reports a finding
  */
 function synthesized(): Template {
   const app = testApp(flagsOf());
-  Validations.of(app).addPlugins(
-    new AwsSolutionsChecks(app),
-    new ServerlessChecks(app),
-    new PCIDSS321Checks(app),
-    new PayonceRules(),
-  );
+  applyRules(app);
   const settings = readSettings(app.node);
   const data = new DataStack(app, 'Data', { settings });
   const stack = new Stack(app, 'Service');

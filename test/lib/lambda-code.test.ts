@@ -7,7 +7,7 @@ import { FileSystem } from 'aws-cdk-lib';
 import { ENDPOINTS } from '../../lambdas/api-docs/endpoints.ts';
 import { bundle, bundleWithPostgres } from '../../lib/lambda-code.ts';
 import { paymentsEnvironment } from '../support/payments-environment.ts';
-import { whole } from '../support/slice.ts';
+import { inTurn, whole } from '../support/slice.ts';
 import { startFiles, startOf, startSize } from '../support/start-size.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 
@@ -110,14 +110,17 @@ describe('the bundles', () => {
     ]);
   });
 
-  test('are identical whether all functions or only selected ones are built', () => {
+  /** Returns the test in one of three runs, because each test bundles functions again. */
+  const turn = (place: number) => inTurn(test, { place, of: 3, otherwise: test.skip });
+
+  turn(0)('are identical whether all functions or only selected ones are built', () => {
     const one = bundled(['sandbox-processor']);
     expect(readdirSync(one)).toEqual(['sandbox-processor']);
     const [alone, among] = [one, first].map((each) => FileSystem.fingerprint(join(each, 'sandbox-processor')));
     expect(alone).toBe(among);
   });
 
-  test('have an unchanged hash if their sources are unchanged, so that they are not deployed again', () => {
+  turn(1)('have an unchanged hash if their sources are unchanged, so that they are not deployed again', () => {
     const again = whole(FUNCTIONS, { slice: ['api-documents', 'callbacks', 'webhooks'] });
     const second = bundled(again);
     expect(readdirSync(second).sort()).toEqual(again);
@@ -126,7 +129,7 @@ describe('the bundles', () => {
     }
   });
 
-  test('contain the PostgreSQL driver only with the setting, and load it after the start', () => {
+  turn(2)('contain the PostgreSQL driver only with the setting, and load it after the start', () => {
     const texts = (folder: string, files = readdirSync(folder)) =>
       files.filter((file) => file.endsWith('.mjs')).map((file) => readFileSync(join(folder, file), 'utf8'));
     const hasDriver = (text: string) => text.includes('SCRAM-SERVER-FINAL-MESSAGE');

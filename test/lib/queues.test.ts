@@ -4,7 +4,7 @@ import { MESSAGE_QUEUES } from '../../lambdas/operators/contract.ts';
 import { deployedQueues, messageQueueNames } from '../../lambdas/operators/store/sqs-queues.ts';
 import { NO_REDRIVE, redriveTarget } from '../../lambdas/operators/use/queue-lists.ts';
 import { synthesize } from '../support/synth.ts';
-import { EVERYTHING, present } from './templates.ts';
+import { EVERYTHING, present, WITH_STRIPE } from './templates.ts';
 
 interface Made<Properties> {
   readonly Properties: Properties;
@@ -32,7 +32,7 @@ const LONGEST_WAIT_SECONDS = 6 * 60 * 60;
  */
 const MAX_AT_ONCE = 500;
 
-const { sandbox, service } = await synthesize({ 'payonce:stripeAccount': 'acct_1' });
+const { sandbox, service } = await synthesize(WITH_STRIPE);
 const { service: everything } = await synthesize(EVERYTHING);
 
 function sourcesOf(template: Template) {

@@ -65,7 +65,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, Readonly<Record<st
 
 const rows = pairwise(Object.fromEntries(Object.entries(VALUES).map(([name, values]) => [name, Object.keys(values)])));
 const deployed = await Promise.all(
-  sliceOf(rows, 3).map((row) => {
+  sliceOf(rows, 5).map((row) => {
     const settings = Object.entries(row).map(([name, value]) => VALUES[name]?.[value] ?? {});
     return synthesize(contextOf(Object.assign({}, ...settings) as Record<string, string>));
   }),
@@ -81,12 +81,15 @@ const RESTORED = {
 };
 /** Deployments with a setting that excludes some of the other settings. */
 const alone = await Promise.all(
-  [
-    { testStripeAccount: 'acct_1', ...ROUTE_TEST('stripe') },
-    { testProcessorUrl: 'https://test.processor.example', ...ROUTE_TEST('external') },
-    { shop: 'bigcommerce', bigcommerceStore: 'abc123', emailSender: 'shop@shop.example' },
-    { restoredTables: JSON.stringify(RESTORED) },
-  ].map((settings) => synthesize(contextOf({ sandbox: 'false', ...settings }))),
+  sliceOf<Readonly<Record<string, string>>>(
+    [
+      { testStripeAccount: 'acct_1', ...ROUTE_TEST('stripe') },
+      { testProcessorUrl: 'https://test.processor.example', ...ROUTE_TEST('external') },
+      { shop: 'bigcommerce', bigcommerceStore: 'abc123', emailSender: 'shop@shop.example' },
+      { restoredTables: JSON.stringify(RESTORED) },
+    ],
+    2,
+  ).map((settings) => synthesize(contextOf({ sandbox: 'false', ...settings }))),
 );
 
 function contextOf(settings: Readonly<Record<string, string>>): Record<string, string> {

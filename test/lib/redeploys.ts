@@ -80,13 +80,22 @@ function textOf(value: unknown): string | undefined {
   return JSON.stringify(value, (name, part: unknown) => (name === 'WarmThroughput' ? undefined : part));
 }
 
+const texts = new WeakMap<Stacks, string>();
+
+/** Serializes all stacks of a deployment. Each deployment is compared with many others, but serialized once. */
+function textOfAll(stacks: Stacks): string {
+  const text = texts.get(stacks) ?? JSON.stringify(Object.values(stacks).map((template) => template?.toJSON()));
+  texts.set(stacks, text);
+  return text;
+}
+
 /** Lists removed outputs that a stack still reads. If that stack were rolled back, it would read the removed output. */
 function outputsRemoved(
   stack: keyof typeof StackName,
   before: Stacks,
   next: Record<string, unknown>,
 ): readonly string[] {
-  const all = JSON.stringify(Object.values(before).map((template) => template?.toJSON()));
+  const all = textOfAll(before);
   const outputs = (template: Record<string, unknown> | undefined) => Object.keys(template?.['Outputs'] ?? {});
   const kept = new Set(outputs(next));
   return outputs(before[stack]?.toJSON()).filter((name) => !kept.has(name) && all.includes(`"OutputName":"${name}"`));
@@ -103,6 +112,6 @@ function exportsRemoved(
       Export === undefined ? [] : [JSON.stringify((Export as { readonly Name: unknown }).Name)],
     );
   const kept = new Set(exported(next));
-  const all = JSON.stringify(Object.values(before).map((template) => template?.toJSON()));
+  const all = textOfAll(before);
   return exported(old).filter((name) => !kept.has(name) && all.includes(`{"Fn::ImportValue":${name}}`));
 }

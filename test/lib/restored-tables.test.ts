@@ -1,10 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { Template } from 'aws-cdk-lib/assertions';
-import { StackName } from '../../lambdas/kernel/contract/api.ts';
 import { findViolations } from '../../lib/policies/payonce-rules.ts';
 import { readSettings } from '../../lib/settings.ts';
-import { buildStacks } from '../../lib/stacks.ts';
-import { statementsByOwner } from './templates.ts';
+import { synthesize } from '../support/synth.ts';
+import { present, statementsByOwner } from './templates.ts';
 import { testApp } from './test-app.ts';
 
 const STREAM = 'arn:aws:dynamodb:eu-west-1:111122223333:table/Ledger-r1/stream/2026-03-01T12:00:00.000';
@@ -16,14 +14,11 @@ const TABLES = {
   views: 'Views-r1',
 };
 
+const stacks = await synthesize({ 'payonce:restoredTables': JSON.stringify(TABLES), 'payonce:claimsLost': 'true' });
+
 describe('adopted tables from a restore', () => {
-  const app = testApp({ 'payonce:restoredTables': JSON.stringify(TABLES), 'payonce:claimsLost': 'true' });
-  buildStacks(app);
-  const assembly = app.synth();
-  const templateOf = (name: string) =>
-    Template.fromJSON(assembly.getStackByName(name).template as Record<string, unknown>);
-  const data = templateOf(StackName.data);
-  const service = templateOf(StackName.service);
+  const data = present(stacks.data);
+  const service = present(stacks.service);
   const variables = Object.values(service.findResources('AWS::Lambda::Function')).map(
     ({ Properties }) => (Properties as { Environment?: { Variables: Record<string, unknown> } }).Environment?.Variables,
   );

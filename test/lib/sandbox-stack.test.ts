@@ -12,11 +12,11 @@ describe('the sandbox', () => {
     expect(JSON.stringify(service.findResources('AWS::Lambda::Function'))).toContain('PayonceSandbox');
     const without = await synthesize({
       'payonce:sandbox': 'false',
-      'payonce:processorUrl': 'https://processor.example/api',
+      'payonce:processorUrl': 'https://processor.example',
     });
     expect(without.sandbox).toBeUndefined();
     present(without.service).hasResourceProperties('AWS::Lambda::Function', {
-      Environment: { Variables: Match.objectLike({ PROCESSOR_URL: 'https://processor.example/api' }) },
+      Environment: { Variables: Match.objectLike({ PROCESSOR_URL: 'https://processor.example' }) },
     });
   });
 

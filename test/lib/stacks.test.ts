@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Match } from 'aws-cdk-lib/assertions';
+import { Match, type Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod';
 import { getAudit } from '../../lambdas/archive/http/audit-route.ts';
 import { postCallback } from '../../lambdas/callbacks/callbacks-api.ts';
@@ -13,10 +13,12 @@ import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import { DataStack } from '../../lib/data-stack.ts';
 import { DEFAULTS } from '../../lib/settings.ts';
 import { synthesize } from '../support/synth.ts';
-import { present, routesOf } from './templates.ts';
+import { CONFIGURED, present, routesOf } from './templates.ts';
 import { testApp } from './test-app.ts';
 
 const stacks = await synthesize();
+const configured = await synthesize(CONFIGURED);
+const thrownAway = await synthesize({ 'payonce:retainData': 'false', 'payonce:archive': 'true' });
 const data = present(stacks.data);
 const service = present(stacks.service);
 const sandbox = present(stacks.sandbox);
@@ -84,11 +86,9 @@ describe('the tables', () => {
     expect(protectedBy(false)).toBe(false);
   });
 
-  test('have a warm write throughput that can be configured and also applies to their indexes', async () => {
+  test('have a warm write throughput that can be configured and also applies to their indexes', () => {
     data.allResourcesProperties('AWS::DynamoDB::Table', { WarmThroughput: Match.absent() });
-    const tables = Object.values(
-      present((await synthesize({ 'payonce:warmWriteUnits': '8000' })).data).findResources('AWS::DynamoDB::Table'),
-    ) as {
+    const tables = Object.values(present(configured.data).findResources('AWS::DynamoDB::Table')) as {
       readonly Properties: Warm & { readonly GlobalSecondaryIndexes: readonly (Warm & { IndexName: string })[] };
     }[];
     const warmed = tables.flatMap(({ Properties }) => [Properties, ...Properties.GlobalSecondaryIndexes]);
@@ -96,16 +96,15 @@ describe('the tables', () => {
     expect(warmed.filter(({ WarmThroughput }) => WarmThroughput?.WriteUnitsPerSecond !== 8000)).toEqual([]);
   });
 
-  test('may be deleted when the setting allows it', async () => {
-    present((await synthesize({ 'payonce:retainData': 'false' })).data).allResources('AWS::DynamoDB::Table', {
+  test('may be deleted when the setting allows it', () => {
+    present(thrownAway.data).allResources('AWS::DynamoDB::Table', {
       DeletionPolicy: 'Delete',
       Properties: Match.objectLike({ DeletionProtectionEnabled: false }),
     });
   });
 });
 
-test('buckets outlive their stack, and objects in the export bucket expire', async () => {
-  const thrownAway = await synthesize({ 'payonce:retainData': 'false', 'payonce:archive': 'true' });
+test('buckets outlive their stack, and objects in the export bucket expire', () => {
   const buckets = Object.values(thrownAway).flatMap((template) =>
     Object.values(template?.findResources('AWS::S3::Bucket') ?? {}),
   ) as { readonly DeletionPolicy: string; readonly UpdateReplacePolicy: string }[];
@@ -127,8 +126,7 @@ test('buckets outlive their stack, and objects in the export bucket expire', asy
 });
 
 describe('tracing', () => {
-  const traced = async (context: Record<string, string>) => {
-    const made = present((await synthesize(context)).service);
+  const traced = (made: Template) => {
     const functions = Object.values(made.findResources('AWS::Lambda::Function')) as {
       readonly Properties: { readonly TracingConfig?: { readonly Mode: string } };
     }[];
@@ -139,15 +137,13 @@ describe('tracing', () => {
     return { modes: [...new Set(modes)], stage: stage?.Properties.TracingEnabled };
   };
 
-  test('is off by default, and no role may write traces', async () => {
-    expect(await traced({})).toEqual({ modes: [undefined], stage: false });
-    expect(JSON.stringify(present((await synthesize()).service).findResources('AWS::IAM::Policy'))).not.toContain(
-      'xray',
-    );
+  test('is off by default, and no role may write traces', () => {
+    expect(traced(service)).toEqual({ modes: [undefined], stage: false });
+    expect(JSON.stringify(service.findResources('AWS::IAM::Policy'))).not.toContain('xray');
   });
 
-  test('covers all functions and the API when the setting enables it', async () => {
-    expect(await traced({ 'payonce:tracing': 'true' })).toEqual({ modes: ['Active'], stage: true });
+  test('covers all functions and the API when the setting enables it', () => {
+    expect(traced(present(configured.service))).toEqual({ modes: ['Active'], stage: true });
   });
 });
 
@@ -175,9 +171,8 @@ describe('the API', () => {
     });
   });
 
-  test('passes the tenant rate limit to each of its functions', async () => {
-    const { service: limited } = await synthesize({ 'payonce:tenantRate': '7', 'payonce:tenantBurst': '9' });
-    const functions = present(limited).findResources('AWS::Lambda::Function', {
+  test('passes the tenant rate limit to each of its functions', () => {
+    const functions = present(configured.service).findResources('AWS::Lambda::Function', {
       Properties: { Environment: { Variables: Match.objectLike({ TENANT_LIMIT: '{"rate":7,"burst":9}' }) } },
     });
     expect(Object.keys(functions)).toHaveLength(6);
@@ -282,39 +277,28 @@ describe('the API', () => {
     });
   });
 
-  test('supports a custom domain that is retained when the service is deleted, and stays available at the address that AWS assigns', async () => {
+  test('supports a custom domain that is retained when the service is deleted, and stays available at the address that AWS assigns', () => {
     data.resourceCountIs('AWS::ApiGateway::DomainName', 0);
     service.resourceCountIs('AWS::ApiGateway::BasePathMapping', 0);
-    const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/0a1b';
-    const named = await synthesize({
-      'payonce:domainName': 'pay.shop.example',
-      'payonce:certificateArn': certificateArn,
-      'payonce:basePath': 'money',
-    });
-    present(named.data).hasResourceProperties('AWS::ApiGateway::DomainName', {
+    present(configured.data).hasResourceProperties('AWS::ApiGateway::DomainName', {
       DomainName: 'pay.shop.example',
-      RegionalCertificateArn: certificateArn,
+      RegionalCertificateArn: CONFIGURED['payonce:certificateArn'],
       EndpointConfiguration: { Types: ['REGIONAL'] },
       SecurityPolicy: 'TLS_1_2',
     });
-    present(named.data).hasOutput('DomainTarget', {});
-    present(named.service).hasResourceProperties('AWS::ApiGateway::BasePathMapping', {
+    present(configured.data).hasOutput('DomainTarget', {});
+    present(configured.service).hasResourceProperties('AWS::ApiGateway::BasePathMapping', {
       DomainName: 'pay.shop.example',
       BasePath: 'money',
       Stage: { Ref: Match.stringLikeRegexp('live') },
     });
-    present(named.service).hasOutput('ApiUrl', { Value: 'https://pay.shop.example/money' });
-    present(named.service).hasResourceProperties('AWS::ApiGateway::RestApi', {
+    present(configured.service).hasOutput('ApiUrl', { Value: 'https://pay.shop.example/money' });
+    present(configured.service).hasResourceProperties('AWS::ApiGateway::RestApi', {
       DisableExecuteApiEndpoint: Match.absent(),
     });
   });
 
-  test('gives the configured identity provider to the console', async () => {
-    const configured = await synthesize({
-      'payonce:operatorIssuer': 'https://id.example',
-      'payonce:operatorAudience': 'payonce',
-      'payonce:operatorClientId': 'console',
-    });
+  test('gives the configured identity provider to the console', () => {
     const CONSOLE_SIGN_IN = '{"issuer":"https://id.example","audience":"payonce","clientId":"console"}';
     present(configured.service).hasResourceProperties('AWS::Lambda::Function', {
       Environment: { Variables: Match.objectLike({ CONSOLE_SIGN_IN }) },
@@ -326,17 +310,16 @@ describe('the API', () => {
     expect(Object.keys(service.toJSON()['Resources'] as object).length).toBeLessThan(400);
   });
 
-  test('enables logging in a new account, and retains the account’s log role when the stack is deleted', async () => {
+  test('enables logging in a new account, and retains the account’s log role when the stack is deleted', () => {
     data.hasResource('AWS::ApiGateway::Account', { DeletionPolicy: 'Retain' });
     // Only the data stack, which is deployed first, contains this resource.
     for (const template of [service, sandbox]) template.resourceCountIs('AWS::ApiGateway::Account', 0);
-    const existing = present((await synthesize({ 'payonce:accountLogRole': 'false' })).data);
-    existing.resourceCountIs('AWS::ApiGateway::Account', 0);
+    present(configured.data).resourceCountIs('AWS::ApiGateway::Account', 0);
   });
 
-  test('has a firewall only when the setting enables it', async () => {
+  test('has a firewall only when the setting enables it', () => {
     service.resourceCountIs('AWS::WAFv2::WebACL', 0);
-    const walled = present((await synthesize({ 'payonce:firewall': 'true' })).service);
+    const walled = present(configured.service);
     walled.hasResourceProperties('AWS::WAFv2::WebACL', {
       // This limit equals the maximum size of requests, so the firewall inspects every accepted body completely.
       AssociationConfig: { RequestBody: { API_GATEWAY: { DefaultSizeInspectionLimit: 'KB_32' } } },
@@ -393,14 +376,9 @@ test.each([
   ['/live/v1/callbacks/stripe/live', false],
   ['/live/callbacks/stripe/live/more', false],
   ['/v1/callbacks/stripe/live', false],
-])('the firewall allows the callback body size for %s: %s', async (path, isOne) => {
-  const { service: walled } = await synthesize({
-    'payonce:firewall': 'true',
-    'payonce:domainName': 'pay.shop.example',
-    'payonce:certificateArn': 'arn:aws:acm:eu-central-1:123456789012:certificate/0a1b',
-    'payonce:basePath': 'money',
-  });
-  const [, text = ''] = /"RegexString":"([^"]+)"/.exec(JSON.stringify(present(walled).toJSON())) ?? [];
+])('the firewall allows the callback body size for %s: %s', (path, isOne) => {
+  const template = JSON.stringify(present(configured.service).toJSON());
+  const [, text = ''] = /"RegexString":"([^"]+)"/.exec(template) ?? [];
   expect(new RegExp(text).test(path)).toBe(isOne);
 });
 
@@ -429,15 +407,16 @@ describe('every function', () => {
     service.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, MemorySize: 512 });
   });
 
-  test('uses the account’s shared concurrency, unless a setting reserves concurrency for payments', async () => {
+  test('uses the account’s shared concurrency, unless a setting reserves concurrency for payments', () => {
     service.allResourcesProperties('AWS::Lambda::Function', { ReservedConcurrentExecutions: Match.absent() });
-    const reserved = present((await synthesize({ 'payonce:reservedConcurrency': '50' })).service);
-    reserved.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, ReservedConcurrentExecutions: 50 });
+    present(configured.service).hasResourceProperties('AWS::Lambda::Function', {
+      Timeout: 24,
+      ReservedConcurrentExecutions: 50,
+    });
   });
 
-  test('receives the configured retention of the records that it writes', async () => {
-    const kept = present((await synthesize({ 'payonce:retention': '{"payments":24}' })).service);
-    const variables = Object.values(kept.findResources('AWS::Lambda::Function')).map(
+  test('receives the configured retention of the records that it writes', () => {
+    const variables = Object.values(present(configured.service).findResources('AWS::Lambda::Function')).map(
       ({ Properties }) =>
         z.object({ Environment: z.object({ Variables: z.looseObject({}) }) }).parse(Properties).Environment.Variables,
     );
@@ -446,13 +425,11 @@ describe('every function', () => {
     expect(writing.every((each) => each['RETENTION'] === '{"payments":24}')).toBe(true);
   });
 
-  test('receives the peak rates, which the command line reads from the data stack', async () => {
-    const rates = '[{"from":"2026-03-01","payments":20000,"tenantPayments":5000}]';
-    const raised = await synthesize({ 'payonce:peakRates': rates });
-    const functions = Object.values(present(raised.service).findResources('AWS::Lambda::Function'));
+  test('receives the peak rates, which the command line reads from the data stack', () => {
+    const functions = Object.values(present(configured.service).findResources('AWS::Lambda::Function'));
     expect(functions.length).toBeGreaterThan(20);
     for (const { Properties } of functions)
-      expect(Properties).toMatchObject({ Environment: { Variables: { PEAK_RATES: rates } } });
-    present(raised.data).hasOutput('PeakRates', { Value: rates });
+      expect(Properties).toMatchObject({ Environment: { Variables: { PEAK_RATES: CONFIGURED['payonce:peakRates'] } } });
+    present(configured.data).hasOutput('PeakRates', { Value: CONFIGURED['payonce:peakRates'] });
   });
 });

@@ -1,13 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match } from 'aws-cdk-lib/assertions';
 import { synthesize } from '../support/synth.ts';
-import { present } from './templates.ts';
+import { present, WITH_STRIPE } from './templates.ts';
 
-const ROUTES = [{ currency: 'USD', processor: 'stripe' }];
-const { service, data } = await synthesize({
-  'payonce:stripeAccount': 'acct_1',
-  'payonce:routes': JSON.stringify(ROUTES),
-});
+const { service, data } = await synthesize(WITH_STRIPE);
 
 describe('a deployment that calls Stripe', () => {
   test('has secrets for the Stripe key and the signing secret, which the operator sets', () => {

@@ -39,6 +39,35 @@ export const EVERYTHING = {
   }),
 };
 
+/** Settings that affect different resources, so that their tests share a deployment. */
+export const CONFIGURED = {
+  'payonce:warmWriteUnits': '8000',
+  'payonce:tracing': 'true',
+  'payonce:tenantRate': '7',
+  'payonce:tenantBurst': '9',
+  'payonce:domainName': 'pay.shop.example',
+  'payonce:certificateArn': 'arn:aws:acm:eu-central-1:123456789012:certificate/0a1b',
+  'payonce:basePath': 'money',
+  'payonce:operatorIssuer': 'https://id.example',
+  'payonce:operatorAudience': 'payonce',
+  'payonce:operatorClientId': 'console',
+  'payonce:accountLogRole': 'false',
+  'payonce:firewall': 'true',
+  'payonce:reservedConcurrency': '50',
+  'payonce:retention': '{"payments":24}',
+  'payonce:peakRates': '[{"from":"2026-03-01","payments":20000,"tenantPayments":5000}]',
+  'payonce:alarmTopicArn': 'arn:aws:sns:eu-central-1:123456789012:pager',
+  'payonce:allowLoopbackWebhooks': 'true',
+  'payonce:eventArchive': 'false',
+};
+
+/** Settings of a deployment that calls Stripe, and whose alarms are sent by e-mail. */
+export const WITH_STRIPE = {
+  'payonce:stripeAccount': 'acct_1',
+  'payonce:routes': '[{"currency":"USD","processor":"stripe"}]',
+  'payonce:alarmEmail': 'ops@shop.example',
+};
+
 export function present(template: Template | undefined): Template {
   if (template === undefined) throw new Error('the stack was not synthesized');
   return template;

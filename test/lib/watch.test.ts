@@ -6,7 +6,7 @@ import { ALARM_SERVICE, LIMITS_SERVICE, OUTBOUND_SERVICE } from '../../lambdas/k
 import { BOOKS_SERVICE } from '../../lambdas/reconciliation/contract.ts';
 import { BACKLOG_SERVICE } from '../../lambdas/resolving/contract.ts';
 import { synthesize } from '../support/synth.ts';
-import { present } from './templates.ts';
+import { CONFIGURED, present, WITH_STRIPE } from './templates.ts';
 
 interface Alarm {
   readonly MetricName?: string;
@@ -20,10 +20,7 @@ interface Alarm {
 }
 
 const { data, service } = await synthesize();
-const { service: mailed } = await synthesize({
-  'payonce:alarmEmail': 'ops@shop.example',
-  'payonce:stripeAccount': 'acct_1',
-});
+const { service: mailed } = await synthesize(WITH_STRIPE);
 const alarms = alarmsOf(present(service));
 
 function alarmsOf(template: Template): readonly Alarm[] {
@@ -289,8 +286,8 @@ describe('alarm notifications', () => {
   });
 
   test('use an existing topic if one is configured', async () => {
-    const arn = 'arn:aws:sns:eu-central-1:123456789012:pager';
-    const template = present((await synthesize({ 'payonce:alarmTopicArn': arn })).service);
+    const arn = CONFIGURED['payonce:alarmTopicArn'];
+    const template = present((await synthesize(CONFIGURED)).service);
     expect(alarmsOf(template).every(({ AlarmActions }) => AlarmActions?.[0] === arn)).toBe(true);
     template.resourceCountIs('AWS::SNS::Topic', 0);
   });

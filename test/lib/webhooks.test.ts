@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { synthesize } from '../support/synth.ts';
-import { present, type Statement, statementsByOwner } from './templates.ts';
+import { CONFIGURED, present, type Statement, statementsByOwner } from './templates.ts';
 
 const service = present((await synthesize()).service);
 const roles = statementsByOwner(service);
@@ -85,7 +85,7 @@ describe('webhooks', () => {
       );
     };
     expect(await settings()).toEqual(['false', 'false']);
-    expect(await settings({ 'payonce:allowLoopbackWebhooks': 'true' })).toEqual(['true', 'true']);
+    expect(await settings(CONFIGURED)).toEqual(['true', 'true']);
   });
 
   test('are sent by a function with two threads for each concurrent DNS look-up', () => {

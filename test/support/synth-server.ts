@@ -17,7 +17,7 @@ async function synthesize(context: Record<string, unknown>): Promise<Templates> 
   // Loaded by the first request, so that a run without template tests does not wait.
   const { StackName, stackNameOf } = await import('../../lambdas/kernel/contract/api.ts');
   const { flagsOf, synthesizedStacks } = await import('../../lib/synthesized.ts');
-  const stacks = synthesizedStacks({ 'payonce:sandbox': 'true', ...context }, flagsOf());
+  const stacks = synthesizedStacks(context, flagsOf());
   return Object.fromEntries(
     (Object.keys(StackName) as (keyof typeof StackName)[]).flatMap((name) => {
       const template = stacks.get(stackNameOf(name, context['payonce:environment'] as string | undefined));
@@ -30,9 +30,13 @@ const server = createServer((request, response) => {
   // Without this header, a keep-alive connection would be closed as idle while a synth blocks this process.
   response.setHeader('connection', 'close');
   void (async () => {
-    const asked = await text(request);
-    const templates = made.get(asked) ?? synthesize(JSON.parse(asked) as Record<string, unknown>);
-    made.set(asked, templates);
+    const asked = JSON.parse(await text(request)) as Record<string, unknown>;
+    const context: Record<string, unknown> = { 'payonce:sandbox': 'true', ...asked };
+    // The order of the settings makes no difference.
+    const settings = Object.keys(context).toSorted();
+    const key = JSON.stringify(settings.map((name) => [name, context[name]]));
+    const templates = made.get(key) ?? synthesize(context);
+    made.set(key, templates);
     response.end(JSON.stringify(await templates));
   })().catch((error: unknown) => {
     response.statusCode = 500;
