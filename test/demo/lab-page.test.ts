@@ -15,6 +15,7 @@ import { freePort } from '../../local/free-port.ts';
 import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
 import { accessible, picture } from '../console/console-in-browser.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
+import { inTurn } from '../support/slice.ts';
 
 const ONCE: Counts = { atProcessor: 1, postings: 1, events: 1, effects: 1 };
 /** One charge with duplicate postings, events and effects. */
@@ -67,7 +68,12 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     return page;
   }
 
-  test('a person can run a failure scenario with the keyboard only, and sees the counts change, and the verdicts', async () => {
+  /** Returns the test in one of three runs, because each test starts a browser. */
+  const turn = (place: number) => inTurn(test, { place, of: 3, otherwise: test.skip });
+
+  const byKeyboard =
+    'a person can run a failure scenario with the keyboard only, and sees the counts change, and the verdicts';
+  turn(0)(byKeyboard, async () => {
     let finish: () => void = () => undefined;
     play = async ({ trouble, moves }, watch) => {
       watch.step(`naive: ${trouble}`);
@@ -114,7 +120,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     expect(violations).toEqual([]);
   });
 
-  test('a scenario whose failure could not be caused is shown as failed, with its error as plain text', async () => {
+  turn(1)('a scenario whose failure could not be caused is shown as failed, with its error as plain text', async () => {
     play = () => Promise.reject(new Error(SCRIPT));
     const page = await opened();
     await page.getByRole('button', { name: 'Run' }).click();
@@ -123,7 +129,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     expect(await page.getByRole('button', { name: 'Run' }).isEnabled()).toBe(true);
   });
 
-  test('a person can choose the other database, and sees that its stack could not be started', async () => {
+  turn(2)('a person can choose the other database, and sees that its stack could not be started', async () => {
     const page = await opened();
     await page.getByLabel('Payonce’s database').selectOption('PostgreSQL');
     await page.getByText('The first run with this database starts a second local stack').waitFor();

@@ -6,6 +6,7 @@ import { factsOf } from '../../lambdas/payments/domain/processor-charge.ts';
 import type { ChargeOrder, ChargeWindow, Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
 import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
+import { inTurn } from '../support/slice.ts';
 import { DOUBLE_KEY, type StripeDouble, serveStripe } from './stripe-double.ts';
 import { clientAt } from './stripe-double-client.ts';
 import type { DoubleIntent } from './stripe-double-objects.ts';
@@ -239,7 +240,9 @@ describe('Stripe’s books', () => {
     expect(await listed({ fromSeconds: START_S, untilSeconds: START_S })).toEqual({ ids: [], pages: 1 });
   });
 
-  test('list all charges of a month exactly once, oldest first, regardless of their distribution over time', async () => {
+  // The tests of many charges take turns.
+  const ofMonth = 'list all charges of a month exactly once, oldest first, regardless of their distribution over time';
+  inTurn(test, { place: 0, of: 4, otherwise: test.skip })(ofMonth, async () => {
     const ids: string[] = [];
     // Most charges are within one second, some are minutes apart, and the rest are days apart.
     const gaps = [
@@ -256,7 +259,8 @@ describe('Stripe’s books', () => {
     expect(pages).toBeLessThanOrEqual(30);
   });
 
-  test('reject a page after the first if it contains charges outside the one-second window', async () => {
+  const outside = 'reject a page after the first if it contains charges outside the one-second window';
+  inTurn(test, { place: 1, of: 4, otherwise: test.skip })(outside, async () => {
     const window = /&?created(%5B|\[)\w+(%5D|\])=\d+/g;
     await charged();
     double.advance(1_000);
@@ -267,7 +271,8 @@ describe('Stripe’s books', () => {
     await expect(list).rejects.toMatchObject({ name: 'AmbiguousError', code: 'processor_answer_unexpected' });
   });
 
-  test('reject a further page that contains refunds of another charge', async () => {
+  const ofAnother = 'reject a further page that contains refunds of another charge';
+  inTurn(test, { place: 2, of: 4, otherwise: test.skip })(ofAnother, async () => {
     const intent = /&?payment_intent=[^&]+/g;
     const [other, { order, chargeId }] = [await charged(), await charged()];
     const refunded = async (of: ChargeOrder, id: string, amountMinor: number) =>
@@ -325,7 +330,8 @@ describe('Stripe’s books', () => {
     expect([charges, unreadable.map(({ paymentId }) => paymentId)]).toEqual([[], [undefined]]);
   });
 
-  test('split a page whose disputes take too long to read, and list each charge exactly once', async () => {
+  const tooLong = 'split a page whose disputes take too long to read, and list each charge exactly once';
+  inTurn(test, { place: 3, of: 4, otherwise: test.skip })(tooLong, async () => {
     const made: { chargeId: string; disputeId: string }[] = [];
     for (let at = 0; at < 60; at += 1) {
       const { chargeId } = await charged();
