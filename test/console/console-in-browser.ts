@@ -86,7 +86,7 @@ const IN_TURN = [
  * @param name title of the suite; every run includes the suite unless `IN_TURN` lists this title
  */
 export function describeConsole(name: string, tests: (shown: ConsoleInBrowser) => void): void {
-  const isPlayed = !IN_TURN.includes(name) || sliceOf(IN_TURN, 5).includes(name);
+  const isPlayed = !IN_TURN.includes(name) || sliceOf(IN_TURN, 7).includes(name);
   (HAS_BROWSER && isPlayed ? describe : describe.skip)(name, () => {
     const shown = new ConsoleInBrowser();
     beforeAll(() => shown.start());
