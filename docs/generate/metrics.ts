@@ -171,7 +171,7 @@ const GROUPS: readonly (readonly [
   ['Vendors and processors', '`service` = `vendors`, and `vendor`', 'Sum', VENDORS],
   [
     'Jobs',
-    '`service` = `jobs`; once with `job`: the job’s id, and once with `pace`: `minutes` or `hours`, how often it runs',
+    '`service` = `jobs`; once with `job`: the job’s id, and once with `frequency`: `minutes` or `hours`, how often it runs',
     'Sum',
     JOBS,
   ],

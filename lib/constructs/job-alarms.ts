@@ -1,21 +1,21 @@
 import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import {
+  FREQUENCY_DIMENSION,
+  type Frequency,
   JOB_SERVICE,
   JobMetric,
   type JobMetricName,
-  PACE_DIMENSION,
-  type Pace,
 } from '../../lambdas/jobs/contract/runs.ts';
 import { payonceMetric } from './payonce-metric.ts';
 import { RunbookAlarm, type RunbookAlarmProps } from './runbook-alarm.ts';
 
 const PERIOD = Duration.minutes(5);
 /**
- * Number of periods with failures after which an alarm is raised, for each pace. For a job that runs every few minutes,
- * the next runs also do the work of a failed run.
+ * Number of periods with failures after which an alarm is raised, for each frequency. For a job that runs every few
+ * minutes, the next runs also do the work of a failed run.
  */
-const FAILED_PERIODS: Readonly<Record<Pace, number>> = { minutes: 3, hours: 1 };
+const FAILED_PERIODS: Readonly<Record<Frequency, number>> = { minutes: 3, hours: 1 };
 /**
  * Number of periods without a report after which an alarm is raised. Overdue jobs are reported every five minutes, and
  * the job that reports them takes at most ten minutes.
@@ -24,7 +24,7 @@ const SILENT_PERIODS = 3;
 
 /**
  * Alarms for jobs that do not run, for failed runs, and for items that fail or are skipped. Each alarm covers all jobs
- * with the same pace.
+ * with the same frequency.
  */
 export class JobAlarms extends Construct {
   constructor(scope: Construct, id: string) {
@@ -43,25 +43,25 @@ export class JobAlarms extends Construct {
       isHeartbeat: true,
       evaluationPeriods: SILENT_PERIODS,
     });
-    for (const pace of Object.keys(FAILED_PERIODS) as Pace[]) {
-      const often = pace === 'minutes' ? 'minutes' : 'hours or days';
+    for (const frequency of Object.keys(FAILED_PERIODS) as Frequency[]) {
+      const often = frequency === 'minutes' ? 'minutes' : 'hours or days';
       const alarm = (name: JobMetricName): Pick<RunbookAlarmProps, 'metric' | 'threshold'> => ({
-        metric: paceMetric(pace, name),
+        metric: frequencyMetric(frequency, name),
         threshold: 1,
       });
-      new RunbookAlarm(this, `Failed-${pace}`, {
+      new RunbookAlarm(this, `Failed-${frequency}`, {
         description: `Runs of a job that runs every few ${often} are given up.`,
         entry: 'jobs.md#a-job-failed',
         ...alarm(JobMetric.failed),
-        evaluationPeriods: FAILED_PERIODS[pace],
+        evaluationPeriods: FAILED_PERIODS[frequency],
       });
-      new RunbookAlarm(this, `ItemsFailed-${pace}`, {
+      new RunbookAlarm(this, `ItemsFailed-${frequency}`, {
         description: `Items of a job that runs every few ${often} fail.`,
         entry: 'jobs.md#items-of-a-job-fail',
         ...alarm(JobMetric.itemFailed),
-        evaluationPeriods: FAILED_PERIODS[pace],
+        evaluationPeriods: FAILED_PERIODS[frequency],
       });
-      new RunbookAlarm(this, `ItemSkipped-${pace}`, {
+      new RunbookAlarm(this, `ItemSkipped-${frequency}`, {
         description: `An item of a job that runs every few ${often} was skipped after its worker had died repeatedly.`,
         entry: 'jobs.md#an-item-was-skipped',
         ...alarm(JobMetric.skipped),
@@ -74,7 +74,7 @@ export function overdueMetric() {
   return payonceMetric({ service: JOB_SERVICE, name: JobMetric.overdue, statistic: 'Maximum', period: PERIOD });
 }
 
-/** Returns a metric over all jobs of one pace. */
-export function paceMetric(pace: Pace, name: JobMetricName) {
-  return payonceMetric({ service: JOB_SERVICE, name, period: PERIOD, of: { [PACE_DIMENSION]: pace } });
+/** Returns a metric over all jobs of one frequency. */
+export function frequencyMetric(frequency: Frequency, name: JobMetricName) {
+  return payonceMetric({ service: JOB_SERVICE, name, period: PERIOD, of: { [FREQUENCY_DIMENSION]: frequency } });
 }

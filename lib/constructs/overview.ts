@@ -13,7 +13,7 @@ import {
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { JobEntry } from '../../lambdas/jobs/contract/jobs.ts';
-import { JobMetric, paceOf } from '../../lambdas/jobs/contract/runs.ts';
+import { frequencyOf, JobMetric } from '../../lambdas/jobs/contract/runs.ts';
 import { EventMetric } from '../../lambdas/kernel/contract/events.ts';
 import { ALARM_SERVICE, ALARMS } from '../../lambdas/kernel/contract/metrics.ts';
 import { PurgeMetric } from '../../lambdas/operators/contract.ts';
@@ -21,7 +21,7 @@ import { BOOKS_SERVICE, BooksMetric } from '../../lambdas/reconciliation/contrac
 import { BACKLOG_SERVICE, BacklogMetric, type BacklogMetricName } from '../../lambdas/resolving/contract.ts';
 import { environmentOf } from '../settings.ts';
 import { failuresMetric, throttlesMetric } from './function-alarms.ts';
-import { overdueMetric, paceMetric } from './job-alarms.ts';
+import { frequencyMetric, overdueMetric } from './job-alarms.ts';
 import type { PayonceFunction } from './payonce-function.ts';
 import { payonceMetric, vendorMetric } from './payonce-metric.ts';
 import type { RunbookAlarm } from './runbook-alarm.ts';
@@ -127,15 +127,15 @@ function waiting(): IWidget[] {
 }
 
 function flow({ jobs }: OverviewProps): IWidget[] {
-  const paces = new Set(jobs.map(({ every }) => paceOf(every)));
+  const frequencies = new Set(jobs.map(({ every }) => frequencyOf(every)));
   const troubles = [JobMetric.failed, JobMetric.itemFailed, JobMetric.skipped];
   return [
     graph('Events published', counted('outbox-relay', [EventMetric.published, EventMetric.publishFailed])),
     graph('Age of events on the bus, in milliseconds', [metric('outbox-relay', EventMetric.age, 'Maximum')]),
     graph('Jobs: overdue, runs given up, items that failed or were skipped', [
       overdueMetric(),
-      ...[...paces].flatMap((pace) =>
-        troubles.map((name) => paceMetric(pace, name).with({ label: `${name} (every few ${pace})` })),
+      ...[...frequencies].flatMap((frequency) =>
+        troubles.map((name) => frequencyMetric(frequency, name).with({ label: `${name} (every few ${frequency})` })),
       ),
     ]),
   ];

@@ -36,7 +36,7 @@ export interface Plan {
   readonly rounds?: number;
   readonly parts?: number;
   readonly part?: number;
-  readonly pace?: number;
+  readonly waitFactor?: number;
   readonly source: string;
   readonly amount: number;
 }

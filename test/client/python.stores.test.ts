@@ -64,7 +64,7 @@ describe('a Python process that crashes and restarts', () => {
     'charges $source once and gets one response if it crashes between any two steps, with its keys in $store',
     async (plan) => {
       // The handlers' clock stands still, so the client need not wait as long as their responses require.
-      const { findings, histories } = await survey({ ...plan, points: 'steps', crashes: CRASHES, pace: 0.01 });
+      const { findings, histories } = await survey({ ...plan, points: 'steps', crashes: CRASHES, waitFactor: 0.01 });
       expect(findings).toEqual([]);
       // Before and after each of three actions, which store the key, send the request and store the response.
       expect(histories).toBeGreaterThanOrEqual(6);

@@ -8,22 +8,22 @@ const lines = catchWrittenLines();
 const written = () =>
   lines.map((line) => JSON.parse(line) as { _aws: { CloudWatchMetrics: readonly { Dimensions: unknown }[] } });
 
-test('each count is logged immediately, by job and by pace, under one service name for all workers', () => {
+test('each count is logged immediately, by job and by frequency, under one service name for all workers', () => {
   const { count } = jobTelemetry('payment-jobs', systemInstruments);
   count('resolve', 'job_failed', 1);
   count('close-days', 'job_item_failed', 3);
   expect(written()).toMatchObject([
     { service: 'jobs', job: 'resolve', job_failed: 1 },
-    { service: 'jobs', pace: 'minutes', job_failed: 1 },
+    { service: 'jobs', frequency: 'minutes', job_failed: 1 },
     { service: 'jobs', job: 'close-days', job_item_failed: 3 },
-    { service: 'jobs', pace: 'hours', job_item_failed: 3 },
+    { service: 'jobs', frequency: 'hours', job_item_failed: 3 },
   ]);
   const dimensions = written().map(({ _aws }) => _aws.CloudWatchMetrics[0]?.Dimensions);
   expect(dimensions).toEqual([
     [['service', 'job']],
-    [['service', 'pace']],
+    [['service', 'frequency']],
     [['service', 'job']],
-    [['service', 'pace']],
+    [['service', 'frequency']],
   ]);
 });
 

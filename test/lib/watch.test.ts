@@ -180,12 +180,12 @@ const FAULTS: readonly (readonly [fault: string, metric: string, dimensions: Rea
   ['any function crashes, times out or throws', 'function_failed', {}],
   ['any function is throttled', 'Throttles', {}],
   ['a job has not succeeded in time, or the check for overdue jobs does not run', 'jobs_overdue', { service: 'jobs' }],
-  ['runs of a frequent job are abandoned', 'job_failed', { service: 'jobs', pace: 'minutes' }],
-  ['runs of another job are abandoned', 'job_failed', { service: 'jobs', pace: 'hours' }],
-  ['items of a frequent job fail', 'job_item_failed', { service: 'jobs', pace: 'minutes' }],
-  ['items of another job fail', 'job_item_failed', { service: 'jobs', pace: 'hours' }],
-  ['an item of a frequent job is skipped', 'job_item_skipped', { service: 'jobs', pace: 'minutes' }],
-  ['an item of another job is skipped', 'job_item_skipped', { service: 'jobs', pace: 'hours' }],
+  ['runs of a frequent job are abandoned', 'job_failed', { service: 'jobs', frequency: 'minutes' }],
+  ['runs of another job are abandoned', 'job_failed', { service: 'jobs', frequency: 'hours' }],
+  ['items of a frequent job fail', 'job_item_failed', { service: 'jobs', frequency: 'minutes' }],
+  ['items of another job fail', 'job_item_failed', { service: 'jobs', frequency: 'hours' }],
+  ['an item of a frequent job is skipped', 'job_item_skipped', { service: 'jobs', frequency: 'minutes' }],
+  ['an item of another job is skipped', 'job_item_skipped', { service: 'jobs', frequency: 'hours' }],
   ['a dead-letter queue is not empty', 'ApproximateNumberOfMessagesVisible', {}],
   ['messages wait in a queue for too long', 'ApproximateAgeOfOldestMessage', {}],
   [
@@ -222,7 +222,7 @@ describe('fault alarms', () => {
       .filter(({ MetricName = '' }) => MetricName.startsWith('job_'))
       .map(({ MetricName, Dimensions, EvaluationPeriods, Period }) => [
         MetricName,
-        Dimensions?.find(({ Name }) => Name === 'pace')?.Value,
+        Dimensions?.find(({ Name }) => Name === 'frequency')?.Value,
         (EvaluationPeriods ?? 0) * (Period ?? 0),
       ]);
     expect(periods).toEqual([

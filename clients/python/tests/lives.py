@@ -9,7 +9,7 @@ Reads a plan from standard input, as JSON:
 - ``crashes``: the number of processes that crash before the last one; 0 starts ``racers`` processes at once instead,
   ``rounds`` times.
 - ``parts``, ``part``: plays every ``parts``-th history, beginning with the one with the number ``part``.
-- ``pace``: the part of each pause that the client waits; 1 by default.
+- ``waitFactor``: the part of each pause that the client waits; 1 by default.
 - ``source``, ``amount``: the source, and the amount of the first history in minor units. Each history has its own.
 
 Prints a line of JSON for each history: its crash points, its amount, and the outcomes of its operation.
@@ -118,7 +118,9 @@ def pay(amount: int, at: int | None) -> Any:
         store.put_if_absent = crash.around(store.put_if_absent)
         store.keep_answer = crash.around(store.keep_answer)
     around = Surroundings(
-        transport=transport, sleep=lambda seconds: time.sleep(seconds * PLAN.get("pace", 1)), fraction=lambda: 0.05
+        transport=transport,
+        sleep=lambda seconds: time.sleep(seconds * PLAN.get("waitFactor", 1)),
+        fraction=lambda: 0.05,
     )
     client = Client(PLAN["url"], api_key=PLAN["api_key"], keys=store, surroundings=around)
     if PLAN["points"] == "lines" and at is not None:

@@ -76,9 +76,10 @@ export const JOB_DIMENSION = 'job';
 export const JOB_SERVICE = 'jobs';
 
 /**
- * The dimension whose value is the pace of a job: `minutes` or `hours`. One alarm monitors all jobs with the same pace.
+ * The dimension whose value is how often a job runs: every few `minutes` or `hours`. One alarm monitors all jobs with
+ * the same frequency.
  */
-export const PACE_DIMENSION = 'pace';
+export const FREQUENCY_DIMENSION = 'frequency';
 
 /**
  * Maximum interval of a frequent job, in seconds. If a run of a frequent job fails, the next run does the same work
@@ -86,8 +87,8 @@ export const PACE_DIMENSION = 'pace';
  */
 export const FREQUENT_SECONDS = 5 * 60;
 
-export type Pace = 'minutes' | 'hours';
+export type Frequency = 'minutes' | 'hours';
 
-export function paceOf(every: number): Pace {
+export function frequencyOf(every: number): Frequency {
   return every <= FREQUENT_SECONDS ? 'minutes' : 'hours';
 }

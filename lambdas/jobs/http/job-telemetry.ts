@@ -2,7 +2,14 @@ import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { Instruments } from '../../kernel/platform/instruments.ts';
 import { standardTelemetry } from '../../kernel/platform/telemetry.ts';
 import { jobEntry } from '../contract/jobs.ts';
-import { type CountedMetric, JOB_DIMENSION, JOB_SERVICE, JobMetric, PACE_DIMENSION, paceOf } from '../contract/runs.ts';
+import {
+  type CountedMetric,
+  FREQUENCY_DIMENSION,
+  frequencyOf,
+  JOB_DIMENSION,
+  JOB_SERVICE,
+  JobMetric,
+} from '../contract/runs.ts';
 import type { RunId } from '../domain/job-run.ts';
 import type { JobMessage } from '../use/job-message.ts';
 
@@ -17,7 +24,7 @@ export interface JobTelemetry {
   readonly fault: (requestId: string, error: unknown) => void;
 }
 
-/** Creates the telemetry of jobs. Metrics are counted by job and, for alarms, by pace. */
+/** Creates the telemetry of jobs. Metrics are counted by job and, for alarms, by frequency. */
 export function jobTelemetry(serviceName: string, instruments: Instruments): JobTelemetry {
   const logger = instruments.logger(serviceName);
   const metrics = instruments.metrics(JOB_SERVICE);
@@ -25,8 +32,8 @@ export function jobTelemetry(serviceName: string, instruments: Instruments): Job
   const fault: JobTelemetry['fault'] = (requestId, error) => standard.fault(requestId, error);
   return {
     count: (jobId, metric, times) => {
-      const pace = paceOf(jobEntry(jobId)?.every ?? 0);
-      for (const [name, value] of Object.entries({ [JOB_DIMENSION]: jobId, [PACE_DIMENSION]: pace })) {
+      const frequency = frequencyOf(jobEntry(jobId)?.every ?? 0);
+      for (const [name, value] of Object.entries({ [JOB_DIMENSION]: jobId, [FREQUENCY_DIMENSION]: frequency })) {
         const one = metrics.singleMetric();
         one.addDimension(name, value);
         one.addMetric(metric, MetricUnit.Count, times);

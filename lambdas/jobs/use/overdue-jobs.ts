@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/world.ts';
 import type { JobEntry } from '../contract/jobs.ts';
-import { FREQUENT_SECONDS, JOB_DEFAULT_MAX_DURATION_SECONDS, paceOf } from '../contract/runs.ts';
+import { FREQUENT_SECONDS, frequencyOf, JOB_DEFAULT_MAX_DURATION_SECONDS } from '../contract/runs.ts';
 import type { Job } from './job.ts';
 import type { JobMarks } from './job-marks.ts';
 import type { JobRunStore } from './job-runs.ts';
@@ -19,7 +19,7 @@ type Watched = Timed & Pick<JobEntry, 'id'>;
  * plus one period of five minutes. For any other job, it is one interval plus the maximum duration plus one hour.
  */
 export function longestSilenceSeconds({ every, maxDuration = JOB_DEFAULT_MAX_DURATION_SECONDS }: Timed): number {
-  if (paceOf(every) === 'minutes') return (Math.ceil(maxDuration / FREQUENT_SECONDS) + 1) * FREQUENT_SECONDS;
+  if (frequencyOf(every) === 'minutes') return (Math.ceil(maxDuration / FREQUENT_SECONDS) + 1) * FREQUENT_SECONDS;
   return (Math.ceil((every + maxDuration) / HOUR_SECONDS) + 1) * HOUR_SECONDS;
 }
 

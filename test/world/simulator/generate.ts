@@ -1,4 +1,4 @@
-import type { Act, Arguments, Draft, Drawing, Pace, Subject } from './acts/act.ts';
+import type { Act, Arguments, Delay, Draft, Drawing, Subject } from './acts/act.ts';
 import { ACTS, actNamed } from './acts/all-acts.ts';
 import type { History, Step } from './contract.ts';
 import { chanceOf, FEATURES, type Feature, profileNamed } from './profiles.ts';
@@ -10,10 +10,10 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Minimum and maximum wait per pace, in milliseconds. The longest wait exceeds the retention of a payment’s idempotency
+ * Minimum and maximum of each delay, in milliseconds. The longest delay exceeds the retention of a payment’s idempotency
  * key.
  */
-const PACES: Readonly<Record<Pace, readonly [number, number]>> = {
+const DELAYS_MS: Readonly<Record<Delay, readonly [number, number]>> = {
   instant: [1, 500],
   seconds: [SECOND_MS, 90 * SECOND_MS],
   minutes: [MINUTE_MS, 90 * MINUTE_MS],
@@ -78,7 +78,7 @@ class Writer {
     const makers = ACTS.filter((act) => act.makes !== undefined && this.#isOn(act));
     // The first subject is never an endpoint, because an endpoint without payments receives no events.
     const maker = dice.weighted(makers, ({ makes }) => (makes !== 'endpoint' ? 2 : number === 1 ? 0 : 1));
-    const root = this.#draw(maker, this.#drawing(dice, undefined, []), MINUTE_MS + wait(dice, maker.pace));
+    const root = this.#draw(maker, this.#drawing(dice, undefined, []), MINUTE_MS + wait(dice, maker.delay));
     if (root === undefined || maker.makes === undefined) return;
     const earlier = [root, ...this.#follow(maker, this.#drawing(dice, root, [root]), root)];
     const acts = this.#actsAbout(maker.makes);
@@ -99,7 +99,7 @@ class Writer {
     for (let number = 1; number <= count; number += 1) {
       const ofAct = dice.named(`act ${number}`);
       const act = ofAct.weighted(acts, ({ weight }) => weight);
-      const waitMs = wait(ofAct, act.pace) * (ofAct.chance(0.5) ? -1 : 1);
+      const waitMs = wait(ofAct, act.delay) * (ofAct.chance(0.5) ? -1 : 1);
       const near = all.filter((step) => act.near?.(step) ?? true);
       const anchor = ofAct.pick(near.length === 0 ? all : near);
       const drawing = this.#drawing(ofAct, undefined, all);
@@ -108,7 +108,7 @@ class Writer {
       // A lasting act usually begins before the act that it surrounds.
       const lasts = Number(given['forMs'] ?? 0);
       const beginsMs = lasts > 1 && ofAct.chance(0.6) ? -ofAct.magnitude(1, lasts) : waitMs;
-      const draft = { act: act.name, pace: act.pace, given };
+      const draft = { act: act.name, delay: act.delay, given };
       this.#follow(act, drawing, this.#write(draft, drawing, Math.max(1, anchor.atMs + beginsMs)));
     }
   }
@@ -118,7 +118,7 @@ class Writer {
     for (let attempt = 1; attempt <= MAX_DRAWS; attempt += 1) {
       const act = dice.weighted(acts, ({ weight }) => weight);
       const after = dice.chance(0.7) ? earlier.at(-1) : root;
-      const step = this.#draw(act, drawing, (after?.atMs ?? 0) + wait(dice, act.pace));
+      const step = this.#draw(act, drawing, (after?.atMs ?? 0) + wait(dice, act.delay));
       if (step !== undefined) return [step, ...this.#follow(act, drawing, step)];
     }
     return undefined;
@@ -128,7 +128,7 @@ class Writer {
     const steps: Step[] = [];
     for (const draft of [...(act.leadsTo?.(drawing, step) ?? []), ...more]) {
       const known = { ...drawing, earlier: [...drawing.earlier, step, ...steps] };
-      const atMs = (draft.fromMs ?? step.atMs) + wait(drawing.dice, draft.pace);
+      const atMs = (draft.fromMs ?? step.atMs) + wait(drawing.dice, draft.delay);
       const next = this.#write(draft, known, Math.max(1, atMs));
       steps.push(next, ...this.#follow(actNamed(draft.act), known, next, draft.leadsTo?.(next)));
       if (steps.length >= MAX_FOLLOWERS) break;
@@ -138,7 +138,7 @@ class Writer {
 
   #draw(act: Act, drawing: Drawing, atMs: number): Step | undefined {
     const given = act.draw(drawing);
-    return given === undefined ? undefined : this.#write({ act: act.name, pace: act.pace, given }, drawing, atMs);
+    return given === undefined ? undefined : this.#write({ act: act.name, delay: act.delay, given }, drawing, atMs);
   }
 
   #write({ act, given, isBefore }: Draft, { root }: Drawing, atMs: number): Step {
@@ -176,6 +176,6 @@ class Writer {
   }
 }
 
-function wait(dice: Dice, pace: readonly Pace[]): number {
-  return dice.magnitude(...PACES[dice.pick(pace)]);
+function wait(dice: Dice, delay: readonly Delay[]): number {
+  return dice.magnitude(...DELAYS_MS[dice.pick(delay)]);
 }

@@ -11,14 +11,14 @@ type Actor = 'client' | 'merchant' | 'payer' | 'bank' | 'dashboard' | 'operator'
 export type Subject = 'payment' | 'order' | 'endpoint' | 'nothing';
 
 /** Order of magnitude of the time between an act and the previous act. */
-export type Pace = 'instant' | 'seconds' | 'minutes' | 'hours' | 'days';
+export type Delay = 'instant' | 'seconds' | 'minutes' | 'hours' | 'days';
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
 /** Planned step whose time is not drawn yet. */
 export interface Draft {
   readonly act: string;
-  readonly pace: readonly Pace[];
+  readonly delay: readonly Delay[];
   readonly given: Arguments;
   /**
    * Earliest time of the step, in milliseconds since the history began.
@@ -109,7 +109,7 @@ export interface ActOf<Given extends Arguments> {
    * act leads to it.
    */
   readonly weight: number;
-  readonly pace: readonly Pace[];
+  readonly delay: readonly Delay[];
   /** Draws the arguments. @returns undefined when the act does not fit the subject */
   readonly draw: (drawing: Drawing) => Given | undefined;
   /**

@@ -23,7 +23,7 @@ const verdict = act<Verdict>({
   feature: 'approvals',
   about: 'payment',
   weight: 3,
-  pace: ['minutes', 'hours', 'days'],
+  delay: ['minutes', 'hours', 'days'],
   draw: ({ dice, has }) =>
     has('approvals')
       ? {
@@ -100,8 +100,8 @@ export function approvalSteps(drawing: Drawing): readonly Draft[] {
     { act: 'dispute', given: { amount: 0 } },
   ] as const);
   return [
-    ...(dice.chance(0.3) ? [{ ...between, pace: ['seconds', 'minutes'] } as const] : []),
-    { act: verdict.name, pace: ['minutes', 'hours', 'days'], given },
+    ...(dice.chance(0.3) ? [{ ...between, delay: ['seconds', 'minutes'] } as const] : []),
+    { act: verdict.name, delay: ['minutes', 'hours', 'days'], given },
   ];
 }
 
@@ -119,7 +119,7 @@ const limits = act<Limits>({
   actor: 'operator',
   about: 'nothing',
   weight: 0,
-  pace: ['instant'],
+  delay: ['instant'],
   draw: ({ dice, has }) => ({
     ...(has('approvals') ? { aboveMinor: dice.pick([0, 500, 1000]), hours: dice.pick([2, 72]) } : {}),
     ...(has('mail_cap') ? { emails: dice.pick([1, 2]) } : {}),

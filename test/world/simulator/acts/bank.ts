@@ -34,7 +34,7 @@ const approve = act<OfCharge>({
   feature: 'actions',
   about: 'payment',
   weight: 10,
-  pace: ['seconds', 'minutes', 'hours'],
+  delay: ['seconds', 'minutes', 'hours'],
   draw: (drawing) => (waitsForPayer(drawing) ? {} : undefined),
   play: (scene, step) => onCharge(scene, step, awaitsPayer, (inside, { chargeId }) => inside.approve(chargeId)),
   describe: ({ of }, { name }) => `the payer approves ${name(of)}`,
@@ -46,7 +46,7 @@ const refuse = act<OfCharge>({
   feature: 'actions',
   about: 'payment',
   weight: 7,
-  pace: ['seconds', 'minutes', 'hours'],
+  delay: ['seconds', 'minutes', 'hours'],
   draw: (drawing) => (waitsForPayer(drawing) ? {} : undefined),
   play: (scene, step) => onCharge(scene, step, awaitsPayer, (inside, { chargeId }) => inside.decline(chargeId)),
   describe: ({ of }, { name }) => `the payer refuses ${name(of)}`,
@@ -61,7 +61,7 @@ const lateSuccess = act<OfCharge>({
   feature: 'late_success',
   about: 'payment',
   weight: 12,
-  pace: ['seconds', 'minutes', 'hours', 'days'],
+  delay: ['seconds', 'minutes', 'hours', 'days'],
   draw: (drawing) =>
     /declined|action|late/.test(sourceOf(drawing)) && !drawing.earlier.some(({ act: name }) => name === 'late_success')
       ? {}
@@ -72,21 +72,21 @@ const lateSuccess = act<OfCharge>({
       ? [
           {
             act: 'processor_outage',
-            pace: ['instant'],
+            delay: ['instant'],
             given: { processor: 'its', forMs: RETURN_WAITS_MS },
             fromMs: atMs + 500,
           } as const,
-          { act: 'contradict', pace: ['minutes'], given: { what: 'declined', hasCallback: false } } as const,
+          { act: 'contradict', delay: ['minutes'], given: { what: 'declined', hasCallback: false } } as const,
         ]
       : []),
     ...(has('disputes') && dice.chance(0.5)
-      ? [{ act: 'dispute', pace: ['instant', 'minutes', 'days'], given: { amount: 0 } } as const]
+      ? [{ act: 'dispute', delay: ['instant', 'minutes', 'days'], given: { amount: 0 } } as const]
       : []),
     ...(has('refund_failures') && dice.chance(0.4)
-      ? [{ act: 'fail_refund', pace: ['days'], given: { which: 'newest' } } as const]
+      ? [{ act: 'fail_refund', delay: ['days'], given: { which: 'newest' } } as const]
       : []),
     ...(has('floods') && dice.chance(0.5)
-      ? [{ act: 'flood', pace: ['instant', 'minutes'], given: { count: 120 } } as const]
+      ? [{ act: 'flood', delay: ['instant', 'minutes'], given: { count: 120 } } as const]
       : []),
   ],
   play: (scene, step) =>
@@ -102,7 +102,7 @@ const dispute = act<Amount>({
   feature: 'disputes',
   about: 'payment',
   weight: 6,
-  pace: ['instant', 'seconds', 'minutes', 'hours', 'days'],
+  delay: ['instant', 'seconds', 'minutes', 'hours', 'days'],
   draw: (drawing) =>
     hasMoney(drawing) ? { amount: share(drawing, [1, 1, 0.5, 0.3]), ...pickCharge(drawing) } : undefined,
   leadsTo: ({ dice }, { charge }): readonly Draft[] =>
@@ -110,7 +110,7 @@ const dispute = act<Amount>({
       ? [
           {
             act: 'close_dispute',
-            pace: ['instant', 'hours', 'days'],
+            delay: ['instant', 'hours', 'days'],
             given: { outcome: dice.pick(['won', 'lost']), ...(charge === undefined ? {} : { charge }) },
           },
         ]
@@ -139,12 +139,12 @@ const closeDispute = act<Close>({
   feature: 'disputes',
   about: 'payment',
   weight: 0,
-  pace: ['hours', 'days'],
+  delay: ['hours', 'days'],
   draw: ({ dice }) => ({ outcome: dice.pick(['won', 'lost']) }),
   leadsTo: ({ dice, has }, { outcome, charge }): readonly Draft[] => {
     const what = outcome === 'won' ? 'dispute_lost' : 'dispute_won';
     const given = { what, hasCallback: true, ...(charge === undefined ? {} : { charge }) };
-    return has('contradictions') && dice.chance(0.5) ? [{ act: 'contradict', pace: ['hours', 'days'], given }] : [];
+    return has('contradictions') && dice.chance(0.5) ? [{ act: 'contradict', delay: ['hours', 'days'], given }] : [];
   },
   play: (scene, step) =>
     onCharge(
@@ -177,14 +177,14 @@ const failRefund = act<EndRefund>({
   feature: 'refund_failures',
   about: 'payment',
   weight: 3,
-  pace: ['minutes', 'hours', 'days'],
+  delay: ['minutes', 'hours', 'days'],
   draw: (drawing) =>
     drawing.earlier.some(({ act: name }) => /refund|late_success|stray|order/.test(name))
       ? { which: 'newest', ...pickCharge(drawing) }
       : undefined,
   leadsTo: ({ dice, has }): readonly Draft[] =>
     has('contradictions') && dice.chance(0.4)
-      ? [{ act: 'contradict', pace: ['hours', 'days'], given: { what: 'refund_succeeds', hasCallback: true } }]
+      ? [{ act: 'contradict', delay: ['hours', 'days'], given: { what: 'refund_succeeds', hasCallback: true } }]
       : [],
   play: (scene, step) =>
     onCharge(
@@ -206,7 +206,7 @@ const finishRefund = act<OfCharge>({
   feature: 'refund_failures',
   about: 'payment',
   weight: 2,
-  pace: ['seconds', 'minutes', 'hours'],
+  delay: ['seconds', 'minutes', 'hours'],
   draw: (drawing) => (drawing.earlier.some(({ begins }) => begins === 'pending') ? pickCharge(drawing) : undefined),
   play: async (scene, step) => {
     const end = await onCharge(
@@ -233,7 +233,7 @@ const expire = act<OfCharge>({
   feature: 'dashboard',
   about: 'payment',
   weight: 5,
-  pace: ['seconds', 'minutes'],
+  delay: ['seconds', 'minutes'],
   draw: (drawing) => (hasHold(drawing) || waitsForPayer(drawing) ? {} : undefined),
   play: (scene, step) =>
     onCharge(scene, step, isIn('authorized', 'requires_action'), (inside, { chargeId }) => inside.expire(chargeId)),
@@ -252,7 +252,7 @@ const wrongAmount = act<WrongAmount>({
   feature: 'wrong_amounts',
   about: 'payment',
   weight: 5,
-  pace: ['seconds'],
+  delay: ['seconds'],
   draw: (drawing) =>
     hasHold(drawing) || waitsForPayer(drawing) || sourceOf(drawing) === 'tok_async'
       ? // A capture may be lower than its hold, so for a hold only a higher amount is wrong.
@@ -264,7 +264,7 @@ const wrongAmount = act<WrongAmount>({
   leadsTo: (drawing): readonly Draft[] => [
     // Payonce notices the wrong amount of a hold when the merchant captures the hold.
     ...(hasHold(drawing) && drawing.dice.chance(0.7)
-      ? [{ act: 'capture', pace: ['minutes'], given: {} } as const]
+      ? [{ act: 'capture', delay: ['minutes'], given: {} } as const]
       : []),
     ...afterWrongAmount(drawing),
   ],
@@ -293,24 +293,24 @@ function afterWrongAmount({ dice, has, root, earlier }: Drawing): readonly Draft
       ? [
           {
             act: 'stray',
-            pace: ['minutes'],
+            delay: ['minutes'],
             given: { amount: Number(root?.['amount'] ?? 1000), named: false, source: 'tok_ok' },
           } as const,
           {
             act: 'decide',
-            pace: ['minutes', 'hours'],
+            delay: ['minutes', 'hours'],
             given: { outcome: 'succeeded', charge: 1, amount: 'taken', dry: false },
           } as const,
         ]
       : []),
     ...(has('dashboard') && dice.chance(0.3)
-      ? [{ act: 'foreign_refund', pace: ['minutes'], given: { amount: 1, begins: 'succeeded' } } as const]
+      ? [{ act: 'foreign_refund', delay: ['minutes'], given: { amount: 1, begins: 'succeeded' } } as const]
       : []),
     ...(has('contradictions') && dice.chance(0.3)
       ? [
           {
             act: 'contradict',
-            pace: ['minutes'],
+            delay: ['minutes'],
             given: { what: dice.pick(['voided', 'right_amount']), hasCallback: true },
           } as const,
         ]
@@ -319,7 +319,7 @@ function afterWrongAmount({ dice, has, root, earlier }: Drawing): readonly Draft
       ? [
           {
             act: 'decide',
-            pace: ['hours', 'days'],
+            delay: ['hours', 'days'],
             given: { outcome: dice.pick(['succeeded', 'failed']), charge: 0, amount: 'taken', dry: dice.chance(0.1) },
           } as const,
         ]
@@ -344,7 +344,7 @@ const bookFee = act<LateFee>({
   feature: 'late_fees',
   about: 'payment',
   weight: 8,
-  pace: ['seconds', 'minutes', 'hours', 'days'],
+  delay: ['seconds', 'minutes', 'hours', 'days'],
   draw: (drawing) => {
     const { dice } = drawing;
     if (!hasMoney(drawing)) return undefined;
@@ -394,7 +394,7 @@ const contradict = act<Contradiction>({
   feature: 'contradictions',
   about: 'payment',
   weight: 4,
-  pace: ['minutes', 'hours', 'days'],
+  delay: ['minutes', 'hours', 'days'],
   draw: (drawing) => ({
     what: drawing.dice.pick(CONTRADICTIONS),
     hasCallback: drawing.dice.chance(0.7),

@@ -59,5 +59,5 @@ export function delayBank({ dice, has }: Drawing, beforeMs: number): Draft {
     lateMs: SLOW_MS,
     slow: 1,
   };
-  return { act: 'habits', pace: ['instant'], given, fromMs: beforeMs - 1_000 };
+  return { act: 'habits', delay: ['instant'], given, fromMs: beforeMs - 1_000 };
 }

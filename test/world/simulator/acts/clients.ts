@@ -78,11 +78,11 @@ function straysAfter({ dice, has }: Drawing, source: string, atMs: number): read
   const isUncharged = source === 'tok_timeout_not_charged';
   if (!has('strays') || !(isUncharged || source === 'tok_action') || !dice.chance(0.5)) return [];
   const given = { amount: 1000, named: isUncharged, source: dice.pick(SOURCES_OF_STRAYS) };
-  if (!isUncharged) return [{ act: 'stray', pace: ['seconds'], given }];
+  if (!isUncharged) return [{ act: 'stray', delay: ['seconds'], given }];
   const outage = { processor: 'its', forMs: WINDOW_MS };
   return [
-    { act: 'processor_outage', pace: ['instant'], given: outage, fromMs: atMs + 500 },
-    { act: 'stray', pace: ['hours'], given, fromMs: atMs + WINDOW_MS },
+    { act: 'processor_outage', delay: ['instant'], given: outage, fromMs: atMs + 500 },
+    { act: 'stray', delay: ['hours'], given, fromMs: atMs + WINDOW_MS },
   ];
 }
 
@@ -95,13 +95,13 @@ function afterRequest(drawing: Drawing, { id, source, atMs, amount, capture }: S
       ? [
           {
             act: 'wrong_amount',
-            pace: ['instant', 'seconds'],
+            delay: ['instant', 'seconds'],
             given: { amount: amount + 1, hasCallback: true },
           } as const,
         ]
       : []),
     ...(isHeld && has('strays') && dice.chance(0.2)
-      ? [{ act: 'stray', pace: ['seconds'], given: { amount, named: false, source: 'tok_declined' } } as const]
+      ? [{ act: 'stray', delay: ['seconds'], given: { amount, named: false, source: 'tok_declined' } } as const]
       : []),
     // The charge stays pending for a long time.
     ...(source === 'tok_async' && dice.chance(0.4) ? [delayBank(drawing, atMs)] : []),
@@ -109,13 +109,13 @@ function afterRequest(drawing: Drawing, { id, source, atMs, amount, capture }: S
     ...straysAfter(drawing, source, atMs),
     // Because clocks differ, a retry takes over the claim while its owner is still working.
     ...(has('retries') && has('skew') && dice.chance(0.5)
-      ? [1, 2, 3].map(() => ({ act: 'retry', pace: ['instant'], given: { of: id, changed: false } }) as const)
+      ? [1, 2, 3].map(() => ({ act: 'retry', delay: ['instant'], given: { of: id, changed: false } }) as const)
       : []),
     ...(has('retries') && dice.chance(0.15)
       ? [
           {
             act: 'retry',
-            pace: ['minutes', 'hours'],
+            delay: ['minutes', 'hours'],
             given: { of: id, changed: false },
             fromMs: atMs + KEPT_MS,
           } as const,
@@ -130,7 +130,7 @@ const pay = act<Pay>({
   about: 'nothing',
   makes: 'payment',
   weight: 0,
-  pace: ['hours'],
+  delay: ['hours'],
   draw: (drawing) => {
     const { dice, has } = drawing;
     return {
@@ -192,20 +192,20 @@ function afterOrder({ dice, has }: Drawing, { atMs, email, tenant, of }: Step & 
     ...(has('mail_cap') && of === undefined
       ? [1, 2].map(() => {
           const given = { ...again, email: `${dice.pick(BUYERS)}@example.com` };
-          return { act: 'order', pace: ['seconds', 'minutes'], given } as const;
+          return { act: 'order', delay: ['seconds', 'minutes'], given } as const;
         })
       : []),
     ...(has('disputes') && dice.chance(0.2)
-      ? [{ act: 'dispute', pace: ['instant', 'seconds', 'minutes'], given: { amount: 0 } } as const]
+      ? [{ act: 'dispute', delay: ['instant', 'seconds', 'minutes'], given: { amount: 0 } } as const]
       : []),
     // After the mail account works again, the mail server is down until the order stops sending its e-mail. The order's
     // dead letter can then be redriven.
     ...(has('redrives') && email.startsWith('account') && dice.chance(0.8)
       ? [
-          { act: 'party_outage', pace: ['seconds'], given: { party: 'mail', forMs: MAIL_AWAY_MS } } as const,
+          { act: 'party_outage', delay: ['seconds'], given: { party: 'mail', forMs: MAIL_AWAY_MS } } as const,
           {
             act: 'redrive',
-            pace: ['minutes', 'hours'],
+            delay: ['minutes', 'hours'],
             given: { what: 'letters' },
             fromMs: atMs + MAIL_AWAY_MS,
           } as const,
@@ -221,7 +221,7 @@ const order = act<Order>({
   about: 'nothing',
   makes: 'order',
   weight: 0,
-  pace: ['hours'],
+  delay: ['hours'],
   draw: (drawing) => {
     const { dice, has } = drawing;
     const troubled = has('party_outages');
@@ -286,7 +286,7 @@ const retry = act<Retry>({
   feature: 'retries',
   about: 'payment',
   weight: 5,
-  pace: ['instant', 'seconds', 'minutes', 'days'],
+  delay: ['instant', 'seconds', 'minutes', 'days'],
   draw: ({ dice, has, earlier }) => {
     const retried = earlier.filter(({ act: name }) => RETRIED.has(name));
     return retried.length === 0
@@ -331,7 +331,7 @@ const look = act<Look>({
   feature: 'looks',
   about: 'payment',
   weight: 1,
-  pace: ['instant', 'seconds', 'hours'],
+  delay: ['instant', 'seconds', 'hours'],
   draw: ({ dice, has }) => ({
     at: dice.pick(LOOKS),
     ...(has('modes') && dice.chance(0.5) ? { stranger: 'mode' } : {}),
@@ -359,7 +359,7 @@ const list = act<List>({
   feature: 'modes',
   about: 'nothing',
   weight: 8,
-  pace: ['seconds', 'minutes', 'hours'],
+  delay: ['seconds', 'minutes', 'hours'],
   draw: ({ dice, has }) => ({ tenant: drawTenant(dice, has), what: dice.pick(LISTS) }),
   play: async (scene, step) =>
     endOf(await ask(scene, step, { tenant: step.tenant, method: 'GET', path: `/v1/${step.what}` })),

@@ -1,7 +1,7 @@
 import type { Step } from '../contract.ts';
 import type { Feature } from '../profiles.ts';
 import type { Dice } from '../random.ts';
-import type { Draft, Pace } from './act.ts';
+import type { Delay, Draft } from './act.ts';
 
 /**
  * Rare sequence of acts on a payment or an order, for a fault that only this sequence reveals. Amounts and times are
@@ -28,11 +28,11 @@ export const EURO = { tenant: 'shop', amount: 1000, currency: 'EUR', capture: 'a
 
 export function draft(
   act: string,
-  pace: Pace | readonly Pace[],
+  delay: Delay | readonly Delay[],
   given: Draft['given'] = {},
   more: Partial<Draft> = {},
 ): Draft {
-  return { act, pace: typeof pace === 'string' ? [pace] : pace, given, ...more };
+  return { act, delay: typeof delay === 'string' ? [delay] : delay, given, ...more };
 }
 
 /** Places a step shortly before the subject is created. */

@@ -27,7 +27,7 @@ const foreignRefund = act<ForeignRefund>({
   feature: 'dashboard',
   about: 'payment',
   weight: 4,
-  pace: ['seconds', 'minutes', 'hours', 'days'],
+  delay: ['seconds', 'minutes', 'hours', 'days'],
   draw: (drawing) =>
     hasMoney(drawing)
       ? {
@@ -44,7 +44,7 @@ const foreignRefund = act<ForeignRefund>({
     return [
       ...(isLong ? [delayBank(drawing, step.atMs)] : []),
       ...(has('refund_failures') && dice.chance(0.6)
-        ? [{ act: end, pace: ['minutes', 'hours'], given: end === 'fail_refund' ? { which: 'newest' } : {} } as const]
+        ? [{ act: end, delay: ['minutes', 'hours'], given: end === 'fail_refund' ? { which: 'newest' } : {} } as const]
         : []),
     ];
   },
@@ -63,7 +63,7 @@ const foreignCapture = act<Amount>({
   feature: 'dashboard',
   about: 'payment',
   weight: 4,
-  pace: ['seconds', 'minutes', 'hours'],
+  delay: ['seconds', 'minutes', 'hours'],
   draw: (drawing) => (hasHold(drawing) ? { amount: share(drawing, [1, 0.5, 0.999]) } : undefined),
   play: (scene, step) =>
     onHold(scene, step, (inside, { chargeId, amountMinor }) =>
@@ -79,14 +79,14 @@ const foreignVoid = act<OfCharge>({
   feature: 'dashboard',
   about: 'payment',
   weight: 8,
-  pace: ['seconds', 'minutes'],
+  delay: ['seconds', 'minutes'],
   draw: (drawing) => (hasHold(drawing) ? {} : undefined),
   leadsTo: ({ dice }, { atMs }): readonly Draft[] =>
     dice.chance(0.2)
       ? [
           {
             act: 'edit_metadata',
-            pace: ['instant'],
+            delay: ['instant'],
             given: { what: 'operation', hasCallback: false },
             fromMs: atMs - 1_000,
           },
@@ -116,7 +116,7 @@ const stray = act<Stray>({
   feature: 'strays',
   about: 'payment',
   weight: 4,
-  pace: ['instant', 'seconds', 'minutes', 'hours', 'days'],
+  delay: ['instant', 'seconds', 'minutes', 'hours', 'days'],
   draw: (drawing) => {
     const { dice, has } = drawing;
     // If the payment has no charge, a charge that names the payment’s operation may be treated as the payment’s own
@@ -175,7 +175,7 @@ const editMetadata = act<Edit>({
   feature: 'dashboard',
   about: 'payment',
   weight: 0,
-  pace: ['hours', 'days'],
+  delay: ['hours', 'days'],
   draw: () => undefined,
   play: async (scene, step) => {
     const [found, own] = [chargeOf(scene, step), paymentOf(scene, step)];
@@ -216,13 +216,13 @@ function floodedBy(drawing: Drawing): readonly Draft[] {
   const { dice, has } = drawing;
   return [
     ...(dice.chance(0.1)
-      ? [{ act: 'foreign_charges', pace: ['seconds'], given: { count: dice.pick([100, 1_000]) } } as const]
+      ? [{ act: 'foreign_charges', delay: ['seconds'], given: { count: dice.pick([100, 1_000]) } } as const]
       : []),
     ...(has('silence') && dice.chance(0.5)
       ? [
           {
             act: 'trouble',
-            pace: ['seconds'],
+            delay: ['seconds'],
             given: {
               processor: 'its',
               calls: 'changes',
@@ -233,10 +233,10 @@ function floodedBy(drawing: Drawing): readonly Draft[] {
         ]
       : []),
     ...(has('refunds') && dice.chance(0.6)
-      ? [{ act: 'refund', pace: ['minutes'], given: { amount: 1 } } as const]
+      ? [{ act: 'refund', delay: ['minutes'], given: { amount: 1 } } as const]
       : []),
     ...(has('disputes') && dice.chance(0.6)
-      ? [{ act: 'dispute', pace: ['hours'], given: { amount: 0 } } as const]
+      ? [{ act: 'dispute', delay: ['hours'], given: { amount: 0 } } as const]
       : []),
   ];
 }
@@ -248,7 +248,7 @@ const flood = act<Flood>({
   feature: 'floods',
   about: 'payment',
   weight: 8,
-  pace: ['minutes', 'hours'],
+  delay: ['minutes', 'hours'],
   draw: (drawing) => (hasMoney(drawing) ? { count: drawing.dice.pick([120, 300]) } : undefined),
   leadsTo: (drawing): readonly Draft[] => floodedBy(drawing),
   play: (scene, step) =>
@@ -276,7 +276,7 @@ const foreignCharges = act<Flood>({
   feature: 'floods',
   about: 'payment',
   weight: 0,
-  pace: ['instant', 'seconds', 'minutes'],
+  delay: ['instant', 'seconds', 'minutes'],
   draw: () => undefined,
   play: async (scene, step) => {
     const processor = chargeOf(scene, step)?.processor ?? scene.system.settings.defaultProcessor;

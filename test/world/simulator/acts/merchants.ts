@@ -78,20 +78,20 @@ const capture = act<Change>({
   feature: 'holds',
   about: 'payment',
   weight: 8,
-  pace: ['seconds', 'minutes', 'hours', 'days'],
+  delay: ['seconds', 'minutes', 'hours', 'days'],
   draw: (drawing) => (hasHold(drawing) ? (drawing.dice.chance(0.6) ? {} : { amount: part(drawing) }) : undefined),
   leadsTo: (drawing, step): readonly Draft[] =>
     drawing.has('wrong_amounts') && drawing.dice.chance(0.4) && !drawing.earlier.some(isWrongAmount)
       ? [
           {
             act: 'trouble',
-            pace: ['instant'],
+            delay: ['instant'],
             given: { processor: 'its', calls: 'changes', count: 1, source: 'tok_timeout_not_charged' },
             fromMs: step.atMs - 500,
           },
           {
             act: 'wrong_amount',
-            pace: ['seconds'],
+            delay: ['seconds'],
             given: { amount: Math.ceil(amountOf(drawing) * 1.5) },
           },
         ]
@@ -108,7 +108,7 @@ const cancel = act<Change>({
   actor: 'merchant',
   about: 'payment',
   weight: 2,
-  pace: ['instant', 'seconds', 'minutes', 'hours'],
+  delay: ['instant', 'seconds', 'minutes', 'hours'],
   draw: (drawing) => (hasHold(drawing) || waitsForPayer(drawing) ? {} : undefined),
   leadsTo: (drawing, step): readonly Draft[] => (drawing.has('decisions') ? undecided(drawing, step) : []),
   play: (scene, step) => change(scene, step, CAN.cancel),
@@ -121,7 +121,7 @@ const refund = act<Change>({
   feature: 'refunds',
   about: 'payment',
   weight: 6,
-  pace: ['seconds', 'minutes', 'hours', 'days'],
+  delay: ['seconds', 'minutes', 'hours', 'days'],
   draw: (drawing) => (!hasMoney(drawing) ? undefined : drawing.dice.chance(0.5) ? {} : { amount: part(drawing) }),
   leadsTo: (drawing, step): readonly Draft[] => [
     ...afterRefund(drawing, step.id),
@@ -135,16 +135,16 @@ const refund = act<Change>({
 function afterRefund({ dice, has }: Drawing, id: number): readonly Draft[] {
   return [
     ...(has('retries') && dice.chance(0.2)
-      ? [{ act: 'retry', pace: ['instant', 'seconds', 'minutes'], given: { of: id, changed: false } } as const]
+      ? [{ act: 'retry', delay: ['instant', 'seconds', 'minutes'], given: { of: id, changed: false } } as const]
       : []),
     ...(has('refund_failures') && dice.chance(0.5)
-      ? [{ act: 'fail_refund', pace: ['minutes', 'days'], given: { which: 'own' } } as const]
+      ? [{ act: 'fail_refund', delay: ['minutes', 'days'], given: { which: 'own' } } as const]
       : []),
     ...(has('disputes') && dice.chance(0.3)
-      ? [{ act: 'dispute', pace: ['instant', 'seconds', 'minutes'], given: { amount: 0 } } as const]
+      ? [{ act: 'dispute', delay: ['instant', 'seconds', 'minutes'], given: { amount: 0 } } as const]
       : []),
     ...(has('many_refunds') && dice.chance(0.2)
-      ? [{ act: 'refund', pace: ['instant', 'seconds'], given: { amount: 1 } } as const]
+      ? [{ act: 'refund', delay: ['instant', 'seconds'], given: { amount: 1 } } as const]
       : []),
   ];
 }
@@ -160,7 +160,12 @@ function undecided(drawing: Drawing, { id, act: name, atMs }: Step): readonly Dr
   const processor = 'its';
   return [
     delayBank(drawing, atMs),
-    { act: 'trouble', pace: ['instant'], given: { processor, calls: 'changes', count: 2, source }, fromMs: atMs - 500 },
+    {
+      act: 'trouble',
+      delay: ['instant'],
+      given: { processor, calls: 'changes', count: 2, source },
+      fromMs: atMs - 500,
+    },
     // While the processor shows a change as pending, an operator can decide about the change only if the processor is
     // down.
     ...(source === 'tok_async' && dice.chance(0.5)
@@ -168,14 +173,14 @@ function undecided(drawing: Drawing, { id, act: name, atMs }: Step): readonly Dr
       : [
           {
             act: 'processor_outage',
-            pace: ['instant'],
+            delay: ['instant'],
             given: { processor, forMs: 30 * HOUR_MS },
             fromMs: atMs + 2_000,
           } as const,
         ]),
     {
       act: 'decide_change',
-      pace: ['minutes'],
+      delay: ['minutes'],
       given: { of: id, outcome: dice.pick(['succeeded', 'failed']), override: true },
       fromMs: atMs + OUTCOME_KNOWN_WITHIN_MS,
     },
@@ -198,7 +203,7 @@ const endpoint = act<Endpoint>({
   about: 'nothing',
   makes: 'endpoint',
   weight: 0,
-  pace: ['seconds'],
+  delay: ['seconds'],
   draw: ({ dice, has }) => ({
     tenant: has('modes') ? drawTenant(dice, has) : TENANTS[0],
     event: dice.chance(0.7) ? '*' : dice.pick(EVENTS),
@@ -235,7 +240,7 @@ const endpointChange = act<EndpointChange>({
   feature: 'replays',
   about: 'endpoint',
   weight: 4,
-  pace: ['minutes', 'hours', 'days'],
+  delay: ['minutes', 'hours', 'days'],
   draw: ({ dice, earlier }) =>
     earlier.some(({ deed }) => deed === 'delete') && dice.chance(0.8)
       ? undefined
@@ -273,7 +278,7 @@ const resend = act<Readonly<Record<string, never>>>({
   feature: 'replays',
   about: 'endpoint',
   weight: 2,
-  pace: ['days'],
+  delay: ['days'],
   draw: () => ({}),
   play: async (scene, step) => {
     for (const of of stepsFrom(scene, step, ['endpoint'])) {
@@ -314,7 +319,7 @@ const receiver = act<Receiver>({
   feature: 'endpoint_outages',
   about: 'endpoint',
   weight: 5,
-  pace: ['instant', 'minutes', 'hours', 'days'],
+  delay: ['instant', 'minutes', 'hours', 'days'],
   draw: ({ dice }) => ({
     status: dice.pick([500, 503, 404, 410, 301, 'timeout'] as const),
     forMs: dice.pick([HOUR_MS, 24 * HOUR_MS, 120 * HOUR_MS]),

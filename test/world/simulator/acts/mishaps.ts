@@ -33,7 +33,7 @@ const lasting = (
     name,
     about: 'nothing',
     weight: 8,
-    pace: ['instant', 'seconds', 'minutes'],
+    delay: ['instant', 'seconds', 'minutes'],
     ...definition,
     draw: ({ dice, has }) => ({ what: dice.pick(whats(has('modes'))), forMs: dice.pick(forMs) }),
     play: async ({ system }, { id, what, forMs: lastsMs }) => {
@@ -76,7 +76,7 @@ const lostTables = act<LostTables>({
   feature: 'restores',
   about: 'nothing',
   weight: 8,
-  pace: ['instant', 'seconds', 'minutes'],
+  delay: ['instant', 'seconds', 'minutes'],
   draw: ({ dice }) => ({ nth: dice.pick([1, 1, 2, 3, 5]) }),
   play: async ({ system }, { id, nth }) => {
     system.loseTables(nth, `step ${id}`);
@@ -101,7 +101,7 @@ const waitingRun = act<WaitingRun>({
   feature: 'waiting_runs',
   about: 'nothing',
   weight: 20,
-  pace: ['instant', 'minutes', 'hours'],
+  delay: ['instant', 'minutes', 'hours'],
   // Draw only jobs that have no deadline, because the wait could exceed a deadline.
   draw: ({ dice }) => ({
     job: dice.pick(['expire-authorizations', 'release-commissions'] as const),
@@ -135,22 +135,22 @@ const poison = act<Poison>({
   feature: 'poison',
   about: 'payment',
   weight: 6,
-  pace: ['instant', 'minutes', 'hours'],
+  delay: ['instant', 'minutes', 'hours'],
   draw: ({ dice }) => ({
     by: dice.pick(['bus', 'bus', 'views-projector', 'webhook-fan-out'] as const),
     forMs: dice.pick([HOUR_MS, 5 * HOUR_MS, 30 * HOUR_MS]),
   }),
   leadsTo: ({ dice }, { by, forMs, atMs }): readonly Draft[] => [
-    { act: 'refund', pace: ['seconds', 'minutes'], given: { amount: 1 } },
+    { act: 'refund', delay: ['seconds', 'minutes'], given: { amount: 1 } },
     // Sometimes an operator also redrives before the bug is fixed.
     ...(by === 'bus' && dice.named('too early').chance(0.5)
-      ? [{ act: 'redrive', pace: ['instant'], given: { what: 'queues' }, fromMs: atMs + forMs - EARLY_MS } as const]
+      ? [{ act: 'redrive', delay: ['instant'], given: { what: 'queues' }, fromMs: atMs + forMs - EARLY_MS } as const]
       : []),
     ...(dice.chance(0.8)
       ? [
           {
             act: by === 'bus' || dice.chance(0.5) ? 'redrive' : 'redrive_queue',
-            pace: ['minutes'],
+            delay: ['minutes'],
             given: by === 'bus' ? { what: 'queues' } : {},
             fromMs: atMs + forMs,
           } as const,
@@ -183,7 +183,7 @@ const changeByHand = act<ByHand>({
   feature: 'changes_by_hand',
   about: 'payment',
   weight: 5,
-  pace: ['hours', 'days'],
+  delay: ['hours', 'days'],
   draw: ({ dice }) => ({ how: dice.pick(['overwritten', 'removed'] as const) }),
   play: async (scene, step) => {
     const { system } = scene;

@@ -60,7 +60,7 @@ const decide = act<Decision>({
   feature: 'decisions',
   about: 'payment',
   weight: 4,
-  pace: ['hours', 'days'],
+  delay: ['hours', 'days'],
   leadsTo: approvalSteps,
   draw: ({ dice, root, earlier }) => {
     const has = (wanted: string): boolean => earlier.some(({ act: name }) => name === wanted);
@@ -183,7 +183,7 @@ const decideChange = act<ChangeDecision>({
   feature: 'decisions',
   about: 'payment',
   weight: 0,
-  pace: ['hours'],
+  delay: ['hours'],
   leadsTo: approvalSteps,
   draw: () => undefined,
   play: async (scene, step) => {
@@ -243,7 +243,7 @@ const correct = act<Correction>({
   feature: 'corrections',
   about: 'payment',
   weight: 3,
-  pace: ['hours', 'days'],
+  delay: ['hours', 'days'],
   leadsTo: approvalSteps,
   draw: ({ dice }) => ({
     debit: dice.pick(ACCOUNTS),
@@ -283,7 +283,7 @@ const runJob = act<Job>({
   feature: 'jobs',
   about: 'nothing',
   weight: 10,
-  pace: ['seconds', 'hours', 'days'],
+  delay: ['seconds', 'hours', 'days'],
   draw: ({ dice }) => ({ job: dice.pick(JOBS).id }),
   play: async ({ system }, { job }) => {
     await system.runJob(job);
@@ -304,7 +304,7 @@ const redrive = act<Redrive>({
   feature: 'redrives',
   about: 'nothing',
   weight: 0,
-  pace: ['hours', 'days'],
+  delay: ['hours', 'days'],
   draw: () => undefined,
   play: async ({ system }, { what }) => {
     const dead = () => Object.entries(system.queues).filter(([name, count]) => count > 0 && /dead|parked/.test(name));
@@ -333,7 +333,7 @@ const republish = act<Republish>({
   feature: 'replays',
   about: 'nothing',
   weight: 2,
-  pace: ['hours', 'days'],
+  delay: ['hours', 'days'],
   draw: ({ dice }) => ({ lastHours: dice.pick([1, 24, 240]) }),
   play: async ({ system }, { lastHours }) => {
     await system.republish(system.nowMs - lastHours * HOUR_MS, system.nowMs);
@@ -348,7 +348,7 @@ const rebuild = act<Arguments>({
   feature: 'rebuilds',
   about: 'nothing',
   weight: 3,
-  pace: ['hours', 'days'],
+  delay: ['hours', 'days'],
   draw: () => ({}),
   play: async ({ system }) => {
     await system.rebuildViews();
@@ -363,7 +363,7 @@ const erase = act<Arguments>({
   feature: 'erasures',
   about: 'payment',
   weight: 2,
-  pace: ['minutes', 'days'],
+  delay: ['minutes', 'days'],
   draw: () => ({}),
   play: async (scene, step) => {
     const ids = [paymentOf(scene, step), orderOf(scene, step)].filter((id) => id !== undefined);

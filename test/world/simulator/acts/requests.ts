@@ -34,7 +34,7 @@ const request = act<Requested>({
   about: 'nothing',
   makes: 'payment',
   weight: 0,
-  pace: ['hours'],
+  delay: ['hours'],
   draw: (drawing) => {
     const { dice } = drawing;
     const again = (): Delivery => ({

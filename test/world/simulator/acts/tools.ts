@@ -13,7 +13,7 @@ const testEvent = act<Arguments>({
   feature: 'test_events',
   about: 'endpoint',
   weight: 5,
-  pace: ['seconds', 'minutes', 'days'],
+  delay: ['seconds', 'minutes', 'days'],
   draw: () => ({}),
   play: async (scene, step) => {
     const id = endpointId(scene, step);
@@ -36,7 +36,7 @@ const annotate = act<Annotation>({
   feature: 'annotations',
   about: 'payment',
   weight: 3,
-  pace: ['minutes', 'hours', 'days'],
+  delay: ['minutes', 'hours', 'days'],
   draw: ({ dice }) => (dice.chance(0.5) ? { annotates: dice.whole(1, 4) } : {}),
   play: async (scene, step) => {
     const id = paymentOf(scene, step);
@@ -59,7 +59,7 @@ const redriveQueue = act<Arguments>({
   feature: 'queue_redrives',
   about: 'nothing',
   weight: 3,
-  pace: ['hours', 'days'],
+  delay: ['hours', 'days'],
   draw: () => ({}),
   play: async (scene, step) => {
     const { system } = scene;
@@ -92,7 +92,7 @@ const exportRows = act<Export>({
   feature: 'exports',
   about: 'nothing',
   weight: 5,
-  pace: ['minutes', 'hours', 'days'],
+  delay: ['minutes', 'hours', 'days'],
   near: ({ act: name }) => name === 'pay' || name === 'order' || name === 'refund',
   draw: ({ dice, has }) => ({
     tenant: drawTenant(dice, has),

@@ -31,7 +31,7 @@ const faults = act<Faults>({
   actor: 'machine',
   about: 'nothing',
   weight: 0,
-  pace: ['instant'],
+  delay: ['instant'],
   draw: ({ dice, has }) => {
     const kinds = (Object.keys(FAULTS) as (keyof typeof FAULTS)[]).filter(has).flatMap((feature) => FAULTS[feature]);
     if (kinds.length === 0 && !has('skew')) return undefined;
@@ -72,11 +72,11 @@ const storm = act<Storm>({
   feature: 'storms',
   about: 'nothing',
   weight: 0,
-  pace: ['instant'],
+  delay: ['instant'],
   draw: drawStorm,
   leadsTo: ({ dice, has }, { atMs, forMs }): readonly Draft[] =>
     has('redrives') && forMs > HOUR_MS && dice.chance(0.8)
-      ? [{ act: 'redrive', pace: ['minutes'], given: { what: 'queues' }, fromMs: atMs + forMs }]
+      ? [{ act: 'redrive', delay: ['minutes'], given: { what: 'queues' }, fromMs: atMs + forMs }]
       : [],
   play: async ({ system, steps }, { id, rates, forMs }) => {
     const usual = steps.find(({ act: name }) => name === faults.name)?.['rates'] as FaultRates | undefined;
@@ -100,7 +100,7 @@ const habits = act<Habits>({
   actor: 'bank',
   about: 'nothing',
   weight: 3,
-  pace: ['seconds', 'minutes', 'hours', 'days'],
+  delay: ['seconds', 'minutes', 'hours', 'days'],
   draw: ({ dice, has }) => ({
     processor: has('second_processor') && dice.chance(0.5) ? 'second' : 'sandbox',
     lost: has('lost_callbacks') ? dice.pick([0.2, 0.5, 0.8, 1]) : 0,
@@ -132,7 +132,7 @@ const processorOutage = act<ProcessorOutage>({
   feature: 'processor_outages',
   about: 'nothing',
   weight: 8,
-  pace: ['instant', 'seconds', 'minutes', 'hours', 'days'],
+  delay: ['instant', 'seconds', 'minutes', 'hours', 'days'],
   draw: ({ dice, has }) => ({
     processor: has('second_processor') ? dice.pick(PROCESSORS) : 'sandbox',
     forMs: dice.pick(OUTAGES_MS),
@@ -165,7 +165,7 @@ const partyOutage = act<PartyOutage>({
   feature: 'party_outages',
   about: 'nothing',
   weight: 8,
-  pace: ['instant', 'seconds', 'minutes'],
+  delay: ['instant', 'seconds', 'minutes'],
   near: ({ act: name, receipt, affiliate }) => name === 'order' || receipt !== undefined || affiliate !== undefined,
   draw: ({ dice }) => {
     const party = dice.pick(['stock', 'stock', 'referrals', 'mail'] as const);
@@ -174,7 +174,7 @@ const partyOutage = act<PartyOutage>({
   },
   leadsTo: ({ dice, has, earlier }, { atMs, forMs }): readonly Draft[] =>
     has('redrives') && forMs > 3 * DAY_MS && earlier.some(({ act: name }) => name === 'order') && dice.chance(0.7)
-      ? [{ act: 'redrive', pace: ['minutes', 'hours'], given: { what: 'letters' }, fromMs: atMs + forMs }]
+      ? [{ act: 'redrive', delay: ['minutes', 'hours'], given: { what: 'letters' }, fromMs: atMs + forMs }]
       : [],
   play: async ({ system }, { id, party, forMs, losesAnswers }) => {
     const turn = (isOver: boolean): void =>
@@ -200,7 +200,7 @@ const busOutage = act<BusOutage>({
   feature: 'storms',
   about: 'nothing',
   weight: 8,
-  pace: ['instant', 'seconds', 'minutes'],
+  delay: ['instant', 'seconds', 'minutes'],
   draw: ({ dice }) => ({ forMs: dice.pick([30_000, 20 * MINUTE_MS, 30 * HOUR_MS, 60 * HOUR_MS]) }),
   play: async ({ system }, { id, forMs }) => {
     system.partyUp('bus', false);
@@ -235,7 +235,7 @@ const trouble = act<Trouble>({
   feature: 'silence',
   about: 'nothing',
   weight: 8,
-  pace: ['instant', 'seconds', 'minutes', 'hours', 'days'],
+  delay: ['instant', 'seconds', 'minutes', 'hours', 'days'],
   draw: ({ dice, has }) => ({
     processor: has('second_processor') ? dice.pick(PROCESSORS) : 'sandbox',
     calls: dice.pick(['charges', 'changes', 'changes'] as const),
@@ -265,7 +265,7 @@ const deploy = act<Deploy>({
   feature: 'deploys',
   about: 'nothing',
   weight: 8,
-  pace: ['instant', 'seconds', 'minutes', 'hours', 'days'],
+  delay: ['instant', 'seconds', 'minutes', 'hours', 'days'],
   draw: ({ dice, has }) => ({
     defaultProcessor: has('second_processor') ? dice.pick(PROCESSORS) : 'sandbox',
     ...(has('second_processor') && dice.chance(0.5) ? { dollars: dice.pick(PROCESSORS) } : {}),
@@ -301,7 +301,7 @@ export function duration(ms: number): string {
  */
 export function stormAfter(drawing: Drawing, more: Pick<Draft, 'fromMs'> = {}): readonly Draft[] {
   if (!drawing.has('storms') || !drawing.dice.chance(0.5)) return [];
-  return [{ act: storm.name, pace: ['instant', 'instant', 'seconds'], given: drawStorm(drawing), ...more }];
+  return [{ act: storm.name, delay: ['instant', 'instant', 'seconds'], given: drawStorm(drawing), ...more }];
 }
 
 export const WORLD_ACTS: readonly Act[] = [
