@@ -13,7 +13,7 @@ export interface BreakerSettings {
  * The circuit breaker for calls to one vendor. After consecutive failures, it opens and refuses every call immediately.
  * After a pause, one *read* probes whether the vendor is available again. A write is never the probe.
  */
-export interface CallGuard {
+export interface CircuitBreaker {
   /** Returns whether the breaker is closed, so that calls are sent without a probe. */
   isClosed(): boolean;
   /** Returns the fault with which an open breaker refuses a call. */
@@ -33,7 +33,7 @@ export interface CallGuard {
   read<T>(call: () => Promise<T>): Promise<T>;
 }
 
-export interface GuardOptions {
+export interface CircuitBreakerOptions {
   readonly settings: BreakerSettings;
   /** Reads the vendor's health. Throws if the vendor is unavailable. */
   readonly probe: () => Promise<void>;
@@ -50,12 +50,12 @@ export interface GuardOptions {
 }
 
 /** Creates the breaker of one vendor in this process. Its state is in memory and is not shared with other processes. */
-export function createCallGuard(options: GuardOptions): CallGuard {
-  return new CircuitBreaker(options);
+export function createCircuitBreaker(options: CircuitBreakerOptions): CircuitBreaker {
+  return new InProcessCircuitBreaker(options);
 }
 
-class CircuitBreaker implements CallGuard {
-  readonly #options: GuardOptions;
+class InProcessCircuitBreaker implements CircuitBreaker {
+  readonly #options: CircuitBreakerOptions;
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #party: string;
   #failures = 0;
@@ -64,7 +64,7 @@ class CircuitBreaker implements CallGuard {
   /** The probe, while the breaker is half-open. Resolves to the probe's error, if the probe fails. */
   #probing: Promise<unknown> | undefined;
 
-  constructor(options: GuardOptions) {
+  constructor(options: CircuitBreakerOptions) {
     const { clock = systemClock, party = 'processor' } = options;
     this.#options = options;
     this.#clock = clock;

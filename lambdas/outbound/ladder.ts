@@ -1,7 +1,7 @@
 import { fullJitter } from '../kernel/backoff.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../kernel/faults.ts';
 import type { CallLimit, Clock, Entropy } from '../kernel/world.ts';
-import { type CallGuard, isCircuitOpen } from './circuit-breaker.ts';
+import { type CircuitBreaker, isCircuitOpen } from './circuit-breaker.ts';
 import type { Fault, OutboundCall, OutboundObserver } from './outbound-calls.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
@@ -24,7 +24,7 @@ export interface LadderTools {
   readonly clock: Clock;
   readonly entropy: Pick<Entropy, 'fraction'>;
   readonly observer: OutboundObserver;
-  readonly guard: CallGuard;
+  readonly breaker: CircuitBreaker;
   readonly budget: RetryBudget;
   readonly timeoutMs: number;
   readonly probeTimeoutMs: number;
@@ -139,21 +139,21 @@ async function send<T>(
  * breaker would be sent at once when it closes.
  */
 async function reach<R>(
-  { vendor, clock, guard, budget, observer, timeoutMs, probeTimeoutMs }: LadderTools,
+  { vendor, clock, breaker, budget, observer, timeoutMs, probeTimeoutMs }: LadderTools,
   { deadlineMs }: { readonly deadlineMs: number },
   progress: Progress,
   effect: 'read' | 'write',
   make: (limit: CallLimit) => Promise<R>,
 ): Promise<R | undefined> {
-  if (!guard.isClosed()) {
+  if (!breaker.isClosed()) {
     // A probe that may end after the deadline is not awaited.
-    if (deadlineMs - clock.nowMs() < probeTimeoutMs + SHORTEST_CALL_MS) throw guard.refusal();
-    await guard.ready();
+    if (deadlineMs - clock.nowMs() < probeTimeoutMs + SHORTEST_CALL_MS) throw breaker.refusal();
+    await breaker.ready();
   }
   const leftMs = deadlineMs - clock.nowMs();
   if (leftMs < SHORTEST_CALL_MS) return undefined;
   if (progress.rung + progress.reached > 0 && !budget.take()) return undefined;
-  return guard[effect](() => {
+  return breaker[effect](() => {
     if (progress.reached === 0) budget.earn();
     observer.count(vendor, progress.reached === 0 ? 'outbound_call' : 'outbound_retry');
     progress.reached += 1;

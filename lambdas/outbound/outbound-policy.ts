@@ -1,7 +1,7 @@
 import { defined } from '../kernel/defined.ts';
 import { AmbiguousError, TerminalError } from '../kernel/faults.ts';
 import type { Clock, Entropy } from '../kernel/world.ts';
-import { type BreakerSettings, createCallGuard } from './circuit-breaker.ts';
+import { type BreakerSettings, createCircuitBreaker } from './circuit-breaker.ts';
 import { callWithRetries, type LadderTools, VENDOR_WAITS } from './ladder.ts';
 import {
   type DeadLettered,
@@ -72,7 +72,7 @@ export interface OutboundPolicy {
 /** Creates the policy of one vendor in this process, with its own breaker and retry budget. */
 export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPolicy {
   const { vendor, clock, observer, deadLetters, probe } = options;
-  const guard = createCallGuard({
+  const breaker = createCircuitBreaker({
     settings: options.breaker ?? DEFAULT_BREAKER,
     clock,
     party: vendor,
@@ -88,7 +88,7 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
     clock,
     entropy: options.entropy,
     observer,
-    guard,
+    breaker,
     budget: createRetryBudget(),
     timeoutMs: options.timeoutMs,
     probeTimeoutMs: PROBE_TIMEOUT_MS,

@@ -1,6 +1,6 @@
 import { AmbiguousError, RetryableError } from '../kernel/faults.ts';
 import type { CallLimit, Clock, Entropy } from '../kernel/world.ts';
-import type { CallGuard } from '../outbound/circuit-breaker.ts';
+import type { CircuitBreaker } from '../outbound/circuit-breaker.ts';
 import { callWithRetries, type LadderTools, VENDOR_WAITS } from '../outbound/ladder.ts';
 import { createRetryBudget } from '../outbound/retry-budget.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
@@ -24,10 +24,10 @@ const [FIRST_MS, SECOND_MS, THIRD_MS] = VENDOR_WAITS.inProcessMs;
 const WAITS_MS = FIRST_MS + SECOND_MS + THIRD_MS;
 
 /**
- * A guard without a circuit breaker. The breaker for charges is not used, because a job can read for hours and has its
+ * A circuit breaker that never opens. The breaker for charges is not used, because a job can read for hours and has its
  * own time limit.
  */
-const NO_BREAKER: CallGuard = {
+const NO_BREAKER: CircuitBreaker = {
   isClosed: () => true,
   refusal: () => new RetryableError('processor_circuit_open', 'Reads of the books have no circuit breaker.'),
   ready: async () => undefined,
@@ -50,7 +50,7 @@ export function retryingBooks(
     entropy,
     // The job reports the fault.
     observer: { count: () => undefined },
-    guard: NO_BREAKER,
+    breaker: NO_BREAKER,
     budget: createRetryBudget(),
     probeTimeoutMs: 0,
     waitsMs: VENDOR_WAITS.inProcessMs,

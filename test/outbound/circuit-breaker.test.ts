@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
-import { type CallGuard, createCallGuard } from '../../lambdas/outbound/circuit-breaker.ts';
+import { type CircuitBreaker, createCircuitBreaker } from '../../lambdas/outbound/circuit-breaker.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const OPEN = { name: 'RetryableError', code: 'acme_circuit_open', retryAfterSeconds: 10 };
@@ -9,7 +9,7 @@ const refusal = () => new RetryableError('acme_rate_limited', 'no');
 
 describe('the circuit breaker of a vendor', () => {
   let clock: SimulatedClock;
-  let guard: CallGuard;
+  let breaker: CircuitBreaker;
   let opened: number;
   let probes: number;
   let probe: () => Promise<void>;
@@ -19,7 +19,7 @@ describe('the circuit breaker of a vendor', () => {
     opened = 0;
     probes = 0;
     probe = async () => undefined;
-    guard = createCallGuard({
+    breaker = createCircuitBreaker({
       settings: { consecutiveFailures: 5, openForMs: 10_000 },
       clock,
       party: 'acme',
@@ -37,51 +37,51 @@ describe('the circuit breaker of a vendor', () => {
   const answer = async () => 'done';
   const fail = async (times: number, error: () => Error = failure) => {
     for (let made = 0; made < times; made += 1) {
-      await guard.write(() => Promise.reject(error())).catch(() => undefined);
+      await breaker.write(() => Promise.reject(error())).catch(() => undefined);
     }
   };
   /** Starts a call that completes when the test settles it. */
   const inFlight = (effect: 'read' | 'write') => {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
-    return { ended: guard[effect](() => promise).catch((error: unknown) => error), resolve, reject };
+    return { ended: breaker[effect](() => promise).catch((error: unknown) => error), resolve, reject };
   };
 
   test('opens at the fifth consecutive failure', async () => {
     await fail(4);
-    expect([guard.isClosed(), opened]).toEqual([true, 0]);
+    expect([breaker.isClosed(), opened]).toEqual([true, 0]);
     await fail(1);
-    expect([guard.isClosed(), opened]).toEqual([false, 1]);
+    expect([breaker.isClosed(), opened]).toEqual([false, 1]);
   });
 
   test('counts the failures since the last success, and ignores errors unrelated to availability', async () => {
     await fail(4);
-    await guard.write(answer);
+    await breaker.write(answer);
     await fail(4);
     await fail(3, refusal);
-    expect(guard.isClosed()).toBe(true);
+    expect(breaker.isClosed()).toBe(true);
     await fail(1);
-    expect(guard.isClosed()).toBe(false);
+    expect(breaker.isClosed()).toBe(false);
   });
 
   test('refuses every call for ten seconds, then sends one probe every ten seconds', async () => {
     await fail(5);
     probe = () => Promise.reject(new Error('still down'));
     for (let second = 0; second < 60; second += 1) {
-      await expect(guard.write(answer)).rejects.toMatchObject(OPEN);
+      await expect(breaker.write(answer)).rejects.toMatchObject(OPEN);
       clock.advance(1_000);
     }
     expect([probes, opened]).toEqual([5, 6]);
-    await expect(guard.ready()).rejects.toMatchObject({ ...OPEN, cause: new Error('still down') });
+    await expect(breaker.ready()).rejects.toMatchObject({ ...OPEN, cause: new Error('still down') });
     expect([probes, opened]).toEqual([6, 7]);
   });
 
   test('refuses a read during the pause', async () => {
     await fail(5);
     clock.advance(9_999);
-    await expect(guard.read(answer)).rejects.toMatchObject(OPEN);
+    await expect(breaker.read(answer)).rejects.toMatchObject(OPEN);
     clock.advance(1);
-    expect(await guard.read(answer)).toBe('done');
-    expect([guard.isClosed(), probes]).toEqual([true, 0]);
+    expect(await breaker.read(answer)).toBe('done');
+    expect([breaker.isClosed(), probes]).toEqual([true, 0]);
   });
 
   test('neither closes nor extends its pause when a call ends that started before the breaker opened', async () => {
@@ -92,10 +92,10 @@ describe('the circuit breaker of a vendor', () => {
     expect(await bad.ended).toEqual(failure());
     good.resolve('done');
     expect(await good.ended).toBe('done');
-    expect([guard.isClosed(), opened]).toEqual([false, 1]);
+    expect([breaker.isClosed(), opened]).toEqual([false, 1]);
     clock.advance(1_000);
-    await guard.ready();
-    expect([guard.isClosed(), probes]).toEqual([true, 1]);
+    await breaker.ready();
+    expect([breaker.isClosed(), probes]).toEqual([true, 1]);
   });
 
   test('sends no concurrent write before the single probe has succeeded', async () => {
@@ -105,7 +105,7 @@ describe('the circuit breaker of a vendor', () => {
     probe = () => promise;
     let sent = 0;
     const writes = Array.from({ length: 20 }, () =>
-      guard.write(async () => {
+      breaker.write(async () => {
         sent += 1;
       }),
     );
@@ -122,11 +122,11 @@ describe('the circuit breaker of a vendor', () => {
     const first = inFlight('read');
     let sent = 0;
     const later = Array.from({ length: 3 }, () =>
-      guard.read(async () => {
+      breaker.read(async () => {
         sent += 1;
       }),
     );
-    const write = guard.write(answer);
+    const write = breaker.write(answer);
     await new Promise(setImmediate);
     expect(sent).toBe(0);
     first.resolve('found');
@@ -139,30 +139,30 @@ describe('the circuit breaker of a vendor', () => {
     await fail(5);
     clock.advance(10_000);
     const first = inFlight('read');
-    const later = Array.from({ length: 3 }, () => guard.read(answer));
-    const write = guard.write(answer);
+    const later = Array.from({ length: 3 }, () => breaker.read(answer));
+    const write = breaker.write(answer);
     const refused = Promise.all([...later, write].map((each) => expect(each).rejects.toMatchObject(OPEN)));
     first.reject(failure());
     expect(await first.ended).toEqual(failure());
     await refused;
-    expect([guard.isClosed(), probes, opened]).toEqual([false, 0, 2]);
+    expect([breaker.isClosed(), probes, opened]).toEqual([false, 0, 2]);
   });
 
   test('closes when the probe is a read that the vendor refuses, because the vendor has responded', async () => {
     await fail(5);
     clock.advance(10_000);
-    await expect(guard.read(() => Promise.reject(refusal()))).rejects.toMatchObject({ code: 'acme_rate_limited' });
-    expect(guard.isClosed()).toBe(true);
+    await expect(breaker.read(() => Promise.reject(refusal()))).rejects.toMatchObject({ code: 'acme_rate_limited' });
+    expect(breaker.isClosed()).toBe(true);
   });
 
   test('needs five new failures after it has closed', async () => {
     await fail(5);
     clock.advance(10_000);
-    await guard.ready();
+    await breaker.ready();
     await fail(4);
-    expect(guard.isClosed()).toBe(true);
+    expect(breaker.isClosed()).toBe(true);
     await fail(1);
-    expect([guard.isClosed(), opened]).toEqual([false, 2]);
+    expect([breaker.isClosed(), opened]).toEqual([false, 2]);
   });
 
   test.each(Array.from({ length: 12 }, (_, later) => later))(
@@ -174,8 +174,8 @@ describe('the circuit breaker of a vendor', () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       probe = () => promise;
       let whenSent = true;
-      const write = guard.write(async () => {
-        whenSent = guard.isClosed();
+      const write = breaker.write(async () => {
+        whenSent = breaker.isClosed();
       });
       const ended = write.catch((error: unknown) => error);
       resolve();

@@ -1,6 +1,6 @@
 import { defined } from '../../kernel/defined.ts';
 import type { OperationId } from '../../kernel/ids.ts';
-import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-breaker.ts';
+import { type BreakerSettings, createCircuitBreaker } from '../../outbound/circuit-breaker.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
 import type { ChangeOrder, ChargeOrder, Processor } from '../../payments/use/processor.ts';
 import { chargeUnknown, isProcessorUnhealthy } from '../answers.ts';
@@ -55,7 +55,7 @@ export function createSandboxClient(options: SandboxClientOptions): Processor {
       body: JSON.stringify(body),
       timeoutMs,
     });
-  const guard = createCallGuard({
+  const breaker = createCircuitBreaker({
     settings: options.breaker ?? DEFAULT_BREAKER,
     clock,
     probe: async () => readHealthAnswer(await get('/health', PROBE_TIMEOUT_MS), clock.nowMs()),
@@ -70,28 +70,28 @@ export function createSandboxClient(options: SandboxClientOptions): Processor {
     endpoint: url,
     apiVersion: '1',
     abilities: sandboxContract.abilities,
-    ready: () => guard.ready(),
+    ready: () => breaker.ready(),
     charge: (order, { timeoutMs }) =>
-      guard.write(async () => {
+      breaker.write(async () => {
         const answer = await post('/charges', order.operationId, chargeBody(order), timeoutMs);
         return readChargeAnswer(order, answer, clock.nowMs());
       }),
     findCharge: (order, { timeoutMs }) =>
-      guard.read(async () => {
+      breaker.read(async () => {
         const key = encodeURIComponent(order.operationId);
         const answer = await get(`/charges?key=${key}`, timeoutMs);
         return readLookupAnswer(order, answer, clock.nowMs());
       }),
     change: (order, { timeoutMs }) =>
-      guard.write(async () => {
+      breaker.write(async () => {
         const { path, body } = changeRequest(order);
         const answer = await post(`${chargePath(order)}/${path}`, order.operationId, body, timeoutMs);
         return readChangeAnswer(order, answer, clock.nowMs());
       }),
     findChange: (order, { timeoutMs }) =>
-      guard.read(async () => readChangeLookup(order, await get(chargePath(order), timeoutMs), clock.nowMs())),
+      breaker.read(async () => readChangeLookup(order, await get(chargePath(order), timeoutMs), clock.nowMs())),
     showCharge: (chargeId, limit) =>
-      guard.read(async () => {
+      breaker.read(async () => {
         const charge = await books.readCharge(chargeId, limit);
         if (charge === undefined) throw chargeUnknown();
         return charge;

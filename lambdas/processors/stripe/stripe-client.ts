@@ -2,7 +2,7 @@ import type { Stripe } from 'stripe';
 import * as z from 'zod';
 import { defined } from '../../kernel/defined.ts';
 import { RetryableError } from '../../kernel/faults.ts';
-import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-breaker.ts';
+import { type BreakerSettings, createCircuitBreaker } from '../../outbound/circuit-breaker.ts';
 import type { ChargeOrder, ChargeOutcome, Processor } from '../../payments/use/processor.ts';
 import { chargeUnknown, isProcessorUnhealthy, mismatch } from '../answers.ts';
 import { stripeContract } from './contract.ts';
@@ -57,7 +57,7 @@ const probeAnswer = z.object({ object: z.literal('list') });
 export function createStripeClient(options: StripeClientOptions): Processor {
   const { account, mode, clock, returnUrl } = options;
   const call = createStripeApi(options);
-  const guard = createCallGuard({
+  const breaker = createCircuitBreaker({
     settings: options.breaker ?? DEFAULT_BREAKER,
     probe: async () => {
       const limit = { timeout: PROBE_TIMEOUT_MS };
@@ -75,14 +75,14 @@ export function createStripeClient(options: StripeClientOptions): Processor {
     endpoint: options.baseUrl ?? STRIPE_URL,
     apiVersion: STRIPE_API_VERSION,
     abilities: stripeContract.abilities,
-    ready: () => guard.ready(),
+    ready: () => breaker.ready(),
     charge: (order, limit) =>
-      guard.write(() => charge(call, order, order.returnUrl ?? returnUrl, timeLeft(clock, limit))),
-    findCharge: (order, limit) => guard.read(() => findCharge(call, account, order, timeLeft(clock, limit))),
-    change: (order, limit) => guard.write(() => makeChange(call, order, timeLeft(clock, limit))),
-    findChange: (order, limit) => guard.read(() => findChange(call, order, timeLeft(clock, limit))),
+      breaker.write(() => charge(call, order, order.returnUrl ?? returnUrl, timeLeft(clock, limit))),
+    findCharge: (order, limit) => breaker.read(() => findCharge(call, account, order, timeLeft(clock, limit))),
+    change: (order, limit) => breaker.write(() => makeChange(call, order, timeLeft(clock, limit))),
+    findChange: (order, limit) => breaker.read(() => findChange(call, order, timeLeft(clock, limit))),
     showCharge: (chargeId, limit) =>
-      guard.read(async () => {
+      breaker.read(async () => {
         const shown = await readCharge(call, chargeId, timeLeft(clock, limit));
         if (shown === undefined) throw chargeUnknown();
         return shown;

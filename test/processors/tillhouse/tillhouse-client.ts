@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Clock } from '../../../lambdas/kernel/world.ts';
-import { createCallGuard } from '../../../lambdas/outbound/circuit-breaker.ts';
+import { createCircuitBreaker } from '../../../lambdas/outbound/circuit-breaker.ts';
 import type { HttpAnswer } from '../../../lambdas/outbound/http-call.ts';
 import type {
   ChangeOrder,
@@ -32,7 +32,7 @@ const refusal = z.object({ why: z.string() });
 export function createTillhouseClient(options: TillhouseClientOptions): Processor {
   const { url, shop, mode, clock, label } = options;
   const call = tillhouseApi(options);
-  const guard = createCallGuard({
+  const breaker = createCircuitBreaker({
     settings: { consecutiveFailures: 5, openForMs: 10_000 },
     probe: async () => mustBeFine(await call('GET', '/pulse', { timeoutMs: 2_000 })),
     isFailure: isProcessorUnhealthy,
@@ -49,10 +49,10 @@ export function createTillhouseClient(options: TillhouseClientOptions): Processo
     endpoint: url,
     apiVersion: '1',
     abilities: tillhouseContract.abilities,
-    ready: () => guard.ready(),
+    ready: () => breaker.ready(),
     charge: async (order, limit) => {
       if (order.capture === 'manual') return { kind: 'rejected', failure: HOLDS_NOTHING };
-      return guard.write(async () => {
+      return breaker.write(async () => {
         const body = { ...wanted(order), token: order.source, ...(label === undefined ? {} : { label }) };
         const answer = await call('PUT', `/sales/${order.operationId}`, limit, body);
         if (answer.status === 402) return { kind: 'declined', failure: failureIn(answer) };
@@ -61,7 +61,7 @@ export function createTillhouseClient(options: TillhouseClientOptions): Processo
       });
     },
     findCharge: (order, limit) =>
-      guard.read(async () => {
+      breaker.read(async () => {
         const answer = await call('GET', `/sales/${order.operationId}`, limit);
         if (answer.status === 404) return { kind: 'absent' };
         mustBeFine(answer);
@@ -70,7 +70,7 @@ export function createTillhouseClient(options: TillhouseClientOptions): Processo
     change: async (order, limit) => {
       const { change, chargeId, operationId } = order;
       if (change.kind !== 'refund') return { kind: 'refused', failure: HOLDS_NOTHING };
-      return guard.write(async (): Promise<ChangeOutcome> => {
+      return breaker.write(async (): Promise<ChangeOutcome> => {
         const body = { cents: change.amountMinor };
         const answer = await call('PUT', `/sales/${chargeId}/returns/${operationId}`, limit, body);
         if (answer.status === 422) return { kind: 'refused', failure: failureIn(answer) };
@@ -79,13 +79,13 @@ export function createTillhouseClient(options: TillhouseClientOptions): Processo
       });
     },
     findChange: (order, limit) =>
-      guard.read(async () => {
+      breaker.read(async () => {
         const answer = await call('GET', `/sales/${order.chargeId}`, limit);
         mustBeFine(answer);
         return returned(order, parse(sale, answer)) ?? { kind: 'absent' };
       }),
     showCharge: (chargeId, limit) =>
-      guard.read(async () => {
+      breaker.read(async () => {
         const answer = await call('GET', `/sales/${chargeId}`, limit);
         mustBeFine(answer);
         return processorCharge(parse(sale, answer));
