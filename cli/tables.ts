@@ -15,8 +15,8 @@ import type { PaymentChain } from '../lambdas/payments/use/payment-chain.ts';
 import { DynamoDbImpliedRows } from '../lambdas/resolving/store/dynamodb-implied-rows.ts';
 import { DynamoDbRowsOfChains } from '../lambdas/resolving/store/dynamodb-rows-of-chains.ts';
 import { closeRemnants, type LostOperation } from '../lambdas/resolving/use/close-remnants.ts';
-import { initialQueuesWalk, rebuildQueues } from '../lambdas/resolving/use/rebuild-queues.ts';
-import { DynamoDbLedgerWalk } from '../lambdas/views/store/dynamodb-ledger-walk.ts';
+import { initialQueueRebuildState, rebuildQueues } from '../lambdas/resolving/use/rebuild-queues.ts';
+import { DynamoDbLedgerScan } from '../lambdas/views/store/dynamodb-ledger-scan.ts';
 import { recordAction } from './activity.ts';
 import { type OpenedAuthority, requireAuthority, withAuthority } from './authority.ts';
 import { type ChosenDatabase, withServer } from './database.ts';
@@ -117,24 +117,24 @@ async function recover(session: Session, { client, tables, pacing }: Opened, seg
       report(`${read} rows read`),
     ),
   );
-  const { read, missing, broken, ...walk } = await session.during('Recovering', (report) =>
+  const { read, missing, broken, ...rebuilt } = await session.during('Recovering', (report) =>
     rebuildQueues(
       {
         store,
         orders,
-        ledger: new DynamoDbLedgerWalk(client, tables.ledger, pacing),
+        ledger: new DynamoDbLedgerScan(client, tables.ledger, pacing),
         rows,
         commission: async (chain) => {
           const commission = commissionOfChain(systemDigest, chain);
           return commission !== undefined && commissions.restore(commission);
         },
       },
-      initialQueuesWalk(segments),
-      async (walked) => report(`${walked.read} payments and orders read`),
+      initialQueueRebuildState(segments),
+      async (state) => report(`${state.read} payments and orders read`),
     ),
   );
   const { removed, lost } = remnants;
-  const unreadable = [...new Set([...remnants.unreadable, ...walk.unreadable])];
+  const unreadable = [...new Set([...remnants.unreadable, ...rebuilt.unreadable])];
   session.show({ removed, lost, read, missing, unreadable, broken, left: LEFT }, [
     `Rows of lost transactions that were removed: ${countsOf(removed).join(', ') || 'none'}.`,
     `${read} payments and orders read. Rows that were missing: ${countsOf(missing).join(', ')}.`,

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { systemDigest } from '../lambdas/kernel/platform/platform.ts';
 import { DynamoDbOrders } from '../lambdas/orders/store/dynamodb-orders.ts';
 import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
-import { DynamoDbLedgerWalk } from '../lambdas/views/store/dynamodb-ledger-walk.ts';
+import { DynamoDbLedgerScan } from '../lambdas/views/store/dynamodb-ledger-scan.ts';
 import { DynamoDbViews } from '../lambdas/views/store/dynamodb-views.ts';
 import {
   type Difference,
@@ -73,7 +73,7 @@ async function rebuild(session: Session, { compare = false, segments, settle, st
     return rebuildViews(
       {
         views: new DynamoDbViews(client, views, pacing),
-        ledger: new DynamoDbLedgerWalk(client, ledger, pacing),
+        ledger: new DynamoDbLedgerScan(client, ledger, pacing),
         store,
         orders: new DynamoDbOrders(client, tables, pacing, store),
         digest: systemDigest,
@@ -126,9 +126,9 @@ function savedState(file: string, segments: number): RebuildState {
   }
 }
 
-function progressLine({ phase, walked, counts }: RebuildState): string {
-  const done = walked.filter((position) => position === null).length;
-  return `${phase}: ${done} of ${walked.length} segments done, ${counts.projected} payments, ${counts.compared} compared`;
+function progressLine({ phase, positions, counts }: RebuildState): string {
+  const done = positions.filter((position) => position === null).length;
+  return `${phase}: ${done} of ${positions.length} segments done, ${counts.projected} payments, ${counts.compared} compared`;
 }
 
 function differenceLine({ kind, chainId, key }: Difference): string {

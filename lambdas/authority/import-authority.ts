@@ -7,8 +7,8 @@ import type { StoreTables } from '../once/store/transact-items.ts';
 import { ORDER_CHAIN } from '../orders/store/postgres-orders.ts';
 import { PAYMENT_CHAIN } from '../payments/store/postgres-carrier.ts';
 import type { PostgresTools } from '../postgres/attempts.ts';
-import { DynamoDbLedgerWalk } from '../views/store/dynamodb-ledger-walk.ts';
-import { walkAll } from '../views/use/walk-all.ts';
+import { DynamoDbLedgerScan } from '../views/store/dynamodb-ledger-scan.ts';
+import { scanAll } from '../views/use/scan-all.ts';
 import { IMPORT_WAITS_MS } from './contract.ts';
 import { type ImportedChains, importChains } from './import-chains.ts';
 import { type ImportedRow, rowsOfRecord, rowsOfRegistry } from './import-rows.ts';
@@ -172,7 +172,7 @@ function chainsOf(
   return importChains(
     {
       ...tools,
-      walk: new DynamoDbLedgerWalk(client, tables.ledger, pacing),
+      scan: new DynamoDbLedgerScan(client, tables.ledger, pacing),
       ledger: new DynamoDbLedgerRows(client, tables.ledger, pacing),
       details: { client, registry: tables.registry, pacing },
       rowsOfCopy: (chainId, item) => {
@@ -216,7 +216,7 @@ async function copyRows(
         for (const key of await importRows(tools, table, ofTable)) report(table, key);
       }
     };
-    await walkAll(
+    await scanAll(
       {
         step: (step) => scanned.page(source, step),
         each,

@@ -23,11 +23,11 @@ import {
 import { detailsStatement, importStatement } from '../payments/store/postgres-statements.ts';
 import { type PostgresTools, readRows, writeIf, writeRows } from '../postgres/attempts.ts';
 import { valuesOf } from '../postgres/values.ts';
-import type { LedgerWalk } from '../views/use/ledger-walk.ts';
-import { walkAll } from '../views/use/walk-all.ts';
+import type { LedgerScan } from '../views/use/ledger-scan.ts';
+import { scanAll } from '../views/use/scan-all.ts';
 
 interface ImportChainsTools extends PostgresTools {
-  readonly walk: LedgerWalk;
+  readonly scan: LedgerScan;
   readonly ledger: Pick<LedgerRows, 'chain'>;
   readonly details: DetailsTools;
   /**
@@ -96,8 +96,8 @@ export async function importChains(
       report(chainId, 'unreadable');
     }
   };
-  await walkAll(
-    { step: (step) => tools.walk.chains(step), each, progress: async () => progress(counts.read) },
+  await scanAll(
+    { step: (step) => tools.scan.chains(step), each, progress: async () => progress(counts.read) },
     Array.from({ length: segments }, () => ''),
   );
   for (const chainId of await chainsBeyond(tools, counts.read, () => progress(counts.read))) report(chainId, 'differs');

@@ -13,11 +13,11 @@ import type { CopiedChain } from '../payments/store/postgres-carrier.ts';
 import { type ChainRows, newDetailsOfCopy, type RowsOfCopy, rowOfDetails } from '../payments/store/postgres-rows.ts';
 import { appendStatement } from '../payments/store/postgres-statements.ts';
 import { type PostgresTools, readRows, writeIf } from '../postgres/attempts.ts';
-import type { LedgerWalk } from '../views/use/ledger-walk.ts';
-import { walkAll } from '../views/use/walk-all.ts';
+import type { LedgerScan } from '../views/use/ledger-scan.ts';
+import { scanAll } from '../views/use/scan-all.ts';
 
 interface RecoverChainsTools extends PostgresTools {
-  readonly walk: LedgerWalk;
+  readonly scan: LedgerScan;
   readonly ledger: Pick<LedgerRows, 'chain'>;
   readonly details: DetailsTools;
   readonly chains: readonly CopiedChain[];
@@ -97,8 +97,8 @@ export async function recoverChains(
       keep(unreadable, chainId);
     }
   };
-  await walkAll(
-    { step: (step) => tools.walk.chains(step), each, progress: async () => progress(counts.read) },
+  await scanAll(
+    { step: (step) => tools.scan.chains(step), each, progress: async () => progress(counts.read) },
     Array.from({ length: segments }, () => ''),
   );
   return { ...counts, stopped, erased, unreadable };

@@ -9,9 +9,9 @@ import { PAYMENT_CHAIN } from '../payments/store/postgres-carrier.ts';
 import { PostgresStore } from '../payments/store/postgres-store.ts';
 import type { PostgresTools } from '../postgres/attempts.ts';
 import { PostgresImpliedRows } from '../resolving/store/postgres-implied-rows.ts';
-import { initialQueuesWalk, type QueuesWalk, rebuildQueues } from '../resolving/use/rebuild-queues.ts';
-import { DynamoDbLedgerWalk } from '../views/store/dynamodb-ledger-walk.ts';
-import type { LedgerWalk } from '../views/use/ledger-walk.ts';
+import { initialQueueRebuildState, type QueueRebuildState, rebuildQueues } from '../resolving/use/rebuild-queues.ts';
+import { DynamoDbLedgerScan } from '../views/store/dynamodb-ledger-scan.ts';
+import type { LedgerScan } from '../views/use/ledger-scan.ts';
 import { type RecoveredChains, recoverChains } from './recover-chains.ts';
 
 const CHAINS = [PAYMENT_CHAIN, ORDER_CHAIN];
@@ -23,7 +23,7 @@ interface RecoverPostgresTools extends PostgresTools {
   readonly owns?: (tenant: TenantId) => Promise<boolean>;
 }
 
-interface RecoveredPostgres extends RecoveredChains, Pick<QueuesWalk, 'missing' | 'broken'> {}
+interface RecoveredPostgres extends RecoveredChains, Pick<QueueRebuildState, 'missing' | 'broken'> {}
 
 /**
  * Recovers PostgreSQL after a restore to an earlier point in time: first the chains, then the queue entries and
@@ -38,12 +38,12 @@ export async function recoverPostgres(
 ): Promise<RecoveredPostgres> {
   const { client, tables, pacing, owns } = tools;
   const ledger = new DynamoDbLedgerRows(client, tables.ledger, pacing);
-  const whole = new DynamoDbLedgerWalk(client, tables.ledger, pacing);
-  const walk = owns === undefined ? whole : walkOfTenants(whole, ledger, owns);
+  const whole = new DynamoDbLedgerScan(client, tables.ledger, pacing);
+  const scan = owns === undefined ? whole : scanOfTenants(whole, ledger, owns);
   const chains = await recoverChains(
     {
       ...tools,
-      walk,
+      scan,
       ledger,
       details: { client, registry: tables.registry, pacing },
       chains: CHAINS,
@@ -55,24 +55,24 @@ export async function recoverPostgres(
     {
       store: new PostgresStore(tools),
       orders: new PostgresOrders(tools),
-      ledger: walk,
+      ledger: scan,
       rows: new PostgresImpliedRows(tools),
       // Commissions are in DynamoDB.
       commission: async () => false,
     },
-    initialQueuesWalk(segments),
+    initialQueueRebuildState(segments),
     async ({ read }) => progress(chains.read + read),
   );
   const all: ReadonlySet<ChainId> = new Set([...chains.unreadable, ...unreadable]);
   return { ...chains, missing, broken, unreadable: [...all] };
 }
 
-/** Walks the payments and orders of some tenants. */
-function walkOfTenants(
-  walk: LedgerWalk,
+/** Returns a scan of only the payments and orders of some tenants. */
+function scanOfTenants(
+  scan: LedgerScan,
   ledger: Pick<LedgerRows, 'chain'>,
   owns: (tenant: TenantId) => Promise<boolean>,
-): LedgerWalk {
+): LedgerScan {
   const isOwn = async (id: ChainId): Promise<boolean> => {
     const [first] = (await ledger.chain(partitionOfChain(id), undefined)).rows;
     const chain = CHAINS.find((each) => each.owns(id));
@@ -81,7 +81,7 @@ function walkOfTenants(
   };
   return {
     chains: async (step) => {
-      const page = await walk.chains(step);
+      const page = await scan.chains(step);
       const kept = await Promise.all(page.found.map(isOwn));
       return { ...page, found: page.found.filter((_, index) => kept[index]) };
     },

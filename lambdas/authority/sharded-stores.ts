@@ -14,7 +14,7 @@ import type { Effect, EffectStore } from '../payments/use/effect-store.ts';
 import type { Hold, PaymentStore } from '../payments/use/payment-store.ts';
 import type { OrphanStore, UnfinishedWork } from '../payments/use/unfinished-work.ts';
 import type { DuePage, DueQueue } from '../resolving/use/due-queue.ts';
-import type { WalkPage } from '../views/use/view-store.ts';
+import type { ScanPage } from '../views/use/view-store.ts';
 import type { PostgresStores } from './postgres-stores.ts';
 import type { Shard, Shards, Subject } from './shards.ts';
 
@@ -265,12 +265,12 @@ function holdsOf(shards: Shards): DueQueue<Hold> {
 
 function expiredOf(shards: Shards): ExpiredRecords {
   return {
-    walk: async ({ after, ...step }, beforeSeconds) => {
+    scan: async ({ after, ...step }, beforeSeconds) => {
       if (step.segment > 0) return { found: [] };
-      const none: WalkPage<ExpiredRecord> = { found: [] };
+      const none: ScanPage<ExpiredRecord> = { found: [] };
       return pageOf(shards, after, none, async ({ stores }, rest, number) => {
-        const walked = await stores.expired.walk({ ...step, ...defined({ after: rest }) }, beforeSeconds);
-        return { ...walked, found: walked.found.map((record) => ({ ...record, key: `${number} ${record.key}` })) };
+        const scanned = await stores.expired.scan({ ...step, ...defined({ after: rest }) }, beforeSeconds);
+        return { ...scanned, found: scanned.found.map((record) => ({ ...record, key: `${number} ${record.key}` })) };
       });
     },
     remove: async ({ key, ...record }) => {

@@ -21,7 +21,7 @@ import { type Effect as AnyEffect, runRequest } from './use/run-request.ts';
  * Library for the team's own services: routes, functions and consumers that take effect once. Record and effect are
  * committed in one transaction, in the team's own PostgreSQL database (postgres-once.ts) or DynamoDB table (this file).
  *
- * These two files are the complete interface. docs/guides/services.md walks through an example.
+ * These two files are the complete interface. docs/guides/services.md explains an example.
  */
 
 export type { EventHandler, NatsMessage } from './http/event-deliveries.ts';

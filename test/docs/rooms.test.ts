@@ -7,13 +7,13 @@ const PROJECT = resolve(import.meta.dirname, '..', '..');
 const ROOMS = readdirSync(join(PROJECT, 'lambdas'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
-/** Matches a walk: a list of the files in `lambdas/` that an execution opens, in order. */
-const WALK = /^\*\*Walk of (.+?)\.\*\* ([^]+?)\n\n/gm;
+/** Matches a code path: a list of the files in `lambdas/` that an execution runs through, in order. */
+const CODE_PATH = /^\*\*Code path of (.+?)\.\*\* ([^]+?)\n\n/gm;
 const readmeOf = (room: string): string => readFileSync(join(PROJECT, 'lambdas', room, 'README.md'), 'utf8');
 
 describe('the README of each capability folder', () => {
   test.each(ROOMS)('%s is short, has the four sections, and names only existing files', (room) => {
-    const text = readmeOf(room).replaceAll(WALK, '');
+    const text = readmeOf(room).replaceAll(CODE_PATH, '');
     const lines = text.trimEnd().split('\n');
     expect(lines[0]).toBe(`# ${room}`);
     expect(lines.length).toBeGreaterThanOrEqual(10);
@@ -30,18 +30,18 @@ describe('the README of each capability folder', () => {
     expect(missing).toEqual([]);
   });
 
-  const walks = ROOMS.flatMap((room) => [...readmeOf(room).matchAll(WALK)]).map(([, of = '', files = '']) => ({
+  const codePaths = ROOMS.flatMap((room) => [...readmeOf(room).matchAll(CODE_PATH)]).map(([, of = '', files = '']) => ({
     of,
     files: [...files.matchAll(/[\w/-]+\.ts/g)].map(([file]) => file),
   }));
 
-  test('contains walks; together, the READMEs have one walk each of a payment, a refund, a callback, an order, a delivery and a run', () => {
+  test('contains code paths; together, the READMEs have one each of a payment, a refund, a callback, an order, a delivery and a run', () => {
     const named = ['a callback', 'a delivery', 'a payment', 'a refund', 'a run', 'an order'];
-    expect(walks.map(({ of }) => of).sort()).toEqual(named);
+    expect(codePaths.map(({ of }) => of).sort()).toEqual(named);
   });
 
-  test.each(walks)(
-    'has a walk of $of that begins at a function and names only existing files, each once',
+  test.each(codePaths)(
+    'has a code path of $of that begins at a function and names only existing files, each once',
     ({ files }) => {
       expect(files[0]).toMatch(/^functions\//);
       expect(files.length).toBeGreaterThan(5);

@@ -29,13 +29,13 @@ export function describeExpiredRecords(name: string, make: () => Promise<Subject
     subject = await make();
   });
 
-  async function walked(): Promise<readonly ExpiredRecord[]> {
+  async function scanned(): Promise<readonly ExpiredRecord[]> {
     const all: ExpiredRecord[] = [];
     for (let segment = 0; segment < SEGMENTS; segment += 1) {
       let after: string | undefined;
       for (let step = 0; step < MAX_STEPS; step += 1) {
         const from = { segment, segments: SEGMENTS, ...(after === undefined ? {} : { after }) };
-        const { found, next } = await subject.records.walk(from, BEFORE);
+        const { found, next } = await subject.records.scan(from, BEFORE);
         all.push(...found);
         after = next;
         if (after === undefined) break;
@@ -56,7 +56,7 @@ export function describeExpiredRecords(name: string, make: () => Promise<Subject
       }
       await subject.put({ key: 'OP#zz', status: 'COMPLETED', expiresAtSeconds: 1 });
 
-      expect(await walked()).toEqual([
+      expect(await scanned()).toEqual([
         { key: 'OP#a', expiresAtSeconds: BEFORE - 1 },
         { key: 'OP#zz', expiresAtSeconds: 1 },
       ]);
@@ -66,7 +66,7 @@ export function describeExpiredRecords(name: string, make: () => Promise<Subject
       for (const key of ['OP#1', 'OP#2', 'OP#3', 'OP#4']) {
         await subject.put({ key, status: 'COMPLETED', expiresAtSeconds: 10 });
       }
-      const found = await walked();
+      const found = await scanned();
       expect(found).toHaveLength(4);
       await subject.put({ key: 'OP#2', status: 'COMPLETED', expiresAtSeconds: BEFORE + 10 });
       await subject.put({ key: 'OP#3', status: 'INPROGRESS', expiresAtSeconds: 10 });

@@ -46,7 +46,7 @@ describeOnPostgres((toolsOf, database, isFaulty) => {
     let pages = 0;
     let after: string | undefined;
     do {
-      const page = await records.walk({ segment: 0, segments: 1, ...(after === undefined ? {} : { after }) }, 10);
+      const page = await records.scan({ segment: 0, segments: 1, ...(after === undefined ? {} : { after }) }, 10);
       for (const { key } of page.found) found.add(key);
       after = page.next;
       pages += 1;

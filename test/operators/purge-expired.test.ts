@@ -114,7 +114,7 @@ describe('the nightly purge', () => {
   test('starts with a different segment each night, so that several nights cover a large table', async () => {
     const begun: number[] = [];
     const endless: PurgeTools['records'] = {
-      walk: async ({ segment }) => {
+      scan: async ({ segment }) => {
         begun.push(segment);
         return { found: [], next: 'on' };
       },

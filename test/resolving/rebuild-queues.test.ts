@@ -16,7 +16,11 @@ import { detailsOf } from '../../lambdas/payments/domain/transition.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { DynamoDbImpliedRows } from '../../lambdas/resolving/store/dynamodb-implied-rows.ts';
-import { initialQueuesWalk, type QueuesWalk, rebuildQueues } from '../../lambdas/resolving/use/rebuild-queues.ts';
+import {
+  initialQueueRebuildState,
+  type QueueRebuildState,
+  rebuildQueues,
+} from '../../lambdas/resolving/use/rebuild-queues.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
@@ -32,7 +36,10 @@ beforeEach(() => {
   world = new World({ pageBytes: 2_000 });
 });
 
-function rebuild(begin = initialQueuesWalk(2), progress = async (_walk: QueuesWalk): Promise<void> => undefined) {
+function rebuild(
+  begin = initialQueueRebuildState(2),
+  progress = async (_state: QueueRebuildState): Promise<void> => undefined,
+) {
   const { store } = world;
   const rows = new DynamoDbImpliedRows(store.database.client, TABLES, world.basics);
   const lost = new DynamoDbLostCommissions(store.database.client, TABLES.registry, world.basics);
@@ -40,7 +47,7 @@ function rebuild(begin = initialQueuesWalk(2), progress = async (_walk: QueuesWa
     const implied = commissionOfChain(systemDigest, chain);
     return implied !== undefined && lost.restore(implied);
   };
-  return rebuildQueues({ store, orders: store, ledger: store.ledgerWalk, rows, commission }, begin, progress);
+  return rebuildQueues({ store, orders: store, ledger: store.ledgerScan, rows, commission }, begin, progress);
 }
 
 /** Lists the stored rows that a rebuild would write. */
@@ -257,11 +264,11 @@ describe('the queue rebuild after a Registry restore', () => {
     const tools = {
       store: away,
       orders: store,
-      ledger: store.ledgerWalk,
+      ledger: store.ledgerScan,
       rows: { putMissing },
       commission: putMissing,
     };
-    await expect(rebuildQueues(tools, initialQueuesWalk(2), async () => undefined)).rejects.toMatchObject({
+    await expect(rebuildQueues(tools, initialQueueRebuildState(2), async () => undefined)).rejects.toMatchObject({
       code: 'store_unavailable',
     });
   });
@@ -291,12 +298,12 @@ describe('the queue rebuild after a Registry restore', () => {
   test('continues from its last position after an interruption', async () => {
     await unfinished();
     await lose();
-    const reached: QueuesWalk[] = [];
-    await rebuild(initialQueuesWalk(2), async (walk) => void reached.push(walk));
+    const reached: QueueRebuildState[] = [];
+    await rebuild(initialQueueRebuildState(2), async (state) => void reached.push(state));
     const all = keys();
     await lose();
     const middle = Math.floor(reached.length / 2);
-    for (const walk of reached.slice(middle, middle + 1)) await rebuild(walk);
+    for (const state of reached.slice(middle, middle + 1)) await rebuild(state);
     expect(keys().length).toBeGreaterThan(0);
     expect(all).toEqual(expect.arrayContaining([...keys()]));
   });

@@ -8,7 +8,7 @@ import { DynamoDbImpliedRows } from '../../lambdas/resolving/store/dynamodb-impl
 import { DynamoDbRowsOfChains } from '../../lambdas/resolving/store/dynamodb-rows-of-chains.ts';
 import { closeRemnants, type LostOperation } from '../../lambdas/resolving/use/close-remnants.ts';
 import { expireAuthorizationsJob } from '../../lambdas/resolving/use/expire-authorizations.ts';
-import { initialQueuesWalk, rebuildQueues } from '../../lambdas/resolving/use/rebuild-queues.ts';
+import { initialQueueRebuildState, rebuildQueues } from '../../lambdas/resolving/use/rebuild-queues.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import { ReconcileHarness } from '../reconciliation/reconcile-harness.ts';
@@ -157,14 +157,14 @@ export class RestoredWorld {
       {
         store,
         orders: store,
-        ledger: store.ledgerWalk,
+        ledger: store.ledgerScan,
         rows: new DynamoDbImpliedRows(client, TABLES, basics),
         commission: async (chain) => {
           const implied = commissionOfChain(systemDigest, chain);
           return implied !== undefined && lost.restore(implied);
         },
       },
-      initialQueuesWalk(1),
+      initialQueueRebuildState(1),
       async () => undefined,
     );
   }

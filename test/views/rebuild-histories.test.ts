@@ -45,16 +45,16 @@ async function damage(views: MemoryViews, { at, damage: kind }: { at: number; da
 }
 
 /** Views for a rebuild. The scheduler interleaves the calls of the rebuild with those of the projector. */
-class ScheduledWalk extends ScheduledViews {
-  readonly #walk: RebuildTools['views'];
+class ScheduledScan extends ScheduledViews {
+  readonly #scan: RebuildTools['views'];
 
   constructor(store: RebuildTools['views'], scheduler: fc.Scheduler) {
     super(store, scheduler);
-    this.#walk = store;
+    this.#scan = store;
   }
 
-  walk(step: Parameters<RebuildTools['views']['walk']>[0]): ReturnType<RebuildTools['views']['walk']> {
-    return this.#walk.walk(step);
+  scan(step: Parameters<RebuildTools['views']['scan']>[0]): ReturnType<RebuildTools['views']['scan']> {
+    return this.#scan.scan(step);
   }
 }
 
@@ -105,7 +105,7 @@ describe('a rebuild', () => {
           closeDays({ views: new ScheduledViews(views, scheduler), ...closing }, owner, 3),
         );
         await scheduler.waitFor(
-          Promise.all([harness.rebuild({ views: new ScheduledWalk(views, scheduler) }), traffic(), ...closer]),
+          Promise.all([harness.rebuild({ views: new ScheduledScan(views, scheduler) }), traffic(), ...closer]),
         );
 
         const { differences } = await harness.compare();

@@ -8,7 +8,7 @@ import { DynamoDbOrders } from '../../lambdas/orders/store/dynamodb-orders.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { transitionRow } from '../../lambdas/payments/store/items.ts';
-import { DynamoDbLedgerWalk } from '../../lambdas/views/store/dynamodb-ledger-walk.ts';
+import { DynamoDbLedgerScan } from '../../lambdas/views/store/dynamodb-ledger-scan.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { initialRebuildState, type RebuildTools, rebuildViews } from '../../lambdas/views/use/rebuild-views.ts';
@@ -46,7 +46,7 @@ test('a rebuild restores deleted views from the Ledger and removes rows without 
   const store = new DynamoDbStore(client(), tables, pacing);
   const tools: RebuildTools = {
     views,
-    ledger: new DynamoDbLedgerWalk(client(), tables.ledger, pacing),
+    ledger: new DynamoDbLedgerScan(client(), tables.ledger, pacing),
     store,
     orders: new DynamoDbOrders(client(), tables, pacing, store),
     digest: systemDigest,

@@ -29,7 +29,7 @@ export class RebuildWorld extends World {
   /** Runs a rebuild. @param crashesAt index of the state before whose report the process crashes */
   rebuild(changes: Partial<RebuildTools> = {}, state = initialRebuildState(2), crashesAt = Infinity): Promise<Rebuilt> {
     const { store, views } = this;
-    const tools = { ...this.basics, views, ledger: store.ledgerWalk, store, orders: store, ...changes };
+    const tools = { ...this.basics, views, ledger: store.ledgerScan, store, orders: store, ...changes };
     return rebuildViews(tools, state, async (reached) => {
       if (this.states.length >= crashesAt) throw new Error('the process has crashed');
       this.states.push(reached);

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ViewRow } from '../../lambdas/views/domain/views.ts';
-import type { ViewStore, ViewWalk, WalkPosition } from '../../lambdas/views/use/view-store.ts';
+import type { ScanPosition, ViewScan, ViewStore } from '../../lambdas/views/use/view-store.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 const MAX_STEPS = 100;
 
 /** Tests the contract of the ViewStore on in-memory DynamoDB and on the DynamoDB API. */
-export function describeViewStore(name: string, make: () => Promise<ViewStore & ViewWalk>): void {
+export function describeViewStore(name: string, make: () => Promise<ViewStore & ViewScan>): void {
   let made = 0;
-  let store: ViewStore & ViewWalk;
+  let store: ViewStore & ViewScan;
   let partition: string;
 
   beforeEach(async () => {
@@ -111,9 +111,9 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
     await store.put(put);
     const found: ViewRow[] = [];
     for (const segment of [0, 1, 2]) {
-      let after: WalkPosition | undefined;
+      let after: ScanPosition | undefined;
       for (let step = 0; step < MAX_STEPS; step += 1) {
-        const page = await store.walk({ segment, segments: 3, ...(after === undefined ? {} : { after }) });
+        const page = await store.scan({ segment, segments: 3, ...(after === undefined ? {} : { after }) });
         found.push(...page.found.filter((each) => each.partition.startsWith(`${partition}#`)));
         after = page.next;
         if (after === undefined) break;

@@ -98,7 +98,7 @@ describe('the volume report', () => {
     expect(await shown(api)).toEqual([]);
 
     clock.advance(2 * DAY_MS);
-    const tools = { views, ledger: store.ledgerWalk, store, orders: store, digest: systemDigest, clock };
+    const tools = { views, ledger: store.ledgerScan, store, orders: store, digest: systemDigest, clock };
     const rebuilt = await rebuildViews(
       { ...tools, entropy: countingEntropy() },
       initialRebuildState(1),
@@ -120,7 +120,7 @@ describe('the volume report', () => {
     await views.put([{ ...total, body: total.body.replace('"count":3', '"count":4') }]);
     expect(await shown(api)).toContain('2026-03-01 EUR payment.completed 4 3500');
 
-    const tools = { views, ledger: store.ledgerWalk, store, orders: store, digest: systemDigest, clock };
+    const tools = { views, ledger: store.ledgerScan, store, orders: store, digest: systemDigest, clock };
     const begin = initialRebuildState(1, 'compare_ledger');
     const { differences } = await rebuildViews({ ...tools, entropy: countingEntropy() }, begin, async () => undefined);
     expect(differences).toMatchObject([{ kind: 'total' }]);

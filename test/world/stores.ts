@@ -40,7 +40,7 @@ import type {
 import type { OrphanStore, UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
 import { DynamoDbDueQueue } from '../../lambdas/resolving/store/dynamodb-due-queue.ts';
 import { DynamoDbUnfinishedWork } from '../../lambdas/resolving/store/dynamodb-unfinished.ts';
-import { DynamoDbLedgerWalk } from '../../lambdas/views/store/dynamodb-ledger-walk.ts';
+import { DynamoDbLedgerScan } from '../../lambdas/views/store/dynamodb-ledger-scan.ts';
 import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { ALL_DUE } from '../support/due.ts';
@@ -69,7 +69,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
   readonly commissions: DynamoDbCommissions;
   readonly webhooks: DynamoDbWebhooks;
   readonly activity: DynamoDbActivity;
-  readonly ledgerWalk: DynamoDbLedgerWalk;
+  readonly ledgerScan: DynamoDbLedgerScan;
   readonly #pacing: Pacing;
   readonly #effects: DynamoDbApprovals;
   readonly #work: DynamoDbUnfinishedWork;
@@ -99,7 +99,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     this.holds = new DynamoDbDueQueue(queues, HOLDS);
     this.webhooks = new DynamoDbWebhooks(client, tables, pacing);
     this.activity = new DynamoDbActivity(client, tables, pacing);
-    this.ledgerWalk = new DynamoDbLedgerWalk(client, tables.ledger, pacing);
+    this.ledgerScan = new DynamoDbLedgerScan(client, tables.ledger, pacing);
     this.commissions = new DynamoDbCommissions(queues);
   }
 

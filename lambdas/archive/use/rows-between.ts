@@ -8,7 +8,7 @@ const PAGE = 100;
 /** Number of chains that are read concurrently. */
 const AT_ONCE = 10;
 /** Maximum time range of the outcome index that one call reads, in milliseconds. */
-const LONGEST_WALK_MS = 24 * 60 * 60_000;
+const LONGEST_READ_MS = 24 * 60 * 60_000;
 
 /**
  * Reads the rows of a time range without a scan: the complete chains of payments and orders that had an outcome in the
@@ -33,15 +33,15 @@ export function rowsBetween(
     page: async (after) => {
       if (after === undefined) return { rows: await rowsOf(activity), next: positionAt(fromMs) };
       const position: OutcomePosition = after;
-      const walkEndMs = Math.min(untilMs, timeOf(position) + LONGEST_WALK_MS);
-      const page = await outcomes.outcomesAfter(position, walkEndMs, PAGE);
+      const readEndMs = Math.min(untilMs, timeOf(position) + LONGEST_READ_MS);
+      const page = await outcomes.outcomesAfter(position, readEndMs, PAGE);
       const chains = new Set(
         page.outcomes.map(({ place }) =>
           'orderId' in place ? `${LedgerRow.order}${place.orderId}` : `${LedgerRow.payment}${place.paymentId}`,
         ),
       );
       const rows = await rowsOf([...chains]);
-      const next = page.isLast ? positionAt(walkEndMs) : page.outcomes.at(-1)?.position;
+      const next = page.isLast ? positionAt(readEndMs) : page.outcomes.at(-1)?.position;
       return next === undefined || timeOf(next) >= untilMs ? { rows } : { rows, next };
     },
     chain: (chain, after) => ledger.chain(chain, after),

@@ -2,7 +2,7 @@ import { type DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { defined } from '../../kernel/defined.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
-import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
+import type { ScanPage, ScanRequest } from '../../views/use/view-store.ts';
 
 /** Items per page: about half a megabyte with typical stored responses. */
 const PAGE = 500;
@@ -17,8 +17,8 @@ export class ScannedItems {
     this.#pacing = pacing;
   }
 
-  /** Reads a page of a segment. A walk treats the page as one element. */
-  async page(table: string, { segment, segments, after }: WalkStep): Promise<WalkPage<readonly Item[]>> {
+  /** Reads a page of a segment. `scanAll` processes the page as one item. */
+  async page(table: string, { segment, segments, after }: ScanRequest): Promise<ScanPage<readonly Item[]>> {
     const input = {
       TableName: table,
       Segment: segment,

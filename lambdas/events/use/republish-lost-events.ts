@@ -84,7 +84,7 @@ interface Outcome {
 }
 
 export type RepublishStep =
-  /** Sets the mark to the start of the walk. */
+  /** Sets the mark to the position at which the run begins. */
   | { readonly kind: 'begin'; readonly mark: OutcomePosition | undefined; readonly from: OutcomePosition }
   /** Processes all outcomes after one position, up to another position. */
   | {
@@ -97,7 +97,7 @@ export type RepublishStep =
     };
 
 /**
- * Creates the job "republish-events". It walks through the outcomes from the mark to the present, part by part, and
+ * Creates the job "republish-events". It reads the outcomes from the mark to the present, part by part, and
  * republishes every event that the projector has not seen. The mark advances past a part after each of the part's
  * events was seen by the projector or accepted by the bus. A part that failed stops the mark, and later runs repeat the
  * part for as long as the outage lasts. An event that cannot be read or that the bus refuses permanently does not stop

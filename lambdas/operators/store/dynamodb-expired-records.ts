@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { IdempotencyTable } from '../../kernel/contract/tables.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
-import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
+import type { ScanPage, ScanRequest } from '../../views/use/view-store.ts';
 import type { ExpiredRecord, ExpiredRecords, TimeToLive } from '../use/expired-records.ts';
 
 const { partitionKey: PK, timeToLiveAttribute: EXPIRY } = IdempotencyTable;
@@ -33,7 +33,7 @@ export class DynamoDbExpiredRecords implements ExpiredRecords {
     this.#pacing = pacing;
   }
 
-  async walk({ segment, segments, after }: WalkStep, beforeSeconds: number): Promise<WalkPage<ExpiredRecord>> {
+  async scan({ segment, segments, after }: ScanRequest, beforeSeconds: number): Promise<ScanPage<ExpiredRecord>> {
     const input = {
       TableName: this.#table,
       Segment: segment,

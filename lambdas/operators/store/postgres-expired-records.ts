@@ -1,6 +1,6 @@
 import { type PostgresTools, readRows, writeIf } from '../../postgres/attempts.ts';
 import { timestamp, valuesOf } from '../../postgres/values.ts';
-import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
+import type { ScanPage, ScanRequest } from '../../views/use/view-store.ts';
 import type { ExpiredRecord, ExpiredRecords } from '../use/expired-records.ts';
 
 /** Number of records per page. */
@@ -17,7 +17,7 @@ export class PostgresExpiredRecords implements ExpiredRecords {
     this.#tools = tools;
   }
 
-  async walk({ segment, after = '0 ' }: WalkStep, beforeSeconds: number): Promise<WalkPage<ExpiredRecord>> {
+  async scan({ segment, after = '0 ' }: ScanRequest, beforeSeconds: number): Promise<ScanPage<ExpiredRecord>> {
     if (segment > 0) return { found: [] };
     const { expires = '0', id = '' } = POSITION.exec(after)?.groups ?? {};
     const rows = await readRows(this.#tools, {

@@ -1,4 +1,4 @@
-import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
+import type { ScanPage, ScanRequest } from '../../views/use/view-store.ts';
 
 /** An expired record as it was read. */
 export interface ExpiredRecord {
@@ -13,7 +13,7 @@ export interface ExpiredRecords {
    * Reads one page of rows and returns the expired rows, possibly none.
    * @param beforeSeconds time, in Unix seconds, before which the returned records have expired
    */
-  walk(step: WalkStep, beforeSeconds: number): Promise<WalkPage<ExpiredRecord>>;
+  scan(step: ScanRequest, beforeSeconds: number): Promise<ScanPage<ExpiredRecord>>;
   /**
    * Deletes a record if it is unchanged: completed, with the same expiry.
    *

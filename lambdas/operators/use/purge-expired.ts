@@ -2,7 +2,7 @@ import type { Job, JobCounts } from '../../jobs/use/job.ts';
 import { defined } from '../../kernel/defined.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { DAY_MS } from '../../views/domain/views.ts';
-import type { WalkPosition } from '../../views/use/view-store.ts';
+import type { ScanPosition } from '../../views/use/view-store.ts';
 import type { ExpiredRecord, ExpiredRecords, TimeToLive } from './expired-records.ts';
 
 export interface PurgeTools {
@@ -55,7 +55,7 @@ export type ToPurge =
 interface Place {
   /** Number of completed segments. */
   readonly done: number;
-  readonly after?: WalkPosition;
+  readonly after?: ScanPosition;
   /** Number of records found so far that time to live should have deleted. */
   readonly found: number;
 }
@@ -69,14 +69,14 @@ export function purgeExpired(tools: PurgeTools): Job<ToPurge> {
   return {
     page: async (cursor, _limit, { scheduledForMs }) => {
       let at: Place = cursor === undefined ? { done: 0, found: 0 } : (JSON.parse(cursor) as Place);
-      const walks = walksOf(tools, Math.floor(scheduledForMs / DAY_MS));
+      const scans = scansOf(tools, Math.floor(scheduledForMs / DAY_MS));
       for (let step = 0; step < STEPS_AT_ONCE; step += 1) {
-        const walk = walks[at.done];
-        if (walk === undefined) break;
-        const { kind, records, segment, segments } = walk;
+        const scan = scans[at.done];
+        if (scan === undefined) break;
+        const { kind, records, segment, segments } = scan;
         const { after } = at;
         const before = (scheduledForMs - GRACE_MS) / 1000;
-        const { found, next } = await records.walk({ segment, segments, ...defined({ after }) }, before);
+        const { found, next } = await records.scan({ segment, segments, ...defined({ after }) }, before);
         at = {
           ...(next === undefined ? { done: at.done + 1 } : { done: at.done, after: next }),
           found: at.found + (kind === 'records' ? found.length : 0),
@@ -86,7 +86,7 @@ export function purgeExpired(tools: PurgeTools): Job<ToPurge> {
         const behind = JSON.stringify(at);
         return { items: [{ thing: { kind, records: found }, name, after: behind }], next: behind };
       }
-      if (at.done < walks.length) return { items: [], next: JSON.stringify(at) };
+      if (at.done < scans.length) return { items: [], next: JSON.stringify(at) };
       const thing = { kind: 'check' as const, expiredLeft: at.found };
       return { items: [{ thing, name: 'check', after: JSON.stringify(at) }] };
     },
@@ -99,7 +99,7 @@ export function purgeExpired(tools: PurgeTools): Job<ToPurge> {
 }
 
 /** Returns the scans of one night, in order. */
-function walksOf({ records, withoutTimeToLive }: PurgeTools, night: number) {
+function scansOf({ records, withoutTimeToLive }: PurgeTools, night: number) {
   const segments = Array.from({ length: SEGMENTS }, (_, done) => ({
     kind: 'records' as const,
     records,

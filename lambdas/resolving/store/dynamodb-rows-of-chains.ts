@@ -9,7 +9,7 @@ import { operationOfKey } from '../../once/store/record-items.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
 import { parseOrderId } from '../../orders/ids.ts';
 import { type ChainId, parsePaymentId } from '../../payments/ids.ts';
-import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
+import type { ScanPage, ScanRequest } from '../../views/use/view-store.ts';
 import type { ChainRowTable, RowOfChain, RowsOfChains } from '../use/close-remnants.ts';
 
 /** Rows per page of the scan: about half a megabyte with typical stored responses. */
@@ -75,7 +75,7 @@ export class DynamoDbRowsOfChains implements RowsOfChains {
     this.#pacing = pacing;
   }
 
-  async rows(table: ChainRowTable, { segment, segments, after }: WalkStep): Promise<WalkPage<RowOfChain>> {
+  async rows(table: ChainRowTable, { segment, segments, after }: ScanRequest): Promise<ScanPage<RowOfChain>> {
     const input = {
       TableName: this.#tables[table],
       Segment: segment,

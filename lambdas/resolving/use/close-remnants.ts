@@ -9,8 +9,8 @@ import { type ChainId, isOrderId } from '../../payments/ids.ts';
 import { hasBegun, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import { booksInquiry } from '../../payments/use/queued-with.ts';
-import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
-import { walkAll } from '../../views/use/walk-all.ts';
+import { scanAll } from '../../views/use/scan-all.ts';
+import type { ScanPage, ScanRequest } from '../../views/use/view-store.ts';
 import type { ImpliedRows } from './rebuild-queues.ts';
 
 /** The tables whose rows are written together with rows of the Ledger. */
@@ -46,7 +46,7 @@ export interface RowOfChain {
 }
 
 export interface RowsOfChains {
-  rows(table: ChainRowTable, step: WalkStep): Promise<WalkPage<RowOfChain>>;
+  rows(table: ChainRowTable, step: ScanRequest): Promise<ScanPage<RowOfChain>>;
   /** Deletes the row if it has not changed. @returns false when it has changed or does not exist */
   remove(row: RowOfChain): Promise<boolean>;
 }
@@ -97,7 +97,7 @@ const TABLES = ['registry', 'idempotency'] as const;
  *   approval verdict ✓ transition n ✗ ── verdict removed: the approval is pending again, or has expired
  *   any      entry ✓ transition ✗ ── entry removed
  *
- * Traffic may continue: records and their transitions are written together, and the walk of the Ledger that follows
+ * Traffic may continue: records and their transitions are written together, and the scan of the Ledger that follows
  * writes the entries that are needed again.
  *
  * @param progress called after every page, with the number of rows that were read
@@ -130,7 +130,7 @@ export async function closeRemnants(
     }
   };
   for (const table of TABLES) {
-    await walkAll(
+    await scanAll(
       { step: (step) => tools.chainRows.rows(table, step), each, progress: async () => progress(read) },
       Array.from({ length: segments }, () => ''),
     );

@@ -20,8 +20,8 @@ import type {
   ReferenceName,
 } from '../../payments/use/payment-store.ts';
 import { booksInquiry, holdEntryFor, inquiryForCharge, queueEntriesFor } from '../../payments/use/queued-with.ts';
-import type { LedgerWalk } from '../../views/use/ledger-walk.ts';
-import { type Walked, walkAll } from '../../views/use/walk-all.ts';
+import type { LedgerScan } from '../../views/use/ledger-scan.ts';
+import { type ScanPositions, scanAll } from '../../views/use/scan-all.ts';
 
 /** A row of the Registry that follows from a chain in the Ledger. */
 export type ImpliedRow =
@@ -45,7 +45,7 @@ export interface ImpliedRows {
 export interface RebuildQueuesTools {
   readonly store: Pick<PaymentStore, 'listTransitions' | 'readRecord'>;
   readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
-  readonly ledger: LedgerWalk;
+  readonly ledger: LedgerScan;
   readonly rows: ImpliedRows;
   /**
    * Writes the commission that follows from a payment, if it is missing. @returns whether the commission was missing
@@ -55,9 +55,9 @@ export interface RebuildQueuesTools {
 
 type Missing = ImpliedRow['kind'] | 'commission';
 
-/** The progress of a walk, serializable as JSON. A walk can resume from this state. */
-export interface QueuesWalk {
-  readonly walked: Walked;
+/** The progress of a rebuild, serializable as JSON. A rebuild can resume from this state. */
+export interface QueueRebuildState {
+  readonly positions: ScanPositions;
   /** Number of payments and orders that were read. */
   readonly read: number;
   /** Number of missing rows by kind. */
@@ -71,9 +71,9 @@ export interface QueuesWalk {
   readonly broken: readonly ChainId[];
 }
 
-export function initialQueuesWalk(segments: number): QueuesWalk {
+export function initialQueueRebuildState(segments: number): QueueRebuildState {
   const missing = { inquiry: 0, return: 0, hold: 0, open_order: 0, reference: 0, commission: 0 };
-  return { walked: Array.from({ length: segments }, () => ''), read: 0, missing, unreadable: [], broken: [] };
+  return { positions: Array.from({ length: segments }, () => ''), read: 0, missing, unreadable: [], broken: [] };
 }
 
 /** Maximum number of ids to keep, more than an operator would read. */
@@ -82,17 +82,17 @@ const MAX_IDS = 10_000;
 const WHOLE_ORDER = { afterSequence: 0, limit: LONGEST_ORDER_CHAIN } as const;
 
 /**
- * Walks the Ledger after a restore of the Ledger or the Registry, and writes the queue entries and references that the
- * Registry lacks. All unfinished work is then queued again. Traffic may continue: if the walk rewrites an entry that a
+ * Scans the Ledger after a restore of the Ledger or the Registry, and writes the queue entries and references that the
+ * Registry lacks. All unfinished work is then queued again. Traffic may continue: if the scan rewrites an entry that a
  * job has just closed, the job's next run closes it again.
  *
  * @param progress called after every page
  */
 export async function rebuildQueues(
   { store, orders, ledger, rows, commission }: RebuildQueuesTools,
-  begin: QueuesWalk,
-  progress: (walk: QueuesWalk) => Promise<void>,
-): Promise<QueuesWalk> {
+  begin: QueueRebuildState,
+  progress: (state: QueueRebuildState) => Promise<void>,
+): Promise<QueueRebuildState> {
   let state = begin;
   const isEnded = async (holder: PaymentId): Promise<boolean> => {
     const chain = await readChain(store, holder);
@@ -120,16 +120,16 @@ export async function rebuildQueues(
     const named = { unreadable: withId(state.unreadable, isUnreadable), broken: withId(state.broken, isTorn) };
     state = { ...state, read: state.read + 1, missing, ...named };
   };
-  await walkAll(
+  await scanAll(
     {
       step: (step) => ledger.chains(step),
       each,
-      progress: async (walked) => {
-        state = { ...state, walked };
+      progress: async (positions) => {
+        state = { ...state, positions };
         await progress(state);
       },
     },
-    begin.walked,
+    begin.positions,
   );
   return state;
 }

@@ -18,7 +18,7 @@ import type { ChainId } from '../../payments/ids.ts';
 import type { ViewKey } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';
 import { mergedRows } from '../use/merged-rows.ts';
-import type { RowChange, ViewRange, ViewStore, ViewWalk, WalkPage, WalkStep } from '../use/view-store.ts';
+import type { RowChange, ScanPage, ScanRequest, ViewRange, ViewScan, ViewStore } from '../use/view-store.ts';
 import { listPartition, mostParts, partsOf, storedPartition } from './list-parts.ts';
 import { queryRange } from './query-range.ts';
 
@@ -30,8 +30,8 @@ const MOST_WRITES = 25;
 const { partition: PK, sort: SK } = KeyAttribute;
 const { name: INDEX, partitionKey: LIST } = ViewsTable.listsIndex;
 
-/** Number of rows per step of a walk, a few hundred kilobytes in total. */
-const WALK_PAGE = 200;
+/** Number of rows per step of a scan, a few hundred kilobytes in total. */
+const SCAN_PAGE = 200;
 
 const rowItem = z.object({
   [PK]: z.string(),
@@ -46,7 +46,7 @@ const rowItem = z.object({
  * Stores the Views in DynamoDB. `domain/lists.ts` defines the rows' keys. At high peak rates, the partitions of lists
  * are divided into parts, which callers do not see.
  */
-export class DynamoDbViews implements ViewStore, ViewWalk {
+export class DynamoDbViews implements ViewStore, ViewScan {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
   readonly #pacing: Pacing;
@@ -145,12 +145,12 @@ export class DynamoDbViews implements ViewStore, ViewWalk {
     return mostParts();
   }
 
-  async walk({ segment, segments, after }: WalkStep): Promise<WalkPage<ViewRow>> {
+  async scan({ segment, segments, after }: ScanRequest): Promise<ScanPage<ViewRow>> {
     const input = {
       TableName: this.#table,
       Segment: segment,
       TotalSegments: segments,
-      Limit: WALK_PAGE,
+      Limit: SCAN_PAGE,
       ConsistentRead: true,
       ...(after === undefined ? {} : { ExclusiveStartKey: JSON.parse(after) as Item }),
     };

@@ -8,14 +8,14 @@ import { DAY_MS, type ViewRow } from '../domain/views.ts';
 import { NO_VOLUMES, sameVolumes } from '../domain/volumes.ts';
 import { isImplied, type LedgerTools, readChainViews, restoreHeads, wrongRows } from './chain-views.ts';
 import { type CloseDaysTools, closeDays, closedSums, closedVolumes, sumEntries, sumVolumes } from './close-days.ts';
-import type { LedgerWalk } from './ledger-walk.ts';
+import type { LedgerScan } from './ledger-scan.ts';
 import { reopenDay, writeViews } from './project-event.ts';
-import type { ViewStore, ViewWalk } from './view-store.ts';
-import { type Walked, walkAll } from './walk-all.ts';
+import { type ScanPositions, scanAll } from './scan-all.ts';
+import type { ViewScan, ViewStore } from './view-store.ts';
 
 export interface RebuildTools extends CloseDaysTools, LedgerTools {
-  readonly views: ViewStore & ViewWalk;
-  readonly ledger: LedgerWalk;
+  readonly views: ViewStore & ViewScan;
+  readonly ledger: LedgerScan;
   readonly clock: Clock;
   /** Time for the Views to catch up before a deviation is reported as a difference, in milliseconds. @default 25 s */
   readonly settleMs?: number;
@@ -28,7 +28,7 @@ type Phase = (typeof PHASES)[number];
 /** The progress of a rebuild. It can be serialized as JSON, and a rebuild can resume from it. */
 export interface RebuildState {
   readonly phase: Phase;
-  readonly walked: Walked;
+  readonly positions: ScanPositions;
   readonly owners: readonly ViewOwner[];
   readonly counts: RebuildCounts;
   /** Payments, orders and daily totals that differed when they were compared. They are compared again at the end. */
@@ -87,14 +87,14 @@ const MAX_CLOSINGS = 400;
 export function initialRebuildState(segments: number, from: 'project' | 'compare_ledger' = 'project'): RebuildState {
   return {
     phase: from,
-    walked: begin(segments),
+    positions: begin(segments),
     owners: [],
     counts: { projected: 0, removed: 0, daysClosed: 0, compared: 0 },
     suspects: [],
   };
 }
 
-function begin(segments: number): Walked {
+function begin(segments: number): ScanPositions {
   return Array.from({ length: segments }, () => '');
 }
 
@@ -121,56 +121,56 @@ class Rebuild {
   readonly #suspects: Suspect[];
   readonly #counts: { -readonly [Name in keyof RebuildCounts]: RebuildCounts[Name] };
   #phase: Phase;
-  #walked: Walked;
+  #positions: ScanPositions;
 
   constructor(tools: RebuildTools, state: RebuildState, progress: (state: RebuildState) => Promise<void>) {
     this.#tools = tools;
     this.#progress = progress;
-    this.#segments = state.walked.length;
+    this.#segments = state.positions.length;
     this.#owners = new Map(state.owners.map((owner) => [JSON.stringify(owner), owner]));
     this.#suspects = [...state.suspects];
     this.#counts = { ...state.counts };
     this.#phase = state.phase;
-    this.#walked = state.walked;
+    this.#positions = state.positions;
   }
 
   async run(): Promise<Rebuilt> {
     const { ledger, views } = this.#tools;
-    await this.#walk(
+    await this.#scan(
       'project',
       (step) => ledger.chains(step),
       (id) => this.#unlessUnreadable(id, () => this.#project(id)),
     );
-    await this.#walk(
+    await this.#scan(
       'sweep',
-      (step) => views.walk(step),
+      (step) => views.scan(step),
       (row) => this.#unlessUnreadable(row.chainId, () => this.#sweep(row)),
     );
     if (this.#phase === 'close') await this.#closeDays();
-    await this.#walk(
+    await this.#scan(
       'compare_ledger',
       (step) => ledger.chains(step),
       (id) => this.#unlessUnreadable(id, () => this.#compareChain(id)),
     );
-    await this.#walk(
+    await this.#scan(
       'compare_views',
-      (step) => views.walk(step),
+      (step) => views.scan(step),
       (row) => this.#unlessUnreadable(row.chainId, () => this.#compareRow(row)),
     );
     return { counts: this.#counts, differences: await this.#remaining() };
   }
 
-  async #walk<Found>(
+  async #scan<Found>(
     phase: Phase,
-    step: Parameters<typeof walkAll<Found>>[0]['step'],
+    step: Parameters<typeof scanAll<Found>>[0]['step'],
     each: (found: Found) => Promise<void>,
   ): Promise<void> {
     if (this.#phase !== phase) return;
-    const progress = async (walked: Walked): Promise<void> => {
-      this.#walked = walked;
+    const progress = async (positions: ScanPositions): Promise<void> => {
+      this.#positions = positions;
       await this.#reportProgress();
     };
-    await walkAll({ step, each, progress }, this.#walked);
+    await scanAll({ step, each, progress }, this.#positions);
     await this.#enter(PHASES[PHASES.indexOf(phase) + 1] ?? 'done');
   }
 
@@ -190,14 +190,14 @@ class Rebuild {
 
   async #enter(phase: Phase): Promise<void> {
     this.#phase = phase;
-    this.#walked = begin(this.#segments);
+    this.#positions = begin(this.#segments);
     await this.#reportProgress();
   }
 
   async #reportProgress(): Promise<void> {
     await this.#progress({
       phase: this.#phase,
-      walked: this.#walked,
+      positions: this.#positions,
       owners: [...this.#owners.values()],
       counts: { ...this.#counts },
       suspects: [...this.#suspects],

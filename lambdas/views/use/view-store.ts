@@ -61,22 +61,22 @@ export interface ViewStore {
 }
 
 /** The position from which a scan continues. Callers must not interpret it. */
-export type WalkPosition = string;
+export type ScanPosition = string;
 
-export interface WalkStep {
+export interface ScanRequest {
   /** Number of the segment, from 0. */
   readonly segment: number;
   readonly segments: number;
-  readonly after?: WalkPosition;
+  readonly after?: ScanPosition;
 }
 
-export interface WalkPage<Found> {
+export interface ScanPage<Found> {
   readonly found: readonly Found[];
   /** Position from which the next page continues. Absent on the last page. */
-  readonly next?: WalkPosition;
+  readonly next?: ScanPosition;
 }
 
 /** Scans all rows in segments, which can be read concurrently. For operators' commands only. */
-export interface ViewWalk {
-  walk(step: WalkStep): Promise<WalkPage<ViewRow>>;
+export interface ViewScan {
+  scan(step: ScanRequest): Promise<ScanPage<ViewRow>>;
 }

@@ -50,7 +50,7 @@ interface Trigger {
 type JobId = OwnJobId | PostgresJobId;
 
 const MINUTE_MS = 60_000;
-const WALKS = 0.1;
+const LEDGER_READ_SHARE = 0.1;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -136,20 +136,26 @@ const TRIGGERS: Readonly<Record<JobId, Trigger>> = {
     isLeft: (row) => dueAtOf(row) !== undefined,
   },
   'republish-events': {
-    share: WALKS,
+    share: LEDGER_READ_SHARE,
     fromMs: 5 * MINUTE_MS,
     toMs: 6 * HOUR_MS,
     isQueue: false,
     dueMs: afterOutcome(5 * MINUTE_MS),
   },
   'reconcile-recent': {
-    share: WALKS,
+    share: LEDGER_READ_SHARE,
     fromMs: HOUR_MS,
     toMs: 8 * HOUR_MS,
     isQueue: false,
     dueMs: afterOutcome(HOUR_MS),
   },
-  'reconcile-days': { share: WALKS, fromMs: DAY_MS, toMs: 16 * DAY_MS, isQueue: false, dueMs: afterOutcome(DAY_MS) },
+  'reconcile-days': {
+    share: LEDGER_READ_SHARE,
+    fromMs: DAY_MS,
+    toMs: 16 * DAY_MS,
+    isQueue: false,
+    dueMs: afterOutcome(DAY_MS),
+  },
   // The simulator calls `runNow` for each row that is written into the outbox.
   carry: { fromMs: MINUTE_MS, toMs: 16 * DAY_MS, isQueue: false, dueMs: () => undefined },
   'close-days': { fromMs: DAY_MS, toMs: 8 * DAY_MS, isQueue: false, dueMs: afterOutcome(DAY_MS) },

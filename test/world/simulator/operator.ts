@@ -38,7 +38,7 @@ export function operatorIn(simulation: Simulation, database: MemoryDynamoDb) {
 type Operator = ReturnType<typeof operatorIn>;
 
 export async function rebuildAllViews({ process, pacing, views, store }: Operator): Promise<void> {
-  const books = { views, ledger: store.ledgerWalk, store, orders: store };
+  const books = { views, ledger: store.ledgerScan, store, orders: store };
   await rebuildViews(
     { ...books, digest: systemDigest, ...process.clock, ...pacing },
     initialRebuildState(1),

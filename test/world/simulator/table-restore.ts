@@ -5,7 +5,7 @@ import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
 import { DynamoDbImpliedRows } from '../../../lambdas/resolving/store/dynamodb-implied-rows.ts';
 import { DynamoDbRowsOfChains } from '../../../lambdas/resolving/store/dynamodb-rows-of-chains.ts';
 import { closeRemnants } from '../../../lambdas/resolving/use/close-remnants.ts';
-import { initialQueuesWalk, rebuildQueues } from '../../../lambdas/resolving/use/rebuild-queues.ts';
+import { initialQueueRebuildState, rebuildQueues } from '../../../lambdas/resolving/use/rebuild-queues.ts';
 import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import { TABLES } from '../tables.ts';
 import type { RestoreSeen } from './contract.ts';
@@ -117,14 +117,14 @@ export class TableRestores {
       {
         store,
         orders: store,
-        ledger: store.ledgerWalk,
+        ledger: store.ledgerScan,
         rows: implied,
         commission: async (chain) => {
           const due = commissionOfChain(systemDigest, chain);
           return due !== undefined && commissions.restore(due);
         },
       },
-      initialQueuesWalk(1),
+      initialQueueRebuildState(1),
       async () => {},
     );
     return { lost, named: [...unreadable, ...broken] };

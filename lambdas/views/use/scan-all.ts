@@ -1,15 +1,15 @@
 import { invariant } from '../../kernel/invariant.ts';
-import type { WalkPage, WalkPosition, WalkStep } from './view-store.ts';
+import type { ScanPage, ScanPosition, ScanRequest } from './view-store.ts';
 
 /** Progress of a scan, by segment: the position to continue from; '' if not started; null if complete. */
-export type Walked = readonly (WalkPosition | null)[];
+export type ScanPositions = readonly (ScanPosition | null)[];
 
-export interface WalkPlan<Found> {
-  readonly step: (step: WalkStep) => Promise<WalkPage<Found>>;
+export interface ScanPlan<Found> {
+  readonly step: (step: ScanRequest) => Promise<ScanPage<Found>>;
   /** Processes one item. Must be idempotent, because a resumed scan processes its last pages again. */
   readonly each: (found: Found) => Promise<void>;
   /** Called after every page. */
-  readonly progress: (walked: Walked) => Promise<void>;
+  readonly progress: (positions: ScanPositions) => Promise<void>;
 }
 
 /** Number of concurrent calls of `each` within a page. */
@@ -22,21 +22,21 @@ const MAX_STEPS = 1_000_000;
  *
  * @param begin the position in each segment; '' for a segment that has not started
  */
-export async function walkAll<Found>({ step, each, progress }: WalkPlan<Found>, begin: Walked): Promise<void> {
-  const walked = [...begin];
+export async function scanAll<Found>({ step, each, progress }: ScanPlan<Found>, begin: ScanPositions): Promise<void> {
+  const positions = [...begin];
   const segments = begin.length;
-  const walkSegment = async (segment: number): Promise<void> => {
+  const scanSegment = async (segment: number): Promise<void> => {
     for (let steps = 0; steps < MAX_STEPS; steps += 1) {
-      const after = walked[segment];
+      const after = positions[segment];
       if (after === null || after === undefined) return;
       const { found, next } = await step({ segment, segments, ...(after === '' ? {} : { after }) });
       for (let start = 0; start < found.length; start += AT_ONCE) {
         await Promise.all(found.slice(start, start + AT_ONCE).map(each));
       }
-      walked[segment] = next ?? null;
-      await progress([...walked]);
+      positions[segment] = next ?? null;
+      await progress([...positions]);
     }
     invariant(false, 'a segment exceeds the maximum number of pages');
   };
-  await Promise.all(begin.map((_, segment) => walkSegment(segment)));
+  await Promise.all(begin.map((_, segment) => scanSegment(segment)));
 }

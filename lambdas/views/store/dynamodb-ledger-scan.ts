@@ -6,14 +6,14 @@ import { type Item } from '../../kernel/platform/items.ts';
 import { parseOrderId } from '../../orders/ids.ts';
 import { type ChainId, parsePaymentId } from '../../payments/ids.ts';
 import { transitionSort } from '../../payments/store/items.ts';
-import type { LedgerWalk } from '../use/ledger-walk.ts';
-import type { WalkPage, WalkStep } from '../use/view-store.ts';
+import type { LedgerScan } from '../use/ledger-scan.ts';
+import type { ScanPage, ScanRequest } from '../use/view-store.ts';
 
 /** Number of rows per step, a few hundred kilobytes in total. */
 const PAGE = 250;
 
 /** Scans the whole Ledger. Only for operators' commands. */
-export class DynamoDbLedgerWalk implements LedgerWalk {
+export class DynamoDbLedgerScan implements LedgerScan {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
   readonly #pacing: Pacing;
@@ -24,7 +24,7 @@ export class DynamoDbLedgerWalk implements LedgerWalk {
     this.#pacing = pacing;
   }
 
-  async chains({ segment, segments, after }: WalkStep): Promise<WalkPage<ChainId>> {
+  async chains({ segment, segments, after }: ScanRequest): Promise<ScanPage<ChainId>> {
     const input = {
       TableName: this.#table,
       Segment: segment,
