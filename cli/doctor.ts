@@ -9,7 +9,7 @@ import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts
 import { type AuthorityState, readAuthorityState } from '../lambdas/authority/store/authority-state.ts';
 import { stackNameOf } from '../lambdas/kernel/contract/api.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
-import { hasEnded } from '../lambdas/tenants/api-key-registry.ts';
+import { isRevokedOrExpired } from '../lambdas/tenants/api-key-registry.ts';
 import type { ApiKeySummary, OperatorKeySummary } from '../lambdas/tenants/keys.ts';
 import { TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
 import type * as Synthesized from '../lib/synthesized.ts';
@@ -56,7 +56,7 @@ export interface Finding {
 }
 
 export function examine({ settings, authority, keys, secrets, nowMs }: Examined): readonly Finding[] {
-  const valid = keys.filter((key) => !hasEnded(key, nowMs));
+  const valid = keys.filter((key) => !isRevokedOrExpired(key, nowMs));
   const live = settings['sandbox'] === 'true' ? valid.filter(({ mode }) => mode === 'live') : [];
   return [
     ...examineSettings(settings),

@@ -150,7 +150,7 @@ export class Operators extends Construct {
     for (const { function: redriver } of redrivers)
       this.api.allow('Redrive', 'lambda:InvokeFunction', redriver.functionArn);
     // Dead letters are redriven by an operator.
-    allow('CountAndPutBack', [count, 'sqs:SendMessage'], received);
+    allow('CountAndRedrive', [count, 'sqs:SendMessage'], received);
     allow('ReadKeptMessages', [count, 'sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility', 'sqs:DeleteMessage'], kept);
   }
 

@@ -18,7 +18,7 @@ import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { callbackPath } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
-import { hasEnded } from '../lambdas/tenants/api-key-registry.ts';
+import { isRevokedOrExpired } from '../lambdas/tenants/api-key-registry.ts';
 import { hashOfApiKey, TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
 import { bootstrap, type CdkApp, deploy, LOCAL_TENANT, payonceWith, projectContext, type StackOutputs } from './cdk.ts';
 import { type Emulator, startEmulator } from './emulator.ts';
@@ -371,7 +371,7 @@ export async function tenantWithKeys(
   const stored = [...(await administration.listApiKeys(id)), ...(await administration.listOperatorKeys())];
   const nowMs = systemClock.nowMs();
   // A rolled key expires soon, so it is treated as invalid.
-  const valid = stored.filter((key) => key.rolledTo === undefined && !hasEnded(key, nowMs));
+  const valid = stored.filter((key) => key.rolledTo === undefined && !isRevokedOrExpired(key, nowMs));
   const isValid = (key = ''): key is string => valid.some(({ keyHash }) => keyHash === hashOfApiKey(key));
   await administration.createTenant('Local', { id });
   return {

@@ -9,13 +9,13 @@ const LONGEST_PERIOD_SECONDS = 31 * 24 * 60 * 60;
  * Latest allowed time, in Unix seconds: the last second of the year 9999. The days' partition keys have four digits for
  * the year.
  */
-const LAST_SECOND = 253_402_300_799;
+const MAX_UNIX_SECONDS = 253_402_300_799;
 
 const unixSeconds = z
   .string()
   .regex(/^\d{1,12}$/, 'must be Unix seconds')
   .transform(Number)
-  .refine((value) => value <= LAST_SECOND, 'is after the year 9999');
+  .refine((value) => value <= MAX_UNIX_SECONDS, 'is after the year 9999');
 
 const filters = z.union([
   z.strictObject({ key: z.string() }),

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { brokenAt } from '../archive/domain/chain-row.ts';
+import { violationAt } from '../archive/domain/chain-row.ts';
 import { type LedgerRows, partitionOfChain, type ReadRow, wholeChain } from '../archive/use/ledger-rows.ts';
 import { defined } from '../kernel/defined.ts';
 import { sameBytes } from '../kernel/digest.ts';
@@ -173,7 +173,7 @@ async function importChain(tools: ImportChainsTools, chainId: ChainId): Promise<
 function isValid(rows: readonly ReadRow[]): boolean {
   let before: Link | undefined;
   return rows.every(({ row }) => {
-    const broken = brokenAt(row, before);
+    const broken = violationAt(row, before);
     if (row.content.kind === 'link') before = row.content.link;
     // Attributes that the hash does not cover belong to the Ledger's indexes.
     return row.content.kind === 'link' && (broken === undefined || broken.what === 'attributes');

@@ -6,7 +6,7 @@ import { operationOfKey, parseEffectRecord, parseRecord } from '../once/store/re
 import { parseApproval } from '../operators/store/approval-items.ts';
 import { approvalRow, endRow } from '../operators/store/postgres-approvals.ts';
 import { parseReferenceHolder } from '../payments/store/items.ts';
-import { type Queued, rowOfOrphan, rowsOfWork } from '../payments/store/postgres-rows.ts';
+import { type Queued, rowOfOrphan, workRowsOf } from '../payments/store/postgres-rows.ts';
 import {
   HOLDS,
   parseChargeToReturn,
@@ -95,7 +95,7 @@ const KINDS: readonly (readonly [prefix: string, rowsOf: (item: Item) => readonl
 ];
 
 function workOf(item: Item, queued: Queued): readonly ImportedRow[] {
-  return rowsOfWork(queued).map((row) => ({ table: 'work', row: { ...row, ...queuedAt(item) } }));
+  return workRowsOf(queued).map((row) => ({ table: 'work', row: { ...row, ...queuedAt(item) } }));
 }
 
 /** The row has no due time, because no job reads a kept orphan. */

@@ -1,4 +1,4 @@
-import { brokenAt } from '../archive/domain/chain-row.ts';
+import { violationAt } from '../archive/domain/chain-row.ts';
 import { type LedgerRows, partitionOfChain, type ReadRow, wholeChain } from '../archive/use/ledger-rows.ts';
 import { sameBytes } from '../kernel/digest.ts';
 import { isFault } from '../kernel/faults.ts';
@@ -149,7 +149,7 @@ function compared(rows: readonly ReadRow[], hashes: readonly Uint8Array[]) {
   let before: Link | undefined;
   for (const [kept, { row }] of rows.entries()) {
     const sequence = kept + 1;
-    const broken = brokenAt(row, before);
+    const broken = violationAt(row, before);
     // Attributes that the hash does not cover belong to the copy.
     if (row.content.kind !== 'link' || (broken !== undefined && broken.what !== 'attributes'))
       return { kept, stopped: { sequence, because: 'broken' as const } };

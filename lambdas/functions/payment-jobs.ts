@@ -2,7 +2,7 @@ import { configuredAuthority } from '../authority/configured-authority.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import type { JobOf } from '../jobs/contract/jobs.ts';
 import { jobTelemetry } from '../jobs/http/job-telemetry.ts';
-import { jobWorker } from '../jobs/http/job-worker.ts';
+import { createJobQueueHandler } from '../jobs/http/job-worker.ts';
 import { readJobWorkerConfig } from '../jobs/settings.ts';
 import { DynamoDbJobMarks } from '../jobs/store/dynamodb-job-marks.ts';
 import { DynamoDbJobRuns } from '../jobs/store/dynamodb-job-runs.ts';
@@ -62,7 +62,7 @@ export async function wire(
     runner,
     clock,
   };
-  return jobWorker({
+  return createJobQueueHandler({
     work: (message, receives) => workRun(tools, message, receives),
     parking: configuredParking(platform, parkingQueueUrl),
     telemetry: jobs,

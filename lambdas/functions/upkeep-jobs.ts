@@ -5,7 +5,7 @@ import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbr
 import { parkedRangeBody } from '../events/store/parked-work.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { publishAll } from '../events/use/publish-events.ts';
-import { republishLostEvents } from '../events/use/republish-lost-events.ts';
+import { republishLostEventsJob } from '../events/use/republish-lost-events.ts';
 import { readWriterName } from '../exports/settings.ts';
 import { DynamoDbExports } from '../exports/store/dynamodb-exports.ts';
 import { lambdaWriters } from '../exports/store/lambda-writers.ts';
@@ -14,7 +14,7 @@ import { releaseCommissionsJob } from '../follow-ups/release-commissions.ts';
 import { DynamoDbCommissions } from '../follow-ups/store/dynamodb-commissions.ts';
 import type { JobOf } from '../jobs/contract/jobs.ts';
 import { jobTelemetry } from '../jobs/http/job-telemetry.ts';
-import { jobWorker } from '../jobs/http/job-worker.ts';
+import { createJobQueueHandler } from '../jobs/http/job-worker.ts';
 import { readAuthority, readJobWorkerConfig, readListedJobs, readOwnJobs } from '../jobs/settings.ts';
 import { DynamoDbJobMarks } from '../jobs/store/dynamodb-job-marks.ts';
 import { DynamoDbJobRuns } from '../jobs/store/dynamodb-job-runs.ts';
@@ -22,7 +22,7 @@ import { configuredJobTasks } from '../jobs/store/sqs-job-tasks.ts';
 import { readCarriedUntil } from '../jobs/use/carried-until.ts';
 import type { Job } from '../jobs/use/job.ts';
 import type { JobMarks } from '../jobs/use/job-marks.ts';
-import { watchingJobs } from '../jobs/use/overdue-jobs.ts';
+import { withOverdueReport } from '../jobs/use/overdue-jobs.ts';
 import { sweepsJob } from '../jobs/use/pieces-job.ts';
 import { workRun } from '../jobs/use/work-run.ts';
 import { EventMetric } from '../kernel/contract/events.ts';
@@ -48,7 +48,7 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { purgeTelemetry } from '../operators/http/purge-telemetry.ts';
 import { DynamoDbExpiredRecords, DynamoDbTimeToLive } from '../operators/store/dynamodb-expired-records.ts';
 import { SqsQueues } from '../operators/store/sqs-queues.ts';
-import { purgeExpired } from '../operators/use/purge-expired.ts';
+import { purgeExpiredJob } from '../operators/use/purge-expired.ts';
 import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { callOnce } from '../outbound/http-call.ts';
@@ -60,11 +60,11 @@ import { configuredProcessors, type ProcessorsPlatform } from '../processors/con
 import { PROCESSORS } from '../processors/registry.ts';
 import { type PaymentsConfig, readPaymentsConfig } from '../processors/settings.ts';
 import { booksTelemetry } from '../reconciliation/http/books-telemetry.ts';
-import { reconcileDays, reconcileRecent } from '../reconciliation/use/reconcile.ts';
+import { reconcileDaysJob, reconcileRecentJob } from '../reconciliation/use/reconcile.ts';
 import { DynamoDbOwners } from '../tenants/store/tenant-owners.ts';
 import { readViewsTable } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
-import { closeAllDays } from '../views/use/close-all-days.ts';
+import { closeAllDaysJob } from '../views/use/close-all-days.ts';
 import { ProjectedEvents } from '../views/use/projected-events.ts';
 import { readWebhookConfig } from '../webhooks/settings.ts';
 import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
@@ -108,7 +108,7 @@ export async function wire(
     tasks: configuredJobTasks(platform, { upkeep: queueUrl }),
     jobs: {
       ...sweeping,
-      'sweep-webhooks': watchingJobs(sweeping['sweep-webhooks'], {
+      'sweep-webhooks': withOverdueReport(sweeping['sweep-webhooks'], {
         runs,
         marks: stores.marked.marks,
         watched: [...readOwnJobs(platform.variables), ...readListedJobs(platform.variables)],
@@ -126,7 +126,7 @@ export async function wire(
     runner,
     clock,
   };
-  return jobWorker({
+  return createJobQueueHandler({
     work: (message, receives) => workRun(tools, message, receives),
     parking: configuredParking(platform, parkingQueueUrl),
     telemetry: jobs,
@@ -207,7 +207,7 @@ function sweepingJobs(
           run,
         ),
     }),
-    'republish-events': republishLostEvents({
+    'republish-events': republishLostEventsJob({
       transitions,
       lostAfterMs: lostEvents.lostAfterSeconds * 1000,
       processed: new ProjectedEvents(views),
@@ -255,10 +255,10 @@ function bookkeepingJobs(
     report: (error: unknown): void => telemetry.fault(NAME, error),
   };
   return {
-    'reconcile-recent': reconcileRecent(reconciled),
-    'reconcile-days': reconcileDays(reconciled),
-    'close-days': closeAllDays({ owners: new DynamoDbOwners(documents, tables.registry, pacing), views, ...pacing }),
-    'purge-expired': purgeExpired({
+    'reconcile-recent': reconcileRecentJob(reconciled),
+    'reconcile-days': reconcileDaysJob(reconciled),
+    'close-days': closeAllDaysJob({ owners: new DynamoDbOwners(documents, tables.registry, pacing), views, ...pacing }),
+    'purge-expired': purgeExpiredJob({
       records: new DynamoDbExpiredRecords(documents, tables.idempotency, pacing),
       ...(postgres === undefined ? {} : { withoutTimeToLive: postgres.expired }),
       timeToLive: new DynamoDbTimeToLive(

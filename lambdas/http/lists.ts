@@ -3,7 +3,7 @@ import { defined } from '../kernel/defined.ts';
 import { found, type Handled, refusal } from './authenticated-api.ts';
 import type { GatewayRequest } from './gateway-request.ts';
 import { problem } from './problems.ts';
-import { LAST_SECOND, wholeNumber } from './validate.ts';
+import { MAX_UNIX_SECONDS, wholeNumber } from './validate.ts';
 
 /** Maximum page size, and the default page size of lists that are shown oldest first. */
 const MAX_PAGE = 100;
@@ -26,8 +26,8 @@ const cursor = (what: string, id: RegExp, where: string) =>
 
 /** Returns the query parameters of a list that is shown newest first. @param id pattern of the ids */
 export const pageOf = (what: string, id: RegExp) => ({
-  created_from: wholeNumber(0, LAST_SECOND, 'Start of the range of creation times (inclusive), in Unix seconds.'),
-  created_to: wholeNumber(0, LAST_SECOND, 'End of the range of creation times (exclusive), in Unix seconds.'),
+  created_from: wholeNumber(0, MAX_UNIX_SECONDS, 'Start of the range of creation times (inclusive), in Unix seconds.'),
+  created_to: wholeNumber(0, MAX_UNIX_SECONDS, 'End of the range of creation times (exclusive), in Unix seconds.'),
   limit: wholeNumber(1, MAX_PAGE, `Maximum number of ${what}. Default: ${DEFAULT_LIST_PAGE}.`),
   starting_after: cursor(what, id, 'the page contains those directly after it, which are older.'),
   ending_before: cursor(

@@ -222,10 +222,10 @@ export const freeLines = (max: number) =>
     .meta({ maxLength: max, pattern: MULTI_LINE.source });
 
 /** Latest accepted time, in Unix seconds: the last one with ten digits, in the year 2286. */
-export const LAST_SECOND = 9_999_999_999;
+export const MAX_UNIX_SECONDS = 9_999_999_999;
 
 /** Schema of a body field with a time, in Unix seconds. */
 export const unixSecond = z
   .int('must be a JSON integer of Unix seconds')
   .min(0, 'must be at least 0')
-  .max(LAST_SECOND, `must be at most ${LAST_SECOND}`);
+  .max(MAX_UNIX_SECONDS, `must be at most ${MAX_UNIX_SECONDS}`);

@@ -48,7 +48,7 @@ const COMPACT_JWS = /^(?=.{1,2000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-
 const claimsOf = z.object({ sub: z.string().min(1), iat: z.int(), exp: z.int(), scope: z.string() });
 
 /** Returns whether a bearer token has the form of a credential. API keys never have this form. */
-export function isCredential(token: string): boolean {
+export function hasJobCredentialFormat(token: string): boolean {
   return COMPACT_JWS.test(token);
 }
 

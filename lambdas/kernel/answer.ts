@@ -16,15 +16,15 @@ const OMITTED = '"$details":0';
  *
  * @param fields JSON text of the fields to omit, without braces
  */
-export function leaveOut(answer: Answer, fields: string): Answer {
+export function omitDetails(answer: Answer, fields: string): Answer {
   return { ...answer, body: answer.body.replace(fields, () => OMITTED) };
 }
 
-export function hasLeftOut({ body }: Answer): boolean {
+export function hasOmittedDetails({ body }: Answer): boolean {
   return body.includes(OMITTED);
 }
 
-export function putBack(answer: Answer, fields: string): Answer {
+export function restoreDetails(answer: Answer, fields: string): Answer {
   return { ...answer, body: answer.body.replace(OMITTED, () => fields) };
 }
 

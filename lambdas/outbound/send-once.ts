@@ -10,7 +10,7 @@ import {
   type Resend,
 } from './outbound-calls.ts';
 import type { OutboundPolicy } from './outbound-policy.ts';
-import type { SendingClaim, SendingClaims, SendingOwner } from './use/sending-claims.ts';
+import type { SendClaimResult, SendingClaims, SendingOwner } from './use/sending-claims.ts';
 
 type Sent = { readonly kind: 'sent'; readonly vendorId: string };
 
@@ -123,7 +123,7 @@ async function findBefore(
   { policy, claims, clock }: SendOnceTools,
   { key, operation, deadlineMs, lookUp }: SendOnceRequest,
   ours: SendingOwner,
-  before: Extract<SendingClaim, { kind: 'sending_before' }>,
+  before: Extract<SendClaimResult, { kind: 'sending_before' }>,
 ): Promise<SendOutcome | undefined> {
   if (lookUp === undefined) {
     await claims.release(ours, 'unknown');
@@ -168,7 +168,7 @@ function afterSend(fault: Fault): Fault {
  * If the earlier owner has recorded the end of its send, clock skew does not matter, and a strong look-up is a proof.
  */
 function absenceProvenAtMs(
-  { mayHaveSentUntilMs, isOver }: Extract<SendingClaim, { kind: 'sending_before' }>,
+  { mayHaveSentUntilMs, isOver }: Extract<SendClaimResult, { kind: 'sending_before' }>,
   { maxLagMs, isStrong = false }: Pick<NonNullable<SendOnceRequest['lookUp']>, 'maxLagMs' | 'isStrong'>,
 ): number {
   return mayHaveSentUntilMs + maxLagMs + (isOver && isStrong ? 0 : CLOCK_SKEW_MS);

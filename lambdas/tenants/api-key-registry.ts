@@ -25,7 +25,7 @@ export interface ApiKeyRegistry {
 }
 
 /** Returns whether the key was revoked or has expired. */
-export function hasEnded(
+export function isRevokedOrExpired(
   { revokedAtMs, expiresAtMs }: Pick<ApiKeyRecord, 'revokedAtMs' | 'expiresAtMs'>,
   nowMs: number,
 ): boolean {

@@ -2,7 +2,7 @@ import { type KeyId, keyIdOf, type OperatorCause, type RequestCause } from '../k
 import type { Scope } from '../kernel/contract/api.ts';
 import type { Digest } from '../kernel/digest.ts';
 import type { Clock } from '../kernel/world.ts';
-import { type ApiKeyRecord, type ApiKeyRegistry, hasEnded } from './api-key-registry.ts';
+import { type ApiKeyRecord, type ApiKeyRegistry, isRevokedOrExpired } from './api-key-registry.ts';
 import type { Owner } from './owners.ts';
 
 /** The authenticated tenant and mode. A request has access only to the data of this tenant in this mode. */
@@ -78,7 +78,7 @@ export async function authenticate(
   const find = (keyHash: string) => keys.findByHash(keyHash);
   const noteUse = (id: KeyId, day: string) => keys.noteUse(id, day);
   const record = await lookUp({ keys: { find, noteUse }, found, clock }, hex(hash), keyId);
-  if (record === undefined || hasEnded(record, clock.nowMs()) || record.mode !== mode) {
+  if (record === undefined || isRevokedOrExpired(record, clock.nowMs()) || record.mode !== mode) {
     return { kind: 'unauthorized' };
   }
   const caller = { tenantId: record.tenantId, mode: record.mode, by: { by: 'request', keyId } as const };
@@ -86,7 +86,7 @@ export async function authenticate(
 }
 
 /** Finds a key and stores the day of its use. */
-export async function lookUp<Key extends Parameters<typeof hasEnded>[0]>(
+export async function lookUp<Key extends Parameters<typeof isRevokedOrExpired>[0]>(
   { keys, found, clock }: LookUpTools<Key>,
   hash: string,
   id: KeyId,
@@ -96,7 +96,7 @@ export async function lookUp<Key extends Parameters<typeof hasEnded>[0]>(
   if (known !== undefined) return known;
   const record = await keys.find(hash);
   const nowMs = clock.nowMs();
-  if (record === undefined || hasEnded(record, nowMs)) return record;
+  if (record === undefined || isRevokedOrExpired(record, nowMs)) return record;
   // The key may have been revoked during the read, so its age in the cache counts from the start of the read.
   found.put(hash, record, readAtMs);
   const day = new Date(nowMs).toISOString().slice(0, 'YYYY-MM-DD'.length);

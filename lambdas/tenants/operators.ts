@@ -2,7 +2,7 @@ import { type KeyId, keyIdOf } from '../kernel/cause.ts';
 import type { Role } from '../kernel/contract/api.ts';
 import type { Digest } from '../kernel/digest.ts';
 import type { Clock } from '../kernel/world.ts';
-import { type ApiKeyRegistry, hasEnded } from './api-key-registry.ts';
+import { type ApiKeyRegistry, isRevokedOrExpired } from './api-key-registry.ts';
 import { bearerToken, FoundKeys, hex, lookUp } from './authenticate.ts';
 
 /** An authenticated person who operates the deployment. Operators belong to no tenant. */
@@ -62,7 +62,7 @@ export function byOperatorKey({
     const hash = digest.sha256(key);
     const keyId = keyIdOf(hash);
     const record = await lookUp({ keys, found, clock }, hex(hash), keyId);
-    if (record === undefined || hasEnded(record, clock.nowMs())) return undefined;
+    if (record === undefined || isRevokedOrExpired(record, clock.nowMs())) return undefined;
     const { operator: name, role } = record;
     return { name, role, identity: keyId, person: name };
   };

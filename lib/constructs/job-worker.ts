@@ -11,7 +11,7 @@ import { RunbookAlarm } from './runbook-alarm.ts';
 import { TaskQueue } from './task-queue.ts';
 
 export interface JobWorkerProps {
-  /** Worker function, created with `jobWorker`. Its timeout is `JOB_WORKER_TIMEOUT_SECONDS`. */
+  /** Worker function, created with `createJobQueueHandler`. Its timeout is `JOB_WORKER_TIMEOUT_SECONDS`. */
   readonly worker: Pick<PayonceFunction, 'function' | 'role'>;
   /**
    * Maximum number of job pages that are processed concurrently, each of a different job; 2 to 1000.

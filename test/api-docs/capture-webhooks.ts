@@ -2,7 +2,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { type Delivery, newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
-import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { CallbacksClient, eventBody } from '../callbacks/callbacks-client.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { eventNamed } from '../webhooks/webhook-fixtures.ts';
@@ -44,7 +44,7 @@ async function captureDeliveries(examples: CapturedExamples, harness: Api, id: s
   const store = harness.store.webhooks;
   const atMs = harness.clock.nowMs();
   const owner = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
-  const waiting = newDelivery(systemDigest, owner, { id }, messageOf(eventNamed('shown', atMs)), atMs);
+  const waiting = newDelivery(systemDigest, owner, { id }, webhookMessage(eventNamed('shown', atMs)), atMs);
   await store.write({ deliveries: [{ now: waiting }] });
   const resent = await harness.send('POST', `/${id}/deliveries/${waiting.id}/resend`, 'r');
   examples.answer('resendWebhook', 'waiting', 'It will be sent now', resent);

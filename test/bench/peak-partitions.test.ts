@@ -18,7 +18,7 @@ import {
 import { storedPartition } from '../../lambdas/views/store/list-parts.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { deliveryRow } from '../../lambdas/webhooks/store/webhook-items.ts';
-import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { openRecord, paymentIdFor } from '../payments/payment-fixtures.ts';
 import { PEAK, setPeakRates } from '../support/peak-rates.ts';
 import { inTurn } from '../support/slice.ts';
@@ -54,7 +54,7 @@ const ofTenant = (names: RegExp, partitionOf: Shared['partitionOf']): Shared => 
   rate: PEAK.tenantPayments,
 });
 const endpoint = endpointNamed('peak');
-const message = messageOf(eventNamed('peak', NOW));
+const message = webhookMessage(eventNamed('peak', NOW));
 const delivery = (id: PaymentId) => {
   const ofPayment = { ...message, eventId: `evt_${id.slice(4)}` };
   return deliveryRow(newDelivery(systemDigest, OWNER, endpoint, ofPayment, NOW));

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { afterAttempt, newDelivery, withClaimedAttempt } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
-import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { eventNamed } from '../webhooks/webhook-fixtures.ts';
 import { Api, dataOf } from '../world/api.ts';
 import { accessible, decideOn, describeConsole, showMode } from './console-in-browser.ts';
@@ -20,7 +20,7 @@ describeConsole('webhooks in a browser', (shown) => {
     shown.api = api;
     endpoint = String((await api.create('k', { description: '<b>Shop</b>' })).body['id']);
     const atMs = api.clock.nowMs();
-    const pending = newDelivery(systemDigest, OWNER, { id: endpoint }, messageOf(eventNamed('shown', atMs)), atMs);
+    const pending = newDelivery(systemDigest, OWNER, { id: endpoint }, webhookMessage(eventNamed('shown', atMs)), atMs);
     const attempt = { startedAtMs: atMs, result: { kind: 'answered', status: 410, excerpt: ANSWER } } as const;
     const { delivery: failed } = afterAttempt(withClaimedAttempt(pending, atMs), attempt, atMs, 0);
     await api.store.webhooks.write({ deliveries: [{ now: failed }] });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { RepublishRequest } from '../../lambdas/events/contract.ts';
 import { readLedgerEvent } from '../../lambdas/events/use/ledger-events.ts';
-import { republishLostEvents } from '../../lambdas/events/use/republish-lost-events.ts';
+import { republishLostEventsJob } from '../../lambdas/events/use/republish-lost-events.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -103,7 +103,7 @@ class LostEventsApiHarness {
       return apply();
     });
     const stored = new LedgerChains(client, TABLES, { clock: this.clock, entropy: countingEntropy() });
-    return republishLostEvents({
+    return republishLostEventsJob({
       transitions: {
         outcomesAfter: stored.outcomesAfter.bind(stored),
         readOrderTransition: (place) => stored.readOrderTransition(place),

@@ -10,7 +10,7 @@ import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
-import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { type DescribedOperation, operations, resolved } from '../api-docs/described-api.ts';
 import { CallbacksClient } from '../callbacks/callbacks-client.ts';
 import { EVENT_ID, SimulatedIntake } from '../intake/intake-site.ts';
@@ -101,7 +101,7 @@ async function past(): Promise<Readonly<Record<string, string>>> {
   const endpoint = idOf(await api.create('e'));
   const [event = {}] = dataOf(await api.get('/v1/events?limit=100'));
   const nowMs = api.clock.nowMs();
-  const message = messageOf({ tenant: DESK.tenantId, mode: DESK.mode, occurredAtMs: nowMs, event } as never);
+  const message = webhookMessage({ tenant: DESK.tenantId, mode: DESK.mode, occurredAtMs: nowMs, event } as never);
   await api.store.webhooks.write({
     deliveries: [{ now: newDelivery(systemDigest, DESK, { id: endpoint }, message, nowMs) }],
   });

@@ -12,7 +12,7 @@ import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { ViewLedgerReader } from '../../lambdas/views/use/view-ledger-reader.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
-import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { recordOf } from '../jobs/job-fixtures.ts';
 import { comparedPayment } from '../reconciliation/mismatch-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -222,7 +222,7 @@ async function seedMismatch(
 async function seedDeliveries({ store, clock }: Api, id: string, rows: number): Promise<void> {
   for (let number = 0; number < rows; number += 1) {
     const atMs = clock.nowMs() + number;
-    const now = newDelivery(systemDigest, OWNER, { id }, messageOf(eventNamed(`event-${number}`, atMs)), atMs);
+    const now = newDelivery(systemDigest, OWNER, { id }, webhookMessage(eventNamed(`event-${number}`, atMs)), atMs);
     await store.webhooks.write({ deliveries: [{ now }] });
   }
 }

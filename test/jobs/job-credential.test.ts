@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { SignJWT, UnsecuredJWT } from 'jose';
-import { isCredential, signJobCredential, verifyJobCredential } from '../../lambdas/jobs/job-credential.ts';
+import { hasJobCredentialFormat, signJobCredential, verifyJobCredential } from '../../lambdas/jobs/job-credential.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
@@ -58,7 +58,7 @@ async function forged(
 describe('a credential', () => {
   test('is valid at its path, for its run, with its scopes', async () => {
     const token = await sign();
-    expect(isCredential(token)).toBe(true);
+    expect(hasJobCredentialFormat(token)).toBe(true);
     expect(await verify(token)).toEqual(valid);
     expect(await verify(await forged((each) => each))).toEqual(valid);
   });
@@ -120,7 +120,7 @@ describe('a credential', () => {
       .setIssuedAt(nowSeconds)
       .setExpirationTime(nowSeconds + 60)
       .encode();
-    expect(isCredential(token)).toBe(true);
+    expect(hasJobCredentialFormat(token)).toBe(true);
     expect(await verify(token)).toEqual(refused);
   });
 
@@ -184,6 +184,6 @@ describe('the credential secret', () => {
 test.each(['sk_test_0123456789abcdefghijkl', 'a.b', 'a.b.c.d', '', `${'a'.repeat(2000)}.b.c`])(
   '%s is not a credential',
   (text) => {
-    expect(isCredential(text)).toBe(false);
+    expect(hasJobCredentialFormat(text)).toBe(false);
   },
 );

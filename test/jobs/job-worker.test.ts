@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { jobWorker } from '../../lambdas/jobs/http/job-worker.ts';
+import { createJobQueueHandler } from '../../lambdas/jobs/http/job-worker.ts';
 import { type JobMessage, jobMessageText } from '../../lambdas/jobs/use/job-message.ts';
 
 const MESSAGE: JobMessage = { jobId: 'resolve', runId: 'resolve:2026-03-01T12:00:00Z', version: 3 };
@@ -11,7 +11,7 @@ function harness(
   const parked: string[] = [];
   const lines: string[] = [];
   const faults: unknown[] = [];
-  const handler = jobWorker({
+  const handler = createJobQueueHandler({
     work,
     parking: {
       park: async ({ body, reason }) => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
 import { acceptedRun, type JobRun } from '../../lambdas/jobs/domain/job-run.ts';
 import type { RunsPage } from '../../lambdas/jobs/use/job-runs.ts';
-import { longestSilenceSeconds, overdueJobs, watchingJobs } from '../../lambdas/jobs/use/overdue-jobs.ts';
+import { maxSecondsBetweenSuccesses, overdueJobs, withOverdueReport } from '../../lambdas/jobs/use/overdue-jobs.ts';
 
 const NOW_MS = Date.UTC(2026, 2, 2, 12);
 const MINUTE_MS = 60_000;
@@ -49,7 +49,7 @@ describe('a job', () => {
     ['after 29 hours if it runs every night for up to four hours', NIGHTLY, 29 * 3_600],
     ['after 74 hours, including a weekend, if it runs on workdays', { every: 3 * 86_400 }, 74 * 3_600],
   ])('becomes overdue without a successful run %s', (_what, job, seconds) => {
-    expect(longestSilenceSeconds(job)).toBe(seconds);
+    expect(maxSecondsBetweenSuccesses(job)).toBe(seconds);
   });
 
   test.each<[string, readonly JobRun[], readonly string[]]>([
@@ -107,7 +107,7 @@ describe('the job that watches all jobs', () => {
       reportOverdue: (jobs: readonly string[]) => void reported.push(jobs),
       report: () => undefined,
     };
-    const job = watchingJobs(inner, tools);
+    const job = withOverdueReport(inner, tools);
     for (let minute = 0; minute < 10; minute += 1)
       await job.page(undefined, 10, context(NOW_MS + phaseMs + minute * MINUTE_MS));
     await job.page('a cursor', 10, context(NOW_MS + phaseMs));
@@ -125,7 +125,7 @@ describe('the job that watches all jobs', () => {
       reportOverdue: () => undefined,
       report: (each: unknown) => void reported.push(each),
     };
-    expect(await watchingJobs(inner, tools).page(undefined, 10, context(NOW_MS))).toEqual({ items: [] });
+    expect(await withOverdueReport(inner, tools).page(undefined, 10, context(NOW_MS))).toEqual({ items: [] });
     expect(reported).toEqual([error]);
   });
 });

@@ -9,10 +9,10 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { ApprovingStore } from '../../lambdas/operators/use/approving-store.ts';
 import {
-  type AskedCorrection,
   type CorrectLedger,
   type CorrectLedgerOutcome,
   correctLedger,
+  type RequestedCorrection,
 } from '../../lambdas/operators/use/correct-ledger.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
@@ -32,7 +32,7 @@ beforeEach(async () => {
 const entropy = countingEntropy();
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-type Changed = Partial<CorrectLedger> & Partial<Pick<AskedCorrection, 'change'>>;
+type Changed = Partial<CorrectLedger> & Partial<Pick<RequestedCorrection, 'change'>>;
 
 const run = (
   key: string,

@@ -1,5 +1,10 @@
 import type { Clock } from '../../lambdas/kernel/world.ts';
-import type { DeployedQueues, MessageEntry, MessageQueues, PutBack } from '../../lambdas/operators/use/queue-lists.ts';
+import type {
+  DeployedQueues,
+  MessageEntry,
+  MessageQueues,
+  RedriveRange,
+} from '../../lambdas/operators/use/queue-lists.ts';
 
 interface StoredMessage extends Pick<MessageEntry, 'id' | 'about' | 'part' | 'reason'> {
   readonly sentAtMs: number;
@@ -50,7 +55,7 @@ export class MemoryMessages implements MessageQueues {
       .map(({ sentAtMs: sinceMs, ...message }) => ({ ...message, sinceMs, needsOperator: true }));
   }
 
-  async putBack(queue: string, { beforeMs, stopAtMs }: PutBack): Promise<number> {
+  async redrive(queue: string, { beforeMs, stopAtMs }: RedriveRange): Promise<number> {
     const messages = this.#of(queue);
     const older = messages.filter(({ sentAtMs }) => sentAtMs < beforeMs && this.#clock.nowMs() < stopAtMs);
     for (const message of older) {

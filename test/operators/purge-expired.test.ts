@@ -2,7 +2,7 @@ import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { IdempotencyRow } from '../../lambdas/kernel/contract/rows.ts';
 import { DynamoDbExpiredRecords } from '../../lambdas/operators/store/dynamodb-expired-records.ts';
-import { type PurgeTools, purgeExpired } from '../../lambdas/operators/use/purge-expired.ts';
+import { type PurgeTools, purgeExpiredJob } from '../../lambdas/operators/use/purge-expired.ts';
 import { finishJob } from '../jobs/finish-job.ts';
 import { RUN } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -77,7 +77,7 @@ describe('the nightly purge', () => {
     await records.put({ key: 'OP#open', status: 'INPROGRESS' });
     await records.put({ key: 'OP#for ever', status: 'COMPLETED' });
 
-    expect(await finishJob(purgeExpired(tools()), NIGHT)).toMatchObject({ done: 100, left: 0, failed: 0 });
+    expect(await finishJob(purgeExpiredJob(tools()), NIGHT)).toMatchObject({ done: 100, left: 0, failed: 0 });
     expect(records.keys()).toHaveLength(22);
     expect(records.keys().filter((key) => key.startsWith('OP#old#'))).toEqual([]);
     expect(reported).toEqual([[100, []]]);
@@ -90,7 +90,7 @@ describe('the nightly purge', () => {
       const expiresAtSeconds = NIGHT / 1000 - (index < 12 ? 5 : 3) * DAY_SECONDS;
       await withoutTimeToLive.put({ key: `OP#${index}`, status: 'COMPLETED', expiresAtSeconds });
     }
-    const job = purgeExpired(tools({ withoutTimeToLive }));
+    const job = purgeExpiredJob(tools({ withoutTimeToLive }));
     expect(await finishJob(job, NIGHT)).toMatchObject({ done: 42, left: 0, failed: 0 });
     expect([records.keys().length, withoutTimeToLive.keys().length]).toEqual([0, 8]);
     expect(reported).toEqual([[30, []]]);
@@ -105,7 +105,7 @@ describe('the nightly purge', () => {
       counted.push(removed);
       return removed;
     };
-    await finishJob(purgeExpired(tools()), NIGHT, { doubled: true });
+    await finishJob(purgeExpiredJob(tools()), NIGHT, { doubled: true });
 
     expect(records.keys()).toEqual([]);
     expect(counted.filter((removed) => removed)).toHaveLength(50);
@@ -121,7 +121,7 @@ describe('the nightly purge', () => {
       remove: async () => false,
     };
     for (let night = 0; night < 16; night += 1) {
-      await purgeExpired(tools({ records: endless })).page(undefined, 10, {
+      await purgeExpiredJob(tools({ records: endless })).page(undefined, 10, {
         ...RUN,
         scheduledForMs: NIGHT + night * DAY_SECONDS * 1000,
       });
@@ -132,7 +132,10 @@ describe('the nightly purge', () => {
 
   test('counts failures, stops at its deadline, and deletes the remaining records the next night', async () => {
     await put(20, 5);
-    expect(await finishJob(purgeExpired(tools()), NIGHT, { deadlineMs: NIGHT })).toMatchObject({ done: 0, left: 20 });
+    expect(await finishJob(purgeExpiredJob(tools()), NIGHT, { deadlineMs: NIGHT })).toMatchObject({
+      done: 0,
+      left: 20,
+    });
 
     const failing = tools();
     let calls = 0;
@@ -142,7 +145,7 @@ describe('the nightly purge', () => {
       if (calls % 2 === 0) throw new Error('the store is unavailable');
       return remove(record);
     };
-    expect(await finishJob(purgeExpired(failing), NIGHT)).toMatchObject({ done: 10, failed: 10 });
+    expect(await finishJob(purgeExpiredJob(failing), NIGHT)).toMatchObject({ done: 10, failed: 10 });
     expect(records.keys()).toHaveLength(10);
     expect(faults).toHaveLength(10);
   });
@@ -152,15 +155,15 @@ describe('the nightly purge', () => {
       { table: 'idempotency', isOn: true },
       { table: 'registry', isOn: false },
     ];
-    await finishJob(purgeExpired(tools({ timeToLive: { states } })), NIGHT);
+    await finishJob(purgeExpiredJob(tools({ timeToLive: { states } })), NIGHT);
     expect(reported).toEqual([[0, ['registry']]]);
   });
 
   test('reports a table whose TTL is on but leaves too many records', async () => {
     await put(1_001, 5);
-    await finishJob(purgeExpired(tools()), NIGHT);
+    await finishJob(purgeExpiredJob(tools()), NIGHT);
     await put(1_000, 5);
-    await finishJob(purgeExpired(tools()), NIGHT);
+    await finishJob(purgeExpiredJob(tools()), NIGHT);
     expect(reported).toEqual([
       [1_001, ['idempotency']],
       [1_000, []],

@@ -74,8 +74,8 @@ test('parked records are sent to the function that repeats their work, and are t
   for (const QueueUrl of [from, stuck])
     await client.send(new SendMessageCommand({ QueueUrl, MessageBody: '{"eventName":"INSERT"}' }));
   const which = { beforeMs: Date.now() + 60_000, stopAtMs: Date.now() + LONG_MS };
-  await expect(queues.putBack('stuck', which)).rejects.toMatchObject({ code: 'queues_unavailable' });
-  expect(await queues.putBack('parked', which)).toBe(1);
+  await expect(queues.redrive('stuck', which)).rejects.toMatchObject({ code: 'queues_unavailable' });
+  expect(await queues.redrive('parked', which)).toBe(1);
   expect(started).toEqual(['republisher-1 {"eventName":"INSERT"}']);
   expect(await Promise.all(['stuck', 'parked'].map((queue) => queues.count(queue)))).toEqual([1, 0]);
 });
@@ -103,9 +103,9 @@ test('dead letters are put back into their queue unchanged, once per request, an
   expect((await queues.peek('letters', 20)).length).toBeGreaterThan(10);
   // The earlier read did not hide the messages. Of two concurrent calls, only one moves each message.
   const stopAtMs = Date.now() + LONG_MS;
-  const moved = await Promise.all([1, 2].map(() => queues.putBack('letters', { beforeMs, stopAtMs })));
+  const moved = await Promise.all([1, 2].map(() => queues.redrive('letters', { beforeMs, stopAtMs })));
   expect((moved[0] ?? 0) + (moved[1] ?? 0)).toBe(bodies.length);
-  expect(await queues.putBack('letters', { beforeMs, stopAtMs: 0 })).toBe(0);
+  expect(await queues.redrive('letters', { beforeMs, stopAtMs: 0 })).toBe(0);
   expect(await queues.count('letters')).toBe(1);
   const found: Message[] = [];
   await until(async () => {

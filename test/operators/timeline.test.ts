@@ -3,7 +3,7 @@ import { type OwnerToken, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { chargeOperation, parsePaymentId } from '../../lambdas/payments/ids.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
-import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { Api, dataOf } from '../world/api.ts';
 
@@ -87,7 +87,7 @@ describe('the timeline of a payment', () => {
     const { id } = (await api.create('e')).body;
     const [event = {}] = dataOf(await api.get('/v1/events?limit=100'));
     const occurredAtMs = Number(event['created']) * 1000;
-    const message = messageOf({ tenant: DESK.tenantId, mode: DESK.mode, occurredAtMs, event } as never);
+    const message = webhookMessage({ tenant: DESK.tenantId, mode: DESK.mode, occurredAtMs, event } as never);
     const made = newDelivery(systemDigest, DESK, { id: String(id) }, message, occurredAtMs);
     const attempts = [
       { startedAtMs: occurredAtMs + 2_000, durationMs: 10, status: 500 },

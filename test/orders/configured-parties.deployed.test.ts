@@ -141,7 +141,7 @@ describe('the external services of orders on the deployed sandbox', () => {
     const box = new SqsDeadLetterStore(sqs, config.deadLettersQueueUrl, config.delayedCallsQueueUrl);
     const [kept] = await box.take(1);
     expect(kept?.deadLetter).toMatchObject({ vendor: 'postmark', reason: 'postmark_account', mayBeApplied: false });
-    if (kept !== undefined) await box.putBack(kept);
+    if (kept !== undefined) await box.release(kept);
 
     const redrive = await configuredRedrive(config, { ...new World().tools, ...tools() });
     const run = { deadlineMs: systemClock.nowMs() + 600_000, atMost: 10 };

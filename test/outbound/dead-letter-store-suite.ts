@@ -55,7 +55,7 @@ export function describeDeadLetterStore(name: string, make: () => Promise<DeadLe
       await box.put(deadLetterTo('ada@example.com'));
       const [taken] = await takeAll();
       if (taken === undefined) throw new Error('nothing was taken');
-      await box.putBack(taken);
+      await box.release(taken);
       const [again] = await takeAll();
       expect(again).toMatchObject({ id: taken.id, deadLetter: taken.deadLetter, keptSinceMs: taken.keptSinceMs });
     });
@@ -67,7 +67,7 @@ export function describeDeadLetterStore(name: string, make: () => Promise<DeadLe
       if (one === undefined || other === undefined) throw new Error('fewer than two dead letters were taken');
       await box.remove(one);
       await box.remove(one);
-      await box.putBack(other);
+      await box.release(other);
       expect((await takeAll()).map(({ id }) => id)).toEqual([other.id]);
     });
 
@@ -82,7 +82,7 @@ export function describeDeadLetterStore(name: string, make: () => Promise<DeadLe
       const [taken] = await takeAll();
       if (taken === undefined) throw new Error('nothing was taken');
       expect(taken.deadLetter).toBeUndefined();
-      await box.putBack(taken);
+      await box.release(taken);
       expect(await takeAll()).toMatchObject([{ id: taken.id }]);
     });
   });

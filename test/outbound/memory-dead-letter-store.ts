@@ -51,7 +51,7 @@ export class MemoryDeadLetterStore implements DeadLetterStore {
     });
   }
 
-  async putBack({ id, receipt }: TakenDeadLetter): Promise<void> {
+  async release({ id, receipt }: TakenDeadLetter): Promise<void> {
     const kept = this.#kept.get(id);
     if (kept?.receipt === receipt) kept.hiddenUntilMs = Number.NEGATIVE_INFINITY;
   }

@@ -120,7 +120,7 @@ describe('dead letters', () => {
     const dying = (at: 'before removal' | 'after removal'): DeadLetterStore => ({
       put: (one) => deadLetters.put(one),
       take: (atMost) => deadLetters.take(atMost),
-      putBack: () => Promise.reject(new Died()),
+      release: () => Promise.reject(new Died()),
       remove: async (taken) => {
         if (at === 'after removal') await deadLetters.remove(taken);
         throw new Died();

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { SendingClaim, SendingClaims, SendingOwner } from '../../lambdas/outbound/use/sending-claims.ts';
+import type { SendClaimResult, SendingClaims, SendingOwner } from '../../lambdas/outbound/use/sending-claims.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const LEASE_MS = 25_000;
@@ -21,7 +21,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
   });
 
   const begin = () => claims.begin(key, LEASE_MS);
-  const owned = (claim: SendingClaim): SendingOwner => {
+  const owned = (claim: SendClaimResult): SendingOwner => {
     if (claim.kind !== 'ours' && claim.kind !== 'sending_before')
       throw new Error(`unexpected kind of claim: ${claim.kind}`);
     return { key, owner: claim.owner };

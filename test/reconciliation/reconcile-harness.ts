@@ -9,7 +9,11 @@ import {
   type OpenMismatch,
   openMismatchOf,
 } from '../../lambdas/reconciliation/domain/mismatch-view.ts';
-import { type ReconcileTools, reconcileDays, reconcileRecent } from '../../lambdas/reconciliation/use/reconcile.ts';
+import {
+  type ReconcileTools,
+  reconcileDaysJob,
+  reconcileRecentJob,
+} from '../../lambdas/reconciliation/use/reconcile.ts';
 import { ALL_MISMATCHES } from '../../lambdas/views/domain/lists.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { type FinishedJob, finishJob } from '../jobs/finish-job.ts';
@@ -76,11 +80,11 @@ export class ReconcileHarness extends Api {
   }
 
   recent(changes: Partial<ReconcileTools> = {}, options: Parameters<typeof finishJob>[2] = {}): Promise<FinishedJob> {
-    return finishJob(reconcileRecent(this.tools(changes)), this.#scheduled(), options);
+    return finishJob(reconcileRecentJob(this.tools(changes)), this.#scheduled(), options);
   }
 
   days(changes: Partial<ReconcileTools> = {}, options: Parameters<typeof finishJob>[2] = {}): Promise<FinishedJob> {
-    return finishJob(reconcileDays(this.tools(changes)), this.#scheduled(), options);
+    return finishJob(reconcileDaysJob(this.tools(changes)), this.#scheduled(), options);
   }
 
   get inside() {

@@ -11,7 +11,7 @@ import type { Hold, Inquiry, OpenOrder } from '../../lambdas/payments/use/paymen
 import { positionAt } from '../../lambdas/payments/use/transition-reader.ts';
 import { DynamoDbUnfinishedWork } from '../../lambdas/resolving/store/dynamodb-unfinished.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
-import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { openRecord, paymentIdFor } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { PEAK, setPeakRates } from '../support/peak-rates.ts';
@@ -134,7 +134,7 @@ describe('after the rates were raised twice and lowered, rows of all rates are f
     const endpoint = endpointNamed('raised');
     const ids: string[] = [];
     await atAllTimes(async (key, atMs) => {
-      const message = messageOf(eventNamed(key, atMs));
+      const message = webhookMessage(eventNamed(key, atMs));
       const now = newDelivery(systemDigest, OWNER, endpoint, message, atMs);
       ids.push(now.id);
       expect(await stores.webhooks.write({ deliveries: [{ now }] })).toEqual({ kind: 'written' });

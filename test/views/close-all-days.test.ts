@@ -4,7 +4,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { Owners } from '../../lambdas/tenants/owners.ts';
 import { totalsPartition, type ViewOwner } from '../../lambdas/views/domain/lists.ts';
-import { closeAllDays } from '../../lambdas/views/use/close-all-days.ts';
+import { closeAllDaysJob } from '../../lambdas/views/use/close-all-days.ts';
 import { closedSums } from '../../lambdas/views/use/close-days.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
@@ -34,7 +34,7 @@ const owners: Owners = {
       .filter(({ name }) => name > after)
       .slice(0, limit),
 };
-const job = (store = views) => closeAllDays({ owners, views: store, clock, entropy: countingEntropy() });
+const job = (store = views) => closeAllDaysJob({ owners, views: store, clock, entropy: countingEntropy() });
 const paid = async (owner: ViewOwner, daysAgo: number) => {
   for (const event of eventsOf(systemDigest, takenAt(owner, `k-${daysAgo}`, TONIGHT - daysAgo * DAY_MS))) {
     await projectEvent({ runner: idempotentRunner, views }, event);

@@ -5,7 +5,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
-import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { comparedPayment, differsBy } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf } from '../world/api.ts';
 
@@ -92,7 +92,7 @@ async function history(): Promise<Asking> {
   const nowMs = world.api.clock.nowMs();
   for (const event of dataOf({ body: await world.ask('/v1/events?limit=100') })) {
     const owner = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
-    const message = messageOf({ tenant: owner.tenantId, mode: owner.mode, occurredAtMs: nowMs, event } as never);
+    const message = webhookMessage({ tenant: owner.tenantId, mode: owner.mode, occurredAtMs: nowMs, event } as never);
     await world.api.store.webhooks.write({
       deliveries: [{ now: newDelivery(systemDigest, owner, of, message, nowMs) }],
     });

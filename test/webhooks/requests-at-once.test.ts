@@ -3,7 +3,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { MAX_ENDPOINTS } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
-import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { Api, type Reply } from '../world/api.ts';
 import { eventNamed } from './webhook-fixtures.ts';
 
@@ -24,7 +24,7 @@ async function atOnce(ask: Ask, others = 0): Promise<readonly [first: Reply, sec
   const endpoint = String(made.body['id']);
   for (let other = 0; other < others; other += 1) await plain.create(`other-${other}`);
   const event = eventNamed('shown', plain.clock.nowMs());
-  const now = newDelivery(systemDigest, OWNER, { id: endpoint }, messageOf(event), plain.clock.nowMs());
+  const now = newDelivery(systemDigest, OWNER, { id: endpoint }, webhookMessage(event), plain.clock.nowMs());
   await plain.store.webhooks.write({ deliveries: [{ now }] });
   const { webhooks } = plain.store;
   let first: Reply | undefined;

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { CROWDED_MS, newDelivery, SLOW_MS } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { groupOf, type WebhookEndpoint, type WebhookOwner } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
-import { fanOut, messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { fanOut, webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { wakeLane } from '../../lambdas/webhooks/use/wake-lane.ts';
 import { inTurn } from '../support/slice.ts';
 import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
@@ -72,7 +72,7 @@ describe('16 endpoints of one tenant that respond as slowly as allowed', () => {
         for (const endpoint of endpoints) {
           await wakeLane({ webhooks: site.store, clock: site.clock }, owner, endpoint.id);
           for (let made = 0; made < count; made += 1) {
-            const message = messageOf(eventNamed(`${endpoint.id}-${made}`, START_MS));
+            const message = webhookMessage(eventNamed(`${endpoint.id}-${made}`, START_MS));
             const now = newDelivery(systemDigest, owner, endpoint, message, site.clock.nowMs());
             await site.store.write({ deliveries: [{ now }] });
           }

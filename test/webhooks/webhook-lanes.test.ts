@@ -14,7 +14,7 @@ import {
 } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { afterRun } from '../../lambdas/webhooks/domain/webhook-lane.ts';
 import { runWebhookTasks } from '../../lambdas/webhooks/http/webhook-tasks.ts';
-import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { resendWebhook } from '../../lambdas/webhooks/use/resend-webhook.ts';
 import { sweepWebhooks } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
 import { wakeLane } from '../../lambdas/webhooks/use/wake-lane.ts';
@@ -366,7 +366,7 @@ describe('an endpoint that does not respond', () => {
       systemDigest,
       ownerOf(HANGING),
       { ...HANGING, slow: { sinceMs: START_MS } },
-      messageOf(eventNamed('far', START_MS)),
+      webhookMessage(eventNamed('far', START_MS)),
       START_MS + 20 * 60 * MINUTE_MS,
     );
     await site.store.write({ deliveries: [{ now: far }] });
@@ -384,7 +384,7 @@ describe('an endpoint that does not respond', () => {
     await site.add(HANGING, 50);
     const endpoint = { ...HANGING, slow: { sinceMs: START_MS } };
     const apart = (name: string, dueAtMs: number) =>
-      newDelivery(systemDigest, ownerOf(HANGING), endpoint, messageOf(eventNamed(name, START_MS)), dueAtMs);
+      newDelivery(systemDigest, ownerOf(HANGING), endpoint, webhookMessage(eventNamed(name, START_MS)), dueAtMs);
     await site.store.write({ deliveries: [{ now: apart('far', START_MS + 20 * 60 * MINUTE_MS) }] });
     await wakeLane({ webhooks: site.store, clock: site.clock }, ownerOf(HANGING), HANGING.id);
     const lane = { kind: 'lane', endpointId: HANGING.id } as const;

@@ -7,7 +7,7 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { type Delivery, newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { type WebhookEndpoint } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { runWebhookTasks } from '../../lambdas/webhooks/http/webhook-tasks.ts';
-import { fanOut, messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { fanOut, webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { sweepWebhooks } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
 import { type EndpointChange, updateEndpoint } from '../../lambdas/webhooks/use/webhook-endpoints.ts';
 import type { GroupedTask, Late, WebhookRequest, WebhookTransport } from '../../lambdas/webhooks/use/webhooks.ts';
@@ -114,7 +114,7 @@ export class Site {
   /** Adds deliveries whose messages were lost. */
   async addDue(endpoint: WebhookEndpoint, count: number): Promise<void> {
     for (let made = 0; made < count; made += 1) {
-      const message = messageOf(eventNamed(`${endpoint.id}-${made}`, START_MS));
+      const message = webhookMessage(eventNamed(`${endpoint.id}-${made}`, START_MS));
       const now = newDelivery(systemDigest, ownerOf(endpoint), endpoint, message, this.clock.nowMs() - 3 * MINUTE_MS);
       await this.store.write({ deliveries: [{ now }] });
     }

@@ -3,7 +3,7 @@ import { ownerToken, storedOperationId, tenantId } from '../../lambdas/kernel/id
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import {
   type Delivery,
-  dueFrom,
+  dueAndSweepTimes,
   idsBefore,
   newDelivery,
   withoutAttempt,
@@ -13,7 +13,7 @@ import { type EndpointList, groupOf, rotated, withEndpoint } from '../../lambdas
 import { withAnnouncement } from '../../lambdas/webhooks/domain/webhook-lane.ts';
 import { noticeOf } from '../../lambdas/webhooks/domain/webhook-notice.ts';
 import type { WebhookReplay } from '../../lambdas/webhooks/domain/webhook-replay.ts';
-import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import type { DueWebhooks, WebhookStore } from '../../lambdas/webhooks/use/webhooks.ts';
 import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
 
@@ -23,7 +23,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
   describe(`webhooks in ${name}`, () => {
     const nowMs = Date.UTC(2026, 2, 1, 12);
     /** Time at which the sweep queues the tasks that are due now, in Unix milliseconds. */
-    const { sweepAtMs: dueMs } = dueFrom(nowMs, nowMs);
+    const { sweepAtMs: dueMs } = dueAndSweepTimes(nowMs, nowMs);
     let store: WebhookStore & DueWebhooks;
     let owner: { tenantId: ReturnType<typeof tenantId>; mode: 'test' };
     let run = '';
@@ -35,7 +35,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
     });
 
     const delivery = (event: string, atMs = nowMs): Delivery =>
-      newDelivery(systemDigest, owner, endpointNamed(run), messageOf(eventNamed(`${run}-${event}`, atMs)), nowMs);
+      newDelivery(systemDigest, owner, endpointNamed(run), webhookMessage(eventNamed(`${run}-${event}`, atMs)), nowMs);
     const recordOf = (key: string, by = 'me') => ({
       operationId: storedOperationId(`wh_${run}_${key}`),
       owner: ownerToken(by),
@@ -206,7 +206,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
         events: ['payment.completed'],
         cursor: '1:2',
         sent: 3,
-        ...dueFrom(nowMs, nowMs),
+        ...dueAndSweepTimes(nowMs, nowMs),
         createdAtMs: nowMs,
       };
       await store.write({ replay: { now: was } });

@@ -1,7 +1,7 @@
 import type { AnyEvent, PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import type { AttemptResult, Delivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import type { WebhookEndpoint, WebhookOwner } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
-import { fanOut, messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { fanOut, webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { replayPage } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import { type SendOutcome, sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
 import { sweepWebhooks } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
@@ -168,7 +168,7 @@ export class WebhookWorld extends World {
         tenant === tenantId && event.mode === mode && occurredAtMs >= fromMs && occurredAtMs < untilMs,
     );
     const from = Number(cursor);
-    const events = owned.slice(from, from + 2).map(messageOf);
+    const events = owned.slice(from, from + 2).map(webhookMessage);
     return from + 2 < owned.length ? { events, cursor: String(from + 2) } : { events };
   }
 }

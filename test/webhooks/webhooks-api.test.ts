@@ -7,7 +7,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { activeSecrets } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
-import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
+import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { replayPage } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import type { WebhookChange } from '../../lambdas/webhooks/use/webhooks.ts';
 import { Api, dataOf, type Reply } from '../world/api.ts';
@@ -19,7 +19,7 @@ const idOf = ({ body }: Reply): string => String(body['id']);
 const secretOf = ({ body }: Reply): string => String(body['secret']);
 
 async function deliveryAt(harness: Api, endpoint: string, name = 'shown', atMs = harness.clock.nowMs()) {
-  const message = messageOf(eventNamed(name, atMs));
+  const message = webhookMessage(eventNamed(name, atMs));
   const now = newDelivery(systemDigest, OWNER, { id: endpoint }, message, atMs);
   await harness.store.webhooks.write({ deliveries: [{ now }] });
   return now;

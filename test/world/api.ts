@@ -436,7 +436,7 @@ export class Api<Of extends World = World> {
       transitions: behind.ledger,
       ledger: new ViewLedgerReader(views),
       queues: new DynamoDbQueues(behind.database.client, TABLES, { clock, entropy }),
-      messages: { deployed: {}, count: async () => 0, peek: async () => [], putBack: async () => 0 },
+      messages: { deployed: {}, count: async () => 0, peek: async () => [], redrive: async () => 0 },
       keysBy: (by) => new TenantAdministration(behind.database.client, TABLES, by, { clock, entropy }),
       limitsBy: (by) => new LimitAdministration(behind.database.client, TABLES, by, { clock, entropy }),
       deployedLimit: { rate: 100, burst: 200 },

@@ -54,7 +54,7 @@ export type BrokenLink =
  * Returns the violation at this row, if any.
  * @param before the link before this row; undefined for the first row of a chain
  */
-export function brokenAt({ content }: ChainRow, before: Link | undefined): BrokenLink | undefined {
+export function violationAt({ content }: ChainRow, before: Link | undefined): BrokenLink | undefined {
   if (content.kind === 'unreadable') return { what: 'unreadable', because: content.because };
   const { link, holds, differing } = content;
   const sequence = (before?.sequence ?? 0) + 1;

@@ -1,5 +1,5 @@
 import type { Link } from '../../kernel/hash-chain.ts';
-import { type BrokenLink, brokenAt, type ChainRow } from './chain-row.ts';
+import { type BrokenLink, type ChainRow, violationAt } from './chain-row.ts';
 
 /** A line in the archive that contains a row. */
 export interface ChainLine extends ChainRow {
@@ -134,7 +134,7 @@ function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean):
   const [first] = sorted;
   let before: Link | undefined = isPart && first?.content.kind === 'link' ? linkBefore(first.content.link) : undefined;
   for (const row of sorted) {
-    const broken = brokenAt(row, before);
+    const broken = violationAt(row, before);
     if (broken !== undefined)
       return [{ kind: 'chain_broken', chain, sequence: (before?.sequence ?? 0) + 1, ...broken }];
     if (row.content.kind === 'link') before = row.content.link;

@@ -4,7 +4,7 @@ import type { OperationId } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { type CompletedRecord, isExpired } from '../../once/domain/idempotency.ts';
 import { ProcessReplayCache } from '../../once/process-records.ts';
-import { parseRecord, recordKey, rowOf } from '../../once/store/record-items.ts';
+import { parseRecord, recordKey, toRecordItem } from '../../once/store/record-items.ts';
 import type { ReplayCache } from '../../once/use/operation-runner.ts';
 
 /** Timeouts of a read and of a write of the table, in milliseconds. */
@@ -69,7 +69,7 @@ export class TableReplayCache implements ReplayCache {
     const { client, table, entropy, observer } = this.#tools;
     const { expiresAtSeconds } = record;
     const expiresEarlier = Math.floor(expiresAtSeconds - EXPIRY_JITTER_SECONDS * entropy.fraction()) - 1;
-    const Item = rowOf({ ...record, expiresAtSeconds: expiresEarlier });
+    const Item = toRecordItem({ ...record, expiresAtSeconds: expiresEarlier });
     try {
       await client.send(new PutCommand({ TableName: table, Item }), within(WRITE_LIMIT_MS));
     } catch (error) {

@@ -109,7 +109,7 @@ export type RepublishStep =
  *   part 1 ✓ ── part 2 ✗ the bus is down ── part 3 ✓ ── …      mark: after part 1
  *   next run    part 2 ✓ ── part 3 ✓ ── …                      mark: after part 3
  */
-export function republishLostEvents(tools: RepublishLostEventsTools): Job<RepublishStep> {
+export function republishLostEventsJob(tools: RepublishLostEventsTools): Job<RepublishStep> {
   const { marks, clock } = tools;
   const lostAfterMs = tools.lostAfterMs ?? LOST_AFTER_MS;
   return {

@@ -4,7 +4,7 @@ import { byRole, type OperatorRoute } from '../../http/operator-api.ts';
 import { JOBS_RUN } from '../../kernel/contract/api.ts';
 import { bearerToken } from '../../tenants/authenticate.ts';
 import type { IdentifyOperator, Operator } from '../../tenants/operators.ts';
-import { type CredentialVerdict, isCredential } from '../job-credential.ts';
+import { type CredentialVerdict, hasJobCredentialFormat } from '../job-credential.ts';
 
 /** An operator, or the executor with a credential for one run. */
 export type JobsCaller =
@@ -30,7 +30,7 @@ export function roleOrCredential(identify: IdentifyOperator, verify: VerifyCrede
   const admitOperator = byRole(identify);
   return async (authorization, route, request) => {
     const token = bearerToken(authorization);
-    if (isCredential(token)) {
+    if (hasJobCredentialFormat(token)) {
       const verdict = await verify(token, `/${request.path.join('/')}`);
       if (verdict.kind === 'valid') {
         const isAllowed = route.isForExecutor === true && verdict.scopes.includes(JOBS_RUN);

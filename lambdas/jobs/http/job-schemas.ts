@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { LAST_SECOND, unixSecond, wholeNumber } from '../../http/validate.ts';
+import { MAX_UNIX_SECONDS, unixSecond, wholeNumber } from '../../http/validate.ts';
 
 /* Request schemas of jobs. The API documentation is generated from them. */
 
@@ -18,8 +18,8 @@ export const startRunBody = z
   .meta({ id: 'StartJobRun' });
 
 export const runsQuery = z.strictObject({
-  created_from: wholeNumber(0, LAST_SECOND, 'Only runs scheduled at or after this time, in Unix seconds.'),
-  created_to: wholeNumber(0, LAST_SECOND, 'Only runs scheduled before this time, in Unix seconds.'),
+  created_from: wholeNumber(0, MAX_UNIX_SECONDS, 'Only runs scheduled at or after this time, in Unix seconds.'),
+  created_to: wholeNumber(0, MAX_UNIX_SECONDS, 'Only runs scheduled before this time, in Unix seconds.'),
   limit: wholeNumber(1, MAX_PAGE, `Maximum number of runs. Default: ${DEFAULT_RUNS_PAGE}.`),
   starting_after: z.string().regex(RUN_ID, 'must be the id of a run of this job').optional().meta({
     description: 'The `id` of the last run of the previous page. This page begins with the next earlier run.',

@@ -22,7 +22,7 @@ export interface JobWorkerParts {
  * Creates the handler for a `JobWorker`'s queue. Only failed messages are redelivered, until the queue dead-letters
  * them. A message that names no run is parked immediately.
  */
-export function jobWorker({
+export function createJobQueueHandler({
   work,
   parking,
   telemetry,

@@ -18,7 +18,7 @@ type Watched = Timed & Pick<JobEntry, 'id'>;
  * Returns the maximum time between successful runs, in seconds. For a frequent job, this is a run's maximum duration
  * plus one period of five minutes. For any other job, it is one interval plus the maximum duration plus one hour.
  */
-export function longestSilenceSeconds({ every, maxDuration = JOB_DEFAULT_MAX_DURATION_SECONDS }: Timed): number {
+export function maxSecondsBetweenSuccesses({ every, maxDuration = JOB_DEFAULT_MAX_DURATION_SECONDS }: Timed): number {
   if (frequencyOf(every) === 'minutes') return (Math.ceil(maxDuration / FREQUENT_SECONDS) + 1) * FREQUENT_SECONDS;
   return (Math.ceil((every + maxDuration) / HOUR_SECONDS) + 1) * HOUR_SECONDS;
 }
@@ -38,7 +38,7 @@ interface OverdueTools {
 export async function overdueJobs({ runs, marks, watched }: OverdueTools, nowMs: number): Promise<readonly string[]> {
   const overdue: string[] = [];
   for (const job of watched) {
-    const sinceMs = nowMs - longestSilenceSeconds(job) * 1_000;
+    const sinceMs = nowMs - maxSecondsBetweenSuccesses(job) * 1_000;
     // A run that was scheduled before `sinceMs` may have ended after it.
     const fromMs = sinceMs - (job.maxDuration ?? JOB_DEFAULT_MAX_DURATION_SECONDS) * 1_000;
     const found = await runs.listRuns(job.id, { limit: MAX_RUNS, fromMs });
@@ -75,7 +75,7 @@ export interface WatchJobsTools extends OverdueTools {
  * Wraps a job that runs every minute, so that its first run in every five minutes begins by reporting overdue jobs. The
  * scheduled times need not be whole minutes, because `rate(1 minute)` is counted from the creation of the schedule.
  */
-export function watchingJobs<Thing>(job: Job<Thing>, tools: WatchJobsTools): Job<Thing> {
+export function withOverdueReport<Thing>(job: Job<Thing>, tools: WatchJobsTools): Job<Thing> {
   const { clock, reportOverdue, report } = tools;
   return {
     ...job,

@@ -3,7 +3,7 @@ import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type Item, itemSchema } from '../../kernel/platform/items.ts';
 import type { Consumption, OpenConsumption } from '../domain/consumption.ts';
 import type { ConsumerWrite, RowCondition } from '../use/consumer-records.ts';
-import { fieldsOf, parseEffectRecord, recordFields, rowOf } from './record-items.ts';
+import { fieldsOf, parseEffectRecord, recordFields, toRecordItem } from './record-items.ts';
 import { ROW_IS_NEW, type TransactItem } from './transact-items.ts';
 
 const openItem = z.lazy(() =>
@@ -21,7 +21,7 @@ const openItem = z.lazy(() =>
  * open-claims index, because the queue redelivers the event.
  */
 export function openConsumptionItem(consumption: OpenConsumption): Item {
-  return rowOf(consumption);
+  return toRecordItem(consumption);
 }
 
 export function parseConsumption(item: Item): Consumption {

@@ -116,7 +116,7 @@ export function operationOfKey(partition: string): OperationId {
 /**
  * Builds the item of a record. The key contains the operation id, and the time-to-live attribute contains the expiry.
  */
-export function rowOf({
+export function toRecordItem({
   operationId,
   expiresAtSeconds,
   calls: noted,
@@ -134,7 +134,7 @@ export function rowOf({
   };
 }
 
-/** Returns the fields of an item, not yet validated: the inverse of {@link rowOf}. */
+/** Returns the fields of an item, not yet validated: the inverse of {@link toRecordItem}. */
 export function fieldsOf({ [KEY]: key, [EXPIRY]: expiresAtSeconds, ...fields }: Item): Item {
   const operationId = operationOfKey(String(key));
   return { ...fields, operationId, ...defined({ expiresAtSeconds }) };
@@ -147,7 +147,7 @@ export function fieldsOf({ [KEY]: key, [EXPIRY]: expiresAtSeconds, ...fields }: 
 export function openRecordItem(record: OpenRecord): Item {
   const { partitionKey, sortKey } = openClaimsIndex;
   return {
-    ...rowOf(record),
+    ...toRecordItem(record),
     [partitionKey]: shardOf(record.operationId, shardsAt(record.claimedAtMs).claims),
     [sortKey]: dueAtMs(record),
   };
@@ -167,7 +167,7 @@ export function parseRecordFields(fields: Item): IdempotencyRecord {
 }
 
 export function effectRecordItem(record: EffectRecord): Item {
-  return { ...rowOf(record), status: 'COMPLETED' };
+  return { ...toRecordItem(record), status: 'COMPLETED' };
 }
 
 export function parseEffectRecord(item: Item): EffectRecord {

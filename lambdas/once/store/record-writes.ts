@@ -1,6 +1,6 @@
 import type { CompletedRecord, OpenRecord } from '../domain/idempotency.ts';
 import type { ExpectedRecord } from '../use/record-store.ts';
-import { openRecordItem, rowOf } from './record-items.ts';
+import { openRecordItem, toRecordItem } from './record-items.ts';
 import { RECORD_IS_NEW, type StoreTables, type TransactItem } from './transact-items.ts';
 
 /** The writes of an idempotency record. In a transaction, the record's write is always the first item. */
@@ -37,7 +37,7 @@ export function completionItem(
   return {
     Put: {
       TableName: idempotency,
-      Item: rowOf(record),
+      Item: toRecordItem(record),
       ...(expects === 'open' ? held : { ConditionExpression: RECORD_IS_NEW }),
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     },

@@ -33,7 +33,7 @@ export interface Person {
 }
 
 /** A request to change a payment. The amount is explicit, so that an approval has exactly the effect that it shows. */
-export interface AskedChange {
+export interface RequestedChange {
   readonly kind: ChangeKind;
   /** Minor units. */
   readonly amountMinor: number;
@@ -41,7 +41,7 @@ export interface AskedChange {
 
 /** An operator's request, without its reason. */
 export type Asked =
-  | AskedChange
+  | RequestedChange
   | ({ readonly kind: 'correction' } & Pick<CorrectionRequest, 'change'>)
   | ({ readonly kind: 'decision' } & Pick<
       DecisionRequest,
@@ -155,7 +155,7 @@ function stakesOf(asked: Asked, draft: TransitionDraft, chain: Chain): readonly 
 
 /** Returns the amount of the change. For a refund, adds the payment's earlier refunds by operators. */
 function stakeOfChange(
-  { kind, amountMinor }: AskedChange,
+  { kind, amountMinor }: RequestedChange,
   { payment: { currency } }: TransitionDraft,
   { state, transitions }: Chain,
 ): ApprovalAmount {

@@ -8,7 +8,7 @@ import { defined } from '../../kernel/defined.ts';
 import { tenantId } from '../../kernel/ids.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import {
-  CLAIM_SORT,
+  CLAIM_SORT_KEY_PATTERN,
   type DeployedQueues,
   type MessageEntry,
   type MessageQueues,
@@ -229,7 +229,7 @@ function idOf(queue: QueueName, { shard, sort }: QueuePosition): string {
 function placeOf(queue: QueueName, id: string): QueuePosition | undefined {
   const text = Buffer.from(id.slice('que_'.length), 'base64url').toString('utf8');
   const [, of, shard = '', sort = ''] = /^(\w+) (\d{1,3}) (.+)$/.exec(text) ?? [];
-  if (of !== queue || (queue === 'claims' && !CLAIM_SORT.test(sort))) return undefined;
+  if (of !== queue || (queue === 'claims' && !CLAIM_SORT_KEY_PATTERN.test(sort))) return undefined;
   return { shard: Number(shard), sort };
 }
 

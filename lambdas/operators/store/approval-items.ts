@@ -6,7 +6,7 @@ import { type Item, itemSchema } from '../../kernel/platform/items.ts';
 import { type DetailsRows, type DetailsTools, readDetails } from '../../once/store/details-rows.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../../payments/domain/payment.ts';
 import { ACCOUNTS, type Posting } from '../../payments/domain/posting.ts';
-import type { Approval, ApprovalEnd, Asked, AskedChange, Person, ShownEffect } from '../domain/approval.ts';
+import type { Approval, ApprovalEnd, Asked, Person, RequestedChange, ShownEffect } from '../domain/approval.ts';
 import type { CorrectionRequest } from '../domain/correction.ts';
 
 /* The rows of approvals, as every store writes them. */
@@ -35,7 +35,7 @@ const approvalItem = itemSchema<Omit<Approval, 'reason' | 'salt'>>()({
   tenantId: z.string().transform((id) => id as TenantId),
   mode: z.enum(['test', 'live']),
   asked: z.discriminatedUnion('kind', [
-    itemSchema<AskedChange>()({ kind: z.enum(['refund', 'capture', 'cancel']), amountMinor: z.int().min(1) }),
+    itemSchema<RequestedChange>()({ kind: z.enum(['refund', 'capture', 'cancel']), amountMinor: z.int().min(1) }),
     itemSchema<Extract<Asked, { kind: 'correction' }>>()({ kind: z.literal('correction'), change }),
     itemSchema<Extract<Asked, { kind: 'decision' }>>()({
       kind: z.literal('decision'),

@@ -18,7 +18,7 @@ import {
   RETURN_SHARDS,
 } from '../../payments/store/queue-items.ts';
 import {
-  CLAIM_SORT,
+  CLAIM_SORT_KEY_PATTERN,
   type OperatorQueue,
   type QueueEntry,
   type QueueLists,
@@ -168,7 +168,7 @@ export class DynamoDbQueues implements QueueLists {
   async #claims(shard: number, limit: number, after?: string): Promise<readonly Found[]> {
     const { openClaimsIndex, partitionKey: key } = IdempotencyTable;
     const { partitionKey, sortKey } = openClaimsIndex;
-    const [, dueAtMs, record] = CLAIM_SORT.exec(after ?? '') ?? [];
+    const [, dueAtMs, record] = CLAIM_SORT_KEY_PATTERN.exec(after ?? '') ?? [];
     const found: Item[] = [];
     let from: Item | undefined =
       record === undefined ? undefined : { [key]: record, [partitionKey]: shard, [sortKey]: Number(dueAtMs) };

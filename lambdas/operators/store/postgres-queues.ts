@@ -12,7 +12,7 @@ import { type PostgresTools, readRows } from '../../postgres/attempts.ts';
 import type { Row } from '../../postgres/database.ts';
 import { timestamp, valuesOf } from '../../postgres/values.ts';
 import {
-  CLAIM_SORT,
+  CLAIM_SORT_KEY_PATTERN,
   type OperatorQueue,
   type QueueLists,
   type QueueName,
@@ -142,7 +142,7 @@ function positionOf(queue: QueueName, { sort }: QueuePosition): readonly [string
     const [, chain = '', subject = ''] = /^(\S+) (.*)$/.exec(sort) ?? [];
     return chain === '' ? undefined : [chain, subject];
   }
-  const [, ms, id] = (queue === 'claims' ? CLAIM_SORT : /^(\d{1,15}) (.+)$/).exec(sort) ?? [];
+  const [, ms, id] = (queue === 'claims' ? CLAIM_SORT_KEY_PATTERN : /^(\d{1,15}) (.+)$/).exec(sort) ?? [];
   if (id === undefined) return undefined;
   return [timestamp(Number(ms)), queue === 'claims' ? id.slice(IdempotencyRow.record.length) : id];
 }

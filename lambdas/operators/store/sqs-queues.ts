@@ -18,7 +18,7 @@ import type { Clock } from '../../kernel/world.ts';
 import { ORDER_ID } from '../../orders/ids.ts';
 import { PAYMENT_ID } from '../../payments/ids.ts';
 import { DEAD_LETTERS_END, type MessageQueueNames, REDRIVE_TARGETS, TASKS_END } from '../contract.ts';
-import type { DeployedQueues, MessageEntry, MessageQueues, PutBack } from '../use/queue-lists.ts';
+import type { DeployedQueues, MessageEntry, MessageQueues, RedriveRange } from '../use/queue-lists.ts';
 
 /**
  * Visibility timeout of a message that is only listed, in seconds. Longer than a listing takes, so that no message is
@@ -148,10 +148,10 @@ export class SqsQueues implements MessageQueues {
   }
 
   /**
-   * Implements `MessageQueues.putBack`.
+   * Implements `MessageQueues.redrive`.
    * @throws as `count`
    */
-  async putBack(queue: string, { beforeMs, stopAtMs }: PutBack): Promise<number> {
+  async redrive(queue: string, { beforeMs, stopAtMs }: RedriveRange): Promise<number> {
     const { url, redriveTo = '', redriver } = this.deployed[queue] ?? {};
     const to = this.deployed[redriveTo]?.url;
     const put = (message: Message) =>

@@ -13,13 +13,13 @@ import type { PaymentChain } from '../../payments/use/payment-chain.ts';
 import {
   type Approval,
   type ApprovalEnd,
-  type AskedChange,
   approvalObject,
   isOpen,
   isSamePerson,
   matchesApprovedEffect,
   type Person,
   personOf,
+  type RequestedChange,
 } from '../domain/approval.ts';
 import { beginChange, type OperatorChangeTools } from './change-by-operator.ts';
 import { type CorrectionRefusal, correctionEffect } from './correct-ledger.ts';
@@ -115,7 +115,7 @@ export async function approve(tools: ApprovalTools, verdict: Verdict): Promise<A
 async function approveChange(
   tools: OperatorChangeTools,
   approval: Approval,
-  { kind, amountMinor }: AskedChange,
+  { kind, amountMinor }: RequestedChange,
   { by, cause }: Verdict,
 ): Promise<ApprovalOutcome> {
   const { effects, digest, clock } = tools;

@@ -20,12 +20,12 @@ import { readChain } from '../../payments/use/payment-chain.ts';
 import {
   type Approval,
   type ApprovalAmount,
-  type AskedChange,
   amountAboveLimit,
   approvalId,
   approvalObject,
   type Person,
   personOf,
+  type RequestedChange,
   shownEffect,
 } from '../domain/approval.ts';
 import type { ApprovalChange, ApprovingStore } from './approving-store.ts';
@@ -88,7 +88,7 @@ export async function changeByOperator(
       if (waits || approvals === undefined) return !waits;
       const chain = await readChain(effects, asked.paymentId);
       invariant(chain !== undefined, 'the payment exists, but its chain is empty');
-      const change = askedChange(asked.kind, draft);
+      const change = requestedChange(asked.kind, draft);
       const amount = amountAboveLimit(approvals, change, draft, chain);
       above = amount && { change, draft, amount, expiresAtMs: tools.clock.nowMs() + approvals.lifetimeMs };
       return above === undefined;
@@ -108,7 +108,7 @@ interface Owner {
 
 /** A change above the limit. */
 interface Above {
-  readonly change: AskedChange;
+  readonly change: RequestedChange;
   readonly draft: TransitionDraft;
   readonly amount: ApprovalAmount;
   readonly expiresAtMs: number;
@@ -147,7 +147,7 @@ export function beginChange(
         request: { kind: 'request', operator: by.name, reason },
         admits,
         claim: ({ record, pending }) => {
-          const { amountMinor: minor } = askedChange(kind, pending);
+          const { amountMinor: minor } = requestedChange(kind, pending);
           const details = {
             amount: `${minor} ${pending.payment.currency}`,
             sequence: String(pending.sequence),
@@ -185,7 +185,7 @@ function commandOf(kind: ChangeKind, amountMinor: number | undefined, reason: st
 }
 
 /** Returns the change that a pending transition begins, with its amount. */
-function askedChange(kind: ChangeKind, { subject }: Pick<TransitionDraft, 'subject'>): AskedChange {
+function requestedChange(kind: ChangeKind, { subject }: Pick<TransitionDraft, 'subject'>): RequestedChange {
   invariant(subject !== undefined && 'amountMinor' in subject, 'a pending change has no amount');
   return { kind, amountMinor: subject.amountMinor };
 }

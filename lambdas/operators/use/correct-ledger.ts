@@ -12,9 +12,9 @@ import {
   takeEffect,
 } from './keyed-effect.ts';
 
-export type AskedCorrection = Extract<Asked, { readonly kind: 'correction' }>;
+export type RequestedCorrection = Extract<Asked, { readonly kind: 'correction' }>;
 
-export type CorrectLedger = OperatorRequest<AskedCorrection>;
+export type CorrectLedger = OperatorRequest<RequestedCorrection>;
 
 export type CorrectionRefusal = Exclude<CorrectionDecision, { kind: 'append' | 'made_before' }>;
 

@@ -65,7 +65,7 @@ interface Place {
  * time to live works. The job scans the whole table. An index by expiry would make this nightly job cheaper, but would
  * add a write to every payment. Readers already treat an expired record as expired, so the deletion only saves storage.
  */
-export function purgeExpired(tools: PurgeTools): Job<ToPurge> {
+export function purgeExpiredJob(tools: PurgeTools): Job<ToPurge> {
   return {
     page: async (cursor, _limit, { scheduledForMs }) => {
       let at: Place = cursor === undefined ? { done: 0, found: 0 } : (JSON.parse(cursor) as Place);

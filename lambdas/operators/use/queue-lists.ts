@@ -35,7 +35,7 @@ export interface QueuePosition {
 }
 
 /** Matches the sort key of a claim: the due time of the claim and the key of its record. */
-export const CLAIM_SORT = new RegExp(String.raw`^(\d{1,15}) (${IdempotencyRow.record}.+)$`);
+export const CLAIM_SORT_KEY_PATTERN = new RegExp(String.raw`^(\d{1,15}) (${IdempotencyRow.record}.+)$`);
 
 export interface QueueSummary {
   /** Number of entries, counted up to a limit of the store. */
@@ -126,7 +126,7 @@ export interface MessageEntry extends QueueEntry {
 }
 
 /** Selects the messages that a redrive moves. */
-export interface PutBack {
+export interface RedriveRange {
   /**
    * Only messages that were sent before this time are moved, in Unix milliseconds. A message that fails again after a
    * redrive is treated as a new message.
@@ -154,5 +154,5 @@ export interface MessageQueues {
    *
    * @returns the number of moved messages
    */
-  putBack(queue: string, which: PutBack): Promise<number>;
+  redrive(queue: string, which: RedriveRange): Promise<number>;
 }

@@ -40,7 +40,7 @@ export async function redriveQueue(tools: RedriveTools, asked: Redrive): Promise
   const recorded = await recordRequest(tools, asked);
   if (recorded.kind !== 'recorded') return recorded;
   const stopAtMs = tools.clock.nowMs() + MOVES_FOR_MS;
-  await tools.messages.putBack(asked.queue, { beforeMs: recorded.atMs, stopAtMs });
+  await tools.messages.redrive(asked.queue, { beforeMs: recorded.atMs, stopAtMs });
   return recorded.outcome;
 }
 

@@ -10,12 +10,12 @@ import { readChain, selectChain } from '../../payments/store/postgres-chains.ts'
 import { type DueTools, readDueWork, THIS_ENTRY } from '../../payments/store/postgres-due.ts';
 import {
   type ChainRows,
-  orderWork,
   parseOrderRow,
   rowOfChain,
   rowOfDetails,
   storedOfCopy,
   storedOfRow,
+  workKeyOfOrder,
 } from '../../payments/store/postgres-rows.ts';
 import { appendStatement, recordStatement } from '../../payments/store/postgres-statements.ts';
 import type { OpenOrder, TransitionPage } from '../../payments/use/payment-store.ts';
@@ -146,6 +146,6 @@ export class PostgresOrders extends PostgresRecords implements OrderStore {
 
 /** Returns the key of an order's entry, and the version that it was read with. */
 function entryOf(open: OpenOrder): readonly unknown[] {
-  const { kind, chain_id, subject } = orderWork(open);
+  const { kind, chain_id, subject } = workKeyOfOrder(open);
   return [kind, chain_id, subject, open.sequence];
 }

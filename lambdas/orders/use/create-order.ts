@@ -1,4 +1,4 @@
-import { hasLeftOut, leaveOut, putBack } from '../../kernel/answer.ts';
+import { hasOmittedDetails, omitDetails, restoreDetails } from '../../kernel/answer.ts';
 import type { Cause } from '../../kernel/cause.ts';
 import { COMMIT_SECONDS, REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { defined } from '../../kernel/defined.ts';
@@ -90,9 +90,9 @@ export async function createOrder(
   notes?: RunNotes,
 ): Promise<CreateOrderOutcome> {
   const outcome = await executeOnce(tools, new OrderOperation(tools, request), notes);
-  if (outcome.kind !== 'replay' || !hasLeftOut(outcome.answer)) return outcome;
+  if (outcome.kind !== 'replay' || !hasOmittedDetails(outcome.answer)) return outcome;
   const { details } = await readOrderOrFail(tools, request.orderId);
-  return { ...outcome, answer: putBack(outcome.answer, contactsFields(details)) };
+  return { ...outcome, answer: restoreDetails(outcome.answer, contactsFields(details)) };
 }
 
 function processorOf(tools: OrderTools, order: CreateOrder): ReturnType<typeof processorFor> {
@@ -199,7 +199,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     const answer = orderAnswer(chain.order, chain.details);
     return {
       answer,
-      stored: leaveOut(answer, contactsFields(chain.details)),
+      stored: omitDetails(answer, contactsFields(chain.details)),
       unknown: chain.order.status === 'processing',
       // Each step was written before its call, so the result remains valid even if the record is lost.
       isRefusal: false,

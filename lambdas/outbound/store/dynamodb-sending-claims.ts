@@ -9,7 +9,7 @@ import type { Item } from '../../kernel/platform/items.ts';
 import { expirySeconds } from '../../once/domain/idempotency.ts';
 import { itemOf } from '../../once/store/transact-items.ts';
 import { rounds } from '../../once/use/rounds.ts';
-import type { SendingClaim, SendingClaims, SendingOwner } from '../use/sending-claims.ts';
+import type { SendClaimResult, SendingClaims, SendingOwner } from '../use/sending-claims.ts';
 
 const sendingItem = z.object({
   status: z.literal('sending'),
@@ -54,9 +54,9 @@ export class DynamoDbSendingClaims implements SendingClaims {
    *   A ── reads owner X, expired ── takes over if owner = X ✓
    *   B ──── reads owner X, expired ──── takes over if owner = X ✗ ── reads owner A: sending
    */
-  async begin(key: string, leaseMs: number): Promise<SendingClaim> {
+  async begin(key: string, leaseMs: number): Promise<SendClaimResult> {
     const owner = this.#pacing.entropy.ownerToken();
-    return rounds<SendingClaim>('this message', async () => {
+    return rounds<SendClaimResult>('this message', async () => {
       const nowMs = this.#pacing.clock.nowMs();
       const leaseExpiresAtMs = nowMs + leaseMs;
       const found = await this.#putNew(key, { owner, leaseExpiresAtMs });

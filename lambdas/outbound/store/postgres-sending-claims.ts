@@ -4,7 +4,7 @@ import { expirySeconds } from '../../once/domain/idempotency.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import { readRows, type StatementTools, writeRows } from '../../postgres/attempts.ts';
 import { timestamp } from '../../postgres/values.ts';
-import type { SendingClaim, SendingClaims, SendingOwner } from '../use/sending-claims.ts';
+import type { SendClaimResult, SendingClaims, SendingOwner } from '../use/sending-claims.ts';
 
 interface StoredClaim {
   readonly owner: OwnerToken;
@@ -38,10 +38,10 @@ export class PostgresSendingClaims implements SendingClaims {
    *   A ── reads owner X, expired ── takes over if owner = X ✓
    *   B ──── reads owner X, expired ──── takes over if owner = X ✗ ── reads owner A: sending
    */
-  async begin(key: string, leaseMs: number): Promise<SendingClaim> {
+  async begin(key: string, leaseMs: number): Promise<SendClaimResult> {
     const { clock, entropy } = this.#tools.pacing;
     const owner = entropy.ownerToken();
-    return rounds<SendingClaim>('this message', async () => {
+    return rounds<SendClaimResult>('this message', async () => {
       const nowMs = clock.nowMs();
       const leaseExpiresAtMs = nowMs + leaseMs;
       const inserted = await this.#write(

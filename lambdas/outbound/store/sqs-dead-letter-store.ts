@@ -94,7 +94,7 @@ export class SqsDeadLetterStore implements DeadLetterStore {
   }
 
   /** Makes a dead letter visible to other receivers. @throws as `put` */
-  async putBack({ receipt }: TakenDeadLetter): Promise<void> {
+  async release({ receipt }: TakenDeadLetter): Promise<void> {
     await doneUnlessGone(
       this.#client.send(
         new ChangeMessageVisibilityCommand({

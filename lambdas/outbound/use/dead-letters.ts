@@ -30,7 +30,7 @@ export type DeadLetterQueueName = 'dead' | 'delayed';
 /** A received dead letter. It is hidden from other receivers for some minutes, and then becomes visible again. */
 export interface TakenDeadLetter {
   readonly id: string;
-  /** The receipt for `remove` and `putBack`. */
+  /** The receipt for `remove` and `release`. */
   readonly receipt: string;
   /** The dead letter; undefined if the message cannot be read. Such a message stays in the queue. */
   readonly deadLetter?: DeadLetter;
@@ -43,7 +43,7 @@ export interface DeadLetterStore extends DeadLetters {
   /** Receives up to ten dead letters, not necessarily all. An empty result means that there are probably none. */
   take(atMost: number): Promise<readonly TakenDeadLetter[]>;
   /** Makes the dead letter visible to the next receiver immediately. */
-  putBack(taken: TakenDeadLetter): Promise<void>;
+  release(taken: TakenDeadLetter): Promise<void>;
   /** Deletes the dead letter. */
   remove(taken: TakenDeadLetter): Promise<void>;
 }

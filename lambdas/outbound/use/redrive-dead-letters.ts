@@ -149,7 +149,7 @@ async function eachDeadLetter(
     }
   } finally {
     // A failure is harmless: the dead letter becomes visible again later.
-    await Promise.allSettled(staying.map((taken) => deadLetters.putBack(taken)));
+    await Promise.allSettled(staying.map((taken) => deadLetters.release(taken)));
   }
 }
 

@@ -7,7 +7,7 @@ export interface SendingOwner {
 }
 
 /** The possible results of claiming a send, in order of precedence. */
-export type SendingClaim =
+export type SendClaimResult =
   | { readonly kind: 'sent'; readonly vendorId: string }
   /** A rival holds the claim; its lease has not ended. */
   | { readonly kind: 'sending'; readonly leaseExpiresAtMs: number }
@@ -31,7 +31,7 @@ export type SendingClaim =
  */
 export interface SendingClaims {
   /** Claims the key for `leaseMs` milliseconds. The claim is durable when this returns. */
-  begin(key: string, leaseMs: number): Promise<SendingClaim>;
+  begin(key: string, leaseMs: number): Promise<SendClaimResult>;
   /**
    * Records that an owner that took over may send until the end of its lease. Returns false if another process has
    * become the owner.

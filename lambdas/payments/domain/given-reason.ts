@@ -1,4 +1,4 @@
-import { type Answer, jsonFields, leaveOut } from '../../kernel/answer.ts';
+import { type Answer, jsonFields, omitDetails } from '../../kernel/answer.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { sealOf } from '../../kernel/sealed-details.ts';
 import type {
@@ -130,5 +130,5 @@ export function reasonFields(given: GivenReason): string | undefined {
  * data, if there are any
  */
 export function withoutPersonalFields(answer: Answer, fields: string | undefined): Answer {
-  return fields === undefined ? answer : leaveOut(answer, fields);
+  return fields === undefined ? answer : omitDetails(answer, fields);
 }

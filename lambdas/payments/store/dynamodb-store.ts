@@ -34,8 +34,8 @@ import {
   paymentPartition,
   referenceRowKey,
   transitionSort,
-  withAllDetails,
-  withDetails,
+  transitionsWithDetails,
+  transitionWithDetails,
 } from './items.ts';
 import { readEnds } from './payment-ends.ts';
 import { holdItem, inquiryItem, returnItem } from './queue-items.ts';
@@ -111,7 +111,7 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
 
   async readPayment(paymentId: PaymentId): Promise<PaymentHistory | undefined> {
     const newestRows = await this.#query(paymentId, { newestFirst: true, limit: 1, afterSequence: 0 });
-    const [newest] = await withAllDetails(this.#details, newestRows);
+    const [newest] = await transitionsWithDetails(this.#details, newestRows);
     if (newest === undefined) return undefined;
     if (newest.sequence === 1) return { first: newest, newest };
     const first = await this.#get(this.#tables.ledger, {
@@ -119,7 +119,7 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
       [KeyAttribute.sort]: transitionSort(1),
     });
     invariant(first !== undefined, 'a payment with transitions has no first transition');
-    return { first: await withDetails(this.#details, parseTransition(first)), newest };
+    return { first: await transitionWithDetails(this.#details, parseTransition(first)), newest };
   }
 
   async readEnds(paymentId: PaymentId, operationId: OperationId): Promise<PaymentEnds | undefined> {
@@ -133,11 +133,11 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
   }
 
   async readNotes(first: Transition): Promise<Transition> {
-    return withDetails(this.#details, first);
+    return transitionWithDetails(this.#details, first);
   }
 
   async listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]> {
-    return withAllDetails(this.#details, await this.#query(paymentId, { newestFirst: false, ...page }));
+    return transitionsWithDetails(this.#details, await this.#query(paymentId, { newestFirst: false, ...page }));
   }
 
   #claimItems({ record, pending, reference }: Claim): TransactItem[] {

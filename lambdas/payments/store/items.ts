@@ -218,7 +218,7 @@ export function transitionSort(sequence: number): string {
 }
 
 /** Returns a transition as its row stores it: without personal data, which is in details rows, and with compact sums. */
-export function storedTransition(transition: Transition): Item {
+export function toTransitionItem(transition: Transition): Item {
   return {
     ...transition,
     ...(transition.subject === undefined ? {} : { subject: withoutReasons(transition.subject) }),
@@ -232,7 +232,7 @@ export function transitionRow(transition: Transition): Item {
   return {
     [KeyAttribute.partition]: paymentPartition(transition.payment.id),
     [KeyAttribute.sort]: transitionSort(transition.sequence),
-    ...storedTransition(transition),
+    ...toTransitionItem(transition),
     ...(isOutcome(transition.type) ? outcomeAttributes(transition.payment.id, transition) : {}),
   };
 }
@@ -325,7 +325,10 @@ export function detailsPut(
 }
 
 /** Returns the transition with the personal data from its details rows. @throws InvariantViolation as `readDetails` */
-export async function withDetails(from: DetailsTools | DetailsRows, transition: Transition): Promise<Transition> {
+export async function transitionWithDetails(
+  from: DetailsTools | DetailsRows,
+  transition: Transition,
+): Promise<Transition> {
   return withNotes(from, await withReasons(from, transition));
 }
 
@@ -333,7 +336,7 @@ export async function withDetails(from: DetailsTools | DetailsRows, transition: 
 const MAX_SINGLE_READS = 20;
 
 /** Returns transitions of one payment with their personal data. @throws InvariantViolation as `readDetails` */
-export async function withAllDetails(
+export async function transitionsWithDetails(
   from: DetailsTools | DetailsRows,
   transitions: readonly Transition[],
 ): Promise<readonly Transition[]> {
@@ -341,7 +344,7 @@ export async function withAllDetails(
   const reasons = transitions.flatMap(({ subject }) => reasonsOf(subject)).filter(({ given }) => given.commitment);
   const isMany = first !== undefined && reasons.length > MAX_SINGLE_READS;
   const read = isMany && 'client' in from ? await readDetailsRows(from, first.payment.id) : from;
-  return Promise.all(transitions.map((transition) => withDetails(read, transition)));
+  return Promise.all(transitions.map((transition) => transitionWithDetails(read, transition)));
 }
 
 async function withReasons(from: DetailsTools | DetailsRows, transition: Transition): Promise<Transition> {

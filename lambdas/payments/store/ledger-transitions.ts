@@ -18,7 +18,13 @@ import {
   type TransitionReader,
   timeOf,
 } from '../use/transition-reader.ts';
-import { outcomesPartition, parseTransition, paymentPartition, transitionSort, withDetails } from './items.ts';
+import {
+  outcomesPartition,
+  parseTransition,
+  paymentPartition,
+  transitionSort,
+  transitionWithDetails,
+} from './items.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 /** Maximum length of a range of outcomes, in days. A day without outcomes still costs one query for each shard. */
@@ -48,7 +54,7 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes {
 
   async readTransition({ paymentId, sequence }: TransitionPlace): Promise<Transition | undefined> {
     const item = await this.readRow(paymentPartition(paymentId), sequence);
-    return item === undefined ? undefined : withDetails(this.details, parseTransition(item));
+    return item === undefined ? undefined : transitionWithDetails(this.details, parseTransition(item));
   }
 
   protected get details(): DetailsTools {

@@ -10,12 +10,12 @@ import type { ChainId } from '../ids.ts';
 export const SELECT_TRANSITION = 'SELECT body::text, prev_hash, hash FROM transition';
 
 /**
- * The rows of the chain `$1`, to which a statement adds conditions, an order and {@link AND_DETAILS}. One statement
+ * The rows of the chain `$1`, to which a statement adds conditions, an order and {@link UNION_DETAILS}. One statement
  * reads both, so both belong to the same snapshot.
  */
-export const CHAIN_ROWS = `SELECT sequence, body::text, prev_hash, hash, NULL AS part, NULL::bytea AS salt, NULL::json AS details
+export const SELECT_CHAIN_ROWS = `SELECT sequence, body::text, prev_hash, hash, NULL AS part, NULL::bytea AS salt, NULL::json AS details
   FROM transition WHERE chain_id = $1`;
-export const AND_DETAILS =
+export const UNION_DETAILS =
   'UNION ALL SELECT NULL, NULL, NULL, NULL, part, salt, details FROM details WHERE chain_id = $1';
 
 interface ChainOfRows {
@@ -24,7 +24,7 @@ interface ChainOfRows {
   readonly details: DetailsRows;
 }
 
-/** Reads a chain. @param statement the union of {@link CHAIN_ROWS} and {@link AND_DETAILS} */
+/** Reads a chain. @param statement the union of {@link SELECT_CHAIN_ROWS} and {@link UNION_DETAILS} */
 export async function readChain(tools: PostgresTools, statement: Statement): Promise<ChainOfRows> {
   const rows = await readRows(tools, statement);
   const { transitions = [], details = [] } = Object.groupBy(rows, ({ sequence }) =>
@@ -79,7 +79,7 @@ export function selectChain(
 ): Statement {
   return {
     name: 'transition-list',
-    text: `(${CHAIN_ROWS} AND sequence > $2 ORDER BY sequence LIMIT $3) ${AND_DETAILS}`,
+    text: `(${SELECT_CHAIN_ROWS} AND sequence > $2 ORDER BY sequence LIMIT $3) ${UNION_DETAILS}`,
     values: [id, afterSequence, limit],
   };
 }

@@ -24,7 +24,7 @@ import {
   orderSchedule,
   returnSchedule,
 } from '../use/payment-store.ts';
-import { type NewDetails, newDetails, parseTransition, sampledTrace, storedTransition } from './items.ts';
+import { type NewDetails, newDetails, parseTransition, sampledTrace, toTransitionItem } from './items.ts';
 import { HOLDS, parseChargeToReturn, parseInquiry, parseOpenOrder, parseOrphan } from './queue-items.ts';
 
 /** The rows of payments in PostgreSQL, as values for the statements' JSON. */
@@ -51,7 +51,7 @@ export interface ChainRows {
 export function rowsOfTransitions(transitions: readonly Transition[]): ChainRows {
   return {
     transitions: transitions.map((transition) =>
-      rowOfChain(transition, transition.payment, storedTransition(transition)),
+      rowOfChain(transition, transition.payment, toTransitionItem(transition)),
     ),
     postings: transitions.flatMap(rowsOfPostings),
     details: transitions.flatMap((transition) =>
@@ -146,7 +146,7 @@ export function bodyText({ prevHash: _prevHash, hash: _hash, ...body }: Item): s
 }
 
 /**
- * Returns the attributes of a transition as `storedTransition` created them.
+ * Returns the attributes of a transition as `toTransitionItem` created them.
  *
  * @param row has `body` as text, because the driver's JSON has no bytes
  */
@@ -199,7 +199,7 @@ export function newDetailsOfCopy(item: Item): NewDetails {
 /** The entries that one transaction adds to the queues. */
 export interface Queued extends Pick<Effect, 'toReturn' | 'inquiries' | 'hold' | 'reopened'> {}
 
-export function rowsOfWork({ toReturn = [], inquiries = [], hold, reopened }: Queued): readonly Columns[] {
+export function workRowsOf({ toReturn = [], inquiries = [], hold, reopened }: Queued): readonly Columns[] {
   return [
     ...toReturn.map(rowOfReturn),
     ...inquiries.map(rowOfInquiry),
@@ -215,11 +215,11 @@ export interface WorkKey {
   readonly subject: string;
 }
 
-export function inquiryWork({ operationId, paymentId, waitsFor }: Inquiry): WorkKey {
+export function workKeyOfInquiry({ operationId, paymentId, waitsFor }: Inquiry): WorkKey {
   return { kind: 'inquiry', chain_id: paymentId, subject: waitsFor === 'books' ? 'books' : operationId };
 }
 
-export function returnWork({ paymentId, chargeId }: ChargeToReturn): WorkKey {
+export function workKeyOfReturn({ paymentId, chargeId }: ChargeToReturn): WorkKey {
   return { kind: 'return', chain_id: paymentId, subject: chargeId };
 }
 
@@ -234,7 +234,7 @@ export function inquiryQueue(inquiry: Inquiry): 'unknown_outcome' | 'routine_inq
 
 function rowOfInquiry(inquiry: Inquiry): Columns {
   return {
-    ...inquiryWork(inquiry),
+    ...workKeyOfInquiry(inquiry),
     concerns: inquiry.operationId,
     queue: inquiryQueue(inquiry),
     due_at: timestamp(firstLookUpMs(inquirySchedule(inquiry))),
@@ -251,7 +251,7 @@ export function parseInquiryRow(row: Row): Inquiry {
 
 function rowOfReturn(charge: ChargeToReturn): Columns {
   return {
-    ...returnWork(charge),
+    ...workKeyOfReturn(charge),
     concerns: charge.chargeId,
     queue: 'return',
     due_at: timestamp(firstLookUpMs(returnSchedule(charge))),
@@ -267,14 +267,14 @@ export function parseReturnRow(row: Row): ChargeToReturn {
   return parseChargeToReturn({ paymentId: chain_id, chargeId: concerns, by: reason, foundAtMs: since, ...optional });
 }
 
-export function holdWork({ paymentId, authorizedAtMs }: Hold): WorkKey {
+export function workKeyOfHold({ paymentId, authorizedAtMs }: Hold): WorkKey {
   return { kind: 'hold', chain_id: paymentId, subject: String(authorizedAtMs) };
 }
 
 function rowOfHold(hold: Hold): Columns {
   const { authorizedAtMs, undecidable } = hold;
   return {
-    ...holdWork(hold),
+    ...workKeyOfHold(hold),
     queue: 'hold',
     due_at: timestamp(authorizedAtMs),
     since: timestamp(authorizedAtMs),
@@ -287,13 +287,13 @@ export function parseHoldRow(row: Row): Hold {
   return HOLDS.parse({ paymentId, authorizedAtMs, ...defined({ undecidable }) });
 }
 
-export function orderWork({ orderId }: Pick<OpenOrder, 'orderId'>): WorkKey {
+export function workKeyOfOrder({ orderId }: Pick<OpenOrder, 'orderId'>): WorkKey {
   return { kind: 'order', chain_id: orderId, subject: '' };
 }
 
 function rowOfOrder(open: OpenOrder): Columns {
   return {
-    ...orderWork(open),
+    ...workKeyOfOrder(open),
     queue: 'open_order',
     due_at: timestamp(firstLookUpMs(orderSchedule(open))),
     since: timestamp(open.createdAtMs),

@@ -3,7 +3,7 @@ import type { Statement } from '../../postgres/database.ts';
 import { timestamp } from '../../postgres/values.ts';
 import type { OrphanedCallback } from '../use/effect-store.ts';
 import type { Claim, ReferenceName } from '../use/payment-store.ts';
-import { type ChainRows, type Queued, rowOfOrphan, rowsOfTransitions, rowsOfWork } from './postgres-rows.ts';
+import { type ChainRows, type Queued, rowOfOrphan, rowsOfTransitions, workRowsOf } from './postgres-rows.ts';
 
 /**
  * Each durable write of a payment is one statement, and therefore one transaction and one round trip. Its first part,
@@ -92,7 +92,7 @@ function valuesOf(record: object, { rows, nowMs, ...queued }: Written): readonly
     JSON.stringify(rows.transitions),
     JSON.stringify(rows.postings),
     JSON.stringify(rows.details),
-    JSON.stringify(rowsOfWork(queued)),
+    JSON.stringify(workRowsOf(queued)),
     timestamp(nowMs),
   ];
 }
@@ -258,6 +258,6 @@ export function queueIfAbsentStatement(queued: Queued): Statement {
     text: `INSERT INTO work (${WORK_COLUMNS}) SELECT ${WORK_COLUMNS} FROM ${workRows('$1')}
       ON CONFLICT (kind, chain_id, subject) DO NOTHING
       RETURNING kind`,
-    values: [JSON.stringify(rowsOfWork(queued))],
+    values: [JSON.stringify(workRowsOf(queued))],
   };
 }

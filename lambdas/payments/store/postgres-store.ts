@@ -17,15 +17,15 @@ import type {
   ReferenceName,
   TransitionPage,
 } from '../use/payment-store.ts';
-import { withAllDetails, withDetails } from './items.ts';
+import { transitionsWithDetails, transitionWithDetails } from './items.ts';
 import { readEnds } from './payment-ends.ts';
 import {
-  AND_DETAILS,
-  CHAIN_ROWS,
   detailsRowsOf,
   readChain,
+  SELECT_CHAIN_ROWS,
   SELECT_TRANSITION,
   selectChain,
+  UNION_DETAILS,
 } from './postgres-chains.ts';
 import { parseTransitionRow, rowsOfTransitions } from './postgres-rows.ts';
 import { claimStatement, recordStatement, selectReference } from './postgres-statements.ts';
@@ -74,8 +74,8 @@ export class PostgresStore extends PostgresRecords implements PaymentStore {
   async readPayment(paymentId: PaymentId): Promise<PaymentHistory | undefined> {
     const transitions = await this.#read({
       name: 'payment-read',
-      text: `(${CHAIN_ROWS}
-          AND (sequence = 1 OR sequence = (SELECT max(sequence) FROM transition WHERE chain_id = $1))) ${AND_DETAILS}`,
+      text: `(${SELECT_CHAIN_ROWS}
+          AND (sequence = 1 OR sequence = (SELECT max(sequence) FROM transition WHERE chain_id = $1))) ${UNION_DETAILS}`,
       values: [paymentId],
     });
     const [first] = transitions;
@@ -102,7 +102,7 @@ export class PostgresStore extends PostgresRecords implements PaymentStore {
       text: 'SELECT part, salt, details FROM details WHERE chain_id = $1 AND part = $2',
       values: [first.payment.id, OWN_DETAILS],
     });
-    return withDetails(detailsRowsOf(rows), first);
+    return transitionWithDetails(detailsRowsOf(rows), first);
   }
 
   async listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]> {
@@ -111,7 +111,7 @@ export class PostgresStore extends PostgresRecords implements PaymentStore {
 
   async #read(statement: Statement): Promise<readonly Transition[]> {
     const { transitions, details } = await readChain(this.tools, statement);
-    return withAllDetails(details, transitions.map(parseTransitionRow));
+    return transitionsWithDetails(details, transitions.map(parseTransitionRow));
   }
 
   async #holderOf(name: ReferenceName): Promise<PaymentId> {

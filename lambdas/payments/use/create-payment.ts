@@ -1,4 +1,4 @@
-import { type Answer, hasLeftOut, putBack } from '../../kernel/answer.ts';
+import { type Answer, hasOmittedDetails, restoreDetails } from '../../kernel/answer.ts';
 import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { defined } from '../../kernel/defined.ts';
@@ -135,10 +135,10 @@ export async function withPersonalFields<Outcome extends { readonly kind: string
   outcome: Outcome,
   fields: () => Promise<string | undefined>,
 ): Promise<Outcome> {
-  if (!isReplay(outcome) || !hasLeftOut(outcome.answer)) return outcome;
+  if (!isReplay(outcome) || !hasOmittedDetails(outcome.answer)) return outcome;
   const text = await fields();
   invariant(text !== undefined, 'a response was stored without personal data, but its chain has no commitment');
-  return { ...outcome, answer: putBack(outcome.answer, text) };
+  return { ...outcome, answer: restoreDetails(outcome.answer, text) };
 }
 
 export function isReplay(outcome: {

@@ -3,7 +3,7 @@ import { type Call as CallBy, found, type Handled, refusal } from '../../http/au
 import { type OperatorEndpoint, type ReadingCall, reading } from '../../http/endpoint.ts';
 import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
-import { LAST_SECOND, wholeNumber } from '../../http/validate.ts';
+import { MAX_UNIX_SECONDS, wholeNumber } from '../../http/validate.ts';
 import { defined } from '../../kernel/defined.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
@@ -19,10 +19,14 @@ export interface MismatchTools {
 const mismatchesQuery = z.strictObject({
   created_from: wholeNumber(
     0,
-    LAST_SECOND,
+    MAX_UNIX_SECONDS,
     'Only differences of payments created at this time or later, in Unix seconds.',
   ),
-  created_to: wholeNumber(0, LAST_SECOND, 'Only differences of payments created before this time, in Unix seconds.'),
+  created_to: wholeNumber(
+    0,
+    MAX_UNIX_SECONDS,
+    'Only differences of payments created before this time, in Unix seconds.',
+  ),
   limit: pageLimit('mismatches'),
   starting_after: z
     .string()

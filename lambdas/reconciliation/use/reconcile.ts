@@ -88,7 +88,7 @@ type WindowOf = (endMs: number) => ReconcileWindow;
  *   part 1 ✓ ── part 2 ✗ a read failed ── part 3 ✓ ── …    mark: after part 1
  *   next run    part 2 ✓ ── part 3 ✓ ── …                  mark: after part 3
  */
-export function reconcileRecent(tools: ReconcileTools): Job<ComparisonItem> {
+export function reconcileRecentJob(tools: ReconcileTools): Job<ComparisonItem> {
   const { marks, clock } = tools;
   const windowOf: WindowOf = (endMs) => {
     const untilMs = Math.floor(endMs / MINUTE_MS) * MINUTE_MS;
@@ -107,7 +107,7 @@ export function reconcileRecent(tools: ReconcileTools): Job<ComparisonItem> {
 }
 
 /** Creates the job that compares the last whole days in UTC. */
-export function reconcileDays(tools: ReconcileTools): Job<ComparisonItem> {
+export function reconcileDaysJob(tools: ReconcileTools): Job<ComparisonItem> {
   const windowOf: WindowOf = (endMs) => {
     const untilMs = dayOf(endMs);
     return { untilMs, begin: async () => ({ from: positionAt(Math.max(0, untilMs - WHOLE_DAYS * DAY_MS)) }) };

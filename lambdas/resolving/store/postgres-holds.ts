@@ -1,4 +1,4 @@
-import { holdWork, parseHoldRow } from '../../payments/store/postgres-rows.ts';
+import { parseHoldRow, workKeyOfHold } from '../../payments/store/postgres-rows.ts';
 import type { Hold } from '../../payments/use/payment-store.ts';
 import { type PostgresTools, readRows, writeRows } from '../../postgres/attempts.ts';
 import { timestamp } from '../../postgres/values.ts';
@@ -32,7 +32,7 @@ export class PostgresHolds implements DueQueue<Hold> {
   }
 
   async mark(hold: Hold, undecidable: boolean): Promise<void> {
-    const { chain_id, subject } = holdWork(hold);
+    const { chain_id, subject } = workKeyOfHold(hold);
     await writeRows(this.#tools, {
       name: 'hold-mark',
       text: `UPDATE work SET undecidable = $3 WHERE kind = 'hold' AND chain_id = $1 AND subject = $2`,
@@ -41,7 +41,7 @@ export class PostgresHolds implements DueQueue<Hold> {
   }
 
   async close(hold: Hold): Promise<void> {
-    const { chain_id, subject } = holdWork(hold);
+    const { chain_id, subject } = workKeyOfHold(hold);
     await writeRows(this.#tools, {
       name: 'hold-close',
       text: `DELETE FROM work WHERE kind = 'hold' AND chain_id = $1 AND subject = $2`,

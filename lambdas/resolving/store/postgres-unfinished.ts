@@ -5,11 +5,11 @@ import { parseRecordRow, selectDueRecords } from '../../once/store/postgres-reco
 import { type DueTools, readDue, readDueWork, THIS_ENTRY } from '../../payments/store/postgres-due.ts';
 import {
   inquiryQueue,
-  inquiryWork,
   parseInquiryRow,
   parseReturnRow,
-  returnWork,
   type WorkKey,
+  workKeyOfInquiry,
+  workKeyOfReturn,
 } from '../../payments/store/postgres-rows.ts';
 import type { ChargeToReturn, Inquiry } from '../../payments/use/payment-store.ts';
 import type { Postponement, UnfinishedWork } from '../../payments/use/unfinished-work.ts';
@@ -61,7 +61,7 @@ export class PostgresUnfinishedWork implements UnfinishedWork {
   }
 
   async closeInquiry(inquiry: Inquiry): Promise<void> {
-    await this.#write('inquiry-close', `DELETE FROM work ${THIS_ENTRY} AND since = $4`, inquiryWork(inquiry), [
+    await this.#write('inquiry-close', `DELETE FROM work ${THIS_ENTRY} AND since = $4`, workKeyOfInquiry(inquiry), [
       timestamp(inquiry.claimedAtMs),
     ]);
   }
@@ -69,7 +69,7 @@ export class PostgresUnfinishedWork implements UnfinishedWork {
   async postponeInquiry(inquiry: Inquiry, { dueAtMs, undecidable }: Postponement): Promise<void> {
     const queue = inquiryQueue({ ...inquiry, undecidable });
     const next = [queue, timestamp(dueAtMs), markOf(inquiry, undecidable)];
-    await this.#write('inquiry-postpone', `${POSTPONE} ${THIS_ENTRY} AND since = $7`, inquiryWork(inquiry), [
+    await this.#write('inquiry-postpone', `${POSTPONE} ${THIS_ENTRY} AND since = $7`, workKeyOfInquiry(inquiry), [
       ...next,
       timestamp(inquiry.claimedAtMs),
     ]);
@@ -88,14 +88,14 @@ export class PostgresUnfinishedWork implements UnfinishedWork {
   async closeReturn(charge: ChargeToReturn): Promise<void> {
     const unchanged = [timestamp(charge.foundAtMs), charge.by];
     const text = `DELETE FROM work ${THIS_ENTRY} AND since = $4 AND reason = $5`;
-    await this.#write('return-close', text, returnWork(charge), unchanged);
+    await this.#write('return-close', text, workKeyOfReturn(charge), unchanged);
   }
 
   async postponeReturn(charge: ChargeToReturn, { dueAtMs, undecidable }: Postponement): Promise<void> {
     const next = ['return', timestamp(dueAtMs), markOf(charge, undecidable)];
     // An inquiry that finds a failed return requeues the entry itself.
     const text = `${POSTPONE} ${THIS_ENTRY} AND reason = $7`;
-    await this.#write('return-postpone', text, returnWork(charge), [...next, charge.by]);
+    await this.#write('return-postpone', text, workKeyOfReturn(charge), [...next, charge.by]);
   }
 
   async #write(name: string, text: string, key: WorkKey, values: readonly unknown[]): Promise<void> {

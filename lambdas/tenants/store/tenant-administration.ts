@@ -20,7 +20,7 @@ import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import { effectRecordItem } from '../../once/store/record-items.ts';
 import { RECORD_IS_NEW, ROW_IS_NEW, type StoreTables, type TransactItem } from '../../once/store/transact-items.ts';
 import { rounds } from '../../once/use/rounds.ts';
-import { hasEnded } from '../api-key-registry.ts';
+import { isRevokedOrExpired } from '../api-key-registry.ts';
 import {
   type ApiKeySummary,
   type KeyAdministration,
@@ -192,7 +192,7 @@ export class TenantAdministration implements KeyAdministration {
   async makeSuccessor(id: KeyId, overlapSeconds: number, recordOf?: RecordOfKey): Promise<MadeKey | undefined> {
     const old = await this.#findKey(id);
     const nowMs = this.#pacing.clock.nowMs();
-    if (old === undefined || hasEnded(old, nowMs)) return undefined;
+    if (old === undefined || isRevokedOrExpired(old, nowMs)) return undefined;
     const { createdAtMs, expiresAtMs } = old;
     const lifetime = expiresAtMs === undefined ? {} : { expiresAtMs: nowMs + expiresAtMs - createdAtMs };
     const { key, row } = this.#newKey({ ...rightsOf(old), ...lifetime });
@@ -238,9 +238,13 @@ export class TenantAdministration implements KeyAdministration {
    */
   async #otherOwner(key: StoredApiKey | StoredOperatorKey): Promise<readonly TransactItem[]> {
     const nowMs = this.#pacing.clock.nowMs();
-    if (this.#actor.by === 'command' || !isOwner(key) || hasEnded(key, nowMs)) return [];
+    if (this.#actor.by === 'command' || !isOwner(key) || isRevokedOrExpired(key, nowMs)) return [];
     const others = (await this.listOperatorKeys()).filter(
-      (each) => isOwner(each) && each.keyHash !== key.keyHash && each.rolledTo === undefined && !hasEnded(each, nowMs),
+      (each) =>
+        isOwner(each) &&
+        each.keyHash !== key.keyHash &&
+        each.rolledTo === undefined &&
+        !isRevokedOrExpired(each, nowMs),
     );
     // Check the key that expires last. A key without an expiry counts as the last to expire.
     const [other] = others.toSorted((left, right) => endOf(right) - endOf(left));

@@ -4,7 +4,7 @@ import { type ReadingCall, reading, type TenantEndpoint } from '../../http/endpo
 import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
 import { day } from '../../http/range-filters.ts';
-import { freeText, LAST_SECOND, wholeNumber } from '../../http/validate.ts';
+import { freeText, MAX_UNIX_SECONDS, wholeNumber } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { CURRENCIES } from '../../kernel/currency.ts';
 import { defined } from '../../kernel/defined.ts';
@@ -157,7 +157,7 @@ async function showEntry({ tools, caller, request, id }: ReadingCall<LedgerReadT
 const balancesQuery = z.strictObject({
   at: wholeNumber(
     0,
-    LAST_SECOND,
+    MAX_UNIX_SECONDS,
     'Returns the balances at this time, in Unix seconds, from the entries before it. Default: the balances of all entries.',
   ),
 });

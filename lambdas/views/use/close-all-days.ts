@@ -19,7 +19,7 @@ const MAX_BATCHES = 400;
  * Creates the job that closes the completed days of all tenants and modes, owner by owner. The job's counts are numbers
  * of days.
  */
-export function closeAllDays(tools: CloseAllDaysTools): Job<ViewOwner> {
+export function closeAllDaysJob(tools: CloseAllDaysTools): Job<ViewOwner> {
   return {
     page: async (cursor, limit) => {
       const found = await tools.owners.list(cursor, limit);

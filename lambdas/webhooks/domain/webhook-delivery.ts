@@ -114,7 +114,10 @@ const MESSAGE_LOST_MS = 2 * 60_000;
  * Returns the due time, and the time at which the sweep handles the row. If a message is in flight, the sweep time is
  * later than the due time.
  */
-export function dueFrom(dueAtMs: number, nowMs: number): { readonly dueAtMs: number; readonly sweepAtMs: number } {
+export function dueAndSweepTimes(
+  dueAtMs: number,
+  nowMs: number,
+): { readonly dueAtMs: number; readonly sweepAtMs: number } {
   const hasMessage = dueAtMs - nowMs <= LONGEST_DELAY_MS;
   return { dueAtMs, sweepAtMs: hasMessage ? dueAtMs + MESSAGE_LOST_MS : dueAtMs };
 }
@@ -192,7 +195,7 @@ export function newDelivery(
     revision: 1,
     status: 'pending',
     tries: 0,
-    ...dueFrom(nowMs, nowMs),
+    ...dueAndSweepTimes(nowMs, nowMs),
     attempts: [],
     createdAtMs: nowMs,
   };
@@ -227,7 +230,7 @@ export function withClaimedAttempt(delivery: Delivery, nowMs: number): Delivery 
  */
 export function withRequestedAttempt(delivery: Delivery, nowMs: number): Delivery {
   if (delivery.running === true && !isDue(delivery, nowMs)) return delivery;
-  const asked: Delivery = { ...delivery, revision: delivery.revision + 1, ...dueFrom(nowMs, nowMs) };
+  const asked: Delivery = { ...delivery, revision: delivery.revision + 1, ...dueAndSweepTimes(nowMs, nowMs) };
   const next = delivery.apart === true ? placedInLane(asked) : asked;
   if (delivery.status !== 'pending') return { ...next, extra: true };
   // An attempt that was taken over is not counted again.
@@ -243,7 +246,7 @@ export function replayed(delivery: Delivery, nowMs: number): Delivery {
   const isRunning = delivery.running === true && !isDue(delivery, nowMs);
   if (isRunning && isFollowed(delivery)) return delivery;
   const { extra: _extra, running: _running, leaseExpiresAtMs = nowMs, ...rest } = delivery;
-  const due = dueFrom(isRunning ? leaseExpiresAtMs : nowMs, nowMs);
+  const due = dueAndSweepTimes(isRunning ? leaseExpiresAtMs : nowMs, nowMs);
   const asked: Delivery = { ...rest, revision: delivery.revision + 1, ...due, status: 'pending', tries: 0 };
   return delivery.apart === true ? placedInLane(asked) : asked;
 }
@@ -338,7 +341,7 @@ export function afterAttempt(
   const scheduledMs = Math.round(waitSeconds * 1000 * (1 - JITTER + 2 * JITTER * random));
   const asked = result.kind === 'answered' ? parseRetryAfter(result.retryAfter, nowMs) : undefined;
   const waitMs = Math.max(scheduledMs, (asked ?? 0) * 1000);
-  return { delivery: { ...settled, ...dueFrom(nowMs + waitMs, nowMs) } };
+  return { delivery: { ...settled, ...dueAndSweepTimes(nowMs + waitMs, nowMs) } };
 }
 
 /**
@@ -348,7 +351,7 @@ export function afterAttempt(
  * @param taken the delivery as it was claimed
  */
 export function withNewAddress(taken: Delivery, ended: Delivery, nowMs: number): Delivery {
-  return taken.extra === true ? ended : { ...ended, status: taken.status, ...dueFrom(nowMs, nowMs) };
+  return taken.extra === true ? ended : { ...ended, status: taken.status, ...dueAndSweepTimes(nowMs, nowMs) };
 }
 
 const GONE = 410;

@@ -1,5 +1,5 @@
 import { LANE_RUN_SECONDS } from '../../kernel/contract/timing.ts';
-import { dueFrom } from './webhook-delivery.ts';
+import { dueAndSweepTimes } from './webhook-delivery.ts';
 import type { WebhookOwner } from './webhook-endpoint.ts';
 
 /**
@@ -77,7 +77,7 @@ export function withAnnouncement(
     wokenAtMs: nowMs,
   };
   const dueAtMs = lane.hung > 0 ? (lane.dueAtMs ?? nowMs) : Math.min(lane.dueAtMs ?? nowMs, nowMs);
-  return { ...lane, revision: lane.revision + 1, wokenAtMs: nowMs, ...dueFrom(dueAtMs, nowMs) };
+  return { ...lane, revision: lane.revision + 1, wokenAtMs: nowMs, ...dueAndSweepTimes(dueAtMs, nowMs) };
 }
 
 /** Returns whether the lane is awake: a run is due and has not begun, and the last run did not find the lane empty. */
@@ -125,17 +125,17 @@ export function afterRun(lane: WebhookLane, held: WebhookLane, run: LaneRun, now
   const { leaseExpiresAtMs: _lease, dueAtMs: _due, sweepAtMs: _sweep, emptySinceMs: _since, ...rest } = lane;
   const hung = run.hung ? lane.hung + 1 : run.tried > 0 ? 0 : lane.hung;
   const next: WebhookLane = { ...rest, revision: lane.revision + 1, hung };
-  if (run.hung) return { ...next, ...dueFrom(nowMs + waitAfter(hung), nowMs) };
-  if (lane.wokenAtMs > held.wokenAtMs) return { ...next, ...dueFrom(nowMs, nowMs) };
+  if (run.hung) return { ...next, ...dueAndSweepTimes(nowMs + waitAfter(hung), nowMs) };
+  if (lane.wokenAtMs > held.wokenAtMs) return { ...next, ...dueAndSweepTimes(nowMs, nowMs) };
   const soonestMs = run.tried > 0 ? nowMs : nowMs + IDLE_WAIT_MS;
   if (run.isSlow || run.nextAtMs !== undefined) {
     // A delivery that is written after the run's last read can be due before the first delivery that the run found.
     const atMs = Math.min(run.nextAtMs ?? Infinity, nowMs + (run.isSlow ? LOOK_MS : LINGER_MS));
-    return { ...next, ...dueFrom(Math.max(atMs, soonestMs), nowMs) };
+    return { ...next, ...dueAndSweepTimes(Math.max(atMs, soonestMs), nowMs) };
   }
   const emptySinceMs = lane.emptySinceMs ?? nowMs;
   const endsAtMs = emptySinceMs + LINGER_MS;
-  return nowMs >= endsAtMs ? next : { ...next, emptySinceMs, ...dueFrom(endsAtMs, nowMs) };
+  return nowMs >= endsAtMs ? next : { ...next, emptySinceMs, ...dueAndSweepTimes(endsAtMs, nowMs) };
 }
 
 function waitAfter(hung: number): number {

@@ -33,10 +33,10 @@ export function fanOut(tools: FanOutTools, event: PayonceEvent): Promise<'fanned
     prepare: async () => undefined,
     write: async () => {
       const book = await webhooks.readBook({ tenantId: event.tenant, mode: event.mode });
-      const wanted = deliveriesFor(digest, book, messageOf(event), clock.nowMs());
+      const wanted = deliveriesFor(digest, book, webhookMessage(event), clock.nowMs());
       const written = await Promise.all(wanted.map((now) => webhooks.write({ deliveries: [{ now }] })));
       const made = wanted.filter((_, index) => written[index]?.kind === 'written');
-      await enqueueAtOnce(tools, book, made.flatMap(messagesOf));
+      await enqueueAtOnce(tools, book, made.flatMap(tasksFor));
       return { kind: 'done', outcome: made.length === 0 && wanted.length > 0 ? 'before' : 'fanned_out' };
     },
   });
@@ -53,12 +53,12 @@ export function deliveriesFor(
     .map((endpoint) => newDelivery(digest, book, endpoint, message, nowMs));
 }
 
-export function messageOf({ event, occurredAtMs }: PayonceEvent): WebhookMessage {
+export function webhookMessage({ event, occurredAtMs }: PayonceEvent): WebhookMessage {
   return { eventId: event.id, type: event.type, occurredAtMs };
 }
 
 /** Returns the tasks to enqueue for a delivery: none if it is in a lane, where deliveries have no messages. */
-export function messagesOf({ endpointId, id, apart }: Delivery): readonly WebhookTask[] {
+export function tasksFor({ endpointId, id, apart }: Delivery): readonly WebhookTask[] {
   return apart === true ? [] : [{ kind: 'attempt', endpointId, deliveryId: id }];
 }
 

@@ -7,7 +7,7 @@ import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import {
   DELIVERY_KEPT_SECONDS,
   type Delivery,
-  dueFrom,
+  dueAndSweepTimes,
   lastAttemptUntilMs,
   newDelivery,
   placedInLane,
@@ -79,7 +79,7 @@ export async function acceptReplay(
         ...defined({ events }),
         ...(isPartial ? { onlyUndelivered: true as const } : {}),
         sent: 0,
-        ...dueFrom(nowMs, nowMs),
+        ...dueAndSweepTimes(nowMs, nowMs),
         createdAtMs: nowMs,
       };
       const activity: ActivityDraft = {
@@ -160,7 +160,13 @@ async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOu
   const now: WebhookReplay =
     page.cursor === undefined
       ? { ...ended(was, 'completed'), sent }
-      : { ...was, revision: was.revision + 1, sent, cursor: page.cursor, ...dueFrom(clock.nowMs(), clock.nowMs()) };
+      : {
+          ...was,
+          revision: was.revision + 1,
+          sent,
+          cursor: page.cursor,
+          ...dueAndSweepTimes(clock.nowMs(), clock.nowMs()),
+        };
   // Wake the lane before the write, so that it runs even if this process crashes.
   if (deliveries.length > 0) await wakeLane(tools, was, was.endpointId);
   const end = now.status === 'running' ? {} : released(book, was);
@@ -235,7 +241,7 @@ function isForgotten(occurredAtMs: number, nowMs: number): boolean {
 async function postponed(tools: ReplayTools, was: WebhookReplay, untilMs: number): Promise<boolean> {
   const { webhooks, clock } = tools;
   const nowMs = clock.nowMs();
-  const now = { ...was, revision: was.revision + 1, ...dueFrom(untilMs, nowMs) };
+  const now = { ...was, revision: was.revision + 1, ...dueAndSweepTimes(untilMs, nowMs) };
   if ((await webhooks.write({ replay: { was, now } })).kind !== 'written') return false;
   const delaySeconds = Math.max(0, Math.ceil((untilMs - nowMs) / 1000));
   await enqueueAtOnce(tools, was, [{ kind: 'replay', replayId: was.id }], delaySeconds);

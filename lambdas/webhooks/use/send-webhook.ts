@@ -38,7 +38,7 @@ import {
 import { looksSoon } from '../domain/webhook-lane.ts';
 import { canBeginFailure, noticeOf, type StateChange, scheduleBegan, withState } from '../domain/webhook-notice.ts';
 import { attemptOperation } from '../ids.ts';
-import { deliveriesFor, enqueueAtOnce, messagesOf } from './fan-out-webhooks.ts';
+import { deliveriesFor, enqueueAtOnce, tasksFor } from './fan-out-webhooks.ts';
 import { wakeLane } from './wake-lane.ts';
 import type {
   EventBodies,
@@ -291,7 +291,7 @@ async function record(
       await enqueueAtOnce(
         tools,
         taken,
-        notifications.flatMap(({ now }) => messagesOf(now)),
+        notifications.flatMap(({ now }) => tasksFor(now)),
       );
       return outcomeOf(delivery, attempt.result, { disable: isMoved ? undefined : disable, late });
     }
@@ -438,5 +438,5 @@ async function changeState(
 async function followUp(tools: SendTools, delivery: Delivery, nowMs: number): Promise<void> {
   if (delivery.dueAtMs === undefined) return;
   const waitMs = delivery.dueAtMs - nowMs;
-  if (waitMs <= LONGEST_DELAY_MS) await enqueueAtOnce(tools, delivery, messagesOf(delivery), Math.ceil(waitMs / 1000));
+  if (waitMs <= LONGEST_DELAY_MS) await enqueueAtOnce(tools, delivery, tasksFor(delivery), Math.ceil(waitMs / 1000));
 }

@@ -1,7 +1,7 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { deliveryObject, testDelivery, testMessage } from '../domain/webhook-delivery.ts';
 import { endpointOf } from '../domain/webhook-endpoint.ts';
-import { enqueueAtOnce, messagesOf } from './fan-out-webhooks.ts';
+import { enqueueAtOnce, tasksFor } from './fan-out-webhooks.ts';
 import type { AskTools, ResendRefusal } from './resend-webhook.ts';
 import { takeWebhookEffect, type WebhookEffectOutcome } from './webhook-effect.ts';
 import { answerOf, type KeyedRequest } from './webhook-endpoints.ts';
@@ -45,6 +45,6 @@ export async function testWebhook(
       };
     },
   });
-  if (outcome.kind === 'first') await enqueueAtOnce(tools, book, made.flatMap(messagesOf));
+  if (outcome.kind === 'first') await enqueueAtOnce(tools, book, made.flatMap(tasksFor));
   return outcome;
 }

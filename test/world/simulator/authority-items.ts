@@ -7,7 +7,7 @@ import { IdempotencyTable, KeyAttribute } from '../../../lambdas/kernel/contract
 import { invariant } from '../../../lambdas/kernel/invariant.ts';
 import { detailsKey } from '../../../lambdas/once/store/details-rows.ts';
 import { parseEffectRow, parseRecordRow } from '../../../lambdas/once/store/postgres-record-rows.ts';
-import { effectRecordItem, openRecordItem, rowOf } from '../../../lambdas/once/store/record-items.ts';
+import { effectRecordItem, openRecordItem, toRecordItem } from '../../../lambdas/once/store/record-items.ts';
 import { approvalPlace } from '../../../lambdas/operators/domain/approval.ts';
 import { orderTransitionRow, parseOrderTransition } from '../../../lambdas/orders/store/order-items.ts';
 import { type ChainId, isOrderId } from '../../../lambdas/payments/ids.ts';
@@ -89,7 +89,7 @@ const ITEMS: Readonly<Record<string, (row: Row) => Placed | undefined>> = {
 function recordItemOf(row: Row): object {
   if (row['recorded_at'] !== null) return effectRecordItem(parseEffectRow(row));
   const record = parseRecordRow(row);
-  if (record.status === 'COMPLETED') return rowOf(record);
+  if (record.status === 'COMPLETED') return toRecordItem(record);
   const dueAt = row['due_at'] as Date;
   return { ...openRecordItem(record), [IdempotencyTable.openClaimsIndex.sortKey]: dueAt.getTime() };
 }

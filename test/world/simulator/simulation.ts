@@ -279,7 +279,7 @@ export class Simulation {
   }
 
   /** Draws the fault of a call during an outage. @returns undefined if the call succeeds */
-  brokenAt(process: Process, gate: number, { spared, applied }: Outage): FaultKind | undefined {
+  faultDuring(process: Process, gate: number, { spared, applied }: Outage): FaultKind | undefined {
     const drawn = fractionOf32(mix(process.id, gate, 8));
     if (drawn < spared || this.#muted.has(faultName(process, gate))) return undefined;
     return drawn < spared + applied ? 'ambiguous_applied' : 'ambiguous_lost';
@@ -442,7 +442,7 @@ export class Process {
     const outage = this.#isFunction ? simulation.outageOf(label.slice(0, label.indexOf(' '))) : undefined;
     const inDoubt = outage === undefined ? behavior.ambiguous : (behavior.broken ?? behavior.ambiguous);
     const drawn = this.#canFail ? simulation.faultAt(this, gate, behavior) : undefined;
-    const fault = outage === undefined ? drawn : simulation.brokenAt(this, gate, outage);
+    const fault = outage === undefined ? drawn : simulation.faultDuring(this, gate, outage);
     const order = mix(this.id, gate, 5);
     const { severed } = simulation;
     const isLost = (): boolean =>
