@@ -43,7 +43,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
   };
   return async ({ Records }: { readonly Records: readonly unknown[] }): Promise<DynamoDBBatchResponse> => {
     const deadlineMs = clock.nowMs() + RELAY_MAX_WAIT_SECONDS * 1_000;
-    const againFrom = await relayWithRetries(tools, Records.map(readStreamRecord), deadlineMs);
-    return { batchItemFailures: againFrom === undefined ? [] : [{ itemIdentifier: againFrom }] };
+    const redeliverFrom = await relayWithRetries(tools, Records.map(readStreamRecord), deadlineMs);
+    return { batchItemFailures: redeliverFrom === undefined ? [] : [{ itemIdentifier: redeliverFrom }] };
   };
 }

@@ -66,7 +66,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     if (parked !== undefined) {
       const deadlineMs = nowMs + REDRIVE_PARKED_SECONDS * 1000;
       const result = await redriveParked(tools, parkedWork(parked.parked), deadlineMs);
-      relayMetrics.batch({ ...result, left: 0 });
+      relayMetrics.batch({ ...result, deferred: 0 });
       return { published: result.published, parked: result.parked };
     }
     const { sinceMs, untilMs } = request.parse(asked);

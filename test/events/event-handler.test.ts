@@ -58,7 +58,7 @@ function harness(behave: Behavior = async () => 'done', park: Parking['park'] = 
           await park(message);
           parked.push(message);
         },
-        again: async ({ body }, failures) => {
+        requeue: async ({ body }, failures) => {
           await park({ body, reason: 'again', detail: '' });
           again.push({ body, failures });
         },
@@ -255,7 +255,7 @@ test('a payload has the type of the requested event', async () => {
         expect(key?.(event)).toBe(`commission:${EVENT.payment.id}`);
         return { kind: 'done' };
       },
-      parking: { park: async () => undefined, again: async () => undefined, acknowledge: async () => undefined },
+      parking: { park: async () => undefined, requeue: async () => undefined, acknowledge: async () => undefined },
       telemetry: { batch: () => undefined, fault: () => undefined },
     },
   );

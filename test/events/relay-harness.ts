@@ -101,12 +101,12 @@ export class RelayHarness extends World {
       const batch = this.records.slice(at, at + BATCH);
       const actor = actors();
       try {
-        const { againFrom } = await this.relay(batch, actor);
+        const { redeliverFrom } = await this.relay(batch, actor);
         if (actor.crashed) {
           this.restart();
           continue;
         }
-        const failed = batch.findIndex(({ position }) => position === againFrom);
+        const failed = batch.findIndex(({ position }) => position === redeliverFrom);
         at += failed === -1 ? batch.length : failed;
       } catch (error) {
         if (!(error instanceof Crash) && !isFault(error)) throw error;

@@ -39,8 +39,8 @@ describe('the relay', () => {
       const harness = new RelayHarness(chains(PAYMENTS));
       const failing = harness.expected[position];
       harness.bus.trouble = (id) => (id === failing ? { kind: 'not_now', code: 'InternalFailure' } : undefined);
-      const { againFrom } = await harness.relay();
-      expect(againFrom).toBe(harness.records[PAYMENTS + position]?.position);
+      const { redeliverFrom } = await harness.relay();
+      expect(redeliverFrom).toBe(harness.records[PAYMENTS + position]?.position);
       harness.bus.trouble = () => undefined;
       const settled = await harness.relay(harness.records.slice(PAYMENTS + position));
       expect([...harness.publishedIds].sort()).toEqual([...harness.expected].sort());
@@ -79,7 +79,10 @@ describe('the relay', () => {
         throw new RetryableError('queue_down', 'the queue is down');
       },
     };
-    expect(await harness.relayWith({ parking })).toMatchObject({ parked: 0, againFrom: harness.records[1]?.position });
+    expect(await harness.relayWith({ parking })).toMatchObject({
+      parked: 0,
+      redeliverFrom: harness.records[1]?.position,
+    });
     harness.bus.trouble = () => undefined;
     expect(await harness.relay()).toMatchObject({ published: 1, parked: 0 });
     expect(harness.publishedIds).toEqual(harness.expected);
@@ -101,8 +104,8 @@ describe('the relay', () => {
     const harness = new RelayHarness(chains(PAYMENTS));
     harness.bus.trouble = (id) =>
       id === harness.expected[position] ? { kind: 'not_now', code: 'InternalFailure' } : undefined;
-    const { againFrom } = await harness.relay();
-    expect(againFrom).toBe(harness.records[PAYMENTS + position]?.position);
+    const { redeliverFrom } = await harness.relay();
+    expect(redeliverFrom).toBe(harness.records[PAYMENTS + position]?.position);
     expect(harness.bus.calls.filter((ids) => ids.length === 1)).toHaveLength(2);
     harness.bus.trouble = () => undefined;
     await harness.relay(harness.records.slice(PAYMENTS + position));
@@ -119,14 +122,14 @@ describe('the relay', () => {
     expect(await harness.relayWith({ publisher })).toMatchObject({
       published: 0,
       parked: 0,
-      againFrom: harness.records[PAYMENTS]?.position,
+      redeliverFrom: harness.records[PAYMENTS]?.position,
     });
   });
 
   test('tries an unavailable bus three times, and then leaves the retry to the Stream', async () => {
     const harness = new RelayHarness(chains(PAYMENTS));
     harness.bus.trouble = () => ({ kind: 'not_now', code: 'ThrottlingException' });
-    expect(await harness.relay()).toMatchObject({ published: 0, againFrom: harness.records[PAYMENTS]?.position });
+    expect(await harness.relay()).toMatchObject({ published: 0, redeliverFrom: harness.records[PAYMENTS]?.position });
     // The relay makes two concurrent calls.
     expect(harness.bus.calls).toHaveLength(2 * 3);
     expect(harness.parked).toEqual([]);
@@ -147,7 +150,7 @@ describe('the relay', () => {
         id === harness.expected[position] ? { kind: 'refused', code: 'MalformedDetail' } : undefined;
       const relayed = await harness.relay();
       expect(relayed).toMatchObject({ published: PAYMENTS - 1, parked: 1 });
-      expect(relayed.againFrom).toBeUndefined();
+      expect(relayed.redeliverFrom).toBeUndefined();
       const whole = harness.records[PAYMENTS + position]?.whole;
       expect(harness.parked).toEqual([{ body: whole, reason: 'refused_by_bus', detail: 'MalformedDetail' }]);
     },
@@ -166,7 +169,7 @@ describe('the relay', () => {
       };
       const relayed = await harness.relayWith({ publisher });
       expect(relayed).toMatchObject({ published: PAYMENTS - 1, parked: 1 });
-      expect(relayed.againFrom).toBeUndefined();
+      expect(relayed.redeliverFrom).toBeUndefined();
       const whole = harness.records[PAYMENTS + position]?.whole;
       expect(harness.parked).toEqual([{ body: whole, reason: 'refused_by_bus', detail: BUS_CALL_INVALID }]);
     },
@@ -182,7 +185,7 @@ describe('the relay', () => {
     harness.records.splice(at, 0, poison);
     const relayed = await harness.relay();
     expect(relayed).toMatchObject({ published: 2, parked: 1 });
-    expect(relayed.againFrom).toBeUndefined();
+    expect(relayed.redeliverFrom).toBeUndefined();
     expect(harness.parked).toEqual([{ body: '{"all":"of it"}', reason: 'unreadable', detail: 'type' }]);
     expect(harness.publishedIds).toEqual(harness.expected);
   });
@@ -193,7 +196,7 @@ describe('the relay', () => {
     harness.parked.push = () => {
       throw new RetryableError('queue_down', 'the queue is down');
     };
-    expect(await harness.relay()).toMatchObject({ published: 1, parked: 0, againFrom: 'x' });
+    expect(await harness.relay()).toMatchObject({ published: 1, parked: 0, redeliverFrom: 'x' });
     expect(harness.reported).toHaveLength(1);
   });
 
@@ -293,7 +296,7 @@ describe('the relay', () => {
     };
     expect(await harness.relayWith({ transitions: reader })).toMatchObject({
       published: 1,
-      againFrom: harness.records[3]?.position,
+      redeliverFrom: harness.records[3]?.position,
     });
   });
 
@@ -312,7 +315,7 @@ describe('the relay', () => {
       },
     };
     const relayed = await harness.relayWith({ transitions }, records.toSpliced(2, 0, poison));
-    expect(relayed).toMatchObject({ published: 1, parked: 0, againFrom: records[1]?.position });
+    expect(relayed).toMatchObject({ published: 1, parked: 0, redeliverFrom: records[1]?.position });
     expect(harness.bus.published.map(({ event }) => event.data.object['id'])).toEqual([first.payment.id]);
     expect(harness.parked).toEqual([]);
     expect(asked).toContain(later.payment.id);

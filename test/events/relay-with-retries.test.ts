@@ -12,7 +12,7 @@ const AWAY = () => ({ kind: 'not_now', code: 'InternalFailure' }) as const;
 /** A relay for one delivery. Records each attempt, and the position from which the Stream redelivers. */
 class PatientRelay extends RelayHarness {
   readonly attempts: RelayAttempt[] = [];
-  againFrom: string | undefined;
+  redeliverFrom: string | undefined;
   mark: () => string | undefined = () => undefined;
 
   constructor(waitsMs: number) {
@@ -20,7 +20,7 @@ class PatientRelay extends RelayHarness {
       const deadlineMs = this.clock.nowMs() + waitsMs;
       const onAttempt = (attempt: RelayAttempt) => void this.attempts.push(attempt);
       const marks = { readMark: async () => this.mark() };
-      this.againFrom = await relayWithRetries({ ...tools, onAttempt, marks }, records, deadlineMs);
+      this.redeliverFrom = await relayWithRetries({ ...tools, onAttempt, marks }, records, deadlineMs);
       return { published: 0, parked: 0, tampered: 0 };
     });
   }
@@ -35,12 +35,12 @@ test('a relay retries an unavailable bus within one delivery, and publishes each
   const startMs = relay.clock.nowMs();
   relay.bus.trouble = () => (relay.clock.nowMs() - startMs < 360 * SECOND_MS ? AWAY() : undefined);
   await relay.relay();
-  expect(relay.againFrom).toBeUndefined();
+  expect(relay.redeliverFrom).toBeUndefined();
   expect([...relay.publishedIds].sort()).toEqual([...relay.expected].sort());
   expect(relay.clock.nowMs() - startMs).toBeLessThan(480 * SECOND_MS);
   // Each attempt is reported, so that the alarm is raised while the relay waits.
   expect(relay.attempts.length).toBeGreaterThan(5);
-  expect(relay.attempts.filter(({ againFrom }) => againFrom === undefined)).toEqual([relay.attempts.at(-1)]);
+  expect(relay.attempts.filter(({ redeliverFrom }) => redeliverFrom === undefined)).toEqual([relay.attempts.at(-1)]);
 });
 
 test('the Stream redelivers from the first unpublished record, and published events are not republished', async () => {
@@ -49,7 +49,7 @@ test('the Stream redelivers from the first unpublished record, and published eve
   const failing = relay.expected[7];
   relay.bus.trouble = (id) => (id === failing ? AWAY() : undefined);
   await relay.relay();
-  expect(relay.againFrom).toBe(relay.records[PAYMENTS + 7]?.position);
+  expect(relay.redeliverFrom).toBe(relay.records[PAYMENTS + 7]?.position);
   expect(relay.clock.nowMs() - startMs).toBeLessThanOrEqual(WAITS_MS + 10 * SECOND_MS);
   expect(relay.attempts.reduce((sum, { published }) => sum + published, 0)).toBe(7);
   expect([...relay.publishedIds].sort()).toEqual(relay.expected.filter((id) => id !== failing).sort());
@@ -59,7 +59,7 @@ test('a redriven record gets only one attempt', async () => {
   const relay = new PatientRelay(0);
   relay.bus.trouble = AWAY;
   await relay.relay();
-  expect(relay.againFrom).toBe(relay.records[PAYMENTS]?.position);
+  expect(relay.redeliverFrom).toBe(relay.records[PAYMENTS]?.position);
   expect(relay.attempts).toHaveLength(1);
 });
 
@@ -69,7 +69,7 @@ test('an event that the bus refuses is parked immediately, and delays no other e
   const refused = relay.expected[3];
   relay.bus.trouble = (id) => (id === refused ? { kind: 'refused', code: 'MalformedDetail' } : undefined);
   await relay.relay();
-  expect(relay).toMatchObject({ againFrom: undefined, attempts: [{ published: PAYMENTS - 1, parked: 1 }] });
+  expect(relay).toMatchObject({ redeliverFrom: undefined, attempts: [{ published: PAYMENTS - 1, parked: 1 }] });
   expect(relay.clock.nowMs()).toBe(startMs);
 });
 
@@ -83,9 +83,9 @@ describe('events that the bus has not accepted for an hour and a half', () => {
     relay.mark = () => (markAfterMs === undefined ? undefined : positionAt(occurredAtMs + markAfterMs));
     await relay.clock.sleep(occurredAtMs + ageMs - relay.clock.nowMs());
     await relay.relay();
-    const leaves = relay.attempts.reduce((sum, { left }) => sum + left, 0);
-    const at = relay.records.findIndex(({ position }) => position === relay.againFrom);
-    return { leaves, againFrom: at === -1 ? undefined : at - PAYMENTS, parked: relay.parked.length };
+    const leaves = relay.attempts.reduce((sum, { deferred }) => sum + deferred, 0);
+    const at = relay.records.findIndex(({ position }) => position === relay.redeliverFrom);
+    return { leaves, redeliverFrom: at === -1 ? undefined : at - PAYMENTS, parked: relay.parked.length };
   }
   const unchanged = () => undefined;
 
@@ -98,13 +98,13 @@ describe('events that the bus has not accepted for an hour and a half', () => {
     ['are kept when the job has passed them, as may happen to a redriven event', KEEPS_MS + 1, 0],
     ['are kept when the job has never run', KEEPS_MS + 1, undefined],
   ])('%s', async (_what, ageMs, markAfterMs) => {
-    expect(await atAge(ageMs, markAfterMs, unchanged)).toEqual({ leaves: 0, againFrom: 0, parked: 0 });
+    expect(await atAge(ageMs, markAfterMs, unchanged)).toEqual({ leaves: 0, redeliverFrom: 0, parked: 0 });
   });
 
   test('are left to the job up to the first record that must be parked; the next attempt parks that record', async () => {
     const poison: StreamRecord = { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: 'type' } };
     const result = await atAge(KEEPS_MS + 1, -1, (records) => void records.splice(PAYMENTS + 4, 0, poison));
-    expect(result).toEqual({ leaves: 4, againFrom: 4, parked: 0 });
+    expect(result).toEqual({ leaves: 4, redeliverFrom: 4, parked: 0 });
   });
 
   test('are kept while the mark cannot be read', async () => {
@@ -115,7 +115,7 @@ describe('events that the bus has not accepted for an hour and a half', () => {
     };
     await relay.clock.sleep(2 * KEEPS_MS);
     await relay.relay();
-    expect(relay.againFrom).toBe(relay.records[PAYMENTS]?.position);
+    expect(relay.redeliverFrom).toBe(relay.records[PAYMENTS]?.position);
     expect(relay.reported).toHaveLength(1);
   });
 });

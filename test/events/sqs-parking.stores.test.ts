@@ -39,7 +39,7 @@ test('resends a message to its queue with a delay and deletes the original, give
   );
   const received = { body: 'failed once', eventSourceARN, receiptHandle: message?.ReceiptHandle ?? '' };
   const parking = new SqsParking(client, 'https://sqs.example/dead');
-  await parking.again(received, 1);
+  await parking.requeue(received, 1);
   const one = { ApproximateNumberOfMessagesDelayed: '1' };
   expect(await counts()).toEqual({ ...one, ApproximateNumberOfMessagesNotVisible: '1' });
   await parking.acknowledge(received);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { CONSUMER_TRIES } from '../../lambdas/kernel/contract/events.ts';
+import { CONSUMER_ATTEMPTS } from '../../lambdas/kernel/contract/events.ts';
 import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';
 
@@ -45,7 +45,7 @@ test('loop detection, which stops a loop after 16 calls, is disabled for each fu
   // A consumer sends a failed message to its own queue at most four more times.
   const consumers = enqueueingThemselves.filter((id) => !/^Jobs|^WebhooksSender/.test(id));
   expect(consumers.length).toBeGreaterThan(3);
-  expect(CONSUMER_TRIES).toBeLessThan(16);
+  expect(CONSUMER_ATTEMPTS).toBeLessThan(16);
   const endless = enqueueingThemselves.filter((id) => !consumers.includes(id));
   expect(endless.map((id) => id.replace(/Function.*/, '')).sort()).toEqual([
     'JobsPayments',

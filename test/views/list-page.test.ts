@@ -30,7 +30,7 @@ async function listOf(bodies: readonly string[]): Promise<MemoryViews> {
 const isWanted = (row: ViewRow) => row.body === 'wanted';
 const shownIfWanted = async (row: ViewRow) => (isWanted(row) ? row : undefined);
 const onlyItsObjectShows = () => undefined;
-const placed = async (id: string) => placeOfId(id);
+const findSortKey = async (id: string) => placeOfId(id);
 
 /** Requests pages until none is left. */
 async function walked(
@@ -42,7 +42,7 @@ async function walked(
   let cursor: string | undefined = upwards ? placeOfId(idAt(0)).replace(/#.*/, '') : undefined;
   for (let count = 0; count < 1_000; count += 1) {
     const from = cursor === undefined ? {} : upwards ? { before: cursor } : { after: cursor };
-    const page = await shownPage(views, LIST, { limit, ...from }, { matches, show, placed });
+    const page = await shownPage(views, LIST, { limit, ...from }, { matches, show, findSortKey });
     pages.push(page);
     if (!page.hasMore) break;
     cursor = placeOfId(page.next ?? '');
@@ -105,7 +105,7 @@ describe('a page of a filtered list', () => {
       read += rows.length;
       return rows;
     };
-    const first = await shownPage(views, LIST, { limit: 10 }, { matches: isWanted, show: shownIfWanted, placed });
+    const first = await shownPage(views, LIST, { limit: 10 }, { matches: isWanted, show: shownIfWanted, findSortKey });
     expect(first).toEqual({ rows: [], hasMore: true, next: idAt(bodies.length - MAX_EXAMINED) });
     expect(read).toBeLessThan(2 * MAX_EXAMINED);
 

@@ -32,6 +32,6 @@ test('a failed message is sent again with its message group', async () => {
   } as unknown as SQSClient;
   const message = { body: 'failed once', eventSourceARN: 'arn:aws:sqs:eu-west-1:1:tasks', receiptHandle: 'r' };
   const parking = new SqsParking(client, 'dead');
-  await parking.again({ ...message, attributes: { MessageGroupId: 'ten_a#test' } }, 1);
+  await parking.requeue({ ...message, attributes: { MessageGroupId: 'ten_a#test' } }, 1);
   expect(sent[1]).toMatchObject({ QueueUrl: 'tasks', MessageBody: 'failed once', MessageGroupId: 'ten_a#test' });
 });

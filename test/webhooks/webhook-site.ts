@@ -89,7 +89,7 @@ export class Site {
     pastEvents: async () => ({ events: [] }),
     parking: {
       park: async (parked: { readonly reason: string }) => void this.parked.push(parked.reason),
-      again: async ({ body }: { readonly body: string }) => void this.failedMessages.push(JSON.parse(body)),
+      requeue: async ({ body }: { readonly body: string }) => void this.failedMessages.push(JSON.parse(body)),
       acknowledge: async () => undefined,
     },
     tasks: {

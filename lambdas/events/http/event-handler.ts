@@ -6,7 +6,7 @@ import type { EventName } from '../contract.ts';
 import type { MessageParking } from '../use/ledger-stream.ts';
 import { type EventOf, readEvent } from './event-schemas.ts';
 import type { ConsumerTelemetry } from './event-telemetry.ts';
-import { afterFailure, eachMessage, type Left, type RemainingTime } from './message-batch.ts';
+import { afterFailure, eachMessage, type FailedMessageState, type RemainingTime } from './message-batch.ts';
 
 /** Defines a consumer: its events, and how it handles them. */
 export interface EventHandlerDefinition<Name extends EventName, Handle> {
@@ -41,7 +41,7 @@ type SqsHandler = (event: SQSEvent, context?: RemainingTime) => Promise<SQSBatch
 
 interface MessageResult {
   readonly result: 'done' | 'done_before' | 'parked' | 'busy' | 'failed';
-  readonly left?: Left;
+  readonly state?: FailedMessageState;
   readonly occurredAtMs?: number;
 }
 
@@ -73,19 +73,19 @@ export function createEventHandler<Name extends EventName, Handle>(
       return await consumeBody(record.body);
     } catch (error) {
       parts.telemetry.fault(record.messageId, error);
-      const left = await afterFailure(parts.parking, record, error);
-      return { result: left === 'parked' ? 'parked' : 'failed', left };
+      const state = await afterFailure(parts.parking, record, error);
+      return { result: state === 'parked' ? 'parked' : 'failed', state };
     }
   };
-  const isLeft = ({ result, left }: MessageResult): boolean => result === 'busy' || left === 'waits';
-  const untried: MessageResult = { result: 'busy' };
+  const staysInQueue = ({ result, state }: MessageResult): boolean => result === 'busy' || state === 'waits';
+  const notHandled: MessageResult = { result: 'busy' };
 
   return async ({ Records }, context) => {
     const { parking } = parts;
     const time = { neededMs: LONGEST_MESSAGE_SECONDS.consumed * 1000, context };
-    const settled = await eachMessage(Records, { handle: settle, isLeft, untried, ...time, parking });
+    const settled = await eachMessage(Records, { handle: settle, staysInQueue, notHandled, ...time, parking });
     parts.telemetry.batch(settled.map(({ result }) => result));
-    const failed = settled.filter(({ result }) => isLeft(result));
+    const failed = settled.filter(({ result }) => staysInQueue(result));
     return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
 }

@@ -56,9 +56,9 @@ interface RelayedBatch {
   readonly published: number;
   readonly parked: number;
   readonly tampered: number;
-  readonly againFrom?: string;
+  readonly redeliverFrom?: string;
   /** Number of events that are deferred to the job `republish-events`. */
-  readonly left: number;
+  readonly deferred: number;
   readonly oldestMs?: number;
 }
 
@@ -85,14 +85,14 @@ export function relayTelemetry(serviceName: string, { instruments, clock }: Inst
   const standard = standardTelemetry(serviceName, instruments);
   return {
     ...standard,
-    batch: ({ published, parked, tampered, againFrom, left, oldestMs }) => {
+    batch: ({ published, parked, tampered, redeliverFrom, deferred, oldestMs }) => {
       const counts = {
         [EventMetric.published]: published,
         [EventMetric.parked]: parked,
         [EventMetric.tampered]: tampered,
-        [EventMetric.publishFailed]: againFrom === undefined ? 0 : 1,
+        [EventMetric.publishFailed]: redeliverFrom === undefined ? 0 : 1,
       };
-      logger.info('relayed', { ...counts, left });
+      logger.info('relayed', { ...counts, deferred });
       publish(metrics, counts, oldestMs === undefined ? undefined : clock.nowMs() - oldestMs);
     },
   };

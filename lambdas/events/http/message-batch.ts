@@ -1,14 +1,14 @@
 import type { Context, SQSRecord } from 'aws-lambda';
-import { CONSUMER_TRIES, FAILURES_ATTRIBUTE } from '../../kernel/contract/events.ts';
+import { CONSUMER_ATTEMPTS, FAILURES_ATTRIBUTE } from '../../kernel/contract/events.ts';
 import { AmbiguousError, codeOf, RetryableError } from '../../kernel/faults.ts';
 import type { MessageParking } from '../use/ledger-stream.ts';
 
 /** The location of a message after a failed attempt. */
-export type Left =
+export type FailedMessageState =
   /** In the queue, unchanged: the message waits for the end of an outage, or could not be moved. */
   | 'waits'
   /** In the queue as a new message, whose attribute counts the failure. */
-  | 'again'
+  | 'requeued'
   | 'parked';
 
 export type RemainingTime = Pick<Context, 'getRemainingTimeInMillis'>;
@@ -17,7 +17,7 @@ export type RemainingTime = Pick<Context, 'getRemainingTimeInMillis'>;
 const SUSPECT_RECEIVES = 3;
 
 /**
- * Counts a failure, and parks the message after `CONSUMER_TRIES` failures. The count is an attribute of the message,
+ * Counts a failure, and parks the message after `CONSUMER_ATTEMPTS` failures. The count is an attribute of the message,
  * because the receive count of SQS also includes deliveries to a throttled function. A temporary error, such as an
  * outage, is not counted.
  *
@@ -28,19 +28,19 @@ const SUSPECT_RECEIVES = 3;
  * @param before the number of earlier failures
  */
 export async function afterFailure(
-  parking: Pick<MessageParking, 'again' | 'park'>,
+  parking: Pick<MessageParking, 'requeue' | 'park'>,
   record: SQSRecord,
   error: unknown,
   before = failuresOf(record),
-): Promise<Left> {
+): Promise<FailedMessageState> {
   if (error instanceof RetryableError || error instanceof AmbiguousError) return 'waits';
   const failures = before + 1;
-  const [left, moved] =
-    failures < CONSUMER_TRIES
-      ? (['again', parking.again(record, failures)] as const)
+  const [state, moved] =
+    failures < CONSUMER_ATTEMPTS
+      ? (['requeued', parking.requeue(record, failures)] as const)
       : (['parked', parking.park({ body: record.body, reason: 'failed', detail: codeOf(error) })] as const);
   return moved.then(
-    () => left,
+    () => state,
     () => 'waits',
   );
 }
@@ -59,8 +59,8 @@ export function failuresOf({ messageAttributes }: SQSRecord): number {
  *
  *   a ── done ── acknowledged ── b crashes the process       c, b ── c ── done ── acknowledged ── b crashes the process
  *
- * @param isLeft whether the message must be redelivered after this result
- * @param untried the result for messages that were not handled
+ * @param staysInQueue whether the message must be redelivered after this result
+ * @param notHandled the result for messages that were not handled
  * @param neededMs maximum processing time of one message, in milliseconds
  * @param context Lambda's context @default the function has time for all messages
  */
@@ -68,15 +68,15 @@ export async function eachMessage<Result>(
   records: readonly SQSRecord[],
   {
     handle,
-    isLeft,
-    untried,
+    staysInQueue,
+    notHandled,
     neededMs,
     context,
     parking,
   }: {
     readonly handle: (record: SQSRecord) => Promise<Result>;
-    readonly isLeft: (result: Result) => boolean;
-    readonly untried: Result;
+    readonly staysInQueue: (result: Result) => boolean;
+    readonly notHandled: Result;
     readonly neededMs: number;
     readonly context: RemainingTime | undefined;
     readonly parking: Pick<MessageParking, 'acknowledge'>;
@@ -90,10 +90,10 @@ export async function eachMessage<Result>(
   const settled: { readonly messageId: string; readonly result: Result }[] = [];
   for (const record of [...records.slice(first), ...records.slice(0, first)]) {
     const hasTime = settled.length === 0 || context === undefined || context.getRemainingTimeInMillis() >= neededMs;
-    const result = hasTime ? await handle(record) : untried;
+    const result = hasTime ? await handle(record) : notHandled;
     settled.push({ messageId: record.messageId, result });
     // If this request fails, the message is acknowledged when the execution ends.
-    if (!isLeft(result) && records.length > 1) await parking.acknowledge(record).catch(() => undefined);
+    if (!staysInQueue(result) && records.length > 1) await parking.acknowledge(record).catch(() => undefined);
   }
   return settled;
 }

@@ -26,7 +26,7 @@ export class SqsParking implements MessageParking {
     );
   }
 
-  async again({ body, eventSourceARN, attributes }: QueuedMessage, failures: number): Promise<void> {
+  async requeue({ body, eventSourceARN, attributes }: QueuedMessage, failures: number): Promise<void> {
     await this.#client.send(
       new SendMessageCommand({
         QueueUrl: await this.#urlOf(eventSourceARN),

@@ -39,7 +39,7 @@ export interface QueuedMessage {
 /** Access to the dead-letter queue of a function, and to the source queue of its messages. */
 export interface MessageParking extends Parking {
   /** Requeues the message with its failure count and a delay of minutes. */
-  again(message: QueuedMessage, failures: number): Promise<void>;
+  requeue(message: QueuedMessage, failures: number): Promise<void>;
   /** Deletes the message immediately, before the execution ends. */
   acknowledge(message: QueuedMessage): Promise<void>;
 }

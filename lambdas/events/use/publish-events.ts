@@ -18,7 +18,7 @@ export interface PublishTools {
 /**
  * Maximum number of attempts per request. If the bus stays unavailable, the Stream redelivers the records for 24 hours.
  */
-const MAX_TRIES = 3;
+const MAX_ATTEMPTS = 3;
 /** Maximum number of concurrent requests to the bus. A full batch from the Stream takes two rounds. */
 const CALLS_AT_ONCE = 5;
 /** Waits before the second and the third attempt, in milliseconds, with full jitter. */
@@ -26,7 +26,7 @@ const WAITS_MS = [0, 200, 1_000] as const;
 /** Size of an entry's names and time, without its detail, in bytes. */
 const ENTRY_OVERHEAD_BYTES = 512;
 /** Outcome of events that were not sent, because an earlier event cannot be published now. */
-export const NOT_TRIED: PublishOutcome = { kind: 'not_now', code: 'not_tried' };
+export const NOT_SENT: PublishOutcome = { kind: 'not_now', code: 'not_sent' };
 
 /**
  * Publishes events in requests that are as large as possible, several at a time. If a request fails in part, only the
@@ -42,7 +42,7 @@ export async function publishAll(tools: PublishTools, events: readonly AnyEvent[
     const group = batches.slice(start, start + CALLS_AT_ONCE);
     const isStuck = outcomes.some(({ kind }) => kind === 'not_now');
     const published = isStuck
-      ? group.map((batch) => batch.map(() => NOT_TRIED))
+      ? group.map((batch) => batch.map(() => NOT_SENT))
       : await Promise.all(group.map((batch) => publishBatch(tools, batch)));
     outcomes.push(...published.flat());
   }
@@ -53,8 +53,8 @@ async function publishBatch(
   { publisher, clock, entropy }: PublishTools,
   batch: readonly AnyEvent[],
 ): Promise<readonly PublishOutcome[]> {
-  let outcomes: readonly PublishOutcome[] = batch.map(() => NOT_TRIED);
-  for (let attempt = 0; attempt < MAX_TRIES; attempt += 1) {
+  let outcomes: readonly PublishOutcome[] = batch.map(() => NOT_SENT);
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     if (attempt > 0) await clock.sleep(entropy.fraction() * (WAITS_MS[attempt] ?? 0));
     const open = outcomes.flatMap(({ kind }, index) => (kind === 'not_now' ? [index] : []));
     if (open.length === 0) break;

@@ -46,8 +46,8 @@ export async function redriveParked(
   deadlineMs: number,
 ): Promise<Redriven> {
   if (work.kind === 'range') return redriveRange(tools, work, deadlineMs);
-  const { published, parked, tampered, againFrom } = await relayTransitions(tools, [work.record]);
-  if (againFrom !== undefined) throw notNow();
+  const { published, parked, tampered, redeliverFrom } = await relayTransitions(tools, [work.record]);
+  if (redeliverFrom !== undefined) throw notNow();
   // Report no age: an event that an operator redrives days later is not considered late.
   return { published, parked, tampered };
 }

@@ -10,7 +10,7 @@ import { relayOperation } from '../ids.ts';
 import type { PublishOutcome } from './event-publisher.ts';
 import { eventOfOutcome, FirstTransitions, type LedgerEventTools } from './ledger-events.ts';
 import type { Parking, StreamRecord } from './ledger-stream.ts';
-import { NOT_TRIED, type PublishTools, publishAll } from './publish-events.ts';
+import { NOT_SENT, type PublishTools, publishAll } from './publish-events.ts';
 
 export interface RelayTools extends PublishTools, LedgerEventTools {
   readonly parking: Parking;
@@ -36,7 +36,7 @@ export interface Relayed {
    * The position of the first record that could not be processed. This record and all later ones must be delivered
    * again.
    */
-  readonly againFrom?: string;
+  readonly redeliverFrom?: string;
   /** Time of the oldest transition of the batch, in Unix milliseconds. */
   readonly oldestMs?: number;
 }
@@ -90,12 +90,12 @@ export async function relayTransitions(tools: RelayTools, records: readonly Stre
     const poison =
       outcome?.kind === 'refused' ? { reason: 'refused_by_bus' as const, detail: outcome.code } : poisonOf(each);
     const isDone = outcome?.kind !== 'not_now' && (poison === undefined || (await park(tools, records[index], poison)));
-    if (!isDone) return { ...counts, ...againFrom(records, index), ...oldestOf(events) };
+    if (!isDone) return { ...counts, ...redeliverFrom(records, index), ...oldestOf(events) };
     if (poison !== undefined) counts.parked += 1;
     else if (outcome !== undefined) counts.published += 1;
     if (poison?.reason === 'ledger_tampered') counts.tampered += 1;
   }
-  return { ...counts, ...againFrom(records, stopped), ...oldestOf(events) };
+  return { ...counts, ...redeliverFrom(records, stopped), ...oldestOf(events) };
 }
 
 function poisonOf(prepared: Prepared): Extract<Prepared, { kind: 'poison' }> | undefined {
@@ -120,9 +120,9 @@ function raiseAlarms({ alarm, alarmed }: RelayTools, records: readonly StreamRec
   }
 }
 
-function againFrom(records: readonly StreamRecord[], index: number): Pick<Relayed, 'againFrom'> {
+function redeliverFrom(records: readonly StreamRecord[], index: number): Pick<Relayed, 'redeliverFrom'> {
   const record = index === -1 ? undefined : records[index];
-  return defined({ againFrom: record?.position });
+  return defined({ redeliverFrom: record?.position });
 }
 
 function oldestOf(events: readonly PayonceEvent[]): Pick<Relayed, 'oldestMs'> {
@@ -142,7 +142,7 @@ function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promis
         prepare: async () => undefined,
         commit: async () => {
           published ??= publishAll(tools, fresh);
-          const outcome = (await published)[fresh.indexOf(event)] ?? NOT_TRIED;
+          const outcome = (await published)[fresh.indexOf(event)] ?? NOT_SENT;
           // Do not remember a refusal: the bus may accept the redelivered event after the cause is fixed.
           if (outcome.kind === 'published') relayed.keep(operationId, outcome);
           return outcome;

@@ -17,7 +17,7 @@ export interface RetryingRelayTools extends RelayTools {
 
 export interface RelayAttempt extends Relayed {
   /** Number of records whose events are deferred to the job `republish-events`. */
-  readonly left: number;
+  readonly deferred: number;
 }
 
 /**
@@ -42,10 +42,10 @@ export async function relayWithRetries(
   let waiting = records;
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
     const relayed = await relayTransitions(tools, waiting);
-    waiting = 'againFrom' in relayed ? from(waiting, relayed.againFrom) : [];
-    const left = await countLeft(tools, waiting);
-    onAttempt({ ...relayed, left });
-    waiting = waiting.slice(left);
+    waiting = 'redeliverFrom' in relayed ? from(waiting, relayed.redeliverFrom) : [];
+    const deferred = await countDeferred(tools, waiting);
+    onAttempt({ ...relayed, deferred });
+    waiting = waiting.slice(deferred);
     const jitteredMs = fullJitter(waitMs, entropy);
     const [first] = waiting;
     if (first === undefined || clock.nowMs() + jitteredMs > deadlineMs) return first?.position;
@@ -53,8 +53,8 @@ export async function relayWithRetries(
   }
 }
 
-function from(records: readonly StreamRecord[], againFrom: string | undefined): readonly StreamRecord[] {
-  return records.slice(records.findIndex(({ position }) => position === againFrom));
+function from(records: readonly StreamRecord[], redeliverFrom: string | undefined): readonly StreamRecord[] {
+  return records.slice(records.findIndex(({ position }) => position === redeliverFrom));
 }
 
 /**
@@ -62,7 +62,7 @@ function from(records: readonly StreamRecord[], againFrom: string | undefined): 
  * job's mark has not passed it, so that the job still reads the record in the Ledger. The mark does not advance until
  * the bus has accepted the event. A record that is redriven days later is never deferred.
  */
-async function countLeft(
+async function countDeferred(
   { clock, marks, report }: RetryingRelayTools,
   records: readonly StreamRecord[],
 ): Promise<number> {

@@ -116,17 +116,17 @@ export function republishLostEventsJob(tools: RepublishLostEventsTools): Job<Rep
     page: async (cursor, limit, { scheduledForMs }) => {
       // End at the present at the latest, even if the run was scheduled for later.
       const untilMs = Math.min(scheduledForMs, clock.nowMs()) - lostAfterMs;
-      if (cursor !== undefined) return waitingParts(tools, await partsFrom(tools, cursor, untilMs, limit));
-      const begin = beginning(await marks.readMark(LOST_EVENTS_JOB), clock.nowMs());
+      if (cursor !== undefined) return emptyWhileQueued(tools, await partsFrom(tools, cursor, untilMs, limit));
+      const begin = beginStep(await marks.readMark(LOST_EVENTS_JOB), clock.nowMs());
       const { from } = begin;
-      if (begin.mark === from) return waitingParts(tools, await partsFrom(tools, from, untilMs, limit));
+      if (begin.mark === from) return emptyWhileQueued(tools, await partsFrom(tools, from, untilMs, limit));
       return { items: [{ thing: begin, name: nameOf(from), after: from }], next: from };
     },
     handle: async (step, { deadlineMs }) => {
       if (step.kind === 'begin') return setMark(tools, step);
       const { from, outcomes, to } = step;
       const places = placesOf(outcomes);
-      const waiting = { ...tools, isQueued: queuedSince(tools, step) };
+      const waiting = { ...tools, isQueued: createQueueCheck(tools, step) };
       const { published, unpublishable, isFinished, isQueued } = await republishPart(waiting, from, places, deadlineMs);
       if (isQueued === true) return { done: 0, left: places.length, failed: 0 };
       if (published > 0) tools.late(clock.nowMs() - timeOf(from));
@@ -139,7 +139,7 @@ export function republishLostEventsJob(tools: RepublishLostEventsTools): Job<Rep
       const mark = to < latest ? to : latest;
       if (from < mark) {
         const passed = outcomes.filter(({ place, position }) => position <= mark && unpublishable.includes(place));
-        await parkTimeOf(tools, from, passed);
+        await parkRangeOf(tools, from, passed);
         await marks.moveMark(LOST_EVENTS_JOB, from, mark);
       }
       return { done: published, left: 0, failed: unpublishable.length };
@@ -152,7 +152,7 @@ export function republishLostEventsJob(tools: RepublishLostEventsTools): Job<Rep
  * part, because otherwise every run would park the range again. A redrive also republishes the other events of the
  * range, which consumers recognize.
  */
-async function parkTimeOf(
+async function parkRangeOf(
   { park, marks }: RepublishLostEventsTools,
   from: OutcomePosition,
   outcomes: readonly Outcome[],
@@ -172,7 +172,7 @@ function placesOf(outcomes: readonly Outcome[]): readonly OutcomePlace[] {
  * Returns an empty page while the events of the page's first part are in the projector's queue, because all later
  * events are behind them in the queue.
  */
-async function waitingParts(
+async function emptyWhileQueued(
   tools: RepublishLostEventsTools,
   page: JobPage<RepublishStep>,
 ): Promise<JobPage<RepublishStep>> {
@@ -182,7 +182,7 @@ async function waitingParts(
   try {
     // If the projector has seen the part's newest event, which is nearly always true, do not check the other events.
     if ((await tools.processed.unprocessed(places.slice(-1))).length === 0) return page;
-    const isQueued = await queuedSince(tools, step)(await tools.processed.unprocessed(places), places);
+    const isQueued = await createQueueCheck(tools, step)(await tools.processed.unprocessed(places), places);
     return isQueued ? { items: [] } : page;
   } catch {
     // Ignore the failure here: the part itself fails for the same reason, and is reported.
@@ -197,7 +197,7 @@ async function waitingParts(
  * the part and for each outcome that follows the part. If the projector has seen the newest events, earlier unseen
  * events were lost. If the queue is shorter, some events were lost, and all unseen events are published.
  */
-function queuedSince(
+function createQueueCheck(
   { queued, clock }: RepublishLostEventsTools,
   { from, following }: Pick<Extract<RepublishStep, { kind: 'part' }>, 'from' | 'following'>,
 ) {
@@ -220,7 +220,7 @@ async function setMark(
   return { done: 0, left: 0, failed: mark === undefined ? 0 : 1 };
 }
 
-function beginning(mark: OutcomePosition | undefined, nowMs: number): Extract<RepublishStep, { kind: 'begin' }> {
+function beginStep(mark: OutcomePosition | undefined, nowMs: number): Extract<RepublishStep, { kind: 'begin' }> {
   const kind = 'begin';
   if (mark === undefined) return { kind, mark, from: positionAt(nowMs - FIRST_REACH_MS) };
   const reach = positionAt(nowMs - HORIZON_MS);

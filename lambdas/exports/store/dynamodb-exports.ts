@@ -9,7 +9,7 @@ import type { Item } from '../../kernel/platform/items.ts';
 import { rowsAfter } from '../../kernel/platform/rows-after.ts';
 import { isRefused, ROW_IS_NEW, type TransactItem, transactOnce } from '../../once/store/transact-items.ts';
 import { rounds } from '../../once/use/rounds.ts';
-import { FIRST_PLACE, LAST_PLACE, type ViewOwner } from '../../views/domain/lists.ts';
+import { FIRST_SORT_KEY, LAST_SORT_KEY, type ViewOwner } from '../../views/domain/lists.ts';
 import type { DataExport, ExportKey } from '../domain/data-export.ts';
 import { type ExportStore, MAX_OPEN_EXPORTS, type MadeExport } from '../use/exports.ts';
 import {
@@ -94,7 +94,7 @@ export class DynamoDbExports implements ExportStore {
   async list(owner: ViewOwner, limit: number, after?: string): Promise<readonly DataExport[] | undefined> {
     const last = after === undefined ? undefined : await this.read({ ...owner, id: after });
     if (after !== undefined && last === undefined) return undefined;
-    const until = last === undefined ? LAST_PLACE : exportPlace(last);
+    const until = last === undefined ? LAST_SORT_KEY : exportPlace(last);
     const rows: Item[] = [];
     let next: Item | undefined;
     do {
@@ -104,7 +104,7 @@ export class DynamoDbExports implements ExportStore {
             TableName: this.#table,
             KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :until',
             ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
-            ExpressionAttributeValues: { ':pk': exportsPartition(owner), ':from': FIRST_PLACE, ':until': until },
+            ExpressionAttributeValues: { ':pk': exportsPartition(owner), ':from': FIRST_SORT_KEY, ':until': until },
             ScanIndexForward: false,
             ConsistentRead: true,
             // Read one row more than the page has, because BETWEEN includes its end, which is the last row of the

@@ -42,7 +42,7 @@ const LEASE_MS = 60_000;
 /** Interval at which the progress is saved and the lease is renewed, in milliseconds. */
 const SAVE_PROGRESS_EVERY_MS = 2_000;
 /** Maximum number of consecutive writers that save no part before the export fails. */
-const MAX_TRIES = 20;
+const MAX_ATTEMPTS = 20;
 /**
  * Time by which the pause grows with each failed attempt, in milliseconds. With this value, an export survives an
  * outage of an hour and a half.
@@ -75,7 +75,7 @@ export async function writeExport(tools: WriteExportTools, key: ExportKey, stopA
   const writer = new Writer(tools, found);
   try {
     await writer.take();
-    if (writer.mine.tries > MAX_TRIES) return await writer.fail('not_readable');
+    if (writer.mine.tries > MAX_ATTEMPTS) return await writer.fail('not_readable');
     return await writer.write(stopAtMs);
   } catch (error) {
     if (error instanceof TakenOver) return 'busy';

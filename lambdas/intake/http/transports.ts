@@ -4,8 +4,8 @@ import type { ConsumedMessage, ConsumerTelemetry } from '../../events/http/event
 import {
   afterFailure,
   eachMessage,
+  type FailedMessageState,
   failuresOf,
-  type Left,
   type RemainingTime,
 } from '../../events/http/message-batch.ts';
 import type { MessageParking } from '../../events/use/ledger-stream.ts';
@@ -57,25 +57,25 @@ async function takeFromQueue(
       return { result: resultOf(await takeRequest(tools, read)) };
     } catch (error) {
       tools.telemetry.fault(record.messageId, error);
-      const left = await afterFailure(parkingOf(tools, read.message), record, error, read.message.failures);
-      return { result: left === 'parked' ? 'parked' : 'failed', left };
+      const state = await afterFailure(parkingOf(tools, read.message), record, error, read.message.failures);
+      return { result: state === 'parked' ? 'parked' : 'failed', state };
     }
   };
   const settled = await eachMessage(records, {
     handle: settle,
-    isLeft: ({ left }) => left === 'waits',
-    untried: { result: 'busy', left: 'waits' },
+    staysInQueue: ({ state }) => state === 'waits',
+    notHandled: { result: 'busy', state: 'waits' },
     neededMs: LONGEST_MESSAGE_SECONDS.paymentRequest * 1000,
     context,
     parking: tools,
   });
   tools.telemetry.batch(settled.map(({ result }) => result));
-  const waiting = settled.filter(({ result: { left } }) => left === 'waits');
+  const waiting = settled.filter(({ result: { state } }) => state === 'waits');
   return { batchItemFailures: waiting.map(({ messageId }) => ({ itemIdentifier: messageId })) };
 }
 
 interface Settled extends ConsumedMessage {
-  readonly left?: Left;
+  readonly state?: FailedMessageState;
 }
 
 /**
@@ -85,10 +85,10 @@ interface Settled extends ConsumedMessage {
 function parkingOf(
   { requests }: Pick<TransportTools, 'requests'>,
   message: RequestMessage,
-): Pick<MessageParking, 'again' | 'park'> {
+): Pick<MessageParking, 'requeue' | 'park'> {
   return {
     park: ({ detail }) => requests.park(message, 'failed', detail),
-    again: (_, failures) => requests.later({ ...message, failures }, RETRY_DELAY_SECONDS),
+    requeue: (_, failures) => requests.later({ ...message, failures }, RETRY_DELAY_SECONDS),
   };
 }
 

@@ -48,7 +48,7 @@ export const CONSUMER_LEASE_SECONDS = 35;
  * Number of failures, at intervals of three minutes, after which a consumer parks an event. Outages, throttled
  * functions and rivals' claims are not counted as failures: the event waits instead.
  */
-export const CONSUMER_TRIES = 5;
+export const CONSUMER_ATTEMPTS = 5;
 
 /** The delay before a failed message is retried, in seconds; equal to the visibility timeout of its queue. */
 export const RETRY_DELAY_SECONDS = 180;

@@ -1,7 +1,7 @@
 import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { rounds } from '../../once/use/rounds.ts';
-import { ALL_MISMATCHES, FIRST_PLACE, LAST_PLACE } from '../../views/domain/lists.ts';
+import { ALL_MISMATCHES, FIRST_SORT_KEY, LAST_SORT_KEY } from '../../views/domain/lists.ts';
 import { type ListPage, listPage } from '../../views/use/list-page.ts';
 import { mergedRows } from '../../views/use/merged-rows.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
@@ -77,8 +77,8 @@ export async function someMismatches(
   const rows = await views.range({
     partition: ALL_MISMATCHES,
     // A trailing space gives the next possible sort key.
-    from: after === undefined ? FIRST_PLACE : `${after} `,
-    until: LAST_PLACE,
+    from: after === undefined ? FIRST_SORT_KEY : `${after} `,
+    until: LAST_SORT_KEY,
     limit,
     consistent: true,
   });

@@ -220,8 +220,8 @@ export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boole
 // --------------------------------------------------------------------------------------------------------------- places
 
 /** Bounds that sort before and after all sort keys of a partition. */
-export const FIRST_PLACE = '0';
-export const LAST_PLACE = ':';
+export const FIRST_SORT_KEY = '0';
+export const LAST_SORT_KEY = ':';
 
 /** Parses the time in a sort key, in Unix milliseconds. */
 export function timeOf(place: string): number {

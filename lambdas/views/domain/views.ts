@@ -25,7 +25,7 @@ import {
   type ViewKey,
   type ViewOwner,
 } from './lists.ts';
-import { type Counted, countedOf } from './volumes.ts';
+import { type VolumeContribution, volumeContribution } from './volumes.ts';
 
 /**
  * A row of the Views. The same event always produces the same row. Rows of payments and events do not contain the API
@@ -240,7 +240,7 @@ export interface DisputeHeadBody {
 }
 
 /** The content of an event's row. Daily volumes are sums of these rows. */
-export type EventBody = Counted;
+export type EventBody = VolumeContribution;
 
 function eventRow(
   owner: ViewOwner,
@@ -254,7 +254,7 @@ function eventRow(
     list: typePartition(owner, type, chainId),
     chainId,
     sequence: event.sequence,
-    body: JSON.stringify(countedOf(type, event) satisfies EventBody),
+    body: JSON.stringify(volumeContribution(type, event) satisfies EventBody),
   };
 }
 

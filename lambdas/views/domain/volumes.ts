@@ -2,7 +2,7 @@ import { type EventObject, PUBLIC_EVENT_TYPES, type PublicEventType } from '../.
 import { invariant } from '../../kernel/invariant.ts';
 
 /** The contribution of an event to its day's volume. */
-export interface Counted {
+export interface VolumeContribution {
   readonly type: PublicEventType;
   readonly currency: string;
   /** Minor units. */
@@ -27,7 +27,7 @@ export const NO_VOLUMES: Volumes = new Map();
  * Returns an event's contribution to its day's volume. For `payment.completed`, the amount is the captured amount;
  * otherwise, it is the amount of the payment, order, refund or dispute that the event concerns.
  */
-export function countedOf(type: PublicEventType, { data }: Pick<EventObject, 'data'>): Counted {
+export function volumeContribution(type: PublicEventType, { data }: Pick<EventObject, 'data'>): VolumeContribution {
   const { object } = data;
   const amountMinor = object[type === 'payment.completed' ? 'amount_captured' : 'amount'];
   const { currency } = object;
@@ -36,7 +36,7 @@ export function countedOf(type: PublicEventType, { data }: Pick<EventObject, 'da
   return { type, currency, amountMinor };
 }
 
-export function volumeOf({ type, currency, amountMinor }: Counted): Volume {
+export function volumeOf({ type, currency, amountMinor }: VolumeContribution): Volume {
   return { type, currency, count: 1, amount: BigInt(amountMinor) };
 }
 

@@ -4,7 +4,7 @@ import type { BooksOwner, EntryPosition } from '../use/ledger-reader.ts';
 
 const PREFIX = 'ent_';
 /** Pattern of a decoded entry id: time, payment, sequence, leg, checksum. */
-const SPELLED =
+const ENTRY_ID =
   /^(?<at>0|[1-9]\d{0,14}) (?<payment>\S+) (?<sequence>[1-9]\d{0,5}) (?<leg>0|[1-9]\d{0,3}) (?<checksum>[0-9a-f]{12})$/;
 /**
  * Length of the checksum in bytes. 48 bits are enough to reject invented ids. Even if an invented id were accepted, the
@@ -29,8 +29,8 @@ export function parseEntryId(
   text: string,
 ): EntryPosition | undefined {
   if (!text.startsWith(PREFIX)) return undefined;
-  const spelled = Buffer.from(text.slice(PREFIX.length), 'base64url').toString('utf8');
-  const { at, payment = '', sequence, leg } = SPELLED.exec(spelled)?.groups ?? {};
+  const decoded = Buffer.from(text.slice(PREFIX.length), 'base64url').toString('utf8');
+  const { at, payment = '', sequence, leg } = ENTRY_ID.exec(decoded)?.groups ?? {};
   const paymentId = parsePaymentId(payment);
   if (paymentId === undefined) return undefined;
   const position = { occurredAtMs: Number(at), paymentId, sequence: Number(sequence), leg: Number(leg) };

@@ -27,7 +27,7 @@ export interface ProjectorTools extends CloseDaysTools, Omit<ProjectTools, 'cloc
 export class Projector {
   readonly #tools: ProjectorTools;
   /** For each owner, the time before which no day needs to be closed, in Unix milliseconds. */
-  readonly #restsUntilMs = new Map<string, number>();
+  readonly #nextCloseAtMs = new Map<string, number>();
 
   constructor(tools: ProjectorTools) {
     this.#tools = tools;
@@ -47,15 +47,15 @@ export class Projector {
   async #closeDays(owner: ViewOwner): Promise<void> {
     const name = `${owner.tenantId}#${owner.mode}`;
     const nowMs = this.#tools.clock.nowMs();
-    const rests = this.#restsUntilMs;
-    if (nowMs < (rests.get(name) ?? 0)) return;
-    if (rests.size >= MAX_REMEMBERED) rests.clear();
-    rests.set(name, dayOf(nowMs - HOUR_MS) + DAY_MS + HOUR_MS);
+    const nextClose = this.#nextCloseAtMs;
+    if (nowMs < (nextClose.get(name) ?? 0)) return;
+    if (nextClose.size >= MAX_REMEMBERED) nextClose.clear();
+    nextClose.set(name, dayOf(nowMs - HOUR_MS) + DAY_MS + HOUR_MS);
     try {
       const { closed, more } = await closeDays(this.#tools, owner, DAYS_AT_ONCE);
-      if (more) rests.set(name, closed > 0 ? nowMs : nowMs + BUSY_MS);
+      if (more) nextClose.set(name, closed > 0 ? nowMs : nowMs + BUSY_MS);
     } catch (error) {
-      rests.set(name, nowMs + BUSY_MS);
+      nextClose.set(name, nowMs + BUSY_MS);
       this.#tools.report(error);
     }
   }

@@ -19,13 +19,13 @@ import type { ViewKey } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';
 import { mergedRows } from '../use/merged-rows.ts';
 import type { RowChange, ScanPage, ScanRequest, ViewRange, ViewScan, ViewStore } from '../use/view-store.ts';
-import { listPartition, mostParts, partsOf, storedPartition } from './list-parts.ts';
+import { listPartition, maxParts, partsOf, storedPartition } from './list-parts.ts';
 import { queryRange } from './query-range.ts';
 
 type Requests = NonNullable<BatchWriteCommandInput['RequestItems']>[string];
 
 /** Maximum number of rows in a `BatchWriteItem` call (Amazon DynamoDB API reference). */
-const MOST_WRITES = 25;
+const MAX_BATCH_WRITES = 25;
 
 const { partition: PK, sort: SK } = KeyAttribute;
 const { name: INDEX, partitionKey: LIST } = ViewsTable.listsIndex;
@@ -58,8 +58,8 @@ export class DynamoDbViews implements ViewStore, ViewScan {
   }
 
   async put(rows: readonly ViewRow[]): Promise<void> {
-    for (let from = 0; from < rows.length; from += MOST_WRITES)
-      await this.#putBatch(rows.slice(from, from + MOST_WRITES));
+    for (let from = 0; from < rows.length; from += MAX_BATCH_WRITES)
+      await this.#putBatch(rows.slice(from, from + MAX_BATCH_WRITES));
   }
 
   async #putBatch(rows: readonly ViewRow[]): Promise<void> {
@@ -74,7 +74,7 @@ export class DynamoDbViews implements ViewStore, ViewScan {
       const write = new BatchWriteCommand({ RequestItems: { [this.#table]: left } });
       const { UnprocessedItems } = await this.#client.send(write);
       left = UnprocessedItems?.[this.#table] ?? [];
-      refusePart(left);
+      requireWholeBatch(left);
     });
   }
 
@@ -92,7 +92,7 @@ export class DynamoDbViews implements ViewStore, ViewScan {
       const { Responses, UnprocessedKeys } = await this.#client.send(read);
       for (const item of Responses?.[this.#table] ?? []) found.set(nameOf(item), item);
       left = UnprocessedKeys?.[this.#table]?.Keys ?? [];
-      refusePart(left);
+      requireWholeBatch(left);
     });
     return keys.map((key) => {
       const item = found.get(nameOf(keyOf(key)));
@@ -142,7 +142,7 @@ export class DynamoDbViews implements ViewStore, ViewScan {
   }
 
   queriesPerRange(): number {
-    return mostParts();
+    return maxParts();
   }
 
   async scan({ segment, segments, after }: ScanRequest): Promise<ScanPage<ViewRow>> {
@@ -162,7 +162,7 @@ export class DynamoDbViews implements ViewStore, ViewScan {
 }
 
 /** @throws RetryableError if DynamoDB processed only a part of a batch, so that the rest is retried */
-function refusePart(left: readonly unknown[]): void {
+function requireWholeBatch(left: readonly unknown[]): void {
   if (left.length > 0) throw new RetryableError('store_throttled', 'DynamoDB processed only a part of the batch');
 }
 

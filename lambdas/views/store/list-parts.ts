@@ -9,12 +9,12 @@ import { timeOf, type ViewKey } from '../domain/lists.ts';
  */
 
 /** The lists that get a row for every payment, order or event. All other partitions are small. */
-const DIVIDED: readonly string[] = [ViewsRow.payment, ViewsRow.order, ViewsRow.event, ViewsRow.book];
+const DIVIDED_LISTS: readonly string[] = [ViewsRow.payment, ViewsRow.order, ViewsRow.event, ViewsRow.book];
 
 const PART = /^(?<partition>.*)\.(?<part>\d+)$/s;
 
 function isDivided(partition: string): boolean {
-  return DIVIDED.some((prefix) => partition.startsWith(prefix));
+  return DIVIDED_LISTS.some((prefix) => partition.startsWith(prefix));
 }
 
 /** Returns the stored partition of a row, in the table or in the index. Does not change a partition that has a part. */
@@ -52,7 +52,7 @@ export function partsOf(partition: string, until: string): readonly string[] {
 }
 
 /** Returns the maximum number of parts of a partition. */
-export function mostParts(): number {
+export function maxParts(): number {
   return mostShards().listParts;
 }
 

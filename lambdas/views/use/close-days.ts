@@ -7,8 +7,8 @@ import { addedSums, NO_SUMS, type Sums, sumKey, sumsOf } from '../../payments/do
 import {
   entryList,
   eventList,
-  FIRST_PLACE,
-  LAST_PLACE,
+  FIRST_SORT_KEY,
+  LAST_SORT_KEY,
   timeOf,
   totalKey,
   totalsPartition,
@@ -113,7 +113,7 @@ export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost:
  * @returns Unix milliseconds; undefined without events
  */
 async function firstDayOf(views: ViewStore, owner: ViewOwner): Promise<number | undefined> {
-  const range = { from: FIRST_PLACE, until: LAST_PLACE, limit: 1 };
+  const range = { from: FIRST_SORT_KEY, until: LAST_SORT_KEY, limit: 1 };
   // The first list contains the public events; the second one contains the postings of all events.
   const lists = [eventList(owner, undefined), entryList(owner, 'all')];
   const first = await Promise.all(lists.map((list) => mergedRows(views, { ...list, ...range })));
@@ -203,8 +203,8 @@ export function closedVolumes({ body }: ViewRow): Volumes | undefined {
 /** Returns all rows of daily totals, including marks, oldest first. */
 export async function totalRows(views: Pick<ViewStore, 'range'>, owner: ViewOwner): Promise<readonly ViewRow[]> {
   const rows: ViewRow[] = [];
-  for (let from: string = FIRST_PLACE; rows.length < MAX_DAYS; from = `${rows.at(-1)?.sort ?? FIRST_PLACE} `) {
-    const found = await views.range({ partition: totalsPartition(owner), from, until: LAST_PLACE, limit: PAGE });
+  for (let from: string = FIRST_SORT_KEY; rows.length < MAX_DAYS; from = `${rows.at(-1)?.sort ?? FIRST_SORT_KEY} `) {
+    const found = await views.range({ partition: totalsPartition(owner), from, until: LAST_SORT_KEY, limit: PAGE });
     rows.push(...found);
     if (found.length < PAGE) break;
   }
@@ -264,10 +264,10 @@ async function eachPage(
   consistent: boolean,
   take: (rows: readonly ViewRow[]) => void,
 ): Promise<void> {
-  const until = untilMs === undefined ? LAST_PLACE : timeSortKey(untilMs);
+  const until = untilMs === undefined ? LAST_SORT_KEY : timeSortKey(untilMs);
   await Promise.all(
     partitions.map(async (partition) => {
-      let from = fromMs === undefined ? FIRST_PLACE : timeSortKey(fromMs);
+      let from = fromMs === undefined ? FIRST_SORT_KEY : timeSortKey(fromMs);
       for (let page = 0; page < MAX_PAGES; page += 1) {
         const rows = await views.range({ partition, from, until, limit: PAGE, consistent });
         take(rows);

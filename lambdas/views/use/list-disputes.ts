@@ -37,7 +37,7 @@ export async function listDisputes(
     const dispute = payment.disputes?.find(({ disputeId }) => partId('dispute', payment.id, disputeId) === id);
     return dispute && disputeObject(dispute, payment);
   };
-  const placed = async (id: string): Promise<string | undefined> => {
+  const findSortKey = async (id: string): Promise<string | undefined> => {
     const dispute = await read(id);
     return dispute && createdSortKey(Number(dispute['created']), id);
   };
@@ -47,7 +47,7 @@ export async function listDisputes(
     if (dispute === undefined || (status !== undefined && dispute['status'] !== status)) return undefined;
     return { ...row, body: JSON.stringify(dispute) };
   };
-  return listFrom({ after, before, placed }, (cursors) =>
+  return listFrom({ after, before, findSortKey }, (cursors) =>
     shownPage(
       views,
       { partitions: [disputePartition(caller)] },
@@ -55,7 +55,7 @@ export async function listDisputes(
       {
         ...(status === undefined ? {} : { matches }),
         show,
-        placed,
+        findSortKey,
       },
     ),
   );

@@ -39,7 +39,7 @@ export async function listOrders(
   caller: Owner,
   { status, email, after, before, ...page }: ListOrders,
 ): Promise<ListOutcome> {
-  const placed = async (id: string): Promise<string | undefined> => {
+  const findSortKey = async (id: string): Promise<string | undefined> => {
     const found = await readOrder(orders, caller, id);
     return found && createdSortKey(Math.floor(found.order.createdAtMs / 1000), found.order.id);
   };
@@ -53,11 +53,11 @@ export async function listOrders(
     const body = await shown(row.chainId);
     return body === undefined ? undefined : { ...row, body };
   };
-  return listFrom({ after, before, placed }, async (cursors) => {
+  return listFrom({ after, before, findSortKey }, async (cursors) => {
     if (email === undefined)
-      return shownPage(views, orderList(caller, status), { ...page, ...cursors }, { show, placed });
+      return shownPage(views, orderList(caller, status), { ...page, ...cursors }, { show, findSortKey });
     const list = { partitions: emailPartitions(EmailRow.order, await emailHashes.of(caller, email)) };
     const matches = status === undefined ? {} : { matches: () => undefined };
-    return shownPage(emailIndex, list, { ...page, ...cursors }, { ...matches, show, placed });
+    return shownPage(emailIndex, list, { ...page, ...cursors }, { ...matches, show, findSortKey });
   });
 }

@@ -1,6 +1,6 @@
 import { defined } from '../../kernel/defined.ts';
 import { timeSortKey } from '../../kernel/places.ts';
-import { FIRST_PLACE, idOf, LAST_PLACE, type ViewList } from '../domain/lists.ts';
+import { FIRST_SORT_KEY, idOf, LAST_SORT_KEY, type ViewList } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';
 import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
@@ -38,11 +38,11 @@ export interface Shown {
    * @returns the row with the API object as its body; undefined when the object does not exist or does not match
    */
   readonly show: (row: ViewRow) => Promise<ViewRow | undefined>;
-  readonly placed: Placed;
+  readonly findSortKey: FindSortKey;
 }
 
 /** Returns the sort key of the caller's object with this id; undefined when the caller has no such object. */
-type Placed = (id: string) => Promise<string | undefined>;
+type FindSortKey = (id: string) => Promise<string | undefined>;
 
 /** Maximum number of rows that one request examines. Limits the cost of a filter that matches few rows. */
 export const MAX_EXAMINED = 1_000;
@@ -54,14 +54,14 @@ const MAX_READS = 5;
  * Maximum number of extra objects that a page loads to replace objects that do not match. Each extra object costs up to
  * four calls, and a page with the default limit costs at most 60 calls (test/http/list-calls.test.ts).
  */
-const SPARE_OBJECTS = 3;
+const MAX_EXTRA_OBJECTS = 3;
 
 /**
  * Returns a page of objects. Rows that do not match are skipped. The page ends when:
  *
  * - it is full, or the list has ended;
  * - {@link MAX_EXAMINED} rows were examined; or
- * - {@link SPARE_OBJECTS} of the loaded objects did not match.
+ * - {@link MAX_EXTRA_OBJECTS} of the loaded objects did not match.
  *
  * Only in the last two cases can a page be short or empty although more rows follow. `next` is then the last examined
  * row. If that row's object no longer exists, the row cannot serve as a cursor, so reading continues.
@@ -70,7 +70,7 @@ export async function shownPage(
   views: Pick<ViewStore, 'range' | 'queriesPerRange'>,
   list: ViewList,
   page: ListPage,
-  { matches, show, placed }: Shown,
+  { matches, show, findSortKey }: Shown,
 ): Promise<Listed> {
   const upwards = page.before !== undefined;
   const rows: ViewRow[] = [];
@@ -78,7 +78,7 @@ export async function shownPage(
   let end: ViewRow | undefined;
   /** The row that was examined last. */
   let at: ViewRow | undefined;
-  let loads = page.limit + SPARE_OBJECTS;
+  let loads = page.limit + MAX_EXTRA_OBJECTS;
   const load = (row: ViewRow): Promise<ViewRow | undefined> => {
     loads -= 1;
     return show(row);
@@ -91,16 +91,16 @@ export async function shownPage(
   const reads = readsOf(views);
   for (let examined = 0, read = 0; examined < MAX_EXAMINED; read += 1) {
     // Only a row whose object exists can be a cursor.
-    if (read >= reads && (at === undefined || (await placed(idOf(at.sort))) !== undefined)) break;
+    if (read >= reads && (at === undefined || (await findSortKey(idOf(at.sort))) !== undefined)) break;
     // With a filter, one extra row is read. If all rows match, the extra row shows whether more rows follow.
     const wanted = page.limit + (matches === undefined ? 0 : 1);
     const first = matches !== undefined && reads === 1 ? Math.max(CHUNK, wanted) : wanted;
     const limit = at === undefined ? first : Math.min(CHUNK, MAX_EXAMINED - examined);
     const chunk = await listPage(views, list, { ...page, ...(at === undefined ? {} : cursorAt(at, upwards)), limit });
-    const judged = judgedRows(upwards ? chunk.rows.toReversed() : chunk.rows, matches, loads);
-    const hasMore = chunk.hasMore || judged.length < chunk.rows.length;
+    const checked = checkedRows(upwards ? chunk.rows.toReversed() : chunk.rows, matches, loads);
+    const hasMore = chunk.hasMore || checked.length < chunk.rows.length;
     const examinedRows = await Promise.all(
-      judged.map(async ({ row, isMatch }) => ({
+      checked.map(async ({ row, isMatch }) => ({
         row,
         isMatch,
         object: isMatch === undefined ? await load(row) : undefined,
@@ -121,11 +121,11 @@ export async function shownPage(
     }
     const isFull = rows.length === page.limit;
     if (isFull && (kept.length > taken.length || (matches === undefined && hasMore))) return listed(end);
-    examined += judged.length;
-    at = (kept.length > taken.length ? taken.at(-1)?.row : judged.at(-1)?.row) ?? at;
+    examined += checked.length;
+    at = (kept.length > taken.length ? taken.at(-1)?.row : checked.at(-1)?.row) ?? at;
     if (!hasMore && kept.length === taken.length) return listed();
     if (loads === 0) {
-      if (at === undefined || (await placed(idOf(at.sort))) !== undefined) break;
+      if (at === undefined || (await findSortKey(idOf(at.sort))) !== undefined) break;
       loads = 1;
     }
   }
@@ -141,23 +141,23 @@ function readsOf(views: Pick<ViewStore, 'queriesPerRange'>): number {
   return queries === 1 ? MAX_EXAMINED : Math.max(1, Math.floor(MAX_READS / queries));
 }
 
-interface JudgedRow {
+interface CheckedRow {
   readonly row: ViewRow;
   /** Undefined if only the loaded object can decide this. */
   readonly isMatch: boolean | undefined;
 }
 
 /** Applies the filter to rows, in order. Stops when as many rows may match as objects may be loaded. */
-function judgedRows(rows: readonly ViewRow[], matches: Shown['matches'], loads: number): readonly JudgedRow[] {
-  const judged: JudgedRow[] = [];
+function checkedRows(rows: readonly ViewRow[], matches: Shown['matches'], loads: number): readonly CheckedRow[] {
+  const checked: CheckedRow[] = [];
   let candidates = 0;
   for (const row of rows) {
     const isMatch = matches === undefined || matches(row);
     if (isMatch !== false) candidates += 1;
     if (candidates > loads) break;
-    judged.push({ row, isMatch });
+    checked.push({ row, isMatch });
   }
-  return judged;
+  return checked;
 }
 
 function cursorAt({ sort }: ViewRow, upwards: boolean): Pick<ListPage, 'after' | 'before'> {
@@ -173,8 +173,8 @@ export async function listPage(
   list: ViewList,
   { after, before, createdFrom, createdTo, limit }: ListPage,
 ): Promise<Listed> {
-  const begin = createdFrom === undefined ? FIRST_PLACE : timeSortKey(createdFrom * 1000);
-  const end = createdTo === undefined ? LAST_PLACE : timeSortKey(createdTo * 1000);
+  const begin = createdFrom === undefined ? FIRST_SORT_KEY : timeSortKey(createdFrom * 1000);
+  const end = createdTo === undefined ? LAST_SORT_KEY : timeSortKey(createdTo * 1000);
   // `before` followed by a space is the next possible sort key.
   const from = before === undefined ? begin : later(begin, `${before} `);
   const until = after === undefined ? end : earlier(end, after);
@@ -205,17 +205,17 @@ export type ListOutcome =
 interface Cursors {
   readonly after: string | undefined;
   readonly before: string | undefined;
-  readonly placed: Placed;
+  readonly findSortKey: FindSortKey;
 }
 
 /** Resolves the ids in the cursors to sort keys, then lists the page. */
 export async function listFrom(
-  { after, before, placed }: Cursors,
+  { after, before, findSortKey }: Cursors,
   list: (cursors: Pick<ListPage, 'after' | 'before'>) => Promise<Listed>,
 ): Promise<ListOutcome> {
-  const behind = after === undefined ? undefined : await placed(after);
+  const behind = after === undefined ? undefined : await findSortKey(after);
   if (after !== undefined && behind === undefined) return { kind: 'unknown_cursor', param: 'starting_after' };
-  const ahead = before === undefined ? undefined : await placed(before);
+  const ahead = before === undefined ? undefined : await findSortKey(before);
   if (before !== undefined && ahead === undefined) return { kind: 'unknown_cursor', param: 'ending_before' };
   const listed = await list({
     ...defined({ after: behind, before: ahead }),

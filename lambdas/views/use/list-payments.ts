@@ -70,7 +70,7 @@ export async function listPayments(
     referencePart,
     ...page
   } = asked;
-  const placed = async (id: string): Promise<string | undefined> => {
+  const findSortKey = async (id: string): Promise<string | undefined> => {
     const found = await readPayment(store, caller, id);
     return found.kind === 'not_found' ? undefined : keyOf(caller, found.payment).sort;
   };
@@ -106,7 +106,7 @@ export async function listPayments(
     const hashes = await emailHashes.of(caller, email);
     return { from: emailIndex, list: { partitions: emailPartitions(EmailRow.payment, hashes) } };
   };
-  return listFrom({ after, before, placed }, async (cursors) => {
+  return listFrom({ after, before, findSortKey }, async (cursors) => {
     const { from, list } = await listed();
     const isFiltered =
       (status !== undefined && list.indexed === undefined) ||
@@ -117,7 +117,12 @@ export async function listPayments(
       (email !== undefined && (reference ?? chargeId) !== undefined);
     // The rows of a look-up lack the fields of a head.
     const matches = isLookUp ? () => undefined : isMatch;
-    return shownPage(from, list, { ...page, ...cursors }, isFiltered ? { matches, show, placed } : { show, placed });
+    return shownPage(
+      from,
+      list,
+      { ...page, ...cursors },
+      isFiltered ? { matches, show, findSortKey } : { show, findSortKey },
+    );
   });
 }
 

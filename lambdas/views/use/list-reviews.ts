@@ -1,7 +1,7 @@
 import type { TenantId } from '../../kernel/ids.ts';
 import { createdSortKey } from '../../kernel/places.ts';
 import { type ChainId, isOrderId, parsePaymentId } from '../../payments/ids.ts';
-import { FIRST_PLACE, LAST_PLACE, paymentPartition, REVIEWS, type ViewOwner } from '../domain/lists.ts';
+import { FIRST_SORT_KEY, LAST_SORT_KEY, paymentPartition, REVIEWS, type ViewOwner } from '../domain/lists.ts';
 import { isInReview, type ReviewBody, type ViewRow } from '../domain/views.ts';
 import { type ListOutcome, type ListPage, listFrom, shownPage } from './list-page.ts';
 import { type ListPaymentsTools, shownPayment } from './list-payments.ts';
@@ -17,7 +17,7 @@ interface Review extends ReviewBody {
  * @param limit maximum number of rows, in one query
  */
 export async function someReviews(views: Pick<ViewStore, 'range'>, limit: number): Promise<readonly Review[]> {
-  const rows = await views.range({ partition: REVIEWS, from: FIRST_PLACE, until: LAST_PLACE, limit });
+  const rows = await views.range({ partition: REVIEWS, from: FIRST_SORT_KEY, until: LAST_SORT_KEY, limit });
   return rows.flatMap((row) => reviewOf(row) ?? []);
 }
 
@@ -41,7 +41,7 @@ export async function listReviewedPayments(
   only: Partial<ViewOwner>,
   { after, before, ...page }: ListPage,
 ): Promise<ListOutcome> {
-  const placed = async (id: string): Promise<string | undefined> => {
+  const findSortKey = async (id: string): Promise<string | undefined> => {
     const paymentId = parsePaymentId(id);
     const found = paymentId === undefined ? undefined : await store.readPayment(paymentId);
     return found && createdSortKey(Math.floor(found.newest.payment.createdAtMs / 1000), id);
@@ -58,7 +58,7 @@ export async function listReviewedPayments(
     const found = head === undefined || !isInReview(head) ? undefined : await shownPayment(transitions, head);
     return found && { ...found, body: withTenant(found.body, review.tenantId) };
   };
-  return listFrom({ after, before, placed }, (cursors) =>
-    shownPage(views, { partitions: [REVIEWS] }, { ...page, ...cursors }, { matches: isListed, show, placed }),
+  return listFrom({ after, before, findSortKey }, (cursors) =>
+    shownPage(views, { partitions: [REVIEWS] }, { ...page, ...cursors }, { matches: isListed, show, findSortKey }),
   );
 }

@@ -50,17 +50,17 @@ export async function listEvents(
   caller: Owner,
   { type, after, before, ...page }: ListEvents,
 ): Promise<ListOutcome> {
-  const placed = async (id: string): Promise<string | undefined> => {
+  const findSortKey = async (id: string): Promise<string | undefined> => {
     const found = await readOwnEvent(tools, caller, id);
     return found === undefined ? undefined : eventSortKey({ occurredAtMs: found.occurredAtMs, id });
   };
-  return listFrom({ after, before, placed }, (cursors) =>
+  return listFrom({ after, before, findSortKey }, (cursors) =>
     shownPage(
       tools.views,
       eventList(caller, type),
       { ...page, ...cursors },
       {
-        placed,
+        findSortKey,
         show: async (row) => {
           const found = await readOwnEvent(tools, caller, idOf(row.sort));
           return found === undefined ? undefined : { ...row, body: JSON.stringify(found.event) };

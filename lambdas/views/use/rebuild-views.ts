@@ -139,23 +139,23 @@ class Rebuild {
     await this.#scan(
       'project',
       (step) => ledger.chains(step),
-      (id) => this.#unlessUnreadable(id, () => this.#project(id)),
+      (id) => this.#skipUnreadable(id, () => this.#project(id)),
     );
     await this.#scan(
       'sweep',
       (step) => views.scan(step),
-      (row) => this.#unlessUnreadable(row.chainId, () => this.#sweep(row)),
+      (row) => this.#skipUnreadable(row.chainId, () => this.#sweep(row)),
     );
     if (this.#phase === 'close') await this.#closeDays();
     await this.#scan(
       'compare_ledger',
       (step) => ledger.chains(step),
-      (id) => this.#unlessUnreadable(id, () => this.#compareChain(id)),
+      (id) => this.#skipUnreadable(id, () => this.#compareChain(id)),
     );
     await this.#scan(
       'compare_views',
       (step) => views.scan(step),
-      (row) => this.#unlessUnreadable(row.chainId, () => this.#compareRow(row)),
+      (row) => this.#skipUnreadable(row.chainId, () => this.#compareRow(row)),
     );
     return { counts: this.#counts, differences: await this.#remaining() };
   }
@@ -178,7 +178,7 @@ class Rebuild {
    * Reports and skips a payment that cannot be read.
    * @throws store faults, which are not specific to the payment
    */
-  async #unlessUnreadable(chainId: ChainId | undefined, work: () => Promise<void>): Promise<void> {
+  async #skipUnreadable(chainId: ChainId | undefined, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {

@@ -3,7 +3,7 @@ import { TerminalError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { timeSortKey } from '../../kernel/places.ts';
 import { addedSums, exactMinor, NO_SUMS, type Sums } from '../../payments/domain/sums.ts';
-import { entryList, entrySortKey, FIRST_PLACE, LAST_PLACE } from '../domain/lists.ts';
+import { entryList, entrySortKey, FIRST_SORT_KEY, LAST_SORT_KEY } from '../domain/lists.ts';
 import { bookEntryOf, DAY_MS, IMPLICIT_ACCOUNT, type ViewRow } from '../domain/views.ts';
 import { closedSums, sumEntries, totalRows } from './close-days.ts';
 import {
@@ -47,10 +47,10 @@ export class ViewLedgerReader implements LedgerReader {
 
   async entries(query: EntryQuery): Promise<readonly LedgerEntry[]> {
     const { account, currency, fromMs, untilMs, after, limit } = query;
-    const begin = fromMs === undefined ? FIRST_PLACE : timeSortKey(fromMs);
+    const begin = fromMs === undefined ? FIRST_SORT_KEY : timeSortKey(fromMs);
     // Read the set of postings at the cursor again, because it can have legs after the cursor.
-    const resumed = after === undefined ? FIRST_PLACE : entrySortKey(after);
-    const until = untilMs === undefined ? LAST_PLACE : timeSortKey(untilMs);
+    const resumed = after === undefined ? FIRST_SORT_KEY : entrySortKey(after);
+    const until = untilMs === undefined ? LAST_SORT_KEY : timeSortKey(untilMs);
     const list = entryList(query, account === undefined || account === IMPLICIT_ACCOUNT ? 'all' : account);
     let rowsAtOnce = limit + 1;
     const entries: LedgerEntry[] = [];

@@ -1,6 +1,11 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import * as z from 'zod';
-import { afterFailure, eachMessage, type Left, type RemainingTime } from '../../events/http/message-batch.ts';
+import {
+  afterFailure,
+  eachMessage,
+  type FailedMessageState,
+  type RemainingTime,
+} from '../../events/http/message-batch.ts';
 import type { MessageParking } from '../../events/use/ledger-stream.ts';
 import { LONGEST_MESSAGE_SECONDS } from '../../kernel/contract/timing.ts';
 import type { Telemetry } from '../../kernel/platform/telemetry.ts';
@@ -47,11 +52,11 @@ export async function runWebhookTasks(
         return { outcomes: await run(tools, record.body, inFlight) };
       } catch (error) {
         telemetry.fault(record.messageId, error);
-        return { outcomes: ['error'], left: await afterFailure(parking, record, error) };
+        return { outcomes: ['error'], state: await afterFailure(parking, record, error) };
       }
     },
-    isLeft: ({ left }) => left === 'waits',
-    untried: { outcomes: [], left: 'waits' },
+    staysInQueue: ({ state }) => state === 'waits',
+    notHandled: { outcomes: [], state: 'waits' },
     neededMs: LONGEST_MESSAGE_SECONDS.webhookTask * 1000,
     context,
     parking,
@@ -65,7 +70,7 @@ export async function runWebhookTasks(
     webhook_endpoint_disabled: times('disabled'),
   };
   telemetry.run('send webhooks', counts, { messages: Records.length, failed: times('error'), ...counts });
-  const failed = results.filter(({ result }) => result.left === 'waits');
+  const failed = results.filter(({ result }) => result.state === 'waits');
   return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
 }
 
@@ -74,7 +79,7 @@ type Outcome = SendOutcome | PageOutcome | 'error';
 
 interface TaskResult {
   readonly outcomes: readonly Outcome[];
-  readonly left?: Left;
+  readonly state?: FailedMessageState;
 }
 
 async function run(tools: TaskTools, body: string, inFlight: InFlight): Promise<readonly Outcome[]> {

@@ -9,13 +9,13 @@ export const INTAKE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/intake/http/transports.ts',
-        find: "isLeft: ({ left }) => left === 'waits',",
-        replace: "isLeft: ({ left }) => left === 'waits' && records.length > 99,",
+        find: "staysInQueue: ({ state }) => state === 'waits',",
+        replace: "staysInQueue: ({ state }) => state === 'waits' && records.length > 99,",
       },
       {
         file: 'lambdas/intake/http/transports.ts',
-        find: "settled.filter(({ result: { left } }) => left === 'waits')",
-        replace: "settled.filter(({ result: { left } }) => left === 'waits' && records.length > 99)",
+        find: "settled.filter(({ result: { state } }) => state === 'waits')",
+        replace: "settled.filter(({ result: { state } }) => state === 'waits' && records.length > 99)",
       },
     ],
   },

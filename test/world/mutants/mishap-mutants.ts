@@ -46,8 +46,8 @@ export const MISHAP_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/events/use/republish-lost-events.ts',
-        find: 'await parkTimeOf(tools, from, passed);',
-        replace: 'if (passed.length > 1_000) await parkTimeOf(tools, from, passed);',
+        find: 'await parkRangeOf(tools, from, passed);',
+        replace: 'if (passed.length > 1_000) await parkRangeOf(tools, from, passed);',
       },
     ],
   },

@@ -475,9 +475,9 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'lambdas/events/use/relay-transitions.ts',
-        find: '  return { ...counts, ...againFrom(records, stopped), ...oldestOf(events) };',
+        find: '  return { ...counts, ...redeliverFrom(records, stopped), ...oldestOf(events) };',
         replace:
-          '  raiseAlarms(tools, records);\n  return { ...counts, ...againFrom(records, stopped), ...oldestOf(events) };',
+          '  raiseAlarms(tools, records);\n  return { ...counts, ...redeliverFrom(records, stopped), ...oldestOf(events) };',
       },
     ],
   },
