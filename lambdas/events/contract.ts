@@ -90,9 +90,9 @@ export const RELAY_MAX_WAIT_SECONDS = 9 * 60;
 export const RELAY_ATTEMPTS = 20;
 
 /**
- * Age, in seconds, after which events that the bus does not accept are left to the job `republish-events`. Longer than
- * most outages, because the relay catches up faster than the job. Half of the total duration of the relay's attempts,
- * so that no event is parked merely because it waited.
+ * Age, in seconds, at which the relay leaves an event that the bus does not accept to the job `republish-events`. It
+ * exceeds most outages, because the relay catches up faster than the job. It is half the time that all attempts of the
+ * relay take together, so that no event is parked merely because it waited.
  */
 export const RELAY_MAX_AGE_SECONDS = 90 * 60;
 

@@ -187,7 +187,7 @@ describe('a batch of events', () => {
     expect([...left]).toEqual(['killer']);
   });
 
-  test('has only its first message processed if the batch is redelivered and time runs out; its other messages wait', async () => {
+  test('has only its first message processed if time runs out after a redelivery; its other messages stay in the queue', async () => {
     let leftMs = CONSUMER_TIMEOUT_SECONDS * 1000;
     const { take, taken, again, acknowledged } = harness(async () => {
       leftMs -= 4_000;

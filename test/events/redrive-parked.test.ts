@@ -15,7 +15,7 @@ describe('a parked message', () => {
   });
 
   test('is kept unchanged as an unreadable record if it is not JSON', () => {
-    const content = { kind: 'unreadable', detail: 'no JSON' };
+    const content = { kind: 'unreadable', detail: 'not JSON' };
     expect(parkedWork('{"cut')).toEqual({ kind: 'record', record: { position: '', whole: '{"cut', content } });
   });
 
@@ -132,7 +132,7 @@ describe('a redriven message', () => {
     ]);
   });
 
-  test('is parked again from its stopping point if its range takes longer than one execution', async () => {
+  test('is parked again, from where it stopped, if its range takes longer than one execution', async () => {
     const { ledger } = harness.store;
     const outcomesAfter = ledger.outcomesAfter.bind(ledger);
     ledger.outcomesAfter = async (at, untilMs) => {

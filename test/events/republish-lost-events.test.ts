@@ -140,7 +140,7 @@ class LostEventsApiHarness {
 }
 
 describe('the job that republishes lost events', () => {
-  test("raises the alarm for a payment in review once per process before it publishes the payment's event, because the relay may never read that event's record", async () => {
+  test('raises the alarm for a payment in review before it publishes the event, once per process', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.complete(999);
@@ -167,7 +167,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.bus.published).toHaveLength(1);
   });
 
-  test('reports in every run from the first unpublished events that the relay has stopped', async () => {
+  test('reports late events in every run while the relay is stopped', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let run = 1; run <= 3; run += 1) {

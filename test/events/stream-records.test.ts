@@ -33,11 +33,11 @@ describe('a record of the Ledger Stream', () => {
     });
   });
 
-  test('is no event if its transition is pending', () => {
+  test('has no event if its transition is pending', () => {
     expect(readStreamRecord(recordOf(pending)).content).toEqual({ kind: 'no_event' });
   });
 
-  test('is no event if it is an entry of the activity log', () => {
+  test('has no event if it is an entry of the activity log', () => {
     const dynamodb = {
       SequenceNumber: '1',
       Keys: { pk: { S: 'ACT#deployment' }, sk: { S: 'A#000000001' } },

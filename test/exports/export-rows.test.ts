@@ -42,7 +42,7 @@ test('pages contain every row of the range exactly once, even at page borders an
   expect(found.map(String).toSorted()).toEqual(wanted.toSorted());
 });
 
-test('payments in another currency are not read, except for rows in which older code stored no currency', async () => {
+test('payments in another currency are not read, except for rows that an earlier version stored without a currency', async () => {
   const clock = new SimulatedClock();
   const views = new DynamoDbViews(emptyTables(clock).client, TABLES.views, { clock, entropy: countingEntropy() });
   const asked = { ...initialExport(requested('exp_1')), filters: { currency: 'EUR' } };

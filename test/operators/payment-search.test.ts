@@ -68,7 +68,7 @@ describe('the payment search', () => {
     expect([dataOf(found), found.body['has_more'], reads]).toEqual([[], false, 0]);
   });
 
-  test('finds payments by currency even if older code stored their rows without a currency, and reads few payments per page', async () => {
+  test('finds payments by currency even if an earlier version stored their rows without a currency, and reads few payments per page', async () => {
     const yen = [await api.paid('a', { currency: 'JPY' }), await api.paid('b', { currency: 'JPY' })];
     for (let count = 0; count < 30; count += 1) await api.paid(`k-${count}`);
     await withoutCurrencies();
@@ -102,7 +102,7 @@ async function countedSearch(asked: Readonly<Record<string, string>>) {
   return { found, reads };
 }
 
-/** Removes the fields that older code did not write from the rows of the payment list. */
+/** Removes the fields that an earlier version did not write from the rows of the payment list. */
 async function withoutCurrencies(): Promise<void> {
   await search(today());
   const rows = api.views.all().filter(({ partition }) => partition.startsWith(ViewsRow.payment));
@@ -170,7 +170,7 @@ describe('a search for', () => {
     expect(await found('order-47', rest)).toEqual([first]);
   });
 
-  test('a part of a reference finds payments whose rows older code stored without a reference', async () => {
+  test('a part of a reference finds payments whose rows an earlier version stored without a reference', async () => {
     const id = await api.paid('a', { reference: 'order-4711' });
     await withoutCurrencies();
     expect(await found('4711')).toEqual([id]);

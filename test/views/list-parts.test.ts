@@ -103,7 +103,7 @@ describe('peak rates that are raised later', () => {
     expect(await listed(eventList(OWNER, 'dispute.opened'))).toHaveLength(48);
   });
 
-  test('are not reported as differences by a rebuild, which also moves the rows of a changed entry', async () => {
+  test('cause no differences in a rebuild, which moves rows if their start date is changed', async () => {
     const written = [...chains('before', 6, 0), ...chains('after', 6, 72)].flat();
     const world = new RebuildWorld(FIRST_DAY + 10 * 24 * HOUR_MS, written);
     const sortsOf = async () =>
@@ -121,7 +121,7 @@ describe('peak rates that are raised later', () => {
 });
 
 describe('peak rates that are lowered again', () => {
-  test('leave later rows unspread; lists show the rows of all rates, each once', async () => {
+  test('no longer spread later rows; lists show the rows of all rates, each once', async () => {
     const lowered = { from: '2026-03-05', payments: 1_000, tenantPayments: 1_000 };
     setPeakRates(RAISED);
     await project(chains('raised', 12, 72).flatMap((chain) => eventsOf(systemDigest, chain)));

@@ -212,7 +212,7 @@ describe('the list of payments', () => {
     expect([(await api.pay('k-2')).status, api.processor.inside.all.length]).toEqual([201, 1]);
   });
 
-  test('does not affect a retried payment request with an address, which gets its stored response even if the hash keys cannot be read', async () => {
+  test('needs no hash keys for a repeated payment request with an address, which gets its stored response', async () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const body = { metadata: { receipt_email: 'ada@example.com' } };
     const first = await harness.pay('k-1', body);

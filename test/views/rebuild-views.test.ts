@@ -31,7 +31,7 @@ async function projectAll(): Promise<void> {
 }
 
 describe('a rebuild of the views', () => {
-  test('fills an empty table with all rows except the publication records, and closes the days', async () => {
+  test('fills an empty table with all rows except the marks of projected events, and closes the days', async () => {
     const { counts, differences } = await harness.rebuild();
     const rebuilt = harness.views.all();
     await harness.views.clear();

@@ -19,7 +19,7 @@ class DyingViews extends MemoryViews {
   }
 }
 
-test('an event is reported as seen only after all its rows were written', async () => {
+test('an event is reported as projected only after all its rows were written', async () => {
   const chains = Array.from({ length: 60 }, (_, index) => takenAt(owner, `k-${index}`, 1_000 + index));
   const events = eventsOf(systemDigest, chains.flat());
   const places = chains.map(([first]) => ({ paymentId: first?.payment.id ?? ('' as never), sequence: 2 }));

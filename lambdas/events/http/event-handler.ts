@@ -15,11 +15,11 @@ export interface EventHandlerDefinition<Name extends EventName, Handle> {
   /** The handler name. It must never change, because the records of effects contain it. */
   readonly handler: string;
   /**
-   * Returns the business key, for example `commission:<order>`. Each key has one effect, permanently. @default the
-   * event's id
+   * Returns the business key, for example `commission:<order>`. Each key takes effect once, permanently.
+   * @default the event's id
    */
   readonly key?: (event: EventOf<Name>) => string;
-  /** Made by `inOwnTables(…)` or `outside(…)`. */
+  /** Created with `inOwnTables(…)` or `outside(…)`. */
   readonly handle: Handle;
 }
 

@@ -28,7 +28,7 @@ export function parkedWork(message: string): ParkedWork {
   if (content === undefined)
     return {
       kind: 'record',
-      record: { position: '', whole: body, content: { kind: 'unreadable', detail: 'no JSON' } },
+      record: { position: '', whole: body, content: { kind: 'unreadable', detail: 'not JSON' } },
     };
   const lost = lostBatch.safeParse(content);
   if (!lost.success) return { kind: 'record', record: readStreamRecord(content) };

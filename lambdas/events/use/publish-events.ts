@@ -21,7 +21,7 @@ export interface PublishTools {
 const MAX_ATTEMPTS = 3;
 /** Maximum number of concurrent requests to the bus. A full batch from the Stream takes two rounds. */
 const CALLS_AT_ONCE = 5;
-/** Waits before the second and the third attempt, in milliseconds, with full jitter. */
+/** Wait before each attempt, in milliseconds, with full jitter. */
 const WAITS_MS = [0, 200, 1_000] as const;
 /** Size of an entry's names and time, without its detail, in bytes. */
 const ENTRY_OVERHEAD_BYTES = 512;

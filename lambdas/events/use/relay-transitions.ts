@@ -63,11 +63,11 @@ type ParkingReason =
 
 /**
  * Publishes a batch from the Stream. No record is lost: if a record cannot be processed now, this and all later records
- * are requested again; if a record can never be processed, the complete record is parked. This process publishes each
- * event once. Another process may publish it again, with the same event id:
+ * are redelivered; if a record can never be processed, the complete record is parked. This process publishes each event
+ * once. Another process may publish it again, with the same event id:
  *
- *   batch        1 published ── 2 not now ── 3 published     the Stream begins again from 2
- *   batch again                 2 published ── 3 done before
+ *   batch        1 published ── 2 not now ── 3 published     the Stream redelivers from 2
+ *   redelivery                  2 published ── 3 already published
  */
 export async function relayTransitions(tools: RelayTools, records: readonly StreamRecord[]): Promise<Relayed> {
   raiseAlarms(tools, records);

@@ -24,11 +24,11 @@ export interface RelayAttempt extends Relayed {
  * Relays a batch from the Stream, and retries while the bus or the Ledger is unavailable. Lambda parks a batch after
  * twenty deliveries, whether a record is bad or the bus was unavailable, so the relay waits within a delivery:
  *
- *   delivery 1   bus away ── 5 s ── away ── 10 s ── … ── 9 minutes: again from record 1
- *   delivery 2   bus away ── 5 s ── published
+ *   delivery 1   bus down ── 5 s ── down ── 10 s ── … ── 9 minutes: redeliver from record 1
+ *   delivery 2   bus down ── 5 s ── published
  *
- * Records that have waited for {@link RELAY_MAX_AGE_SECONDS} are left to the job that publishes lost events. So no record
- * is parked only because it waited.
+ * The relay leaves records that have waited for {@link RELAY_MAX_AGE_SECONDS} to the job that publishes lost events, so
+ * that no record is parked merely because it waited.
  *
  * @param deadlineMs the time after which no attempt begins; Unix milliseconds
  * @returns the position of the first record that the Stream must deliver again; undefined when there is none

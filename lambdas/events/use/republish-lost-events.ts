@@ -29,10 +29,10 @@ const LOST_AFTER_MS = 3 * MINUTE_MS;
 const MARK_BEHIND_MS = 15 * MINUTE_MS;
 
 /**
- * Maximum age of the first mark, in milliseconds: the Stream's retention. Older events are left to the operator's
+ * Maximum age of the first mark, in milliseconds: the Stream's retention. An operator can republish older events with a
  * command.
  */
-const FIRST_REACH_MS = DAY_MS;
+const MAX_FIRST_MARK_AGE_MS = DAY_MS;
 
 /**
  * Maximum time that an event waits in the projector's queue, minus an hour for clocks and the bus, in milliseconds. If
@@ -101,7 +101,7 @@ export type RepublishStep =
  * republishes every event that the projector has not seen. The mark advances past a part after each of the part's
  * events was seen by the projector or accepted by the bus. A part that failed stops the mark, and later runs repeat the
  * part for as long as the outage lasts. An event that cannot be read or that the bus refuses permanently does not stop
- * the mark: it is reported, and its time is parked before the mark passes it.
+ * the mark: it is reported, and its time range is parked for an operator before the mark passes it.
  *
  * While the projector is behind, unseen events are still in the projector's queue, so the run ends without advancing
  * the mark.
@@ -131,7 +131,7 @@ export function republishLostEventsJob(tools: RepublishLostEventsTools): Job<Rep
       if (isQueued === true) return { done: 0, left: places.length, failed: 0 };
       if (published > 0) tools.late(clock.nowMs() - timeOf(from));
       if (!isFinished) {
-        tools.report(new RetryableError('part_unfinished', `the events from ${nameOf(from)} were not all published`));
+        tools.report(new RetryableError('part_unfinished', `not all events from ${nameOf(from)} were published`));
         return { done: published, left: 0, failed: unpublishable.length + 1 };
       }
       const completeMs = (await tools.completeUntilMs?.()) ?? clock.nowMs();
@@ -222,7 +222,7 @@ async function setMark(
 
 function beginStep(mark: OutcomePosition | undefined, nowMs: number): Extract<RepublishStep, { kind: 'begin' }> {
   const kind = 'begin';
-  if (mark === undefined) return { kind, mark, from: positionAt(nowMs - FIRST_REACH_MS) };
+  if (mark === undefined) return { kind, mark, from: positionAt(nowMs - MAX_FIRST_MARK_AGE_MS) };
   const reach = positionAt(nowMs - HORIZON_MS);
   return { kind, mark, from: mark < reach ? reach : mark };
 }

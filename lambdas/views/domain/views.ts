@@ -211,9 +211,9 @@ export interface HeadBody {
   readonly status: PaymentStatus;
   /** Minor units. */
   readonly amountMinor: number;
-  /** Absent in rows that older code wrote. */
+  /** Absent in rows that an earlier version wrote. */
   readonly currency?: string;
-  /** Absent in rows that older code wrote. Null if the payment has none. */
+  /** Absent in rows that an earlier version wrote. Null if the payment has none. */
   readonly reference?: string | null;
 }
 

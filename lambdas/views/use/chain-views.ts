@@ -64,8 +64,8 @@ function ownerOf({ tenantId, mode }: ViewOwner): ViewOwner {
 
 /**
  * Compares the implied rows with the stored rows.
- * @returns the keys of implied rows that are missing or differ, assuming that all events were projected. `seen` rows
- * are not compared, because an event without a `seen` row is republished
+ * @returns the keys of implied rows that are missing or differ, assuming that all events were projected. The marks of
+ * projected events are not compared, because an event without a mark is republished
  */
 export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: ChainViews): Promise<readonly ViewKey[]> {
   const implied = [

@@ -74,7 +74,7 @@ export async function listPayments(
     const found = await readPayment(store, caller, id);
     return found.kind === 'not_found' ? undefined : keyOf(caller, found.payment).sort;
   };
-  /** Returns whether a head matches. Heads written by older code contain neither currency nor reference. */
+  /** Returns whether a head matches. Heads that an earlier version wrote have no currency and no reference. */
   const isMatch = (head: ViewRow): boolean | undefined => {
     const body = JSON.parse(head.body) as HeadBody;
     const { amountMinor: amount } = body;

@@ -13,7 +13,7 @@ interface Review extends ReviewBody {
 }
 
 /**
- * Reads the payments and orders in review of all owners, oldest first.
+ * Reads all owners' payments and orders in review, oldest first.
  * @param limit maximum number of rows, in one query
  */
 export async function someReviews(views: Pick<ViewStore, 'range'>, limit: number): Promise<readonly Review[]> {
@@ -31,7 +31,7 @@ function reviewOf({ chainId, body }: ViewRow): Review | undefined {
 }
 
 /**
- * Returns a page of the payments in review of all owners, newest first. Each row's `body` is the API object.
+ * Returns a page of all owners' payments in review, newest first. Each row's `body` is the API object.
  *
  * @param only the owners whose payments are listed @default all
  * @throws RetryableError when the page cannot be read now

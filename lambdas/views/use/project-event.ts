@@ -12,8 +12,8 @@ export interface ProjectTools {
   readonly views: ViewStore;
   readonly runner: OperationRunner;
   /**
-   * Used to skip the read of a day's total before the day ends, because all events of a tenant's day would read the
-   * same row.
+   * With a clock, the total of a day is read only after the day has ended. Otherwise, all events of a tenant's day would
+   * read the same row.
    * @default the total of the day is read for every event
    */
   readonly clock?: Pick<Clock, 'nowMs'>;
@@ -22,7 +22,7 @@ export interface ProjectTools {
 /**
  * Writes the rows of an event into the Views. The result is the same for any order and number of deliveries, because
  * keys and contents are derived from the event. A deduplication record is therefore not needed; it would double the
- * write units and prevent a rebuild. The `seen` row, which marks the event as projected, is written last.
+ * write units and prevent a rebuild. The mark of the projected event is written last.
  *
  * @throws RetryableError, AmbiguousError when some rows may be missing; the event must then be redelivered
  */
@@ -49,8 +49,8 @@ export function projectEvent(
 }
 
 /**
- * Writes the rows even if the event was already projected, which repairs damaged rows. Does not write the `seen` row,
- * because that row means that the event was published.
+ * Writes the rows even if the event was already projected, which repairs damaged rows. Does not write the mark of the
+ * projected event, because the mark means that the event was published.
  *
  * @param heads the stored heads, if they were read before
  */
