@@ -119,7 +119,7 @@ export class Processors extends Construct {
     for (const name of this.names) {
       new RunbookAlarm(this, `${name}-BreakerOpened`, {
         description: `The circuit breaker of the processor ${name} opened because calls fail.`,
-        entry: 'payments.md#a-processor-is-away',
+        entry: 'payments.md#a-processor-is-unavailable',
         metric: vendorMetric(name, 'outbound_breaker_opened', PERIOD),
         threshold: 1,
       });

@@ -150,7 +150,7 @@ function effectsOf(
       if (outcome.kind === 'recorded') await each.first.removeOrphan(adopted);
       return outcome;
     },
-    // If the database of the effect is away, its write fails, too. The callbacks of other tenants are recorded.
+    // If the database of the effect is unavailable, its write fails, too. The callbacks of other tenants are recorded.
     readEffect: (operationId) => shards.oneResponding((shard) => each.of(shard).readEffect(operationId)),
     queueIfAbsent: async ({ toReturn, inquiries }) => {
       const ids = new Set([...toReturn, ...inquiries].map(({ paymentId }) => paymentId));

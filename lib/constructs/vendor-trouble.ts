@@ -31,13 +31,13 @@ export class VendorTrouble extends Construct {
     for (const vendor of props.vendors) {
       new RunbookAlarm(this, `${vendor}-BreakerOpened`, {
         description: `The circuit breaker of ${vendor} opened because calls fail.`,
-        entry: 'orders.md#a-vendor-is-away',
+        entry: 'orders.md#a-vendor-is-unavailable',
         metric: vendorMetric(vendor, 'outbound_breaker_opened', PERIOD),
         threshold: 1,
       });
       new RunbookAlarm(this, `${vendor}-GaveUp`, {
         description: `Many calls to ${vendor} ended without success.`,
-        entry: 'orders.md#a-vendor-is-away',
+        entry: 'orders.md#a-vendor-is-unavailable',
         metric: vendorMetric(vendor, 'outbound_gave_up', PERIOD),
         threshold: MANY_GIVEN_UP,
       });

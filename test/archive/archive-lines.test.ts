@@ -173,7 +173,7 @@ describe('the archiver', () => {
     expect(archiver.archive.objects.size).toBe(1);
   });
 
-  test('fails at once, without a wait, when the archive refuses the object', async () => {
+  test('fails immediately, without waiting, when the archive refuses the object', async () => {
     const archiver = new Archiver();
     const begunMs = archiver.clock.nowMs();
     archiver.trouble = () => new TerminalError('archive_refused', 'the archive refused an object: AccessDenied');

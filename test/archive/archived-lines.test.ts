@@ -135,7 +135,7 @@ describe('an archive object', () => {
     }
   });
 
-  test('has its rows reported as not archived after it is removed', async () => {
+  test('is missed when it is removed: its rows are reported as not archived', async () => {
     const archive = await archiveOfRows(rows, 4);
     const [name = ''] = archive.objects.keys();
     archive.objects.delete(name);

@@ -82,7 +82,7 @@ describe('a Ledger row', () => {
     expect(await rowsOf(api)).toHaveLength(originals.length + 1);
   });
 
-  test('is left alone when unchanged, without an entry in the activity log', async () => {
+  test('is not written when it is unchanged, and no entry is added to the activity log', async () => {
     expect(await putBack(2)).toBe('is_there');
     expect(await putBack(9)).toBe('no_original');
     expect(await entries()).toEqual([]);
@@ -105,7 +105,7 @@ describe('a Ledger row', () => {
     expect(await verified()).toEqual([]);
   });
 
-  test('is left alone after several attempts if a rival keeps changing it', async () => {
+  test('is not written if a rival changes it during each of several attempts', async () => {
     await overwrite({ ...original(2), occurredAtMs: 0 });
     let changes = 0;
     const contested: LedgerRows = {

@@ -97,7 +97,7 @@ describe('the record of a verification', () => {
     expect(await verified(rows, { bucket }, noRecord)).toMatchObject({ recorded: undefined, error: away });
   });
 
-  test('makes the run fail, so that it is retried, if the record cannot be written; findings are still reported', async () => {
+  test('fails the run if it cannot be written, so that the run is retried; findings are still reported', async () => {
     const lost = new Error('no record');
     const { reported, error } = await verified(rows.slice(1), {}, { write: () => Promise.reject(lost) });
     expect(error).toBe(lost);

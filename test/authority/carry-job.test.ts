@@ -63,7 +63,7 @@ describe('the copy job', () => {
     expect(observed).toMatchObject([{ carried: OUTBOX_SHARDS + 1 }]);
   });
 
-  test('leaves chains for which it has no time to the next run', async () => {
+  test('leaves chains to the next run if its time is over', async () => {
     waiting.set(0, ['slow', 'chain-a', 'chain-b']);
     const deadlineMs = clock.nowMs() + 60_000;
     expect(await finishJob(carryJob(tools()), clock.nowMs(), { deadlineMs })).toMatchObject({ left: 2, failed: 0 });
@@ -78,7 +78,7 @@ describe('the copy job', () => {
     expect(await readCarriedUntil(late.marks)).toMatchObject({ untilMs: clock.nowMs() - 3_600_000 - MARGIN_MS });
   });
 
-  test('copies what waits in every database, even if one of them is away', async () => {
+  test('copies the waiting rows of every database, even if one database is unavailable', async () => {
     waiting.set(3, ['chain-a']);
     const [first, other] = [tools(), tools(clock.nowMs() - 3_600_000)];
     const result = await finishJob(carryJob({ ...first, others: [other] }), clock.nowMs());

@@ -59,7 +59,7 @@ const countIn = async (table: string) =>
   Number((await database.run(sql(`SELECT count(*) FROM ${table}`)))[0]?.['count']);
 
 describe('an import', () => {
-  test('copies every kind of row: each PostgreSQL store reads what its DynamoDB counterpart reads', async () => {
+  test('copies every kind of row: each PostgreSQL store returns the same as its DynamoDB counterpart', async () => {
     const { store } = moving.world;
     const chain = chainOfAllKinds(paymentIdFor('all-kinds'));
     await store.write(chain);

@@ -61,7 +61,7 @@ test('the page gives a cause for each missed goal, and for no other goal', () =>
   expect(missed).not.toMatch(/\*\*: $/m);
 });
 
-test('the comparison counts the histories in which a count differs from one', () => {
+test('the comparison counts the histories with more or fewer than one charge, response, event or effect', () => {
   const history = (charges: number, answers: number): History => ({
     trouble: 'kill',
     call: 1,
@@ -76,7 +76,7 @@ test('the comparison counts the histories in which a count differs from one', ()
   expect(page).toContain('| naive | 3 | 1 to 2 (1 wrong) | 0 to 1 (1 wrong) | 1 | 1 |');
 });
 
-test('the profile adds the time of each sample to the owner of the code', () => {
+test('the profile attributes the time of each sample to the package that owns the code', () => {
   const frame = (id: number, functionName: string, url: string): CpuProfile['nodes'][number] => ({
     id,
     callFrame: { functionName, url, lineNumber: 0, columnNumber: id },

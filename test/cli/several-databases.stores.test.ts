@@ -76,7 +76,7 @@ function run<T>(work: (opened: OpenedAuthority) => Promise<T>, chosen = {}): Pro
   return withAuthorityOf({ aws }, opened, chosen, work);
 }
 
-test('the settings name each database, and what an entry lacks is taken from the first', () => {
+test('the settings name each database; an entry inherits missing values from the first database', () => {
   const settings = { ...SETTINGS, postgresHost: 'db.example', postgresShards: '[{"name":"b","database":"payonce_b"}]' };
   expect(databasesOfSettings(settings)).toEqual([
     { name: 'first', chosen: { secret: 'first', host: 'db.example' } },

@@ -256,7 +256,7 @@ describe('a refusal', () => {
     expect(chargesIn(api)).toBe(1);
   });
 
-  test('allows no change of address, and no corrected body with a store that keeps no refusals', async () => {
+  test('does not allow a different path, nor a corrected body if the store keeps no refusals', async () => {
     const api = new Api();
     const { client } = clientOn(api);
     const paid = await client.payments.create(TEA, { operation: 'order_1' });

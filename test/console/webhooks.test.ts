@@ -80,7 +80,7 @@ describeConsole('webhooks in a browser', (shown) => {
     await accessible(page);
   });
 
-  test('a double click replays only what is missing, once', async () => {
+  test('a double click replays the missing events once', async () => {
     const page = await shown.signedIn();
     await openEndpoint(page);
     await page.getByRole('button', { name: 'Replay missing' }).click();

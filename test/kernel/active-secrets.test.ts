@@ -148,7 +148,7 @@ describe('Secrets Manager', () => {
     expect(manager.asked.filter((id) => id === 'another')).toHaveLength(10);
   });
 
-  test('is called as rarely as its reader allows, but at once if a signature is unknown', async () => {
+  test('is called as rarely as its reader allows, but immediately if a signature is unknown', async () => {
     const patient = new ActiveSecrets(client, clock, 12 * MINUTE);
     for (let passed = 0; passed < HOUR; passed += MINUTE) {
       await patient.active(ID);
@@ -293,7 +293,7 @@ describe('a callback', () => {
     expect([await verdict('first'), await verdict('second')]).toEqual(['mismatch', 'valid']);
   });
 
-  test('is accepted at once with a secret that was added, even though the old secrets are cached', async () => {
+  test('is accepted with a new secret immediately, even though the old secrets are cached', async () => {
     expect(await verdict('first')).toBe('valid');
     clock.advance(10 * SECOND);
     manager.holds('{"old":"first","new":"second"}');

@@ -91,7 +91,7 @@ describe('the template for alarms in Slack, Teams and PagerDuty', () => {
     all.resourceCountIs('AWS::IAM::Policy', 0);
   });
 
-  test('creates only what is chosen', () => {
+  test('creates only the chosen resources', () => {
     const alone = templateOf({ pagerDuty: true });
     expect(
       Object.values(alone.toJSON()['Resources'] as Record<string, { readonly Type: string }>).map(({ Type }) => Type),

@@ -148,7 +148,7 @@ describe('the authority', () => {
     expect(() => settingsOf({ ...POSTGRES, 'payonce:postgresShards': postgresShards })).toThrow(message);
   });
 
-  test('is recorded with the values that the command line needs, and long lists as digests that differ', () => {
+  test('is recorded with the values that the command line needs; different long lists have different digests', () => {
     const postgresSecretArn = `${SECRET}${'x'.repeat(200)}`;
     const recordedWith = (last: string) => {
       const ids = Array.from({ length: 16 }, (_, index) => `subnet-0123456789abcde${index.toString(16)}${last}`);

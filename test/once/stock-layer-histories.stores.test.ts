@@ -58,7 +58,7 @@ whole(describe, { slice: describe.skip })(
       expect(violatedGuarantees(found)).toEqual(['I2', 'I4']);
     });
 
-    test('breaks the guarantee of a response if the layer does not know the remaining time of its invocation', async () => {
+    test('leaves a key without a response if the layer does not know the remaining time of its invocation', async () => {
       const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
       const found = await surveyFaults(stock({ remainingTimeMs: 0 }), { faults: 1, races: [{}] });
       warn.mockRestore();

@@ -242,7 +242,7 @@ describe('a chain with a row that differs from the Ledger', () => {
     expect((await copies.outbox(id)).filter(({ kind }) => kind === 'erasure')).toHaveLength(1);
   });
 
-  test('can be erased, and is erased again when it is copied again', async () => {
+  test('can be erased, and stays erased when it is copied again', async () => {
     const { id } = await forked();
     expect(copies.details(id)).not.toEqual([]);
     expect(await copies.erase(id)).toBe(true);

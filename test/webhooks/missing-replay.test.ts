@@ -31,7 +31,7 @@ function accept(world: WebhookWorld, name: string, fromMs: number, untilMs: numb
 
 const arrivalsOf = (world: WebhookWorld) => world.arrivals.map(({ headers }) => headers['webhook-id']);
 
-describe('a replay of what is missing', () => {
+describe('a replay of missing events', () => {
   test('sends only events that were not accepted, and nothing when it is repeated', async () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);

@@ -370,7 +370,7 @@ describe('a replay', () => {
     expect([reply.status, reply.body['param']]).toEqual([400, param]);
   });
 
-  test('of what is missing says so, and is accepted once per key, even when its range has become too old', async () => {
+  test('of missing events is marked as such, and is accepted once per key, even after its range has become too old', async () => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const created_from = harness.clock.nowMs() / 1000 - 90 * 86_400 + 60;
