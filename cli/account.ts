@@ -59,7 +59,7 @@ export type AccountCheck =
 /**
  * Reports whether the stack has the resources that it declares. True also after a failed update that was rolled back.
  */
-export function isStanding(status: string): boolean {
+export function hasResources(status: string): boolean {
   return !/^(?:REVIEW_IN_PROGRESS|CREATE_|ROLLBACK_|DELETE_)/.test(status) || status === 'CREATE_COMPLETE';
 }
 
@@ -156,7 +156,7 @@ export async function readAccount(target: AwsTarget): Promise<Account> {
   let isBootstrapped = false;
   for await (const { Stacks = [] } of paginateDescribeStacks({ client }, {})) {
     for (const { StackName: name = '', StackStatus: status = '' } of Stacks) {
-      if (name === 'CDKToolkit') isBootstrapped = isStanding(status);
+      if (name === 'CDKToolkit') isBootstrapped = hasResources(status);
       if (names.includes(name)) stacks.push({ name, status });
     }
   }
@@ -182,7 +182,7 @@ export async function readAccount(target: AwsTarget): Promise<Account> {
     ...(gateway.cloudwatchRoleArn ? { logRole: gateway.cloudwatchRoleArn } : {}),
     isBootstrapped,
     stacks,
-    unconfirmed: subscriptions.flatMap(({ xml }) => addressesPending(xml)),
+    unconfirmed: subscriptions.flatMap(({ xml }) => pendingAddresses(xml)),
     withoutSubscription: subscriptions.filter(({ xml }) => !hasSubscription(xml)).map(({ topic }) => topic),
   };
 }
@@ -197,7 +197,7 @@ async function topicsOf(client: CloudFormationClient, stack: string): Promise<re
 }
 
 /** Parses an XML response of SNS and returns the addresses whose confirmation is pending. */
-export function addressesPending(xml: string): readonly string[] {
+export function pendingAddresses(xml: string): readonly string[] {
   const members = [...xml.matchAll(/<member>(.*?)<\/member>/gs)].map(([, member = '']) => member);
   return members
     .filter((member) => /<SubscriptionArn>PendingConfirmation</.test(member))

@@ -1,6 +1,15 @@
 import { type Command, Option } from 'commander';
 import { shownAmount } from '../lambdas/kernel/currency.ts';
-import { type AskApi, addAccess, addTenant, askerOf, OPERATOR, otherAnswer, TENANT, tenantOf } from './operator-api.ts';
+import {
+  type AskApi,
+  addAccess,
+  addTenant,
+  createApiCaller,
+  OPERATOR,
+  otherAnswer,
+  TENANT,
+  tenantOf,
+} from './operator-api.ts';
 import { isoTime, type Session, table } from './session.ts';
 
 /**
@@ -78,7 +87,7 @@ export function addApiCommand(
   command.action(async () => {
     const headers = tenantOf(command);
     const owner = Object.keys(headers).length === 0 ? caller : OPERATOR;
-    const call = callOf(calls, session, command, askerOf(session, isShared ? parent : command, owner, headers));
+    const call = callOf(calls, session, command, createApiCaller(session, isShared ? parent : command, owner, headers));
     if ('run' in described) {
       await described.run(call);
       return;

@@ -5,7 +5,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 import {
   addAccess,
   addTenant,
-  askerOf,
+  createApiCaller,
   KEYED,
   METHODS,
   type Method,
@@ -42,7 +42,7 @@ export function addApi(program: Command, session: Session): void {
     if (data !== undefined && method === 'GET') throw unused(method, 'body', '--data');
     if (idempotencyKey !== undefined && !isKeyed) throw unused(method, 'idempotency key', '--idempotency-key');
     const key = idempotencyKey ?? session.freshKey();
-    const ask = askerOf(session, command, OPERATOR, {
+    const ask = createApiCaller(session, command, OPERATOR, {
       ...tenantOf(command),
       ...(isKeyed ? { 'idempotency-key': key } : {}),
     });

@@ -13,7 +13,7 @@ import { isRevokedOrExpired } from '../lambdas/tenants/api-key-registry.ts';
 import type { ApiKeySummary, OperatorKeySummary } from '../lambdas/tenants/keys.ts';
 import { TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
 import type * as Synthesized from '../lib/synthesized.ts';
-import { type AccountCheck, examineAccount, examineQuotas, isStanding, readAccount } from './account.ts';
+import { type AccountCheck, examineAccount, examineQuotas, hasResources, readAccount } from './account.ts';
 import { settingOf } from './cost.ts';
 import { problemsOfDatabase } from './db.ts';
 import { type AwsTarget, openTables, stackOutputs } from './deployment.ts';
@@ -138,7 +138,7 @@ export function addDoctor(program: Command, session: Session): void {
       const account = await readAccount(target);
       const isDeployed = (['data', 'service'] as const).every((stack) =>
         account.stacks.some(
-          ({ name, status }) => name === stackNameOf(stack, target.environment) && isStanding(status),
+          ({ name, status }) => name === stackNameOf(stack, target.environment) && hasResources(status),
         ),
       );
       const examined = isDeployed ? await read(target, session.operator) : undefined;

@@ -9,7 +9,7 @@ import { PUBLIC_EVENT_TYPES } from '../lambdas/events/domain/event.ts';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { makeDirectory } from '../local/directories.ts';
 import { CliFailure, ExitCode, endingOf } from './failure.ts';
-import { type AskApi, addAccess, askerOf, locate, Refusal, readAnswer, TENANT } from './operator-api.ts';
+import { type AskApi, addAccess, createApiCaller, locate, Refusal, readAnswer, TENANT } from './operator-api.ts';
 import { isoTime, readSeconds, type Session } from './session.ts';
 
 /** Polling interval of the events API, in milliseconds. */
@@ -62,7 +62,7 @@ export function addListen(program: Command, session: Session): void {
     .option('--events <types>', 'only these types, for example payment.completed,refund.completed', readTypes)
     .option('--once', 'end when all existing events are delivered');
   addAccess(command, TENANT);
-  const ask = askerOf(session, command, TENANT);
+  const ask = createApiCaller(session, command, TENANT);
   command.action(async ({ forwardTo, from, secret, events, once = false }: Options) => {
     const { url, key } = await locate(session, command, TENANT);
     const file = stateFile(session.directory, [url, key, forwardTo, ...(events?.toSorted() ?? [])].join(' '));
@@ -80,7 +80,7 @@ export function addListen(program: Command, session: Session): void {
     for (let polls = 1; ; polls += 1) {
       const failed = await forwardAll({ ask, session, to: forwardTo, events }, state).catch((error: unknown) => {
         // An error of the first poll ends the command, so that invalid settings are reported.
-        if (once || polls === 1 || !isPassing(error)) throw error;
+        if (once || polls === 1 || !isTransient(error)) throw error;
         const { sentence = '' } = endingOf(error);
         session.writeLine({ failed: sentence }, `${sentence} Retrying.`);
         return 0;
@@ -95,7 +95,7 @@ export function addListen(program: Command, session: Session): void {
 }
 
 /** Reports whether the error is temporary: the API is unavailable or busy, or limits the rate. */
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (error instanceof Refusal) return error.status === 429 || error.status >= 500;
   return endingOf(error).exitCode === ExitCode.unreachable;
 }

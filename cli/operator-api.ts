@@ -67,7 +67,7 @@ export function tenantOf(command: Command): Readonly<Record<string, string>> {
  * @param command the command with the options of {@link addAccess}
  * @param headers added to each request
  */
-export function askerOf(
+export function createApiCaller(
   session: Session,
   command: Command,
   caller: Caller = OPERATOR,

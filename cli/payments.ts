@@ -3,7 +3,7 @@ import { shownAmount } from '../lambdas/kernel/currency.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
 import { minorUnits } from './amount.ts';
 import { type ApiCall, listing, money, statusWith, time } from './api-command.ts';
-import { askerOf, OPERATOR, readAnswer } from './operator-api.ts';
+import { createApiCaller, OPERATOR, readAnswer } from './operator-api.ts';
 import { table } from './session.ts';
 
 const entry = z.looseObject({
@@ -110,6 +110,6 @@ async function currencyOf({ session, command, ask, args: [id = ''] }: ApiCall): 
   const first = await ask('GET', `/v1/admin/payments/${about}/timeline?limit=1`);
   const { tenant, livemode } = readAnswer(owned, first);
   const ofTenant = { 'payonce-tenant': `${tenant}/${livemode ? 'live' : 'test'}` };
-  const document = await askerOf(session, command, OPERATOR, ofTenant)('GET', `/v1/payments/${about}`);
+  const document = await createApiCaller(session, command, OPERATOR, ofTenant)('GET', `/v1/payments/${about}`);
   return readAnswer(inCurrency, document).currency;
 }

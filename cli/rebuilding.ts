@@ -47,7 +47,7 @@ async function rebuild(session: Session, table: string, chosen: Chosen): Promise
     const tools = { client: dynamo, wait: sleep, report };
     const found = await describe(dynamo, table);
     if (found === undefined) await create(dynamo, table);
-    else refuseForeign(found);
+    else refuseForeignTable(found);
     await active(tools, table);
     // Copy before the Stream is enabled, so that rebuilt rows are not published or archived again.
     const reportRows = ({ written, there }: CopiedRows): void => report(`${written} rows written, ${there} existed`);
@@ -116,7 +116,7 @@ export function refuseName(table: string): void {
  *
  * @throws CliFailure for a table that is not a Ledger or has a Stream
  */
-export function refuseForeign({
+export function refuseForeignTable({
   TableName = '',
   KeySchema = [],
   GlobalSecondaryIndexes = [],

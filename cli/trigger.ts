@@ -7,7 +7,7 @@ import { ActiveSecrets } from '../lambdas/kernel/platform/active-secrets.ts';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
-import { type AskApi, addAccess, askerOf, Refusal, readAnswer, TENANT } from './operator-api.ts';
+import { type AskApi, addAccess, createApiCaller, Refusal, readAnswer, TENANT } from './operator-api.ts';
 import type { Session } from './session.ts';
 
 /** Maximum number of polls. The bank disputes two seconds after the charge. */
@@ -76,7 +76,7 @@ export function addTrigger(program: Command, session: Session): void {
       {},
     );
   addAccess(command, TENANT);
-  const ask = askerOf(session, command, TENANT);
+  const ask = createApiCaller(session, command, TENANT);
   command.action(async (event: string, { set }: { readonly set: Fields }) => {
     const scenario = SCENARIOS[event];
     if (scenario === undefined)

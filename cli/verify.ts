@@ -8,7 +8,7 @@ import { type BucketFinding, judgeBucket, type Lock } from '../lambdas/archive/d
 import { type Bounds, type ChangeLine, NO_BOUNDS } from '../lambdas/archive/domain/judge-chain.ts';
 import { archivedLines } from '../lambdas/archive/store/archived-lines.ts';
 import { DynamoDbLedgerRows } from '../lambdas/archive/store/dynamodb-ledger-rows.ts';
-import { doubledObjects, type ReplacedObject, readBucket } from '../lambdas/archive/store/read-bucket.ts';
+import { objectsWithSeveralVersions, type ReplacedObject, readBucket } from '../lambdas/archive/store/read-bucket.ts';
 import { RowFiles } from '../lambdas/archive/store/row-files.ts';
 import { S3Objects } from '../lambdas/archive/store/s3-objects.ts';
 import { StoredManifests } from '../lambdas/archive/store/stored-manifests.ts';
@@ -143,7 +143,7 @@ async function bucketFindings(
 ): Promise<readonly (BucketFinding | ReplacedObject)[]> {
   const client = s3Client(target);
   const judged = judgeBucket(bucket, await readBucket(client, bucket), lock);
-  return [...judged, ...(await doubledObjects(client, bucket, bounds))];
+  return [...judged, ...(await objectsWithSeveralVersions(client, bucket, bounds))];
 }
 
 const DAYS_OF_YEAR = 365;

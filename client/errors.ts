@@ -109,7 +109,7 @@ const PASSING: ReadonlySet<string> = new Set<ProblemCode>([
 ]);
 
 /** Returns whether the next attempt with the same key and body can succeed. True for unknown codes of server errors. */
-export function isPassing({ code, status }: Pick<Problem, 'code' | 'status'>): boolean {
+export function isTransient({ code, status }: Pick<Problem, 'code' | 'status'>): boolean {
   return PASSING.has(code) || (!isKnown(code) && status >= 500);
 }
 

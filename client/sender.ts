@@ -1,6 +1,6 @@
 import { parseRetryAfter } from '../lambdas/kernel/retry-after.ts';
 import { pauseMs } from './backoff.ts';
-import { isPassing, PayonceError, type Problem } from './errors.ts';
+import { isTransient, PayonceError, type Problem } from './errors.ts';
 import type { Runtime } from './surroundings.ts';
 
 export interface Sent {
@@ -140,7 +140,7 @@ export class Sender {
     const later = seconds === undefined ? {} : { afterMs: seconds * 1000 };
     if (typeof body?.['code'] === 'string' && body['status'] === status) {
       const problem = body as Problem;
-      if (!isPassing(problem)) return { kind: 'problem', status, text, problem };
+      if (!isTransient(problem)) return { kind: 'problem', status, text, problem };
       const why = new Error(`${problem.code}: ${problem.detail}`);
       return { kind: 'again', why, received: problem.code !== 'rate_limited', ...later };
     }

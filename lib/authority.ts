@@ -38,7 +38,7 @@ export interface AuthorityProps {
  * Configures the functions of a stack for the authority in the settings. The functions may check that it has the
  * payments.
  */
-export function useAuthority(stack: Stack, props: AuthorityProps): void {
+export function configureAuthority(stack: Stack, props: AuthorityProps): void {
   const using = stack.node
     .findAll()
     .filter((each) => each instanceof PayonceFunction)

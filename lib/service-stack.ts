@@ -9,7 +9,7 @@ import { callbackPath } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { ApiDocs } from './api-docs.ts';
 import { Archive } from './archive.ts';
-import { useAuthority } from './authority.ts';
+import { configureAuthority } from './authority.ts';
 import { Callbacks } from './callbacks.ts';
 import type { ArchiveBucket } from './constructs/archive-bucket.ts';
 import { AuditApi } from './constructs/audit-api.ts';
@@ -109,7 +109,7 @@ export class ServiceStack extends Stack {
     if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage, settings });
     if (settings.sandbox) setCallbackAddress(this, http, settings);
     new OperatorAlarms(this, 'OperatorAlarms', { orders: orders !== undefined });
-    useAuthority(this, { data, settings, poller: moneyJobs });
+    configureAuthority(this, { data, settings, poller: moneyJobs });
     new Watch(this, 'Watch', { settings, data, api: http.api, processors: processors.names, ...ofAuthority });
     keep(this, settings);
 

@@ -1,6 +1,6 @@
 import { defined } from '../lambdas/kernel/defined.ts';
 import type { Charge, CreateCharge, Dispute, Refund } from '../lambdas/processors/sandbox/sandbox-api.ts';
-import { becoming, type EventDraft } from './events.ts';
+import { type EventDraft, statusEvent } from './events.ts';
 
 /** The state of the charge does not allow the request. The response is 400, and nothing changes. */
 export interface Refusal {
@@ -173,7 +173,7 @@ function feeOf(amount: number): number {
 }
 
 function changed(charge: Charge): Change {
-  return { kind: 'changed', charge, events: [becoming(charge.status)], answer: { status: 200, body: charge } };
+  return { kind: 'changed', charge, events: [statusEvent(charge.status)], answer: { status: 200, body: charge } };
 }
 
 export function refused(code: string, message: string): Refusal {

@@ -3,8 +3,8 @@ import type { Charge, CreateCharge, ProcessorError } from '../lambdas/processors
 import type { Books, KeyClaim, KeyedRequest } from './books.ts';
 import { newCharge } from './charge.ts';
 import { sendEvent } from './delivering.ts';
-import { becoming, newEvent } from './events.ts';
-import { answered, type Behavior, type CallbackManner, magicSource, type Sequel } from './magic-sources.ts';
+import { newEvent, statusEvent } from './events.ts';
+import { answered, type Behavior, type CallbackDelivery, magicSource, type Sequel } from './magic-sources.ts';
 import { errorReply, jsonReply, type Reply } from './reply.ts';
 import { type AdvanceTask, delivery } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
@@ -96,7 +96,7 @@ async function book(
     withFee,
     createdSeconds: Math.floor(nowMs / 1_000),
   });
-  const event = newEvent(world, charge, becoming(charge.status));
+  const event = newEvent(world, charge, statusEvent(charge.status));
   await enqueueDelivery(world, event.id, callback);
   if (sequel !== undefined) {
     await enqueueSequel(world, sequel, id, callback === 'after_next' ? event.id : null);
@@ -120,8 +120,8 @@ async function book(
  */
 const FIRST_CALLBACK_TIMEOUT_MS = 5_000;
 
-async function enqueueDelivery(world: SandboxWorld, eventId: string, manner: CallbackManner): Promise<void> {
-  switch (manner) {
+async function enqueueDelivery(world: SandboxWorld, eventId: string, kind: CallbackDelivery): Promise<void> {
+  switch (kind) {
     case 'once':
       return world.tasks.enqueue(delivery(eventId), 0);
     case 'twice':

@@ -9,7 +9,7 @@ export interface EventDraft {
 }
 
 /** Returns the event that reports the new status of a charge. */
-export function becoming(status: ChargeStatus): EventDraft {
+export function statusEvent(status: ChargeStatus): EventDraft {
   return { type: `charge.${status}` };
 }
 

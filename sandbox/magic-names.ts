@@ -1,7 +1,7 @@
 import type { CreateCredit, CreateReservation } from '../lambdas/orders/parties/shop-api.ts';
 
 /** How a request takes effect and is answered, as in the contract's table of magic names. */
-export type Manner =
+export type Behavior =
   /** The request is applied, and the response is sent. */
   | { readonly kind: 'made' }
   /** The request is applied, but no response is sent before `SILENCE_MS`. */
@@ -12,16 +12,16 @@ export type Manner =
   | { readonly kind: 'refused'; readonly status: 409 | 422; readonly code: string; readonly message: string };
 
 /** `first` applies to the first request with a key, `later` to all further requests with it. */
-export interface Manners {
-  readonly first: Manner;
-  readonly later: Manner;
+export interface Behaviors {
+  readonly first: Behavior;
+  readonly later: Behavior;
 }
 
-const MADE: Manner = { kind: 'made' };
-const USUAL: Manners = { first: MADE, later: MADE };
-const TIMEOUT: Manners = { first: { kind: 'silent' }, later: MADE };
-const FLAKY: Manners = { first: { kind: 'failed', status: 500 }, later: MADE };
-const always = (manner: Manner): Manners => ({ first: manner, later: manner });
+const MADE: Behavior = { kind: 'made' };
+const USUAL: Behaviors = { first: MADE, later: MADE };
+const TIMEOUT: Behaviors = { first: { kind: 'silent' }, later: MADE };
+const FLAKY: Behaviors = { first: { kind: 'failed', status: 500 }, later: MADE };
+const always = (behavior: Behavior): Behaviors => ({ first: behavior, later: behavior });
 const DOWN = always({ kind: 'failed', status: 503 });
 const OUT_OF_STOCK = always({
   kind: 'refused',
@@ -36,24 +36,24 @@ const UNKNOWN_REFERRER = always({
   message: 'There is no referrer ref_nobody.',
 });
 
-const SKUS: ReadonlyMap<string, Manners> = new Map([
+const SKUS: ReadonlyMap<string, Behaviors> = new Map([
   ['sku_none', OUT_OF_STOCK],
   ['sku_timeout', TIMEOUT],
   ['sku_flaky', FLAKY],
 ]);
 
-const REFERRERS: ReadonlyMap<string, Manners> = new Map([
+const REFERRERS: ReadonlyMap<string, Behaviors> = new Map([
   ['ref_nobody', UNKNOWN_REFERRER],
   ['ref_timeout', TIMEOUT],
   ['ref_flaky', FLAKY],
   ['ref_down', DOWN],
 ]);
 
-export function reservationManners({ items }: CreateReservation): Manners {
+export function reservationBehaviors({ items }: CreateReservation): Behaviors {
   const troubled = items.flatMap(({ sku }) => SKUS.get(sku) ?? []);
-  return troubled.find((manners) => manners === OUT_OF_STOCK) ?? troubled[0] ?? USUAL;
+  return troubled.find((behaviors) => behaviors === OUT_OF_STOCK) ?? troubled[0] ?? USUAL;
 }
 
-export function creditBehavior({ referrer }: CreateCredit): Manners {
+export function creditBehaviors({ referrer }: CreateCredit): Behaviors {
   return REFERRERS.get(referrer) ?? USUAL;
 }

@@ -50,7 +50,7 @@ type Answer =
  * How the event of a new charge is delivered: immediately and once, immediately and twice, before the response to the
  * charge request, or only after the next event.
  */
-export type CallbackManner = 'once' | 'twice' | 'before_answer' | 'after_next';
+export type CallbackDelivery = 'once' | 'twice' | 'before_answer' | 'after_next';
 
 /** A change that the sandbox makes to a charge later, without a request. */
 export interface Sequel {
@@ -62,7 +62,7 @@ export interface Behavior {
   readonly effect: Effect;
   readonly answer: Answer;
   /** @default 'once' */
-  readonly callback?: CallbackManner;
+  readonly callback?: CallbackDelivery;
   /** @default no later change */
   readonly sequel?: Sequel;
   /**

@@ -68,8 +68,8 @@ async function takeEmail(world: SandboxWorld, c: Context): Promise<Reply> {
     const what = `Invalid email request: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`;
     return failure(422, POSTMARK_CODE.invalidEmail, what);
   }
-  const manner = await mannerOf(world, order.data);
-  switch (manner) {
+  const behavior = await behaviorOf(world, order.data);
+  switch (behavior) {
     case 'failed':
       return failure(500, 0, 'The service was configured to return this error.');
     case 'down':
@@ -81,7 +81,7 @@ async function takeEmail(world: SandboxWorld, c: Context): Promise<Reply> {
     case 'silent':
     case 'sent': {
       const sent = await keep(world, order.data);
-      if (manner === 'sent') return jsonReply(200, sent);
+      if (behavior === 'sent') return jsonReply(200, sent);
       await world.wait(SILENCE_MS);
       return failure(504, 0, 'The service was configured to return this error.');
     }
@@ -107,13 +107,13 @@ async function keep(world: SandboxWorld, order: SendEmail): Promise<SentEmail> {
   return { To: order.To, SubmittedAt: at, MessageID: email.MessageID, ErrorCode: 0, Message: 'OK' };
 }
 
-type Manner = 'sent' | 'silent' | 'failed' | 'down' | 'bounce' | 'account';
+type Behavior = 'sent' | 'silent' | 'failed' | 'down' | 'bounce' | 'account';
 
 /**
  * Maps the local part of the recipient's address to the behavior for first and later sends. The table of the contract
  * describes each behavior.
  */
-const MANNERS: ReadonlyMap<string, readonly [first: Manner, later: Manner]> = new Map([
+const BEHAVIORS: ReadonlyMap<string, readonly [first: Behavior, later: Behavior]> = new Map([
   ['timeout', ['silent', 'sent']],
   ['flaky', ['failed', 'sent']],
   ['account', ['account', 'sent']],
@@ -121,8 +121,8 @@ const MANNERS: ReadonlyMap<string, readonly [first: Manner, later: Manner]> = ne
   ['bounce', ['bounce', 'bounce']],
 ]);
 
-async function mannerOf(world: SandboxWorld, { To, Metadata = {} }: SendEmail): Promise<Manner> {
-  const [first, later] = MANNERS.get(To.slice(0, To.indexOf('@')).toLowerCase()) ?? ['sent', 'sent'];
+async function behaviorOf(world: SandboxWorld, { To, Metadata = {} }: SendEmail): Promise<Behavior> {
+  const [first, later] = BEHAVIORS.get(To.slice(0, To.indexOf('@')).toLowerCase()) ?? ['sent', 'sent'];
   if (first === later || Object.keys(Metadata).length === 0) return first;
   const known = createHash('sha256')
     .update(canonicalize([To, Metadata]) ?? '')

@@ -10,7 +10,7 @@ import type {
   ReservationList,
 } from '../lambdas/orders/parties/shop-api.ts';
 import type { EntryBooks, EntryClaim, KeyedRequest } from './books.ts';
-import { creditBehavior, type Manner, type Manners, reservationManners } from './magic-names.ts';
+import { type Behavior, type Behaviors, creditBehaviors, reservationBehaviors } from './magic-names.ts';
 import { SILENCE_MS } from './magic-sources.ts';
 import { errorReply, jsonReply, notFound, type Reply, send } from './reply.ts';
 import { emptyBody } from './request-bodies.ts';
@@ -49,8 +49,8 @@ export function addShop(app: Hono, world: SandboxWorld): void {
       status: 'reserved',
       created: created(),
     });
-    const manners = reservationManners(order);
-    return send(c, await place(world, { service: 'stock', books: stock, request: keyed(c, order), manners, make }));
+    const behaviors = reservationBehaviors(order);
+    return send(c, await place(world, { service: 'stock', books: stock, request: keyed(c, order), behaviors, make }));
   });
   app.post('/stock/reservations/:id/release', async (c) => {
     await jsonBody(c, emptyBody);
@@ -63,8 +63,11 @@ export function addShop(app: Hono, world: SandboxWorld): void {
   app.post('/referrals/credits', async (c) => {
     const order = await jsonBody(c, creditBody);
     const make = (): Credit => ({ id: world.newId('crd_'), object: 'credit', ...order, created: created() });
-    const manners = creditBehavior(order);
-    return send(c, await place(world, { service: 'credits', books: credits, request: keyed(c, order), manners, make }));
+    const behaviors = creditBehaviors(order);
+    return send(
+      c,
+      await place(world, { service: 'credits', books: credits, request: keyed(c, order), behaviors, make }),
+    );
   });
   app.get('/referrals/credits', async (c) => {
     const list: CreditList = { data: await credits.entriesOfOrder(checked(c.req.query(), orderFilter).order) };
@@ -77,7 +80,7 @@ interface Placing<E extends Reservation | Credit> {
   readonly books: EntryBooks<E>;
   /** Undefined without a key. Each request without a key takes effect. */
   readonly request: KeyedRequest | undefined;
-  readonly manners: Manners;
+  readonly behaviors: Behaviors;
   readonly make: () => E;
 }
 
@@ -92,18 +95,18 @@ async function place<E extends Reservation | Credit>(world: SandboxWorld, placin
   if (claim !== undefined && claim.fingerprint !== request?.fingerprint) {
     return keyMismatch();
   }
-  const manner = await mannerOf(world, placing, claim);
-  if (manner.kind === 'failed') {
-    return errorReply(manner.status, 'service_error', 'The service was configured to return this error.');
+  const behavior = await behaviorOf(world, placing, claim);
+  if (behavior.kind === 'failed') {
+    return errorReply(behavior.status, 'service_error', 'The service was configured to return this error.');
   }
-  if (manner.kind === 'refused') {
-    return errorReply(manner.status, manner.code, manner.message);
+  if (behavior.kind === 'refused') {
+    return errorReply(behavior.status, behavior.code, behavior.message);
   }
   const entry = await bookOnce(world, placing, claim);
   if (entry === 'mismatch') {
     return keyMismatch();
   }
-  if (manner.kind === 'silent') {
+  if (behavior.kind === 'silent') {
     await world.wait(SILENCE_MS);
     return errorReply(504, 'service_timeout', 'The service was configured to return this error.');
   }
@@ -129,11 +132,11 @@ function bookOnce<E extends Reservation | Credit>(
   });
 }
 
-async function mannerOf<E extends Reservation | Credit>(
+async function behaviorOf<E extends Reservation | Credit>(
   world: SandboxWorld,
-  { service, request, manners: { first, later } }: Placing<E>,
+  { service, request, behaviors: { first, later } }: Placing<E>,
   claim: EntryClaim | undefined,
-): Promise<Manner> {
+): Promise<Behavior> {
   if (request === undefined || first === later) {
     return first;
   }

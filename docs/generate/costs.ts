@@ -8,7 +8,7 @@ import {
   TRAFFIC_METRICS,
   tableGrants,
 } from '../../lib/cost/bill.ts';
-import { archivedGb, growthOf, logsOf, type Path, pathsOf } from '../../lib/cost/paths.ts';
+import { archivedGb, bytesPerPayment, logsOf, type Path, pathsOf } from '../../lib/cost/paths.ts';
 import {
   type BillLine,
   lineOf,
@@ -197,7 +197,7 @@ point-in-time recovery.
 
 | table | bytes | GB per million payments |
 |---|---|---|
-${Object.entries(growthOf())
+${Object.entries(bytesPerPayment())
   .map(([table, bytes]) => `| ${table} | ${bytes} | ${((bytes * MILLION) / 1024 ** 3).toFixed(2)} |`)
   .join('\n')}
 
@@ -232,7 +232,7 @@ Lambda charges for the start of a process. The paths above assume half a second 
 /** Returns the row for this number of years, at a million payments a month. */
 function yearsRow(years: number): readonly string[] {
   const millions = 12 * years;
-  const ledger = (millions * MILLION * (growthOf()['Ledger'] ?? 0)) / 1024 ** 3;
+  const ledger = (millions * MILLION * (bytesPerPayment()['Ledger'] ?? 0)) / 1024 ** 3;
   const archive = archivedGb(millions * MILLION);
   const kept = ledger * (PRICES.storedGb.usd + PRICES.backupGb.usd);
   const usd = [kept, archive * PRICES.lockedGb.usd].map((each) => each.toFixed(2));

@@ -11,7 +11,7 @@ import { readAuditorConfig } from '../archive/settings.ts';
 import { archivedLines } from '../archive/store/archived-lines.ts';
 import { DynamoDbLedgerRows } from '../archive/store/dynamodb-ledger-rows.ts';
 import { kmsClient, kmsSigner } from '../archive/store/kms-signer.ts';
-import { doubledObjects, readBucket } from '../archive/store/read-bucket.ts';
+import { objectsWithSeveralVersions, readBucket } from '../archive/store/read-bucket.ts';
 import { RowFiles } from '../archive/store/row-files.ts';
 import { S3Archive } from '../archive/store/s3-archive.ts';
 import { S3Objects } from '../archive/store/s3-objects.ts';
@@ -69,7 +69,7 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
       : {}),
     bucket: async (bounds) => [
       ...judgeBucket(bucket, await readBucket(s3, bucket)),
-      ...(await doubledObjects(s3, bucket, bounds)),
+      ...(await objectsWithSeveralVersions(s3, bucket, bounds)),
     ],
   };
 

@@ -11,9 +11,9 @@ import type { ApiKeyRecord, ApiKeyRegistry } from '../tenants/api-key-registry.t
 import { authenticate, type Caller, FoundKeys } from '../tenants/authenticate.ts';
 import { type Admitted, type LimitKind, limitKindOf, type TenantLimits } from '../tenants/limits.ts';
 import type { Owner } from '../tenants/owners.ts';
-import { forTenant, keyNeeded, type OperatorsForTenants, TENANT_HEADER } from './for-tenant.ts';
+import { explainMissingTenant, forTenant, type OperatorsForTenants, TENANT_HEADER } from './for-tenant.ts';
 import { type GatewayEvent, type GatewayRequest, type GatewayResult, gatewayRequest } from './gateway-request.ts';
-import { apiResult, faultAnswer, isPassing, jsonAnswer, type ProblemExtras, problemAnswer } from './http-answer.ts';
+import { apiResult, faultAnswer, isTransient, jsonAnswer, type ProblemExtras, problemAnswer } from './http-answer.ts';
 import { problem } from './problems.ts';
 import { refuseSensitive } from './validate.ts';
 
@@ -154,7 +154,7 @@ function byApiKey({
     if (tenant.length > 0) return forTenant({ operators, role, tenant }, authorization);
     const admission = await authenticate(tools, authorization, scope);
     return admission.kind === 'unauthorized'
-      ? { ...admission, ...defined({ detail: keyNeeded(authorization, role) }) }
+      ? { ...admission, ...defined({ detail: explainMissingTenant(authorization, role) }) }
       : admission;
   };
 }
@@ -208,11 +208,11 @@ function alarmOnce(telemetry: Telemetry): LogFields['alarm'] {
 }
 
 function failed(error: unknown, { requestId, method }: Pick<GatewayRequest, 'requestId' | 'method'>): Handled {
-  const passing = isPassing(error);
+  const transient = isTransient(error);
   return {
     answer: faultAnswer(error, requestId, method),
-    outcome: passing ? error.code : 'internal_error',
-    counts: [passing ? 'unavailable' : 'failure'],
+    outcome: transient ? error.code : 'internal_error',
+    counts: [transient ? 'unavailable' : 'failure'],
   };
 }
 
@@ -300,7 +300,7 @@ async function refuseOverLimit(
     return undefined;
   const kind = limitKindOf(method, scope, asksProcessor?.(request) === true);
   const admitted = await tools.limits.admit({ tenantId, mode, kind }).catch((error: unknown) => {
-    if (!isPassing(error)) throw error;
+    if (!isTransient(error)) throw error;
     tools.telemetry.fault(request.requestId, error);
     return { kind: 'admitted' } as const;
   });
@@ -321,7 +321,7 @@ async function placeToWait(
   if (tools.limits === undefined || tenantId === undefined || mode === undefined || person !== undefined)
     return undefined;
   const unlessPassing = (error: unknown) => {
-    if (!isPassing(error)) throw error;
+    if (!isTransient(error)) throw error;
     tools.telemetry.fault(request.requestId, error);
     return undefined;
   };

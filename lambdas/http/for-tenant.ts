@@ -29,12 +29,12 @@ const MALFORMED = 'Payonce-Tenant must be a tenant id and a mode, for example te
  * Returns why no operator was identified. Recognizes a key of the wrong kind by its form alone, so the text does not
  * reveal whether the key is valid.
  */
-export function operatorNeeded(authorization: readonly string[]): string {
+export function explainMissingOperator(authorization: readonly string[]): string {
   return bearerToken(authorization).startsWith('sk_') ? TENANTS_KEY : OPERATOR_NEEDED;
 }
 
-/** Like {@link operatorNeeded}, returns why no tenant was identified. @param role as in {@link forTenant} */
-export function keyNeeded(authorization: readonly string[], role: Role | undefined): string | undefined {
+/** Like {@link explainMissingOperator}, returns why no tenant was identified. @param role as in {@link forTenant} */
+export function explainMissingTenant(authorization: readonly string[], role: Role | undefined): string | undefined {
   if (!bearerToken(authorization).startsWith('ok_')) return undefined;
   const alternative = role === undefined ? '' : ', or an operator key together with Payonce-Tenant: <tenant>/<mode>';
   return `${OPERATORS_KEY}${alternative}.`;
@@ -72,7 +72,7 @@ export async function forTenant(
 ): Promise<Admitted> {
   if (operators === undefined || role === undefined) return { kind: 'unauthorized', detail: KEY_NEEDED };
   const operator = await operators.identify(authorization);
-  if (operator === undefined) return { kind: 'unauthorized', detail: operatorNeeded(authorization) };
+  if (operator === undefined) return { kind: 'unauthorized', detail: explainMissingOperator(authorization) };
   const [value = '', ...others] = tenant;
   const { tenant: id, mode } = (others.length > 0 ? undefined : OWNER.exec(value)?.groups) ?? {};
   if (id === undefined || mode === undefined) return { kind: 'invalid_request', detail: MALFORMED };

@@ -24,7 +24,7 @@ export function jsonAnswer(body: Readonly<Record<string, unknown>>): Answer {
 }
 
 /** Returns whether a retry of the same request can succeed. */
-export function isPassing(error: unknown): error is RetryableError | AmbiguousError {
+export function isTransient(error: unknown): error is RetryableError | AmbiguousError {
   return error instanceof RetryableError || error instanceof AmbiguousError;
 }
 
@@ -36,7 +36,7 @@ export function faultAnswer(error: unknown, requestId: string, method = 'POST'):
   const again = /^(?:GET|HEAD)$/.test(method)
     ? 'Retry.'
     : 'Retry with the same Idempotency-Key: the request takes effect at most once.';
-  if (!isPassing(error)) return problemAnswer(problem('internal_error', `The service failed. ${again}`), requestId);
+  if (!isTransient(error)) return problemAnswer(problem('internal_error', `The service failed. ${again}`), requestId);
   const code = error.code.startsWith('processor_') ? 'processor_unavailable' : 'temporarily_unavailable';
   const reason =
     error.code === AUTHORITY_CHANGED

@@ -76,7 +76,7 @@ type Listed =
     };
 
 /** Returns the response with a page. An unknown cursor and a cursor of another caller get the same refusal. */
-export function listHandled(outcome: Listed, what: string, request: GatewayRequest): Handled {
+export function listResponse(outcome: Listed, what: string, request: GatewayRequest): Handled {
   if (outcome.kind === 'unknown_cursor') {
     const detail = `${outcome.param} must be the id of one of your ${what}.`;
     return refusal(problem('invalid_request', detail, outcome.param), request);

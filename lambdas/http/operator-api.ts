@@ -2,7 +2,7 @@ import type { OperatorCause } from '../kernel/cause.ts';
 import { includesRole, type Role } from '../kernel/contract/api.ts';
 import type { IdentifyOperator, Operator } from '../tenants/operators.ts';
 import { type Admit, type ApiTools, apiFor, type Call, type Handler, type RouteBy } from './authenticated-api.ts';
-import { operatorNeeded, ROLE_NEEDED } from './for-tenant.ts';
+import { explainMissingOperator, ROLE_NEEDED } from './for-tenant.ts';
 import { type GatewayEvent, gatewayRequest } from './gateway-request.ts';
 
 /** A deployment route for operators whose role includes `role`. */
@@ -14,7 +14,7 @@ export interface OperatorRoute<Tools, AnyCaller = Operator> extends RouteBy<Tool
 export function byRole(identify: IdentifyOperator): Admit<Operator, Pick<OperatorRoute<never>, 'role'>> {
   return async (authorization, { role }) => {
     const caller = await identify(authorization);
-    if (caller === undefined) return { kind: 'unauthorized', detail: operatorNeeded(authorization) };
+    if (caller === undefined) return { kind: 'unauthorized', detail: explainMissingOperator(authorization) };
     return includesRole(caller.role, role)
       ? { kind: 'authenticated', caller }
       : { kind: 'insufficient_role', caller, detail: ROLE_NEEDED };

@@ -1,4 +1,4 @@
-import { inSpan } from '../kernel/platform/x-ray.ts';
+import { withSpan } from '../kernel/platform/x-ray.ts';
 import type { EffectSteps, OperationRunner, OperationSteps } from './use/operation-runner.ts';
 
 /** Returns a runner that records a span for each step of each operation: claim, call and commit. */
@@ -9,17 +9,17 @@ export function tracedRunner(runner: OperationRunner): OperationRunner {
       steps: OperationSteps<Held, Work, Outcome>,
     ) =>
       runner.run<Held, Work, Outcome>(operation, {
-        claim: () => inSpan({ name: 'claim', operation }, () => steps.claim()),
-        execute: (held) => inSpan({ name: 'call', operation }, () => steps.execute(held)),
-        commit: (work, held) => inSpan({ name: 'commit', operation }, () => steps.commit(work, held)),
+        claim: () => withSpan({ name: 'claim', operation }, () => steps.claim()),
+        execute: (held) => withSpan({ name: 'call', operation }, () => steps.execute(held)),
+        commit: (work, held) => withSpan({ name: 'commit', operation }, () => steps.commit(work, held)),
         // Name each step: spread syntax would skip class methods, because they are not own properties.
         ...(steps.release === undefined ? {} : { release: async (held: Held) => steps.release?.(held) }),
       }),
     record: <Work, Outcome>(operation: Parameters<OperationRunner['record']>[0], steps: EffectSteps<Work, Outcome>) =>
       runner.record<Work, Outcome>(operation, {
-        find: () => inSpan({ name: 'claim', operation }, () => steps.find()),
-        prepare: () => inSpan({ name: 'call', operation }, () => steps.prepare()),
-        commit: (work) => inSpan({ name: 'commit', operation }, () => steps.commit(work)),
+        find: () => withSpan({ name: 'claim', operation }, () => steps.find()),
+        prepare: () => withSpan({ name: 'call', operation }, () => steps.prepare()),
+        commit: (work) => withSpan({ name: 'commit', operation }, () => steps.commit(work)),
       }),
   };
 }

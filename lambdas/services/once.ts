@@ -9,7 +9,7 @@ import { idempotently } from '../once/idempotently.ts';
 import { ProcessReplayCache } from '../once/process-records.ts';
 import type { TransactItem } from '../once/store/transact-items.ts';
 import { answerOnce, type KeyedCall } from './http/answer-once.ts';
-import { answerOf, honoCall, lambdaCall, responseOf } from './http/calls.ts';
+import { answerOf, lambdaCall, readHonoRequest, responseOf } from './http/calls.ts';
 import { type EventHandler, eventHandler } from './http/event-deliveries.ts';
 import { check, checkRetention, checkScope } from './options.ts';
 import { createPostgresOnce, type PostgresOnce, type PostgresOnceOptions } from './postgres-once.ts';
@@ -138,7 +138,7 @@ function createTableOnce({
             if (c.error !== undefined) throw c.error;
             return answerOf(c.res);
           });
-          const answer = await answerOnce(systemDigest, scope, await honoCall(c, caller(c)), run);
+          const answer = await answerOnce(systemDigest, scope, await readHonoRequest(c, caller(c)), run);
           c.res = undefined;
           c.res = responseOf(answer);
         };

@@ -5,7 +5,7 @@ import type { Answer } from '../kernel/answer.ts';
 import { systemClock, systemDigest, systemEntropy } from '../kernel/platform/platform.ts';
 import { idempotently } from '../once/idempotently.ts';
 import { answerOnce, type KeyedCall } from './http/answer-once.ts';
-import { answerOf, honoCall, lambdaCall, responseOf } from './http/calls.ts';
+import { answerOf, lambdaCall, readHonoRequest, responseOf } from './http/calls.ts';
 import { type EventHandler, eventHandler } from './http/event-deliveries.ts';
 import { check, checkRetention, checkSchema, checkScope } from './options.ts';
 import { OwnDatabase, type Pool, type PoolClient } from './store/own-database.ts';
@@ -113,7 +113,7 @@ export function createPostgresOnce({
         checkScope(scope);
         return async (c: Context<E>) => {
           const run = runOnce(scope, async (effect) => answerOf(await handle(c, effect)));
-          return responseOf(await answerOnce(systemDigest, scope, await honoCall(c, caller(c)), run));
+          return responseOf(await answerOnce(systemDigest, scope, await readHonoRequest(c, caller(c)), run));
         };
       },
       idempotentLambda: ({ scope, caller = () => '' }, handle) => {

@@ -3,7 +3,7 @@ import { EventNames } from '../../lambdas/events/contract.ts';
 import { type Authority, JOB_SECRET_FRESH_SECONDS, jobsOf } from '../../lambdas/jobs/contract/jobs.ts';
 import { CarryMetric } from '../../lambdas/postgres/contract.ts';
 import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
-import { archivedGb, grownGb, logsOf, type Path, pathsOf } from './paths.ts';
+import { addedStorageGb, archivedGb, logsOf, type Path, pathsOf } from './paths.ts';
 import { type BillLine, lineOf, linesOf, totalOf } from './prices.ts';
 
 interface Resource {
@@ -103,7 +103,7 @@ export function trafficBill(templates: readonly StackTemplate[], payments: numbe
     templates.some(({ Resources }) => Object.values(Resources).some(({ Type }) => Type === type));
   const each = [paymentWithReference, callback, event, webhook];
   const logs = each.reduce((sum, path) => sum + (logsOf(path).loggedGb ?? 0), 0);
-  const grown = grownGb(payments, authorityOf(templates));
+  const grown = addedStorageGb(payments, authorityOf(templates));
   const sendsEmails = JSON.stringify(templates).includes('ReceiptConsumer');
   return [
     totalLine('payments with a reference', paymentWithReference, payments),

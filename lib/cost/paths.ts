@@ -213,7 +213,7 @@ export function logsOf({ usage: { execution = 0, gatewayRequest = 0 } }: Path): 
  * Returns the bytes that each payment adds permanently to each table. The payment has a reference, an event and one
  * webhook. Copies in indexes are not included.
  */
-export function growthOf(authority: Authority = 'dynamodb'): Readonly<Record<string, number>> {
+export function bytesPerPayment(authority: Authority = 'dynamodb'): Readonly<Record<string, number>> {
   const grown = new Map<string, number>();
   const { paymentWithReference, eventWithReference, webhook } = counted;
   const copied = { storedBytes: { Ledger: paymentWithReference.storedBytes.Ledger } };
@@ -228,10 +228,10 @@ export function growthOf(authority: Authority = 'dynamodb'): Readonly<Record<str
  * its row.
  */
 export function archivedGb(payments: number): number {
-  return (2 * (growthOf()['Ledger'] ?? 0) * payments) / BYTES_IN_GB;
+  return (2 * (bytesPerPayment()['Ledger'] ?? 0) * payments) / BYTES_IN_GB;
 }
 
 /** Computes the storage that payments add, in gigabytes. */
-export function grownGb(payments: number, authority: Authority): number {
-  return (Object.values(growthOf(authority)).reduce((sum, bytes) => sum + bytes, 0) * payments) / BYTES_IN_GB;
+export function addedStorageGb(payments: number, authority: Authority): number {
+  return (Object.values(bytesPerPayment(authority)).reduce((sum, bytes) => sum + bytes, 0) * payments) / BYTES_IN_GB;
 }

@@ -18,7 +18,7 @@ import { judgeBucket } from '../../lambdas/archive/domain/judge-bucket.ts';
 import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
 import { MANIFESTS_PREFIX } from '../../lambdas/archive/domain/manifest.ts';
 import { lateRecords } from '../../lambdas/archive/store/late-records.ts';
-import { doubledObjects, readBucket } from '../../lambdas/archive/store/read-bucket.ts';
+import { objectsWithSeveralVersions, readBucket } from '../../lambdas/archive/store/read-bucket.ts';
 import { readChainRow } from '../../lambdas/archive/store/read-chain-row.ts';
 import { archivedItem, readLine } from '../../lambdas/archive/store/read-line.ts';
 import { S3Objects } from '../../lambdas/archive/store/s3-objects.ts';
@@ -151,7 +151,7 @@ test('an archived object cannot be overwritten, removed or unlocked, even by a p
 
 test('the bucket has the protections that the stack declares, and each object has only one version', async () => {
   expect(judgeBucket(Bucket, await readBucket(s3, Bucket), { mode: 'governance', days: 7 * 365 })).toEqual([]);
-  expect(await doubledObjects(s3, Bucket, NO_BOUNDS)).toEqual([]);
+  expect(await objectsWithSeveralVersions(s3, Bucket, NO_BOUNDS)).toEqual([]);
 });
 
 test('the auditor lists every existing object in one valid manifest of the hour', async () => {

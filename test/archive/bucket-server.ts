@@ -1,7 +1,11 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import type { BucketFacts } from '../../lambdas/archive/domain/judge-bucket.ts';
 import type { Bounds } from '../../lambdas/archive/domain/judge-chain.ts';
-import { doubledObjects, type ReplacedObject, readBucket } from '../../lambdas/archive/store/read-bucket.ts';
+import {
+  objectsWithSeveralVersions,
+  type ReplacedObject,
+  readBucket,
+} from '../../lambdas/archive/store/read-bucket.ts';
 
 type Answer = readonly [status: number, body: string];
 type Configuration = 'versioning' | 'object-lock' | 'publicAccessBlock' | 'lifecycle';
@@ -87,7 +91,7 @@ export class BucketServer {
 
   /** @param most maximum number of versions on a page */
   doubled(most: number, bounds: Bounds): Promise<readonly ReplacedObject[]> {
-    return doubledObjects(this.#client(most), this.#bucket, bounds);
+    return objectsWithSeveralVersions(this.#client(most), this.#bucket, bounds);
   }
 
   #client(most = 1_000): S3Client {

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import {
   type Account,
-  addressesPending,
   examineAccount,
   examineQuotas,
+  hasResources,
   hasSubscription,
-  isStanding,
+  pendingAddresses,
 } from '../../cli/account.ts';
 import { type Examined, examine, examineSettings } from '../../cli/doctor.ts';
 import { examinePeakRates } from '../../cli/peak-rates.ts';
@@ -227,7 +227,7 @@ test('the doctor reports unconfirmed alarm addresses', () => {
   const member = (arn: string, endpoint: string) =>
     `<member>\n<TopicArn>t</TopicArn><SubscriptionArn>${arn}</SubscriptionArn><Endpoint>${endpoint}</Endpoint></member>`;
   const xml = `<Subscriptions>${member('arn:aws:sns:x', 'a@b.example')}${member('PendingConfirmation', 'c@d.example')}</Subscriptions>`;
-  expect(addressesPending(xml)).toEqual(['c@d.example']);
+  expect(pendingAddresses(xml)).toEqual(['c@d.example']);
   expect(hasSubscription(xml)).toBe(true);
   expect(hasSubscription('<ListSubscriptionsByTopicResult><Subscriptions/></ListSubscriptionsByTopicResult>')).toBe(
     false,
@@ -244,7 +244,7 @@ test.each([
   ['ROLLBACK_COMPLETE', false],
   ['DELETE_FAILED', false],
 ])('a stack in status %s has its declared protections: %s', (status, isSo) => {
-  expect(isStanding(status)).toBe(isSo);
+  expect(hasResources(status)).toBe(isSo);
 });
 
 test('docs/operate/first-deploy.md lists every probe with its expected result and its source', () => {

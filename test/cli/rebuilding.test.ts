@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { refuseForeign, refuseName } from '../../cli/rebuilding.ts';
+import { refuseForeignTable, refuseName } from '../../cli/rebuilding.ts';
 
 const LEDGER = {
   TableName: 'Other-Ledger',
@@ -11,7 +11,7 @@ const LEDGER = {
 };
 
 test('a Ledger can be rebuilt in the Ledger-shaped table without a Stream that an interrupted command left', () => {
-  expect(() => refuseForeign(LEDGER)).not.toThrow();
+  expect(() => refuseForeignTable(LEDGER)).not.toThrow();
 });
 
 test.each(['payonce-ledger', 'Le', 'Ledger of mine'])(
@@ -27,7 +27,7 @@ test('rows are never written into a table of another kind, or into a Ledger that
     ...LEDGER,
     StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' as const },
   };
-  expect(() => refuseForeign(used)).toThrow('Other-Ledger has a Stream');
-  expect(() => refuseForeign({ ...LEDGER, GlobalSecondaryIndexes: [] })).toThrow('is not a Ledger');
-  expect(() => refuseForeign({ ...LEDGER, KeySchema: LEDGER.KeySchema.slice(0, 1) })).toThrow('is not a Ledger');
+  expect(() => refuseForeignTable(used)).toThrow('Other-Ledger has a Stream');
+  expect(() => refuseForeignTable({ ...LEDGER, GlobalSecondaryIndexes: [] })).toThrow('is not a Ledger');
+  expect(() => refuseForeignTable({ ...LEDGER, KeySchema: LEDGER.KeySchema.slice(0, 1) })).toThrow('is not a Ledger');
 });

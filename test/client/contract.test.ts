@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { createClient } from '../../client/client.ts';
-import { isFinal, isPassing, type Problem, ProblemError } from '../../client/errors.ts';
+import { isFinal, isTransient, type Problem, ProblemError } from '../../client/errors.ts';
 import { type KeyStore, memoryKeys, type StoredAnswer, type StoredRequest, storedIn } from '../../client/key-store.ts';
 import { verifyWebhook } from '../../client/webhooks.ts';
 import { PROBLEMS } from '../../lambdas/http/problems.ts';
@@ -90,7 +90,7 @@ test('the contract lists each problem of the API with its status, recovery and r
   expect(CONTRACT.problems.map(({ code, status }) => `${code} ${status}`).toSorted()).toEqual(known.toSorted());
   const ours = CONTRACT.problems.map(({ code, status }) => {
     const { recovery } = new ProblemError({ code, status, detail: 'x', request_id: 'r' } as Problem, false);
-    return { code, status, recovery, retried: isPassing({ code, status }), stored: isFinal(code) };
+    return { code, status, recovery, retried: isTransient({ code, status }), stored: isFinal(code) };
   });
   expect(ours).toEqual(CONTRACT.problems);
 });

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { PAGES } from '../../docs/generate/pages.ts';
-import { ruleOnUrl } from '../../lambdas/webhooks/transport/addresses.ts';
+import { checkUrl } from '../../lambdas/webhooks/transport/addresses.ts';
 import { magicSource } from '../../sandbox/magic-sources.ts';
 
 const PROJECT = resolve(import.meta.dirname, '..', '..');
@@ -46,7 +46,7 @@ test('the API accepts the addresses of all webhook endpoints in the documents', 
   const text = globSync(['*.md', 'docs/**/*.md'], { cwd: PROJECT }).map(read).join('\n');
   const urls = [...text.matchAll(/"url":"([^"]+)","events"/g)].map(([, url = '']) => url);
   expect(urls).not.toEqual([]);
-  expect(urls.filter((url) => ruleOnUrl(url, { allowLoopback: false }).kind !== 'good')).toEqual([]);
+  expect(urls.filter((url) => checkUrl(url, { allowLoopback: false }).kind !== 'good')).toEqual([]);
 });
 
 describe('TypeScript examples in the documents', () => {

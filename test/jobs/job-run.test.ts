@@ -7,7 +7,7 @@ import {
   nextAttempt,
   runIdOf,
   withFailure,
-  withoutOvertaken,
+  withoutRunningAttempt,
   withPageDone,
   withPageStarted,
   withSkippedItem,
@@ -95,11 +95,11 @@ test('a worker that may have been alive when another worker took over is not cou
   const begun = withPageStarted(fresh, T0);
   expect(workerLivesMs(fresh, T0)).toBe(0);
   expect(workerLivesMs(begun, T0 + 30_000)).toBe(60_000);
-  expect(withoutOvertaken(begun, T0 + 89_999).attempts).toBe(0);
-  expect(withoutOvertaken(begun, T0 + 90_000).attempts).toBe(1);
+  expect(withoutRunningAttempt(begun, T0 + 89_999).attempts).toBe(0);
+  expect(withoutRunningAttempt(begun, T0 + 90_000).attempts).toBe(1);
   let run = fresh;
   for (let time = 0; time < 50; time += 1)
-    run = withPageStarted(withoutOvertaken(run, T0 + time * 1_000), T0 + time * 1_000);
+    run = withPageStarted(withoutRunningAttempt(run, T0 + time * 1_000), T0 + time * 1_000);
   expect(run.attempts).toBe(1);
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { baseUrl, queueUrl } from '../../lambdas/kernel/platform/variables.ts';
 import { webUrl } from '../../lambdas/kernel/platform/web-url.ts';
-import { ruleOnUrl } from '../../lambdas/webhooks/transport/addresses.ts';
+import { checkUrl } from '../../lambdas/webhooks/transport/addresses.ts';
 import { refuseBadTargets } from '../../lib/settings/job-targets.ts';
 import { readUrl } from '../../lib/settings/rules.ts';
 import { Api } from '../world/api.ts';
@@ -42,7 +42,7 @@ describe('a URL whose parsed form differs from its appearance', () => {
   });
 
   test.each(MISREAD)('is refused in every setting: %s', (url) => {
-    expect(ruleOnUrl(url, { allowLoopback: false }).kind).toBe('refused');
+    expect(checkUrl(url, { allowLoopback: false }).kind).toBe('refused');
     expect(readUrl(url)).toBeUndefined();
     expect([baseUrl.safeParse(url).success, queueUrl.safeParse(url).success]).toEqual([false, false]);
     expect(() => refuseBadTargets({ jobTargets: { shop: { url, jobs: [] } } }, true)).toThrow(

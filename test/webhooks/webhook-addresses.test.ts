@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { classOf, type Resolve, ruleOnUrl } from '../../lambdas/webhooks/transport/addresses.ts';
+import { addressClassOf, checkUrl, type Resolve } from '../../lambdas/webhooks/transport/addresses.ts';
 import { webhookAddresses } from '../../lambdas/webhooks/transport/webhook-addresses.ts';
 
 const PUBLIC_ONLY = { allowLoopback: false };
@@ -47,7 +47,7 @@ describe('an IP address', () => {
     ['2001:db8::1', 'not_public'],
     ['not an address', 'not_public'],
   ])('%s is %s', (address, expected) => {
-    expect(classOf(address)).toBe(expected);
+    expect(addressClassOf(address)).toBe(expected);
   });
 });
 
@@ -60,7 +60,7 @@ describe('URL validation without DNS', () => {
     'https://[2606:4700:4700::1111]/',
     'https://shop.co.uk./hooks',
   ])('%s is accepted', (text) => {
-    expect(ruleOnUrl(text, PUBLIC_ONLY).kind).toBe('good');
+    expect(checkUrl(text, PUBLIC_ONLY).kind).toBe('good');
   });
 
   test.each([
@@ -113,20 +113,20 @@ describe('URL validation without DNS', () => {
     ['not an address', 'must be an https address of at most 2048 characters'],
     [`https://shop.co.uk/${'a'.repeat(2_048)}`, 'must be an https address of at most 2048 characters'],
   ])('%s is refused', (text, reason) => {
-    expect(ruleOnUrl(text, PUBLIC_ONLY)).toEqual({ kind: 'refused', reason });
+    expect(checkUrl(text, PUBLIC_ONLY)).toEqual({ kind: 'refused', reason });
   });
 
   test.each(['http://127.0.0.1:8080/hooks', 'http://localhost:8080/', 'http://[::1]:8080/', 'https://127.0.0.1:80/'])(
     '%s is accepted if loopback is allowed',
     (text) => {
-      expect(ruleOnUrl(text, { allowLoopback: true }).kind).toBe('good');
+      expect(checkUrl(text, { allowLoopback: true }).kind).toBe('good');
     },
   );
 
   test.each(['http://10.0.0.1/', 'https://10.0.0.1/', 'http://shop.co.uk/', 'https://169.254.169.254/'])(
     '%s is refused even if loopback is allowed',
     (text) => {
-      expect(ruleOnUrl(text, { allowLoopback: true }).kind).toBe('refused');
+      expect(checkUrl(text, { allowLoopback: true }).kind).toBe('refused');
     },
   );
 });

@@ -132,7 +132,8 @@ function comparePlaces({ sequence: one = '0' }: Sequenced, { sequence: other = '
 function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean): readonly ChainFinding[] {
   const sorted = rows.toSorted((left, right) => (left.sort < right.sort ? -1 : 1));
   const [first] = sorted;
-  let before: Link | undefined = isPart && first?.content.kind === 'link' ? linkBefore(first.content.link) : undefined;
+  let before: Link | undefined =
+    isPart && first?.content.kind === 'link' ? predecessorOf(first.content.link) : undefined;
   for (const row of sorted) {
     const broken = violationAt(row, before);
     if (broken !== undefined)
@@ -143,7 +144,7 @@ function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean):
 }
 
 /** Returns the predecessor of a link. The predecessor's own `prevHash` is unknown, and therefore empty. */
-export function linkBefore({ sequence, prevHash }: Link): Link {
+export function predecessorOf({ sequence, prevHash }: Link): Link {
   return { sequence: sequence - 1, prevHash: new Uint8Array(), hash: prevHash };
 }
 

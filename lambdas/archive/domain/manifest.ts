@@ -138,7 +138,7 @@ export function hourOfName(name: string): number | undefined {
 }
 
 /** Returns whether an object with this key, if the archiver wrote it, must already be listed in a manifest. */
-export function isListedBy(name: string, newest: Manifest): boolean {
+export function mustBeListedIn(name: string, newest: Manifest): boolean {
   const prefix = name < LATE_PREFIX ? LINES_PREFIX : LATE_PREFIX;
   return !newest.isPart && name < `${prefix}${hourPath(newest.atMs - OLDER_BY_MS - HOUR_MS)}`;
 }

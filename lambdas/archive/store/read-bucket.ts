@@ -98,7 +98,7 @@ function removes({ Status, Expiration, NoncurrentVersionExpiration }: LifecycleR
 }
 
 /** Lists the keys without exactly one version, among all manifests and the objects within the time range. */
-export async function doubledObjects(
+export async function objectsWithSeveralVersions(
   client: S3Client,
   Bucket: string,
   bounds: Bounds,

@@ -10,7 +10,7 @@ import { orderTransitionRow, parseOrderTransition } from '../../orders/store/ord
 import { firstBrokenLink } from '../../payments/domain/transition.ts';
 import { parseTransition, transitionRow } from '../../payments/store/items.ts';
 import type { ChainRow } from '../domain/chain-row.ts';
-import { linkBefore } from '../domain/judge-chain.ts';
+import { predecessorOf } from '../domain/judge-chain.ts';
 import { valueText } from '../domain/row-text.ts';
 
 interface ReadLink {
@@ -24,19 +24,19 @@ interface ReadLink {
 const READERS: Readonly<Record<string, (item: Item) => ReadLink>> = {
   [LedgerRow.payment]: (item) => {
     const link = parseTransition(item);
-    return { link, broken: firstBrokenLink(systemDigest, [link], linkBefore(link)), written: transitionRow(link) };
+    return { link, broken: firstBrokenLink(systemDigest, [link], predecessorOf(link)), written: transitionRow(link) };
   },
   [LedgerRow.order]: (item) => {
     const link = parseOrderTransition(item);
     return {
       link,
-      broken: firstBrokenOrderLink(systemDigest, [link], linkBefore(link)),
+      broken: firstBrokenOrderLink(systemDigest, [link], predecessorOf(link)),
       written: orderTransitionRow(link),
     };
   },
   [LedgerRow.activity]: (item) => {
     const link = parseActivity(item);
-    return { link, broken: firstBrokenEntry(systemDigest, [link], linkBefore(link)), written: activityRow(link) };
+    return { link, broken: firstBrokenEntry(systemDigest, [link], predecessorOf(link)), written: activityRow(link) };
   },
 };
 

@@ -4,12 +4,12 @@ import { LINES_PREFIX } from '../domain/archive-object.ts';
 import type { Bounds } from '../domain/judge-chain.ts';
 import {
   hashedText,
-  isListedBy,
   listedFromMs,
   MANIFESTS_PREFIX,
   type Manifest,
   manifestHash,
   manifestName,
+  mustBeListedIn,
   numberOfManifest,
   previousOf,
 } from '../domain/manifest.ts';
@@ -196,7 +196,7 @@ async function compareObjects(
     const names = await manifests.objectsAfter(after, NAMES);
     for (const name of names) {
       if (missing.delete(name)) objects += 1;
-      else if (isOfTime(name, bounds) && newest !== undefined && !listed.has(name) && isListedBy(name, newest))
+      else if (isOfTime(name, bounds) && newest !== undefined && !listed.has(name) && mustBeListedIn(name, newest))
         findings.push({ kind: 'object_unlisted', object: name });
     }
     after = continueAfter(names.length < NAMES ? undefined : names.at(-1), bounds);

@@ -151,7 +151,7 @@ export function fileOf({ tenantId, mode, id }: ExportKey): string {
 }
 
 /** Returns the S3 key of the file with the remaining rows, which are too few for a part. */
-export function restOf(key: ExportKey, number: number): string {
+export function remainderKey(key: ExportKey, number: number): string {
   return `${fileOf(key)}.${number}`;
 }
 

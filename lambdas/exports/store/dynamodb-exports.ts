@@ -64,7 +64,7 @@ export class DynamoDbExports implements ExportStore {
       }
       const place = { ...idRowKey(asked), createdAtMs: asked.createdAtMs };
       const written = await transactOnce(this.#client, this.#pacing, [
-        { Put: { TableName: this.#table, Item: place, ...whileStill(left) } },
+        { Put: { TableName: this.#table, Item: place, ...unchangedCondition(left) } },
         { Put: { TableName: this.#table, Item: exportRow(asked), ConditionExpression: ROW_IS_NEW } },
         this.#opened(open, [...open.ids, asked.id]),
         ...(await log.itemsFor(activity)),
@@ -198,7 +198,7 @@ export class DynamoDbExports implements ExportStore {
  * Returns the condition for writing an export's location row: the row does not exist, or is the one to replace.
  * @param createdAtMs creation time in the location row to replace, whose export is missing
  */
-function whileStill(createdAtMs: number | undefined) {
+function unchangedCondition(createdAtMs: number | undefined) {
   if (createdAtMs === undefined) return { ConditionExpression: ROW_IS_NEW };
   return { ConditionExpression: 'createdAtMs = :left', ExpressionAttributeValues: { ':left': createdAtMs } };
 }

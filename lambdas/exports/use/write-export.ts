@@ -1,6 +1,6 @@
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { csvLine } from '../domain/csv.ts';
-import { type DataExport, type ExportKey, fileOf, hasEnded, restOf } from '../domain/data-export.ts';
+import { type DataExport, type ExportKey, fileOf, hasEnded, remainderKey } from '../domain/data-export.ts';
 import type { AllExportRows, ExportFiles, ExportStore, StartWriter } from './exports.ts';
 
 export interface WriteExportTools {
@@ -147,7 +147,7 @@ class Writer {
   async #begin(): Promise<string | undefined> {
     const { kind, parts, rest = 0 } = this.mine;
     const { rows, files } = this.#tools;
-    if (rest > 0) return files.kept(restOf(this.mine, rest));
+    if (rest > 0) return files.kept(remainderKey(this.mine, rest));
     return parts.length === 0 ? csvLine(rows[kind].columns) : '';
   }
 
@@ -174,7 +174,7 @@ class Writer {
     const text = lines.join('');
     const { nextPart: number, parts, bytes } = this.mine;
     if (next !== undefined && length < partLength) {
-      await files.keep(restOf(this.mine, number), text);
+      await files.keep(remainderKey(this.mine, number), text);
       return this.#save({ rest: number, cursor: next, rows: count, readRows: count, tries: 0 });
     }
     const part = await files.part(this.#file, uploadId, number, text);

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isPassing } from '../../http/http-answer.ts';
+import { isTransient } from '../../http/http-answer.ts';
 import { type JsonObject, type RequestBody, readJsonObject } from '../../http/json-body.ts';
 import { fingerprintOfSent } from '../../http/keyed-request.ts';
 import type { Parsed } from '../../http/problems.ts';
@@ -232,7 +232,7 @@ async function isChanged({ store, digest }: IntakeTools, request: CreatePayment)
 /** Applies the same limits as for HTTP requests. If the limits cannot be read, admits the request without delay. */
 async function admit({ limits, telemetry }: IntakeTools, owner: Owner): ReturnType<TenantLimits['admit']> {
   return limits.admit({ ...owner, kind: 'payments' }).catch((error: unknown) => {
-    if (!isPassing(error)) throw error;
+    if (!isTransient(error)) throw error;
     telemetry.fault('payment-request', error);
     return { kind: 'admitted' } as const;
   });

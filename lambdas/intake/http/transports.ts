@@ -9,7 +9,7 @@ import {
   type RemainingTime,
 } from '../../events/http/message-batch.ts';
 import type { MessageParking } from '../../events/use/ledger-stream.ts';
-import { isPassing } from '../../http/http-answer.ts';
+import { isTransient } from '../../http/http-answer.ts';
 import { parseStrictJson } from '../../http/strict-json.ts';
 import { RETRY_DELAY_SECONDS } from '../../kernel/contract/events.ts';
 import { LONGEST_MESSAGE_SECONDS } from '../../kernel/contract/timing.ts';
@@ -145,7 +145,7 @@ async function takeFromTopics(tools: TransportTools, { records }: KafkaEvent): P
       return { result: resultOf(await takeRequest(tools, read)) };
     } catch (error) {
       tools.telemetry.fault(`${record.topic}-${record.partition}@${record.offset}`, error);
-      await tools.requests.later({ ...read.message, failures: isPassing(error) ? 0 : 1 }, AGAIN_SECONDS);
+      await tools.requests.later({ ...read.message, failures: isTransient(error) ? 0 : 1 }, AGAIN_SECONDS);
       return { result: 'failed' };
     }
   };

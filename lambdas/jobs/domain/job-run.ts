@@ -141,7 +141,7 @@ export function workerLivesMs({ begunAtMs }: JobRun, nowMs: number): number {
  * Returns the run with one attempt fewer if the worker that began the page may still be running, because that attempt
  * has not crashed.
  */
-export function withoutOvertaken(run: JobRun, nowMs: number): JobRun {
+export function withoutRunningAttempt(run: JobRun, nowMs: number): JobRun {
   return workerLivesMs(run, nowMs) > 0 ? { ...run, attempts: Math.max(0, run.attempts - 1) } : run;
 }
 

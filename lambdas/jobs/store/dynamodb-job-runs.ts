@@ -15,13 +15,13 @@ import type { AcceptOutcome, JobLock, JobRunStore, RunsPage } from '../use/job-r
 import {
   expirySeconds,
   isWriteOf,
+  lockAcquisitionId,
   lockKey,
   parseRun,
   runKey,
   runRow,
   runSortKey,
   runsPartition,
-  takingOf,
   tokenOf,
 } from './job-items.ts';
 
@@ -155,7 +155,7 @@ export class DynamoDbJobRuns implements JobRunStore {
       {
         Put: {
           TableName: this.#tables.registry,
-          Item: runRow(run, takingOf(lock)),
+          Item: runRow(run, lockAcquisitionId(lock)),
           ConditionExpression: '#version = :was',
           ExpressionAttributeNames: { '#version': 'version' },
           ExpressionAttributeValues: { ':was': run.version - 1 },

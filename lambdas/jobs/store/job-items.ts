@@ -73,12 +73,12 @@ export function parseRun(item: Item): JobRun {
 }
 
 /** Returns an identifier that is unique to one acquisition of one lock. */
-export function takingOf({ name, token }: JobLock): string {
+export function lockAcquisitionId({ name, token }: JobLock): string {
   return `${name}#${token}`;
 }
 
 export function isWriteOf(item: Item, run: JobRun, lock: JobLock): boolean {
-  return item['version'] === run.version && item['writtenUnder'] === takingOf(lock);
+  return item['version'] === run.version && item['writtenUnder'] === lockAcquisitionId(lock);
 }
 
 export function lockKey(name: string): Item {

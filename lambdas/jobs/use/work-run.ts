@@ -17,7 +17,7 @@ import {
   nextAttempt,
   type PageAttempt,
   withFailure,
-  withoutOvertaken,
+  withoutRunningAttempt,
   withPageDone,
   withPageStarted,
   withSkippedItem,
@@ -159,7 +159,7 @@ async function catchUp({ tools }: Work, run: JobRun, { version }: JobMessage, re
 async function beginPage(work: Work, run: JobRun, lock: JobLock): Promise<ClaimedPage | Worked> {
   const { tools, entry } = work;
   if (isOverdue(run, maxDurationOf(entry), tools.clock.nowMs())) return fail(work, run, lock, 'overdue');
-  const counted = withoutOvertaken(run, tools.clock.nowMs());
+  const counted = withoutRunningAttempt(run, tools.clock.nowMs());
   const attempt = nextAttempt(counted);
   if (attempt === 'give_up') return fail(work, run, lock, 'page_kills_workers');
   const begun = withPageStarted(counted, tools.clock.nowMs());

@@ -16,7 +16,7 @@ let socket: Socket | undefined;
  * guide, "Segment documents" and "Sending segment documents to the X-Ray daemon"). Sends nothing if the execution is
  * not sampled. A span that cannot be sent is lost, without an effect on the work.
  */
-export async function inSpan<Result>(span: Span, work: () => Promise<Result>): Promise<Result> {
+export async function withSpan<Result>(span: Span, work: () => Promise<Result>): Promise<Result> {
   const parent = currentSegment();
   if (parent === undefined) return work();
   const startedMs = Date.now();

@@ -30,7 +30,7 @@ export function parseConsumption(item: Item): Consumption {
 }
 
 /** Returns the condition that the record has not changed since it was read or written. */
-export function whileStill({
+export function unchangedCondition({
   owner,
   status,
 }: OpenConsumption): Pick<

@@ -6,7 +6,7 @@ import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/p
 import type { Consumption, OpenConsumption } from '../domain/consumption.ts';
 import type { EffectRecord } from '../domain/idempotency.ts';
 import type { ConsumerClaims, ConsumerEffects, ConsumerWrite, RecordOutcome } from '../use/consumer-records.ts';
-import { openConsumptionItem, parseConsumption, whileStill, writeItem } from './consumer-items.ts';
+import { openConsumptionItem, parseConsumption, unchangedCondition, writeItem } from './consumer-items.ts';
 import { effectRecordItem, parseEffectRecord, recordKey } from './record-items.ts';
 import { isRefused, itemOf, RECORD_IS_NEW, transactOnce } from './transact-items.ts';
 
@@ -68,7 +68,7 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
   async claim(pending: OpenConsumption, replaces?: OpenConsumption): ReturnType<ConsumerClaims['claim']> {
     const found = await this.#put(
       openConsumptionItem(pending),
-      replaces === undefined ? { ConditionExpression: RECORD_IS_NEW } : whileStill(replaces),
+      replaces === undefined ? { ConditionExpression: RECORD_IS_NEW } : unchangedCondition(replaces),
     );
     const isOurs = found.kind === 'refused' && found.found?.status === 'pending' && found.found.owner === pending.owner;
     return found.kind === 'applied' || isOurs ? { kind: 'claimed' } : found;
@@ -77,14 +77,14 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
   async complete(record: EffectRecord): Promise<boolean> {
     const found = await this.#put(
       effectRecordItem(record),
-      whileStill({ ...PENDING, operationId: record.operationId, owner: record.owner }),
+      unchangedCondition({ ...PENDING, operationId: record.operationId, owner: record.owner }),
     );
     if (found.kind === 'applied') return true;
     return found.found?.status === 'completed' && found.found.record.owner === record.owner;
   }
 
   async fail(pending: OpenConsumption): Promise<void> {
-    await this.#put(openConsumptionItem({ ...pending, status: 'failed' }), whileStill(pending));
+    await this.#put(openConsumptionItem({ ...pending, status: 'failed' }), unchangedCondition(pending));
   }
 
   /** Performs a conditional write. A retry is safe, because the condition is false after the write was applied. */

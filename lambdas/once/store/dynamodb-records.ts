@@ -46,7 +46,7 @@ export class DynamoDbRecords implements RecordStore {
         }),
       ),
     );
-    const record = foundRecord(written);
+    const record = existingRecord(written);
     if (written.kind === 'applied' || record?.owner === owner) return { kind: 'taken' };
     return { kind: 'changed', record };
   }
@@ -85,7 +85,7 @@ export class DynamoDbRecords implements RecordStore {
 }
 
 /** Returns the existing record that made the first condition of a write fail. */
-export function foundRecord(written: WriteResult<IdempotencyRecord>): IdempotencyRecord | undefined {
+export function existingRecord(written: WriteResult<IdempotencyRecord>): IdempotencyRecord | undefined {
   const item = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
   return item === undefined ? undefined : parseRecord(item);
 }

@@ -35,7 +35,7 @@ export function contention(what: string): RetryableError {
  * Returns the error for a claim whose transaction was partly lost in a restore of the tables. It is thrown until the
  * recovery has resolved the claim. Under such a claim, nothing is sent, because its request is unknown.
  */
-export function claimedWithoutBeginning(): RetryableError {
+export function claimTransactionLost(): RetryableError {
   return new RetryableError(
     'restore_not_recovered',
     'the claim of this idempotency key was restored without its operation',

@@ -18,7 +18,7 @@ import type { DecisionRequest } from './operator-decision.ts';
 export type Claim = Pick<DecisionRequest, 'outcome' | 'change' | 'chargeId' | 'takenMinor'>;
 
 /** Reasons why the books do not confirm a decision. */
-export type NotShown =
+export type BooksDifference =
   /** The books contain no such charge of this payment. */
   | { readonly kind: 'charge_not_shown' }
   /** The books show a different amount. Amounts are in minor units. */
@@ -53,7 +53,11 @@ export function claimedCharge(
  * @param charge the charge as shown in the books; undefined when they do not contain it
  * @returns undefined when the books confirm the decision
  */
-export function notShown(claim: Claim, state: PaymentState, charge: ProcessorCharge | undefined): NotShown | undefined {
+export function differenceFromBooks(
+  claim: Claim,
+  state: PaymentState,
+  charge: ProcessorCharge | undefined,
+): BooksDifference | undefined {
   const { payment } = state;
   const change = claim.change === undefined ? undefined : changeOf(state, claim.change);
   const isOwn = charge !== undefined && isShownOf(charge, state);
@@ -81,7 +85,7 @@ function refundDiffers(
   outcome: Claim['outcome'],
   charge: ProcessorCharge,
   state: PaymentState,
-): NotShown | undefined {
+): BooksDifference | undefined {
   const { refundId, amountMinor, currency = state.payment.currency } = refund;
   const refunds = factsOf(charge, state.payment, 0).filter((fact) => fact.kind === 'refund');
   const named = refunds.find((each) => each.refundId === refundId);
@@ -101,7 +105,7 @@ function holdDiffers(
   outcome: Claim['outcome'],
   charge: ProcessorCharge,
   currency: string,
-): NotShown | undefined {
+): BooksDifference | undefined {
   const { capturedMinor, status } = charge;
   const isHeld = status === 'authorized' || status === 'requires_action' || status === 'pending';
   if (kind === 'capture') {
@@ -117,12 +121,12 @@ function holdDiffers(
 }
 
 function differs(
-  what: Extract<NotShown, { kind: 'amount_not_shown' }>['what'],
+  what: Extract<BooksDifference, { kind: 'amount_not_shown' }>['what'],
   statedMinor: number,
   shownMinor: number,
   { currency: shownCurrency }: ProcessorCharge,
   currency: string,
-): NotShown | undefined {
+): BooksDifference | undefined {
   if (statedMinor === shownMinor && currency === shownCurrency) return undefined;
   return {
     kind: 'amount_not_shown',

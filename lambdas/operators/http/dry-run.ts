@@ -5,7 +5,7 @@ import { signedBalance } from '../../views/use/read-balances.ts';
 import type { Preview } from '../use/keyed-effect.ts';
 
 /** Renders the response to a dry run, with amounts in minor units. The balances cover this payment only. */
-export function previewHandled({ draft, before, waits }: Preview): Handled {
+export function previewResponse({ draft, before, waits }: Preview): Handled {
   const earlier = before.transitions.flatMap(({ postings }) => postings);
   const after = balancesOf([...earlier, ...draft.postings]);
   const was = balancesOf(earlier);

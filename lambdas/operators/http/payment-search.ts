@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type Handled, refusal } from '../../http/authenticated-api.ts';
 import { type ReadingCall, reading } from '../../http/endpoint.ts';
 import { ROLE_NEEDED } from '../../http/for-tenant.ts';
-import { hasOneCursor, listHandled, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
+import { hasOneCursor, listResponse, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
 import { emailFilter, hasShortRange, RANGE_MESSAGE } from '../../http/range-filters.ts';
 import { freeText, wholeNumber } from '../../http/validate.ts';
@@ -124,9 +124,9 @@ async function search(call: ReadingCall<FindPaymentsTools, typeof searchQuery, O
   if (email !== undefined && isEmail(email) && !isTrusted)
     return refusal(problem('insufficient_role', ROLE_NEEDED), request);
   const outcome = await found(call);
-  if (isTrusted || outcome.kind !== 'found') return listHandled(outcome, 'payments', request);
+  if (isTrusted || outcome.kind !== 'found') return listResponse(outcome, 'payments', request);
   const rows = outcome.rows.map(({ body }) => ({ body: withoutNotes(body) }));
-  return listHandled({ ...outcome, rows }, 'payments', request);
+  return listResponse({ ...outcome, rows }, 'payments', request);
 }
 
 async function found({ tools, query }: ReadingCall<FindPaymentsTools, typeof searchQuery, Operator>) {

@@ -8,7 +8,7 @@ import { deriveCorrectionId } from '../ids.ts';
 import { correctLedger, previewCorrection } from '../use/correct-ledger.ts';
 import type { KeyedEffectTools } from '../use/keyed-effect.ts';
 import { approval, NEEDS_APPROVAL } from './answer-schemas.ts';
-import { previewHandled } from './dry-run.ts';
+import { previewResponse } from './dry-run.ts';
 import { correction, dryRun } from './effect-answers.ts';
 import { correctionBody } from './ledger-schemas.ts';
 import { operatorAnswer } from './operator-answers.ts';
@@ -44,7 +44,7 @@ type Body = typeof correctionBody;
 async function preview(call: SettingCall<KeyedEffectTools, Body, Operator>): Promise<Handled> {
   const { tools, caller, request, body } = call;
   const outcome = await previewCorrection(tools, requestedCorrection(body, caller));
-  if (outcome.kind === 'preview') return previewHandled(outcome);
+  if (outcome.kind === 'preview') return previewResponse(outcome);
   return { answer: operatorAnswer(outcome, request.requestId), outcome: outcome.kind, counts: [] };
 }
 

@@ -11,7 +11,7 @@ import type { Operator } from '../../tenants/operators.ts';
 import { deriveDecisionId } from '../ids.ts';
 import { type DecidePayment, type DecisionTools, decidePayment, previewDecision } from '../use/decide-payment.ts';
 import { approval, NEEDS_APPROVAL, NOT_AS_SHOWN } from './answer-schemas.ts';
-import { previewHandled } from './dry-run.ts';
+import { previewResponse } from './dry-run.ts';
 import { dryRun } from './effect-answers.ts';
 import { decisionBody } from './ledger-schemas.ts';
 import { operatorAnswer } from './operator-answers.ts';
@@ -75,7 +75,7 @@ type Body = typeof decisionBody;
 async function preview(call: SettingCall<DecisionTools, Body, Operator>): Promise<Handled> {
   const { tools, caller, request, id, body } = call;
   const outcome = await previewDecision(tools, { payment: id, ...requestedDecision(body, caller) });
-  if (outcome.kind === 'preview') return previewHandled(outcome);
+  if (outcome.kind === 'preview') return previewResponse(outcome);
   return { answer: operatorAnswer(outcome, request.requestId), outcome: outcome.kind, counts: [] };
 }
 

@@ -4,7 +4,7 @@ import type { PaymentChain } from '../../payments/use/payment-chain.ts';
 import { type KnownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/processor.ts';
 import type { DecisionRequest } from '../domain/operator-decision.ts';
-import { type Claim, claimedCharge, type NotShown, notShown } from '../domain/shown-by-books.ts';
+import { type BooksDifference, type Claim, claimedCharge, differenceFromBooks } from '../domain/shown-by-books.ts';
 
 /** Processors whose books an operator's decision is checked against. */
 export interface ComparingTools extends KnownProcessors {
@@ -12,7 +12,7 @@ export interface ComparingTools extends KnownProcessors {
 }
 
 export type ComparisonRefusal =
-  | NotShown
+  | BooksDifference
   /** The books cannot be read, and the request has no `override`. */
   | { readonly kind: 'books_unreadable' }
   /**
@@ -36,7 +36,7 @@ export async function compareDecision(
   if (chargeId === undefined) return isOverride ? { kind: 'override_refused' } : undefined;
   const read = await readShown(tools, first, chargeId);
   if (read === 'unreadable') return isOverride ? undefined : { kind: 'books_unreadable' };
-  return isOverride ? { kind: 'override_refused' } : notShown(asked, state, read.charge);
+  return isOverride ? { kind: 'override_refused' } : differenceFromBooks(asked, state, read.charge);
 }
 
 /**

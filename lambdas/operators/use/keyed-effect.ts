@@ -12,7 +12,7 @@ import { type EffectRecord, type ExpiryOptions, expirySeconds } from '../../once
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
-import { claimedWithoutBeginning } from '../../once/use/rounds.ts';
+import { claimTransactionLost } from '../../once/use/rounds.ts';
 import { reasonFields, withoutPersonalFields, withSealedReasons } from '../../payments/domain/given-reason.ts';
 import type { Payment, TransitionDraft } from '../../payments/domain/payment.ts';
 import { nextTransition, type Transition } from '../../payments/domain/transition.ts';
@@ -306,11 +306,11 @@ async function replayOf<Refusal extends { readonly kind: string }>(
   if (waiting) {
     const { id } = JSON.parse(taken.answer.body) as { readonly id: string };
     const approval = await effects.readApproval(id);
-    if (approval === undefined) throw claimedWithoutBeginning();
+    if (approval === undefined) throw claimTransactionLost();
     return judgeReason(effect, approval.reason, taken, () => reasonFields(approval));
   }
   const chain = await findChain(effects, effect.payment);
-  if (chain === undefined) throw claimedWithoutBeginning();
+  if (chain === undefined) throw claimTransactionLost();
   return judgeReason(effect, effect.recordedReason(chain), taken, () => effect.personalFields(chain));
 }
 

@@ -18,7 +18,7 @@ import {
   type RunNotes,
 } from '../../once/use/execute-once.ts';
 import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
-import { claimedWithoutBeginning } from '../../once/use/rounds.ts';
+import { claimTransactionLost } from '../../once/use/rounds.ts';
 import { type NoProcessor, processorFor } from '../../payments/use/pinned-processor.ts';
 import { createOrderDraft, isSettled } from '../domain/order.ts';
 import { contactsFields, orderAnswer } from '../domain/order-answer.ts';
@@ -169,7 +169,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
 
   async read(): Promise<OrderChain> {
     const chain = await readOrderChain(this.#tools.orders, this.#request.orderId);
-    if (chain === undefined) throw claimedWithoutBeginning();
+    if (chain === undefined) throw claimTransactionLost();
     return chain;
   }
 

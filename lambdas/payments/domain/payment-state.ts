@@ -17,10 +17,10 @@ import {
   NO_BUCKETS,
   NO_SUMS,
   type PaymentSums,
-  recounted,
   withBegun,
   withHoldChange,
   withRefund,
+  withRefundsRecounted,
 } from './payment-sums.ts';
 
 /** A payment with its refunds, disputes and other parts. `decide` applies the next fact to this state. */
@@ -95,7 +95,7 @@ function fold(before: PaymentState | undefined, steps: readonly Step[]): Payment
   for (const { type, payment: after, subject: written, sequence: place = sequence + 1 } of steps) {
     const subject = written === undefined ? undefined : withoutSalts(written);
     if (after.chargeId !== payment?.chargeId && refunds.size > 0) {
-      sums = recounted(sums, after.chargeId, refunds.values());
+      sums = withRefundsRecounted(sums, after.chargeId, refunds.values());
     }
     payment = after;
     sequence = place;

@@ -96,7 +96,11 @@ export function withHoldChange(sums: PaymentSums, before: HoldChange | undefined
 }
 
 /** Returns the sums with the refunds counted again. Needed when another charge has become the payment's own charge. */
-export function recounted(sums: PaymentSums, chargeId: Payment['chargeId'], refunds: Iterable<Refund>): PaymentSums {
+export function withRefundsRecounted(
+  sums: PaymentSums,
+  chargeId: Payment['chargeId'],
+  refunds: Iterable<Refund>,
+): PaymentSums {
   const { holdChanges, begunAt } = sums;
   let again: PaymentSums = { ...NO_SUMS, holdChanges, begunAt };
   for (const refund of refunds) again = withRefund(again, chargeId, undefined, refund);

@@ -10,7 +10,7 @@ import { readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import type { IdempotencyRecord } from '../../once/domain/idempotency.ts';
 import type { DetailsTools } from '../../once/store/details-rows.ts';
-import { DynamoDbRecords, foundRecord } from '../../once/store/dynamodb-records.ts';
+import { DynamoDbRecords, existingRecord } from '../../once/store/dynamodb-records.ts';
 import { parseRecord } from '../../once/store/record-items.ts';
 import { claimItem, completionItem } from '../../once/store/record-writes.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
@@ -102,7 +102,7 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
     const written = await this.#transact(items);
     if (written.kind === 'applied') return { kind: 'committed' };
 
-    const existing = foundRecord(written);
+    const existing = existingRecord(written);
     if (existing?.status === 'COMPLETED' && existing.owner === record.owner) return { kind: 'committed' };
     const [recordReason] = written.kind === 'refused' ? written.reasons : [];
     if (isRefused(recordReason)) return { kind: 'fenced', record: existing };

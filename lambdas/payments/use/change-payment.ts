@@ -18,7 +18,7 @@ import {
   type RunNotes,
 } from '../../once/use/execute-once.ts';
 import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
-import { claimedWithoutBeginning } from '../../once/use/rounds.ts';
+import { claimTransactionLost } from '../../once/use/rounds.ts';
 import {
   answeredAsPending,
   begunAtMs,
@@ -186,7 +186,7 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
 
   async read(): Promise<SummedChain> {
     const chain = await readOwnChain(this.#tools.store, this.#request, this.#request.paymentId);
-    if (chain === undefined || !hasBegun(chain, this.#request.operationId)) throw claimedWithoutBeginning();
+    if (chain === undefined || !hasBegun(chain, this.#request.operationId)) throw claimTransactionLost();
     return chain;
   }
 

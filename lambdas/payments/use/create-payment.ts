@@ -21,7 +21,7 @@ import {
   type RunNotes,
 } from '../../once/use/execute-once.ts';
 import type { CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
-import { claimedWithoutBeginning } from '../../once/use/rounds.ts';
+import { claimTransactionLost } from '../../once/use/rounds.ts';
 import { decide } from '../domain/decide.ts';
 import type { ChargeFact } from '../domain/facts.ts';
 import { withoutPersonalFields } from '../domain/given-reason.ts';
@@ -253,7 +253,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   async read(): Promise<PaymentChain> {
     const chain = await readChain(this.#tools.store, this.#request.paymentId);
-    if (chain === undefined) throw claimedWithoutBeginning();
+    if (chain === undefined) throw claimTransactionLost();
     return chain;
   }
 

@@ -1,5 +1,5 @@
 import type { GatewayRequest } from '../../http/gateway-request.ts';
-import { faultAnswer, isPassing, problemAnswer } from '../../http/http-answer.ts';
+import { faultAnswer, isTransient, problemAnswer } from '../../http/http-answer.ts';
 import { inProgress, payloadMismatch, replayed } from '../../http/keyed-request.ts';
 import { type ProblemCode, problem } from '../../http/problems.ts';
 import { parseStrictJson } from '../../http/strict-json.ts';
@@ -70,7 +70,7 @@ export async function answerOnce(
   } catch (error) {
     if (error instanceof NotStored) return error.answer;
     if (error instanceof FencedError) return inProgress(requestId);
-    if (isPassing(error)) return faultAnswer(error, requestId);
+    if (isTransient(error)) return faultAnswer(error, requestId);
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import type { Answer } from '../../kernel/answer.ts';
 import type { ServiceCall } from './answer-once.ts';
 
 /** Reads the request of a Hono route. */
-export async function honoCall({ req }: Context, caller: string): Promise<ServiceCall> {
+export async function readHonoRequest({ req }: Context, caller: string): Promise<ServiceCall> {
   const url = new URL(req.url);
   const query = new Map([...url.searchParams.keys()].map((name) => [name, url.searchParams.getAll(name)]));
   return {

@@ -4,7 +4,7 @@ import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 import { type Pacing, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { CompletedRecord, EffectRecord, OpenRecord } from '../../once/domain/idempotency.ts';
 import { DynamoDbConsumerRecords } from '../../once/store/dynamodb-consumer-records.ts';
-import { DynamoDbRecords, foundRecord } from '../../once/store/dynamodb-records.ts';
+import { DynamoDbRecords, existingRecord } from '../../once/store/dynamodb-records.ts';
 import { effectRecordItem, parseEffectRecord, recordKey } from '../../once/store/record-items.ts';
 import { claimItem, completionItem, HELD_BY_OWNER, HELD_NAMES } from '../../once/store/record-writes.ts';
 import { isRefused, itemOf, RECORD_IS_NEW, type TransactItem, transactOnce } from '../../once/store/transact-items.ts';
@@ -31,7 +31,7 @@ export class OwnTable extends DynamoDbRecords implements RequestRecords, Consume
 
   async claim(record: OpenRecord): Promise<Exclude<ClaimOutcome, { kind: 'transition_exists' }>> {
     const written = await transactOnce(this.#client, this.#pacing, [claimItem(this.#tables, record)]);
-    const found = foundRecord(written);
+    const found = existingRecord(written);
     if (written.kind === 'applied' || found === undefined || found.owner === record.owner) return { kind: 'claimed' };
     return { kind: 'record_exists', record: found };
   }
@@ -44,7 +44,7 @@ export class OwnTable extends DynamoDbRecords implements RequestRecords, Consume
     const items = [completionItem(this.#tables, record, expects), ...writes];
     const written = await transactOnce(this.#client, this.#pacing, items);
     if (written.kind === 'applied') return { kind: 'committed' };
-    const found = foundRecord(written);
+    const found = existingRecord(written);
     // This call wrote the record: its first attempt was applied, but the response was lost.
     if (found?.status === 'COMPLETED' && found.owner === record.owner) return { kind: 'committed' };
     const [recordReason] = written.kind === 'refused' ? written.reasons : [];

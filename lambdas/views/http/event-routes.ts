@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { EVENT_ID, PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
 import { found, refusal } from '../../http/authenticated-api.ts';
 import { type ReadingCall, reading, type TenantEndpoint } from '../../http/endpoint.ts';
-import { hasOneCursor, listHandled, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
+import { hasOneCursor, listResponse, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { defined } from '../../kernel/defined.ts';
@@ -32,7 +32,7 @@ const getEvents = reading({
   handle: async ({ tools, caller, request, query }: ReadingCall<EventsTools, typeof eventsQuery>) => {
     const { type, ...page } = query;
     const outcome = await listEvents(tools, caller, { ...defined({ type }), ...pageRequest(page) });
-    return listHandled(outcome, 'events', request);
+    return listResponse(outcome, 'events', request);
   },
   docs: {
     operationId: 'listEvents',

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type ReadingCall, reading } from '../../http/endpoint.ts';
-import { hasOneCursor, listHandled, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
+import { hasOneCursor, listResponse, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
 import { emailFilter } from '../../http/range-filters.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { defined } from '../../kernel/defined.ts';
@@ -28,7 +28,7 @@ export const getOrders = reading({
   handle: async ({ tools, caller, request, query }: ReadingCall<ListOrdersTools, typeof ordersQuery>) => {
     const { status, email, ...page } = query;
     const asked = { ...defined({ status, email }), ...pageRequest(page) };
-    return listHandled(await listOrders(tools, caller, asked), 'orders', request);
+    return listResponse(await listOrders(tools, caller, asked), 'orders', request);
   },
   docs: {
     operationId: 'listOrders',

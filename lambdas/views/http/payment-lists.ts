@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type ReadingCall, reading, type TenantEndpoint } from '../../http/endpoint.ts';
-import { hasOneCursor, listHandled, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
+import { hasOneCursor, listResponse, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
 import { amountFilter, emailFilter, hasShortRange, RANGE_MESSAGE } from '../../http/range-filters.ts';
 import { freeText } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
@@ -74,7 +74,7 @@ const getPayments = reading({
       ...defined({ status, reference, chargeId, amountMinor, email }),
       ...pageRequest(page),
     });
-    return listHandled(outcome, 'payments', request);
+    return listResponse(outcome, 'payments', request);
   },
   docs: {
     operationId: 'listPayments',
@@ -94,7 +94,7 @@ const getDisputes = reading({
   handle: async ({ tools, caller, request, query }: ReadingCall<ListDisputesTools, typeof disputesQuery>) => {
     const { status, ...page } = query;
     const asked = { ...defined({ status }), ...pageRequest(page) };
-    return listHandled(await listDisputes(tools, caller, asked), 'disputes', request);
+    return listResponse(await listDisputes(tools, caller, asked), 'disputes', request);
   },
   docs: {
     operationId: 'listDisputes',

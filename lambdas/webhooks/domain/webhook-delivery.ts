@@ -361,7 +361,7 @@ function isSuccess(status: number | undefined): boolean {
 }
 
 /** Returns whether the endpoint accepted any of these deliveries in an attempt after this time. */
-export function acceptedAny(deliveries: readonly Delivery[], afterMs: number): boolean {
+export function hasSuccessAfter(deliveries: readonly Delivery[], afterMs: number): boolean {
   const attempts = deliveries.flatMap((delivery) => delivery.attempts);
   return attempts.some(({ status, startedAtMs }) => isSuccess(status) && startedAtMs > afterMs);
 }

@@ -140,7 +140,7 @@ export const MAX_ENDPOINTS = 16;
 /** Maximum number of secrets that sign at the same time. It is limited because all signatures share one header. */
 const MAX_SECRETS = 4;
 
-export function wants({ events, disabled }: WebhookEndpoint, type: string): boolean {
+export function isSubscribedTo({ events, disabled }: WebhookEndpoint, type: string): boolean {
   return disabled === undefined && events.some((wanted) => wanted === '*' || wanted === type);
 }
 

@@ -89,7 +89,7 @@ export function isAwake(
 }
 
 /** Returns whether the next run is so soon that new deliveries need no announcement. */
-export function looksSoon({ dueAtMs, hung }: WebhookLane, nowMs: number): boolean {
+export function runsSoon({ dueAtMs, hung }: WebhookLane, nowMs: number): boolean {
   return dueAtMs !== undefined && (hung > 0 || dueAtMs <= nowMs + LOOK_MS);
 }
 

@@ -66,7 +66,7 @@ function listOf(v4: readonly (readonly [string, number])[], v6: readonly (readon
 export type AddressClass = 'public' | 'loopback' | 'not_public';
 
 /** Returns the class of an address, which must have no brackets. An address that cannot be parsed is `not_public`. */
-export function classOf(address: string): AddressClass {
+export function addressClassOf(address: string): AddressClass {
   const family = isIP(address);
   // An address with a zone id is link-local.
   if (family === 0 || address.includes('%')) return 'not_public';
@@ -116,12 +116,12 @@ const REFUSALS: Readonly<Record<Exclude<WebUrl['kind'], 'good'>, string>> = {
   with_user: 'must not contain a user name or password',
 };
 
-export type UrlRuling =
+export type UrlVerdict =
   | { readonly kind: 'good'; readonly url: URL; readonly host: string }
   | { readonly kind: 'refused'; readonly reason: string };
 
 /** Checks a URL's form, host and port, without a DNS look-up. */
-export function ruleOnUrl(text: string, { allowLoopback }: AddressRulesOptions): UrlRuling {
+export function checkUrl(text: string, { allowLoopback }: AddressRulesOptions): UrlVerdict {
   if (text.length > LONGEST_URL) return refused(REFUSALS.malformed);
   const read = readWebUrl(text);
   if (read.kind !== 'good') return refused(REFUSALS[read.kind]);
@@ -129,7 +129,7 @@ export function ruleOnUrl(text: string, { allowLoopback }: AddressRulesOptions):
   const { url } = read;
   if (url.hash !== '') return refused('must not have a fragment');
   const host = hostOf(url);
-  const isLocal = allowLoopback && (host === 'localhost' || (isIP(host) !== 0 && classOf(host) === 'loopback'));
+  const isLocal = allowLoopback && (host === 'localhost' || (isIP(host) !== 0 && addressClassOf(host) === 'loopback'));
   if (url.protocol !== 'https:' && !(isLocal && url.protocol === 'http:')) return refused(REFUSALS.not_http);
   const port = url.port === '' ? HTTPS_PORT : Number(url.port);
   if (port !== HTTPS_PORT && port < FIRST_FREE_PORT && !isLocal) {
@@ -140,10 +140,12 @@ export function ruleOnUrl(text: string, { allowLoopback }: AddressRulesOptions):
     const isPublicName = host.includes('.') && !PRIVATE_NAMES.test(host);
     return isPublicName ? { kind: 'good', url, host } : refused('must have a public name or address');
   }
-  return classOf(host) === 'public' ? { kind: 'good', url, host } : refused('must have a public name or address');
+  return addressClassOf(host) === 'public'
+    ? { kind: 'good', url, host }
+    : refused('must have a public name or address');
 }
 
-function refused(reason: string): UrlRuling {
+function refused(reason: string): UrlVerdict {
   return { kind: 'refused', reason };
 }
 
@@ -155,7 +157,7 @@ function hostOf({ hostname }: URL): string {
 /** Returns whether every address of a host is allowed. If one address is private, the host is refused. */
 export function areAllowed(found: readonly Resolved[], { allowLoopback }: AddressRulesOptions): boolean {
   const allowed = (address: string): boolean => {
-    const kind = classOf(address);
+    const kind = addressClassOf(address);
     return kind === 'public' || (allowLoopback && kind === 'loopback');
   };
   return found.length > 0 && found.every(({ address }) => allowed(address));

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { WebhookAddresses } from '../use/webhooks.ts';
-import { type AddressRulesOptions, areAllowed, type Resolve, ruleOnUrl } from './addresses.ts';
+import { type AddressRulesOptions, areAllowed, checkUrl, type Resolve } from './addresses.ts';
 
 /**
  * Timeout of a DNS look-up, in milliseconds. Long enough for any healthy resolver, but short, because the caller waits.
@@ -14,7 +14,7 @@ const LOOK_UP_MS = 3_000;
 export function webhookAddresses(resolve: Resolve, options: AddressRulesOptions): WebhookAddresses {
   return {
     refusal: async (text) => {
-      const ruling = ruleOnUrl(text, options);
+      const ruling = checkUrl(text, options);
       if (ruling.kind === 'refused') return ruling.reason;
       if (isIP(ruling.host) !== 0) return undefined;
       const found = await known(resolve, ruling.host);

@@ -6,7 +6,7 @@ import { TerminalError } from '../../kernel/faults.ts';
 import { printable } from '../../kernel/one-line.ts';
 import type { AttemptResult } from '../domain/webhook-delivery.ts';
 import type { WebhookRequest, WebhookTransport } from '../use/webhooks.ts';
-import { type AddressRulesOptions, areAllowed, type Resolve, type Resolved, ruleOnUrl } from './addresses.ts';
+import { type AddressRulesOptions, areAllowed, checkUrl, type Resolve, type Resolved } from './addresses.ts';
 
 /** Timeout from the DNS look-up to the end of the response, in milliseconds. */
 const CALL_MS = WEBHOOK_CALL_SECONDS * 1000;
@@ -30,7 +30,7 @@ export interface WebhookTransportOptions extends AddressRulesOptions {
 export function webhookTransport(options: WebhookTransportOptions): WebhookTransport {
   return {
     post: async (request, late) => {
-      const ruling = ruleOnUrl(request.url, options);
+      const ruling = checkUrl(request.url, options);
       if (ruling.kind === 'refused') return unanswered('address_not_allowed');
       const signal = AbortSignal.timeout(options.callMs ?? CALL_MS);
       const waiting = late.map(({ notify, afterMs }) => setTimeout(notify, afterMs));

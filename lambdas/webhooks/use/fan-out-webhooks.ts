@@ -5,7 +5,7 @@ import type { Clock } from '../../kernel/world.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { type Delivery, newDelivery, type WebhookMessage } from '../domain/webhook-delivery.ts';
-import { type EndpointList, groupOf, type WebhookOwner, wants } from '../domain/webhook-endpoint.ts';
+import { type EndpointList, groupOf, isSubscribedTo, type WebhookOwner } from '../domain/webhook-endpoint.ts';
 import type { WebhookStore, WebhookTask, WebhookTasks } from './webhooks.ts';
 
 export interface FanOutTools {
@@ -49,7 +49,7 @@ export function deliveriesFor(
   nowMs: number,
 ): readonly Delivery[] {
   return book.endpoints
-    .filter((endpoint) => wants(endpoint, message.type))
+    .filter((endpoint) => isSubscribedTo(endpoint, message.type))
     .map((endpoint) => newDelivery(digest, book, endpoint, message, nowMs));
 }
 

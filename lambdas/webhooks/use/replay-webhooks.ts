@@ -17,8 +17,8 @@ import {
 import {
   type EndpointList,
   endpointOf,
+  isSubscribedTo,
   type WebhookEndpoint,
-  wants,
   withEndpoint,
 } from '../domain/webhook-endpoint.ts';
 import { replayObject, replays, type WebhookReplay } from '../domain/webhook-replay.ts';
@@ -195,7 +195,7 @@ async function deliveriesOf(
   endpoint: WebhookEndpoint,
   events: readonly WebhookMessage[],
 ): Promise<PageDeliveries> {
-  const wanted = events.filter(({ type }) => wants(endpoint, type) && replays(replay, type));
+  const wanted = events.filter(({ type }) => isSubscribedTo(endpoint, type) && replays(replay, type));
   const nowMs = clock.nowMs();
   const all = await Promise.all(
     wanted.map(async (message) => {

@@ -7,7 +7,6 @@ import type { ClaimStep, OperationRunner } from '../../once/use/operation-runner
 import { rounds } from '../../once/use/rounds.ts';
 import {
   type AttemptResult,
-  acceptedAny,
   afterAttempt,
   CROWD,
   CROWDED_MS,
@@ -35,7 +34,7 @@ import {
   withEndpoint,
   withLateAttempt,
 } from '../domain/webhook-endpoint.ts';
-import { looksSoon } from '../domain/webhook-lane.ts';
+import { runsSoon } from '../domain/webhook-lane.ts';
 import { canBeginFailure, noticeOf, type StateChange, scheduleBegan, withState } from '../domain/webhook-notice.ts';
 import { attemptOperation } from '../ids.ts';
 import { deliveriesFor, enqueueAtOnce, tasksFor } from './fan-out-webhooks.ts';
@@ -190,7 +189,7 @@ async function claim(
  */
 async function moveToLane(tools: SendTools, delivery: Delivery, { id, slow }: WebhookEndpoint): Promise<void> {
   if (delivery.apart === true) return;
-  const isWoken = slow === undefined && (await wakeLane(tools, delivery, id, looksSoon));
+  const isWoken = slow === undefined && (await wakeLane(tools, delivery, id, runsSoon));
   const now = { ...placedInLane(delivery), revision: delivery.revision + 1 };
   await tools.webhooks.write({ deliveries: [{ was: delivery, now }] });
   if (isWoken) await enqueueAtOnce(tools, delivery, [{ kind: 'lane', endpointId: id }]);
@@ -378,7 +377,7 @@ async function hasAccepted(
   for (const atMs of [undefined, ...times]) {
     const page = atMs === undefined ? {} : { after: idsBefore(atMs), oldestFirst: true as const };
     const found = await webhooks.listDeliveries(endpointId, { limit: LOOKED_AT, ...page });
-    if (acceptedAny(found, afterMs)) return true;
+    if (hasSuccessAfter(found, afterMs)) return true;
     if (found.length < LOOKED_AT) return false;
   }
   return false;

@@ -108,8 +108,8 @@ async function setBack(
 ): Promise<void> {
   const task = { kind: 'attempt', endpointId: held.endpointId, deliveryId } as const;
   tools.report(reason);
-  const isPassing = reason instanceof RetryableError || reason instanceof AmbiguousError;
-  if (!isPassing) await enqueueAtOnce(tools, held, [task]);
+  const isTransient = reason instanceof RetryableError || reason instanceof AmbiguousError;
+  if (!isTransient) await enqueueAtOnce(tools, held, [task]);
   await tools.due.move({ task, sweepAtMs }, { sweepAtMs: tools.clock.nowMs() + SET_BACK_MS });
 }
 
