@@ -71,7 +71,7 @@ describe('the lab server', () => {
     }
   });
 
-  test('lists the troubles of the demonstration, and those that only the lab has', async () => {
+  test('lists the failure scenarios of the demonstration, and those that only the lab has', async () => {
     const { troubles, runs } = (await (await ask('/lab')).json()) as LabState;
     expect(troubles.filter(({ isInDemo }) => isInDemo).map(({ trouble }) => trouble)).toEqual(
       SCENARIOS.map(({ trouble }) => trouble),
@@ -116,7 +116,7 @@ describe('the lab server', () => {
     expect(run.naive.timeline).toBeUndefined();
   });
 
-  test('runs a trouble with the other database on a second stack, whose start is a step of the run', async () => {
+  test('runs a failure scenario with the other database on a second stack, whose start is a step of the run', async () => {
     play = () => Promise.reject(new Error('this run belongs to the second stack'));
     other = async (step) => {
       step('starting a second local AWS');
@@ -155,7 +155,7 @@ describe('the lab server', () => {
     expect((await post({ trouble: 'crash' })).status).toBe(202);
   });
 
-  test('reports a trouble as failed if it could not be caused, and can run the next trouble', async () => {
+  test('reports a failure scenario as failed if its failure could not be caused, and can run the next one', async () => {
     play = () => Promise.reject(new Error('there was no process to kill'));
     const failed = await ended((await begin('crash')).id);
     expect(failed).toMatchObject({ state: 'failed', error: 'there was no process to kill' });
@@ -164,7 +164,7 @@ describe('the lab server', () => {
     expect((await ended((await begin('three')).id)).state).toBe('done');
   });
 
-  test('refuses an unknown trouble and an invalid body', async () => {
+  test('refuses an unknown failure scenario and an invalid body', async () => {
     const unknown = await post({ trouble: 'flood' });
     expect([unknown.status, await unknown.json()]).toEqual([
       404,

@@ -198,7 +198,7 @@ describe('the functions of a deployment', () => {
     expect(made.filter(({ Properties }) => Properties.VpcConfig !== undefined)).toHaveLength(using.length);
   });
 
-  test('may read the secrets of all databases, and which one has a tenant, only if there are several', async () => {
+  test('may read the secrets of all databases, and the database of each tenant, only if there are several databases', async () => {
     const other = `${SECRET}2`;
     const postgresShards = [
       { name: 'b', database: 'payonce_b' },
@@ -315,7 +315,7 @@ describe('the functions of a deployment', () => {
     });
   });
 
-  test('change with PostgreSQL as the authority only in what PostgreSQL needs, as do all other resources', async () => {
+  test('differ with PostgreSQL as the authority only where PostgreSQL requires it, like all other resources', async () => {
     const [without, withSetting] = await Promise.all([
       synthesize(EVERYTHING),
       synthesize({ ...EVERYTHING, ...POSTGRES, ...NETWORK, ...ADDRESS }),

@@ -271,7 +271,7 @@ describe('stored sums', () => {
     },
   );
 
-  test('never contain a start that has more than two bytes', () => {
+  test('reject the start of an operation if its number does not fit into two bytes', () => {
     const marks = [2 ** 16 - 1];
     expect(() => begunBytes({ starts: [2 ** 16], marks })).toThrow('two bytes');
     expect(begunBytes({ starts: [2 ** 16 - 1], marks })).toEqual(Uint8Array.from([255, 255, 255, 255]));
