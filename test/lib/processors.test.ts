@@ -25,7 +25,7 @@ function synthesized(context: Record<string, unknown>) {
 
 function warningsIn(app: App): string {
   const entries = app.node.findAll().flatMap(({ node }) => node.metadata);
-  return JSON.stringify(entries.filter(({ type }) => type === ArtifactMetadataEntryType.WARN));
+  return JSON.stringify(entries.filter(({ type }) => type === String(ArtifactMetadataEntryType.WARN)));
 }
 
 const deployed = synthesized({

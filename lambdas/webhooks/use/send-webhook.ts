@@ -11,6 +11,7 @@ import {
   CROWD,
   CROWDED_MS,
   type Delivery,
+  hasSuccessAfter,
   idsBefore,
   isDue,
   isSlow,
