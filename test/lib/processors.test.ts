@@ -23,9 +23,11 @@ function synthesized(context: Record<string, unknown>) {
   return { data: templateOf(StackName.data), service: templateOf(StackName.service), warnings: warningsIn(app) };
 }
 
+const WARNING: string = ArtifactMetadataEntryType.WARN;
+
 function warningsIn(app: App): string {
   const entries = app.node.findAll().flatMap(({ node }) => node.metadata);
-  return JSON.stringify(entries.filter(({ type }) => type === String(ArtifactMetadataEntryType.WARN)));
+  return JSON.stringify(entries.filter(({ type }) => type === WARNING));
 }
 
 const deployed = synthesized({

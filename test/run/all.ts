@@ -1,6 +1,7 @@
 /**
- * Implements `npm test`: all checks, and all tests with a slice of their enumerations. CPU-bound steps run concurrently
- * with steps that mostly wait. The deployed tests use the assembly that the template rules have checked.
+ * Implements `npm test`: all checks, and all tests with a slice of their enumerations. Two lanes run concurrently: steps
+ * that mostly wait for a local AWS, and CPU-bound steps. More concurrent processes than cores would take more CPU time
+ * in all. The deployed tests use the assembly that the template rules have checked.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,9 +24,10 @@ const costs = join(directory, 'costs.jsonl');
 console.log(`Slice ${slice}: ${SLICE}=${slice} npm test repeats it.`);
 const run = new StepRun({ [SLICE]: slice, [COSTS]: costs, PAYONCE_TOGETHER: '1' });
 
-async function checks(): Promise<void> {
+async function checksAndRooms(): Promise<void> {
   for (const script of ['lint', 'types', 'boundaries', 'dead', 'words', 'format'])
     await run.run({ name: script, script: [script], yields: true });
+  await run.run({ name: 'rooms', script: ['test:unit', PROGRESS_REPORTER], yields: true });
 }
 
 async function onLocalAws(): Promise<void> {
@@ -37,17 +39,12 @@ async function onLocalAws(): Promise<void> {
     return;
   }
   const environment: Record<string, string> = made === undefined ? {} : { [ASSEMBLY]: assembly };
-  const stores = run.run({ name: 'stores', script: ['test:stores', PROGRESS_REPORTER], environment, yields: true });
   if (made === undefined) run.skip('deployed', 'not run, because there is no assembly');
   else await run.run({ name: 'deployed', script: ['test:deployed', PROGRESS_REPORTER], environment });
-  await stores;
+  await run.run({ name: 'stores', script: ['test:stores', PROGRESS_REPORTER], environment });
 }
 
-await Promise.all([
-  onLocalAws(),
-  checks(),
-  run.run({ name: 'rooms', script: ['test:unit', PROGRESS_REPORTER], yields: true }),
-]);
+await Promise.all([onLocalAws(), checksAndRooms()]);
 console.log(`\n${costliestFiles(costs, 10).join('\n')}`);
 run.summary();
 process.exitCode = run.hasFailed ? 1 : 0;

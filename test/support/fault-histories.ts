@@ -84,10 +84,10 @@ export async function surveyFaults<Race = undefined>(
   const divisors = typeof oneOf === 'number' ? [...Array.from({ length: most }, () => 1), oneOf] : oneOf;
   // With a common factor, the slices together would not have all histories. With a multiple of the number of kinds,
   // every slice would have only one kind of fault.
-  const isApart = divisors.every((one, at) =>
+  const areCoprime = divisors.every((one, at) =>
     [FAULT_KINDS.length, ...divisors.slice(at + 1)].every((other) => commonFactor(one, other) === 1),
   );
-  invariant(isApart, `oneOf is ${divisors.join()}: its divisors or the number of kinds have a common factor`);
+  invariant(areCoprime, `oneOf is ${divisors.join()}: its divisors or the number of kinds have a common factor`);
   const findings: Finding<Race>[] = [];
   let histories = 0;
   let isFound = false;
