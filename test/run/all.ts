@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import pMap from 'p-map';
 import { synthesizeForLocalAws } from '../../local/cdk.ts';
 import { ensurePython } from '../../local/python-environment.ts';
 import { COSTS, costliestFiles } from '../support/costs.ts';
@@ -25,8 +26,9 @@ console.log(`Slice ${slice}: ${SLICE}=${slice} npm test repeats it.`);
 const run = new StepRun({ [SLICE]: slice, [COSTS]: costs, PAYONCE_TOGETHER: '1' });
 
 async function checksAndRooms(): Promise<void> {
-  for (const script of ['lint', 'types', 'boundaries', 'dead', 'words', 'format'])
-    await run.run({ name: script, script: [script], yields: true });
+  const check = (name: string) => run.run({ name, script: [name], yields: true });
+  await check('lint');
+  await pMap(['boundaries', 'types', 'dead', 'words', 'format'], check, { concurrency: 2 });
   await run.run({ name: 'rooms', script: ['test:unit', PROGRESS_REPORTER], yields: true });
 }
 
