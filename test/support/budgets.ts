@@ -4,22 +4,27 @@ import { IS_PROOF_RUN } from './slice.ts';
  * Maximum number of cases (histories, orders of events, generated inputs) of one test file in `npm test`. `npm run
  * prove` runs all cases.
  */
-const CASES_PER_FILE = 3_000;
+const CASES_PER_FILE = 2_000;
 
 /** Maximum numbers of cases for folders whose cases each take much more or much less than one or two milliseconds. */
 const CASES_PER_FILE_OF: Readonly<Record<string, number>> = {
-  'api-docs': 1_000,
-  'follow-ups': 4_000,
+  'api-docs': 100,
+  callbacks: 300,
+  'follow-ups': 800,
+  jobs: 600,
+  once: 800,
+  operators: 300,
   orders: 1_200,
-  resolving: 1_200,
+  outbound: 300,
+  resolving: 300,
   views: 500,
-  webhooks: 1_200,
+  webhooks: 600,
   // A history of the simulator takes half a second. A story takes a tenth of a second.
   world: 150,
 };
 
 /** Maximum number of cases per file of store tests, in which each call reaches the emulator. */
-const CASES_PER_FILE_OF_STORES = 200;
+const CASES_PER_FILE_OF_STORES = 100;
 
 /**
  * Returns the maximum number of cases of a test file.
