@@ -82,7 +82,7 @@ const NEWCOMER_PAGES = [
 const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: string]>> = {
   'npm ci': ['.ci/run', 'npm ci'],
   'npm test': ['.ci/run', 'npm test'],
-  'npm run check': ['test/run/all.ts', "'lint', 'types', 'boundaries', 'dead', 'words', 'format'"],
+  'npm run check': ['test/run/all.ts', "'lint', 'boundaries', 'types', 'dead', 'words', 'format'"],
   'npm run synth': ['test/run/all.ts', 'withRules: true'],
   'npm run commits': ['.githooks/commit-msg', 'npm run --silent commits'],
   'npm run format:fix': ['package.json', 'biome check --write .'],

@@ -27,8 +27,7 @@ const run = new StepRun({ [SLICE]: slice, [COSTS]: costs, PAYONCE_TOGETHER: '1' 
 
 async function checksAndRooms(): Promise<void> {
   const check = (name: string) => run.run({ name, script: [name], yields: true });
-  await check('lint');
-  await pMap(['boundaries', 'types', 'dead', 'words', 'format'], check, { concurrency: 2 });
+  await pMap(['lint', 'boundaries', 'types', 'dead', 'words', 'format'], check, { concurrency: 2 });
   await run.run({ name: 'rooms', script: ['test:unit', PROGRESS_REPORTER], yields: true });
 }
 
