@@ -52,10 +52,7 @@ const simulate = (name: string, ...options: readonly string[]): Step => ({
 const simulators = [simulate('simulator'), simulate('simulator on PostgreSQL', '--authority', 'postgres')];
 /** The CPU-bound parts, longest first, so that no long part starts last. */
 const computing = [...simulators, ...rooms, ...checks].toSorted((left, right) => secondsOf(right) - secondsOf(left));
-/**
- * Parts that run one after another, because they mostly wait. Each drill has a separate local AWS, because the
- * schedules of its stacks keep running until that AWS ends.
- */
+/** Each drill has a separate local AWS, because the schedules of its stacks keep running until that AWS ends. */
 const drills = globSync('test/**/*.drill.test.ts', { cwd: PROJECT })
   .toSorted()
   .map((file): Step => ({ name: `drill ${basename(file, '.drill.test.ts')}`, script: ['test:drills', file] }));
@@ -73,6 +70,14 @@ const ofPostgres: Step = {
 };
 const demo: Step = { name: 'demo on PostgreSQL', script: ['demo', '--authority', 'postgres'] };
 const onLocalAws = [...drills, ...suites, ofPostgres, demo];
+/**
+ * The parts of a lane run one after another, because they use the same ports. The demo uses the folder of the drills of
+ * `npm start`.
+ */
+const lanesOfAws = [
+  [...drills, demo],
+  [...suites, ofPostgres],
+];
 const parts = [...computing, ...onLocalAws].filter(({ name }) => !proof.passed.includes(name));
 
 if (list) for (const { name, script } of parts) console.log(`${name}: ${commandOf(script)}`);
@@ -105,7 +110,13 @@ async function prove(): Promise<void> {
     else hasChanged = true;
   };
   await Promise.all([
-    pMap(deploying, play, { concurrency: 1 }),
+    ...lanesOfAws.map((lane) =>
+      pMap(
+        lane.filter((part) => deploying.includes(part)),
+        play,
+        { concurrency: 1 },
+      ),
+    ),
     pMap(
       computing.filter((part) => parts.includes(part)),
       play,
