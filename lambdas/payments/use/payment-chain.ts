@@ -21,10 +21,11 @@ export interface PaymentChain {
  */
 const PAGE = 250;
 /**
- * Maximum pages per chain (40 × 250 = 10,000 transitions). A payment with 500 refunds needs at least 1,000 transitions.
+ * Number of pages (40 × 250 = 10,000 transitions) that a chain must not fill. A payment with 500 refunds needs at least
+ * 1,000 transitions.
  */
 const MAX_PAGES = 40;
-/** Chains of this length or longer are not read. */
+/** Chains with this number of transitions or more are not read. */
 export const MAX_CHAIN = MAX_PAGES * PAGE;
 
 export function chainOf(transitions: readonly Transition[]): PaymentChain {
@@ -50,7 +51,7 @@ export async function readChain(
     transitions.push(...found);
     if (found.length < PAGE) return transitions.length === 0 ? undefined : chainOf(transitions);
   }
-  invariant(false, `the payment ${paymentId} has more than ${MAX_CHAIN} transitions`);
+  invariant(false, `the payment ${paymentId} has ${MAX_CHAIN} or more transitions`);
 }
 
 /**
