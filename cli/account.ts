@@ -109,7 +109,7 @@ export function examineAccount(account: Account): readonly AccountFinding[] {
     find(
       'low_concurrency',
       String(concurrency),
-      'Lambda runs at most this number of executions concurrently. Request 1000 "Concurrent executions" of AWS Lambda from Service Quotas before the first payments.',
+      'This is the concurrency limit of the account. Before the first payments, raise the AWS Lambda quota "Concurrent executions" to 1000 in Service Quotas.',
     );
   if (stacks.length === 0 && logRole !== undefined)
     find(

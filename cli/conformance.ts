@@ -181,7 +181,7 @@ export const POINTS: readonly Point[] = [
   },
   {
     name: 'decline',
-    must: 'a declined charge returns 402, also when repeated with the same key',
+    must: 'a declined charge returns 402, even when repeated with the same key',
     examine: async (subject) => {
       const key = subject.freshKey();
       const body = order(subject.sources.declined, key);
@@ -192,7 +192,7 @@ export const POINTS: readonly Point[] = [
   },
   {
     name: 'key',
-    must: 'calls with the same key and body create one charge, also when concurrent',
+    must: 'calls with the same key and body create one charge, even when concurrent',
     examine: async (subject) => {
       const { key, body, charge } = await charged(subject);
       const again = parse(chargeAnswer, await subject.ask('POST', '/charges', { key, body }), 201);
@@ -225,7 +225,7 @@ export const POINTS: readonly Point[] = [
   },
   {
     name: 'look-up',
-    must: 'GET /charges?key= and ?payment= find a charge within the declared lag, and no other',
+    must: 'GET /charges?key= and ?payment= return exactly the matching charge, within the declared lag',
     examine: async (subject) => {
       const { key, body, charge } = await charged(subject);
       for (const query of [`key=${key}`, `payment=${body.metadata.payment}`]) {

@@ -121,7 +121,8 @@ export async function withDatabases<T>(
 /** Returns the address and the credentials of the chosen database. @throws CliFailure when there is none */
 export async function serverOf(session: Pick<Session, 'aws'>, chosen: ChosenDatabase): Promise<Server> {
   const { secret, url = secret === undefined ? process.env[URL_VARIABLE] : undefined } = chosen;
-  if (url !== undefined && secret !== undefined) throw new CliFailure(ExitCode.usage, 'Use one of --url and --secret.');
+  if (url !== undefined && secret !== undefined)
+    throw new CliFailure(ExitCode.usage, 'Use either --url or --secret, not both.');
   if (secret !== undefined) return serverInSecret(session, secret, chosen);
   if (url === undefined)
     throw new CliFailure(ExitCode.settings, `No database is set: set ${URL_VARIABLE}, or use --url or --secret.`);

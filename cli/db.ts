@@ -112,7 +112,7 @@ async function problemsOf(
     return [...ofKey, ...problems.map(({ detail }) => detail)];
   } catch (error) {
     if (!(error instanceof CliFailure)) throw error;
-    return [...ofKey, `${error.message} Run "payonce db check" where the database can be reached.`];
+    return [...ofKey, `${error.message} Run "payonce db check" on a host that can reach the database.`];
   }
 }
 

@@ -119,7 +119,7 @@ function unfinished(error: unknown): never {
   if (!(error instanceof RetryableError && error.code === 'erasure_unfinished')) throw error;
   throw new CliFailure(
     ExitCode.incomplete,
-    'Erased in PostgreSQL, but copies in DynamoDB are left. Try again in a minute.',
+    'Erased in PostgreSQL, but copies in DynamoDB remain. Try again in a minute.',
   );
 }
 

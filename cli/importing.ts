@@ -42,7 +42,7 @@ export async function importPayments(
   opened: Awaited<ReturnType<typeof openTables>>,
   { segments, finish, cancel, ...chosen }: Chosen,
 ): Promise<void> {
-  if (finish && cancel) throw new CliFailure(ExitCode.usage, 'Use one of --finish and --cancel.');
+  if (finish && cancel) throw new CliFailure(ExitCode.usage, 'Use either --finish or --cancel, not both.');
   const log = new AuthorityLog(opened, session.operator);
   const { cancelImport, copyChains, finishImport, isStopped } = await import(
     '../lambdas/authority/import-authority.ts'

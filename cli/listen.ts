@@ -75,7 +75,7 @@ export function addListen(program: Command, session: Session): void {
     write(file, state);
     session.writeLine(
       { forward_to: forwardTo, secret: state.secret, since: state.since },
-      `The secret is ${state.secret}. Events since ${isoTime(state.since * 1000)}.`,
+      `The secret is ${state.secret}. Forwarding events since ${isoTime(state.since * 1000)}.`,
     );
     for (let polls = 1; ; polls += 1) {
       const failed = await forwardAll({ ask, session, to: forwardTo, events }, state).catch((error: unknown) => {

@@ -67,7 +67,7 @@ async function rebuild(session: Session, table: string, chosen: Chosen): Promise
     ...different.slice(0, MAX_SHOWN).map((place) => `different  ${place}`),
     ...unreadable.slice(0, MAX_SHOWN).map((place) => `unreadable  ${place}`),
     `Verify it: payonce verify --table ${table}`,
-    `The newest row was written at ${isoTime(newestMs)}. Idempotency must be older than the Ledger, and Registry newer:`,
+    `The newest row was written at ${isoTime(newestMs)}. Restore Idempotency to a time before it, and Registry to a time not before it:`,
     ...Object.entries(restoreTo).map(([other, to]) => `payonce tables restore --only ${other} --to ${to}`),
     'Then deploy with this setting, together with the settings of all adopted tables:',
     `-c 'payonce:restoredTables=${JSON.stringify(restored)}'`,

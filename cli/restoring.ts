@@ -101,7 +101,7 @@ function restoredName(source: string, toSeconds: number): string {
 function inUse(name: string): CliFailure {
   return new CliFailure(
     ExitCode.refused,
-    `${name} was restored to this time and is in use: choose a time after its creation.`,
+    `The table in use, ${name}, was itself restored to the requested time. Choose a time after its creation.`,
   );
 }
 

@@ -164,7 +164,8 @@ function isObject(value: unknown): value is Fields {
  */
 function readField(text: string, before: Fields): Fields {
   const [, path = '', value = ''] = /^([a-z_]+(?:\.[A-Za-z0-9_-]+)*)=(.*)$/s.exec(text) ?? [];
-  if (path === '') throw new InvalidArgumentError(`${text} is not a field like metadata.order=42.`);
+  if (path === '')
+    throw new InvalidArgumentError(`${text} is not a field. Expected name=value, for example metadata.order=42.`);
   const names = path.split('.');
   const isText = names[0] === 'metadata';
   const field = names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), isText ? value : parsed(value));

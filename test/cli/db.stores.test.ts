@@ -168,7 +168,7 @@ describe('problemsOfDatabase', () => {
     const closed = { username: role, password: 'p', host: '127.0.0.1', port: 1, dbname: 'payonce' };
     expect(await examine(closed)).toEqual([
       expect.stringMatching(
-        /^The database at 127\.0\.0\.1:1 cannot be reached: .+ Run "payonce db check" where the database can be reached\.$/,
+        /^The database at 127\.0\.0\.1:1 cannot be reached: .+ Run "payonce db check" on a host that can reach the database\.$/,
       ),
     ]);
     expect(await examine({ username: role })).toEqual([expect.stringContaining('has no valid password')]);

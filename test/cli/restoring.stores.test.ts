@@ -56,7 +56,7 @@ describe('restored tables', () => {
   test('are refused for an earlier point in time if the copy from that point is already in use', async () => {
     const adopted = { ...tables, registry: `${tables.registry}-r${TO + 60}` };
     await expect(restoreTables(tools, { tables: adopted, only: ['registry'], toSeconds: TO })).rejects.toThrow(
-      `${adopted.registry} was restored to this time and is in use`,
+      `The table in use, ${adopted.registry}, was itself restored to the requested time.`,
     );
   });
 
