@@ -51,7 +51,7 @@ export class DemoStack extends Stack {
     bundleEach(new Map(FUNCTIONS.map((name) => [name, `demo/functions/${name}.ts`])), OUTPUT);
     process.once('exit', () => rmSync(OUTPUT, { recursive: true, force: true }));
     this.callbackSecret = new ProcessorSecret(this, 'CallbackSecret', {
-      description: 'Signs the callbacks to the naive shop.',
+      description: 'Signing key for the callbacks to the naive shop.',
       retain: false,
     });
     const receipts = this.#table('Receipts');

@@ -217,7 +217,7 @@ function targetCredentials(
   const secretOf = (target: string): [string, ProcessorSecret] => [
     target,
     new ProcessorSecret(scope, `JobTarget-${target}`, {
-      description: `Signs job calls to the target ${target}, with the first value. The target verifies the signatures.`,
+      description: `Signing key for job calls to the target ${target}. The first value signs; the target verifies the signatures.`,
       retain,
     }),
   ];
@@ -242,7 +242,7 @@ function partySecrets(
       ? { bigcommerceToken: issued('BigCommerceToken', 'the BigCommerce store') }
       : {
           shopSigningKey: new ProcessorSecret(scope, 'ShopSigningKey', {
-            description: 'Signs the calls to the shop (Standard Webhooks), with the first value.',
+            description: 'Signing key for the calls to the shop (Standard Webhooks). The first value signs.',
             retain,
           }),
         };

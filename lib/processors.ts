@@ -36,7 +36,7 @@ export function processorSecrets(
       {
         callbacks: made(
           callbacks.secret,
-          `Signs the callbacks of ${name}. A signature with any of the values is accepted.`,
+          `Signing key for the callbacks of ${name}. A signature with any of the values is accepted.`,
           mode,
           callbacks.issued,
         ),

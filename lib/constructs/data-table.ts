@@ -134,7 +134,7 @@ function allow({ grantPrincipal }: IGrantable, statement: PolicyStatementProps):
  * every read and write contains its key.
  */
 export function rowConditions(sid: string, rows: readonly string[]): Record<string, Record<string, string[]>> {
-  if (rows.length === 0) throw new Error(`${sid} is granted for no rows, but needs at least one kind`);
+  if (rows.length === 0) throw new Error(`${sid}: rows is empty; name at least one kind of partition key`);
   const partitions = rows.map((row) => (/[#_]$/.test(row) ? `${row}*` : row));
   return { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };
 }

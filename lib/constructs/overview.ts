@@ -144,7 +144,7 @@ function flow({ jobs }: OverviewProps): IWidget[] {
 function functions(props: OverviewProps): IWidget[] {
   return [
     graph('Functions: failed executions', [failuresMetric()]),
-    graph('Functions of the account: throttles', [throttlesMetric()]),
+    graph('All Lambda functions in the account: throttles', [throttlesMetric()]),
     graph(
       'Functions: errors',
       [...props.functions].map(([label, made]) => made.function.metricErrors({ period: PERIOD, label })),

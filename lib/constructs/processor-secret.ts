@@ -50,8 +50,8 @@ export class ProcessorSecret extends Secret {
   }
 
   /**
-   * Returns the ARN through `Ref` (AWS: "AWS::SecretsManager::Secret", return values), which also works in the local
-   * AWS.
+   * Returns the ARN through `Ref`, which the local AWS emulator also supports (AWS: "AWS::SecretsManager::Secret",
+   * return values).
    */
   get arn(): string {
     return (this.node.defaultChild as CfnSecret).attrId;

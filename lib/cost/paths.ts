@@ -111,7 +111,7 @@ function webhookPath(title: string, share: number): Path {
 
 const COMMISSION_PATH: Path = {
   title: 'The commission of an affiliate',
-  assumes: 'One more consumer, also for a receipt, which takes 50 milliseconds with 256 MB.',
+  assumes: 'One more consumer, which takes 50 milliseconds with 256 MB. A receipt costs the same.',
   usage: {
     queueRequest: 3,
     ...executions(256, 0.05),
@@ -195,7 +195,7 @@ function reconcilingPath(memoryMb: number): Path {
   const { payments, chains, queries, pages, seconds } = counted.reconciling;
   return {
     title: "The comparisons of a payment with the processor's books",
-    assumes: `Once within the hour and in seven nightly runs, at ${payments / 1_000_000} million payments a month (docs/proof/benchmarks.md), with ${memoryMb} MB.`,
+    assumes: `Each payment is compared once within the hour and in seven nightly runs. Assumes ${payments / 1_000_000} million payments a month (docs/proof/benchmarks.md), and ${memoryMb} MB of memory.`,
     usage: {
       gbSecond: gbSeconds(memoryMb, seconds) / payments,
       writeUnit: (pages * counted.run.writeUnits) / payments,

@@ -48,7 +48,7 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'NoWildcardOnData',
-    description: 'A policy on a table lists its actions individually.',
+    description: 'A policy on a table must name each action, without wildcards.',
     violates: (resource) =>
       statementsOf(resource).some(({ Effect, Action }) => Effect === 'Allow' && listOf(Action).some(isWildcardOnData)),
   },

@@ -66,7 +66,10 @@ describe('a processor from the registry that a deployment selects', () => {
   };
 
   test('gets secrets in the data stack, and the operator sets their values', () => {
-    const callbacks = { construct: tillhouse.callbacks.secret, description: 'Signs the callbacks of tillhouse.' };
+    const callbacks = {
+      construct: tillhouse.callbacks.secret,
+      description: 'Signing key for the callbacks of tillhouse.',
+    };
     for (const { construct, description } of [tillhouse.secrets['key'], callbacks].flatMap((each) => each ?? [])) {
       const found = data.findResources('AWS::SecretsManager::Secret', {
         Properties: { Description: Match.stringLikeRegexp(`${description} .*For live mode[.]$`) },

@@ -47,7 +47,7 @@ export const externalContract = {
   secrets: {
     signingKey: {
       construct: 'ProcessorSigningKey',
-      description: 'Signs the calls (Standard Webhooks). The first value is the signing key.',
+      description: 'Signing key for the calls to the processor (Standard Webhooks). The first value signs.',
       variable: 'PROCESSOR_SIGNING_KEY_SECRET_ID',
     },
   },
