@@ -25,7 +25,7 @@ export function Limits({ tenant }: { readonly tenant: string }) {
         <Act
           {...common}
           name="Set limit"
-          does={`Gives ${tenant} its own limit. If requests are being refused, the limit applies within a second.`}
+          does={`Gives ${tenant} its own limit. It takes effect within a second if requests are being refused, otherwise within a minute.`}
           fixed={{ tenant }}
           fields={[
             ...OF,

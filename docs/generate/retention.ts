@@ -18,7 +18,7 @@ const COPIES: readonly { readonly where: string; readonly holds: string; readonl
   {
     where: 'Records of requests',
     holds:
-      'a SHA-256 of the request, with which a guess of all of its text can be confirmed; DynamoDB deletes an expired row within a few days',
+      'a SHA-256 hash of the request, which confirms a correct guess of the complete request; DynamoDB deletes an expired row within a few days',
     days: RECORD_RETENTION_DAYS,
   },
   { where: 'Archive of the event bus', holds: 'the event', days: REPLAY_HORIZON_DAYS },

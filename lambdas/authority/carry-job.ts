@@ -32,7 +32,8 @@ export function carryJob(tools: CarryJobTools): Job<string> {
       return { done: sum('carried'), left: sum('left') + sum('stopped'), failed: sum('failed') };
     };
   }
-  // The number of shards is a multiple of `SHARDS_AT_ONCE`, so this piece begins after all shards.
+  // Pieces run in groups of `SHARDS_AT_ONCE`, which divides the number of shards, so this piece starts only after all
+  // shards are done.
   pieces['observe'] = async () => {
     const atMs = tools.clock.nowMs();
     await moveCarriedUntil(tools.marks, Math.min(...(await ofAll(outboxes, observeOutbox))), atMs);

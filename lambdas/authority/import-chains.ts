@@ -182,7 +182,10 @@ function isValid(rows: readonly ReadRow[]): boolean {
 
 interface Part {
   readonly commitment: Uint8Array;
-  /** Position of the first transition that refers to the personal data. A later one repeats the commitment. */
+  /**
+   * Position of the first transition that refers to the personal data. Later transitions that refer to it repeat the
+   * same commitment.
+   */
   readonly sequence: number;
 }
 

@@ -69,7 +69,7 @@ const ROWS_AT_ONCE = 100;
  *   PostgreSQL ── restored: T1 ── T2' ✓ ── copy: stopped
  *   Ledger     ── T1 ── T2 ─────────────────────────────
  *
- * Safe to repeat, also after an interruption.
+ * Safe to repeat, even after an interruption.
  *
  * @param progress called after every page, with the number of chains that were read
  */

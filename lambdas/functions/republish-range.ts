@@ -35,7 +35,7 @@ export const handler = idempotently(
   {
     unit: 'a part of a range, or a parked record',
     record:
-      'the answer, which contains the position to continue from; for a parked record, its request, which Lambda keeps until it is done',
+      'the response to the caller, with the position to continue from; for a parked record, the invocation, which Lambda retains until it has succeeded',
   },
   (runner) => wire({ ...systemPlatform(), ...queues, eventBridge: eventBridgeClient }, runner),
 );

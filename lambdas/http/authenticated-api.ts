@@ -139,8 +139,8 @@ export function authenticatedApi<Tools>(
 }
 
 /**
- * Authenticates a tenant by its API key, or an operator who calls for the tenant in the header. Each API caches known
- * keys for some seconds.
+ * Authenticates a tenant by its API key, or an operator who acts for the tenant that the header names. Each API caches
+ * known keys for a few seconds.
  */
 function byApiKey({
   keys,

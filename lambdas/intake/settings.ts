@@ -9,7 +9,7 @@ import { IntakeEnvironment, type IntakeSettings } from './contract.ts';
 export interface IntakeConfig {
   readonly oldestMs: number;
   readonly senders: ReadonlyMap<string, Owner>;
-  /** Maps the ARN of each queue with a single sender to this sender. */
+  /** Maps the ARN of each single-sender queue to its sender. */
   readonly queues: ReadonlyMap<string, string>;
   readonly queueUrl: string;
   readonly parkingQueueUrl: string;

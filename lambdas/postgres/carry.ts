@@ -9,7 +9,7 @@ export interface Carrier {
    *
    * @returns `stopped` when the Ledger has a different row at a position of the chain, or lacks the row before it. The
    * copies of erased personal data are deleted nevertheless.
-   * @throws RetryableError or AmbiguousError when a row may not be copied; a later call continues
+   * @throws RetryableError or AmbiguousError if some rows may not have been copied; call again to continue
    */
   carry(chainId: string): Promise<'carried' | 'stopped'>;
 }

@@ -129,7 +129,7 @@ interface KeyTimes {
 
 /**
  * Returns a function that finds a key of the provider. The keys are read when the first token arrives. After a failure,
- * the provider is not called for some seconds.
+ * the provider is not called for a few seconds.
  */
 function keysOf(issuer: string, times: Required<KeyTimes>, clock: WireClock): JWTVerifyGetKey {
   const known: JWKSCacheInput = {};

@@ -21,7 +21,7 @@ export interface WebhookConfig {
   readonly tables: { readonly idempotency: string; readonly registry: string };
   /** URL of the queue of delivery attempts. */
   readonly tasksQueueUrl: string;
-  /** URL of the queue of lane runs and replay pages: few messages, each with a long run. */
+  /** URL of the queue of lane runs and replay pages. It has few messages, but each takes long to process. */
   readonly lanesQueueUrl: string;
 }
 

@@ -85,7 +85,7 @@ export function checkAuthority(
       if (!isImported)
         throw new NotBegunError(
           AUTHORITY_CHANGED,
-          `the database does not have ${imported}, which was imported`,
+          `${imported} was imported, but is not in this database, which may be the wrong one`,
           options,
         );
     }

@@ -148,9 +148,9 @@ export function republishLostEventsJob(tools: RepublishLostEventsTools): Job<Rep
 }
 
 /**
- * Parks the time range of outcomes whose events cannot be published. Does nothing while the mark waits at an earlier
- * part, because otherwise every run would park the range again. A redrive also republishes the other events of the
- * range, which consumers recognize.
+ * Parks the time range of outcomes whose events cannot be published. Does nothing unless the stored mark is at the
+ * start of this part. If an earlier part stopped the mark, every run would otherwise park the range again. A redrive
+ * also republishes the other events of the range, which consumers recognize.
  */
 async function parkRangeOf(
   { park, marks }: RepublishLostEventsTools,
@@ -228,8 +228,8 @@ function beginStep(mark: OutcomePosition | undefined, nowMs: number): Extract<Re
 }
 
 /**
- * Returns the parts after a position. The last part ends at `untilMs` even if it has no outcomes, so that the mark also
- * advances in quiet times.
+ * Splits the outcomes after a position into parts. The last part ends at `untilMs` even if it has no outcomes, so that
+ * the mark also advances when there is no traffic.
  */
 async function partsFrom(
   { transitions }: RepublishLostEventsTools,

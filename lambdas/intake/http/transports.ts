@@ -23,7 +23,7 @@ import { type IntakeTools, readMessage, takeRequest } from './take-request.ts';
  */
 
 export interface TransportTools extends Omit<IntakeTools, 'telemetry'>, Pick<MessageParking, 'acknowledge'> {
-  /** Maps the ARN of each queue with a single sender to this sender. */
+  /** Maps the ARN of each single-sender queue to its sender. */
   readonly queues: ReadonlyMap<string, string>;
   readonly telemetry: IntakeTools['telemetry'] & Pick<ConsumerTelemetry, 'batch'>;
 }

@@ -10,8 +10,8 @@
 export const REQUEST_BUDGET_SECONDS = 20;
 
 /**
- * Time reserved at the end of {@link REQUEST_BUDGET_SECONDS} for the commit with its retries, and for its copy, in
- * seconds.
+ * Seconds reserved at the end of {@link REQUEST_BUDGET_SECONDS} for the commit, its retries, and the copy of a
+ * PostgreSQL commit to DynamoDB.
  */
 export const COMMIT_SECONDS = 3;
 
@@ -21,7 +21,7 @@ export const COMMIT_SECONDS = 3;
  */
 export const PAYMENTS_TIMEOUT_SECONDS = 24;
 
-/** Time, in seconds, for which a claim prevents rivals from continuing. Longer than the timeout of the function. */
+/** Time, in seconds, for which a claim blocks other requests with its key. Must exceed the function timeout. */
 export const LEASE_SECONDS = 25;
 
 /**

@@ -193,7 +193,7 @@ export function unreadableRow(item: Item, cause: unknown): TerminalError {
 /** A kind of queue whose rows are read in the order in which they are due. */
 export interface DueRows<Row> {
   readonly partition: (shard: number) => string;
-  /** Returns the number of partitions in which rows can be. */
+  /** Returns the number of partitions that can contain rows. */
   readonly shards: () => number;
   readonly keyOf: (row: Row) => Item;
   readonly parse: (item: Item) => Row;

@@ -28,7 +28,7 @@ export interface Waiting {
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 800;
 /**
- * Maximum number of reads, more than fit into the longest wait. The limit ends the loop even if the clock does not
+ * Upper bound on the number of reads, higher than any wait can reach. It ends the loop only if the clock does not
  * advance.
  */
 const MAX_POLLS = 24;

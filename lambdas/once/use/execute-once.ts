@@ -49,7 +49,7 @@ export interface Operation<Subject, Work, Write, Refusal> {
   readonly expired: Refusal;
   /** Scope that determines the record's retention. @default payments */
   readonly scope?: string;
-  /** Time, in seconds, for which the claim prevents rivals from continuing. @default LEASE_SECONDS */
+  /** Time, in seconds, for which the claim blocks other requests with its key. @default LEASE_SECONDS */
   readonly leaseSeconds?: number;
   /**
    * Checks the circuit breaker before the claim, so that a request that cannot begin does not use up its idempotency
@@ -179,7 +179,7 @@ export type Executed<Refusal> =
  * Executes an operation so that it takes effect once. A retry with the same idempotency key, concurrent or years later,
  * replays the stored response, finds out the outcome of the first attempt, or is refused.
  *
- * @throws RetryableError when nothing was done; the same key may be used again
+ * @throws RetryableError if nothing was applied; the same key may be used again
  * @throws AmbiguousError when it is unknown whether the store wrote; a retry with the same key finds out
  */
 export async function executeOnce<Subject, Work, Write, Refusal>(

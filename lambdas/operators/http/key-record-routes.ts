@@ -32,7 +32,7 @@ type Call = CallBy<Tools, Operator>;
 const KEY = /^(?:[!#-~][!-~]{0,127}|"(?:[!#-[\]-~]|\\["\\]){1,128}")$/;
 
 const PATHS =
-  'must be /v1/payments, /v1/payments/{id}/capture, /cancel or /refunds, /v1/orders, /v1/admin/corrections, or /v1/admin/payments/{id}/resolve, /annotations, /capture, /cancel or /refunds, with the id in its place';
+  'must be /v1/payments, /v1/orders, /v1/admin/corrections, /v1/payments/{id}/… with capture, cancel or refunds, or /v1/admin/payments/{id}/… with resolve, annotations, capture, cancel or refunds; replace {id} by the id';
 
 const keyRecordQuery = z
   .strictObject({

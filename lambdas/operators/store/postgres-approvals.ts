@@ -46,7 +46,7 @@ const IS_ABSENT = 'WHERE NOT EXISTS (SELECT 1 FROM idempotency WHERE operation_i
  */
 const REASON_EXISTS = 'EXISTS (SELECT 1 FROM details WHERE chain_id = $13 AND part = $14 FOR UPDATE)';
 
-/** Selects each approval with its end and its reason in one statement, so that all three are consistent. */
+/** Selects each approval with how it ended and its reason in one statement, so that all three are consistent. */
 const APPROVALS = `SELECT approval.body::text, approval_end.body::text AS ended, details.part, details.salt, details.details
   FROM approval
   LEFT JOIN approval_end ON approval_end.approval_id = approval.approval_id

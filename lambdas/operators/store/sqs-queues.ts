@@ -158,7 +158,7 @@ export class SqsQueues implements MessageQueues {
       redriver === undefined ? this.#send(message, to) : this.#start(redriver, message.Body ?? '');
     let count = 0;
     let empty = 0;
-    // Repeat empty receives: another operator's listing may hide the messages for some seconds.
+    // Repeat empty receives: another operator's listing may hide the messages for a few seconds.
     while (empty < EMPTY_RECEIVES && this.#nowMs() < stopAtMs) {
       const command = new ReceiveMessageCommand({
         QueueUrl: url,

@@ -29,12 +29,12 @@ export interface RedriveParties extends OrderRedriveTools {
 
 /**
  * Retries the call of a dead letter with the idempotency key in its payload. For a vendor without idempotency keys, the
- * sending claim decides: a request that may have been applied is looked up before it is resent (`sendOnce`). The
- * outcome of an order's e-mail or credit is recorded in the order's chain. A receipt that is no longer due is not sent,
- * and a canceled order is not noted as paid.
+ * sending claim determines whether the vendor is searched first (`sendOnce`): a request that may have been applied is
+ * looked up before it is resent. The outcome of an order's e-mail or credit is recorded in the order's chain. A receipt
+ * that is no longer due is not sent, and a canceled order is not reported to the shop as paid.
  *
  * @param id the dead letter's id, which the chain names as the cause
- * @throws RetryableError, AmbiguousError or TerminalError, as the call does
+ * @throws RetryableError, AmbiguousError or TerminalError if the call throws it
  */
 export async function makeAgain(
   parties: RedriveParties,

@@ -71,7 +71,7 @@ type Refusal =
   /** No processor accepts the order's payment. Nothing was started. */
   | { readonly kind: 'no_processor'; readonly why: NoProcessor };
 
-/** The outcome of a request for an order. A first execution is `unknown` if the order does not finish in time. */
+/** Outcome of a request for an order. The first execution returns `unknown` if the order does not finish in time. */
 export type CreateOrderOutcome = Executed<Refusal>;
 
 /** Time limit for one drive of an order, by a request or a run, in milliseconds. */

@@ -29,7 +29,7 @@ export interface PaymentState {
   /** The sequence number of the newest transition. */
   readonly sequence: number;
   readonly sums: PaymentSums;
-  /** The marks of the changes that have begun, by bucket. */
+  /** Short hashes of the operations that have begun a change, by bucket (see `BegunChanges`). */
   readonly buckets: readonly Bucket[];
   /** Whether `payment.processing` was recorded, so that a 202 response may be stored. */
   readonly isProcessingRecorded: boolean;

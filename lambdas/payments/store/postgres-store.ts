@@ -33,7 +33,7 @@ import { claimStatement, recordStatement, selectReference } from './postgres-sta
 /** Number of newest transitions that are read at once. Most chains are not longer. */
 const NEWEST = 4;
 
-/** Stores payments with two durable writes, each one statement. */
+/** Stores payments with two durable writes; each write is a single statement. */
 export class PostgresStore extends PostgresRecords implements PaymentStore {
   /**
    * Writes the claim. Of two concurrent first attempts, the second waits for the statement of the first, writes nothing,

@@ -45,8 +45,9 @@ export interface Commit {
   readonly toReturn?: readonly ChargeToReturn[];
   readonly hold?: Hold;
   /**
-   * The inquiry to queue if the response is not final, or if a rival's response is about a different charge than the
-   * owner's. If no callback arrives, the resolver determines the outcome.
+   * Inquiry to queue in the same transaction. Set if the response is not final, or if a concurrent request has ended
+   * the payment although the charge of this request may still take money. If no callback arrives, the resolver
+   * determines the outcome.
    */
   readonly inquiry?: Inquiry;
 }

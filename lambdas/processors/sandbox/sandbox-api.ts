@@ -40,7 +40,7 @@
  * open or lost dispute is refused as `charge_disputed`.
  *
  * Errors are a ProcessorError: 400 `invalid_request`, `invalid_json`, `invalid_source`, 404 `not_found`,
- * 405 `method_not_allowed` with Allow, 409 `busy` (nothing was done), 422 `idempotency_key_mismatch`.
+ * 405 `method_not_allowed` with Allow, 409 `busy` (nothing was applied), 422 `idempotency_key_mismatch`.
  *
  * Callbacks: every change to a charge, a refund or a dispute is an event. The sandbox posts it as JSON to the
  * configured URL until the answer is 2xx: immediately, then after growing waits. Each callback is signed over its raw

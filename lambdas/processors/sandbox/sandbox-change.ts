@@ -52,7 +52,10 @@ export function readChangeAnswer(order: ChangeOrder, answer: HttpAnswer, nowMs: 
       throw chargeUnknown();
     case 409: {
       if (parse(errorAnswer, answer).error.code !== 'busy') throw statusFault(answer, nowMs);
-      throw new RetryableError('processor_busy', 'Concurrent requests change the charge; nothing was done.');
+      throw new RetryableError(
+        'processor_busy',
+        'Another request is changing the charge; this change was not applied.',
+      );
     }
     default:
       throw statusFault(answer, nowMs);

@@ -16,7 +16,7 @@ export { createSandboxBooks } from './sandbox-books.ts';
 export interface SandboxClientOptions extends SandboxAccess {
   /** The circuit breaker's settings. @default five consecutive failures open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
-  /** Called each time the breaker opens, also after a failed probe. */
+  /** Called each time the breaker opens, including after a failed probe. */
   readonly onBreakerOpened?: () => void;
 }
 

@@ -36,7 +36,7 @@ export interface StripeClientOptions extends StripeOptions {
   readonly returnUrl?: string;
   /** The circuit breaker's settings. @default five consecutive failures open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
-  /** Called each time the breaker opens, also after a failed probe. */
+  /** Called each time the breaker opens, including after a failed probe. */
   readonly onBreakerOpened?: () => void;
 }
 

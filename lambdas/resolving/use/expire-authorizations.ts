@@ -21,7 +21,7 @@ type EndHoldTools = ExpireAuthorizationsTools & Pick<ResolveTools, 'cause'>;
 
 /**
  * Time after a hold's expiry before the job acts, in milliseconds. If a processor expires holds itself, its callback
- * arrives within this time. Also longer than any clock difference.
+ * arrives within this time. The time also exceeds any difference between the clocks of Payonce and the processor.
  */
 const MARGIN_MS = 2 * 60 * 60_000;
 

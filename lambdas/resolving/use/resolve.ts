@@ -337,8 +337,8 @@ async function readChargesOf(
 }
 
 /**
- * Returns a function that reports once that this deployment does not use the payment's processor. An operator must
- * configure the processor, or decide.
+ * Reports, once per inquiry, that this deployment does not use the payment's processor, and returns `undecidable`. An
+ * operator must configure the processor or decide the payment's outcome.
  */
 export function elsewhere(
   { report }: Pick<ResolveTools, 'report'>,
@@ -419,7 +419,7 @@ const CHARGE_UNKNOWN = {
  */
 const CONTRADICTED = {
   kind: 'review',
-  because: 'the processor shows the change differently from its request',
+  because: 'the change at the processor does not match the change that Payonce requested',
 } as const satisfies Decision;
 
 /**

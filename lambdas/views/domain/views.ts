@@ -168,7 +168,7 @@ function disputeHead(owner: ViewOwner, { event }: PaymentEvent, chainId: Payment
   const { data, sequence } = event;
   const { object } = data;
   if (object['object'] !== 'dispute') return [];
-  // `disputeObject` rendered these fields.
+  // The cast is safe, because `disputeObject` renders these fields.
   const { id, created, status } = object as unknown as DisputeFields;
   const body = JSON.stringify({ status } satisfies DisputeHeadBody);
   return [{ partition: disputePartition(owner), sort: createdSortKey(created, id), chainId, sequence, body }];

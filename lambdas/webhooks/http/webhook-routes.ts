@@ -440,7 +440,7 @@ function answerOf(outcome: Outcome, requestId: string): Answer {
     case 'too_many_secrets':
       return refuse(
         'invalid_request',
-        `overlap_seconds must be 0 until ${new Date(outcome.fromMs).toISOString()}: the maximum number of secrets already signs.`,
+        `overlap_seconds must be 0 until ${new Date(outcome.fromMs).toISOString()}, because this endpoint already signs with the maximum number of secrets.`,
         'overlap_seconds',
       );
   }

@@ -57,10 +57,9 @@ export const updateEndpointBody = z
     url: url.optional(),
     events: events.optional(),
     description: description.nullable().optional(),
-    enabled: z
-      .boolean('must be true or false')
-      .optional()
-      .meta({ description: '`false` stops all deliveries. `true` resumes them, starting with later events.' }),
+    enabled: z.boolean('must be true or false').optional().meta({
+      description: '`false` stops all deliveries. `true` resumes them for new events; a replay sends those in between.',
+    }),
   })
   .meta({ id: 'UpdateWebhookEndpoint' });
 

@@ -41,8 +41,8 @@ export async function eraseAnswers(
 }
 
 /**
- * Returns the ids of the deleted endpoints from the activity log, which lists every deleted endpoint. Deliveries of a
- * deleted endpoint still exist.
+ * Returns the ids of the deleted endpoints from the activity log, which lists every deleted endpoint. The ids are
+ * needed because the deliveries of a deleted endpoint still exist.
  */
 async function deletedEndpoints(
   { activity }: Pick<EraseAnswersTools, 'activity'>,
