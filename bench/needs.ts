@@ -39,7 +39,7 @@ function executionsOf({ payment, events, settings }: Measured): ReadonlyMap<stri
   return found;
 }
 
-/** Renders the cores and executions that 1,000 payments per second need. */
+/** Renders a table of the CPU cores and concurrent executions that 1,000 payments per second need. */
 export function needsTable(measured: Measured): string {
   const { payment, events } = measured;
   const executions = executionsOf(measured);

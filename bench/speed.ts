@@ -57,7 +57,7 @@ export interface Size {
   readonly starts: number;
   /** Number of processes of each function in which payments are measured after a warm-up. */
   readonly warmRounds: number;
-  /** Number of payments of each of these processes. The first half is the warm-up. */
+  /** Number of payments in each of these processes, including the warm-up, which is the first half. */
   readonly warmPayments: number;
   /** Number of refunds of one payment. The last one is counted. */
   readonly refunds: number;
@@ -65,7 +65,7 @@ export interface Size {
   readonly listRows: number;
   /** Number of processes of each function in which events are measured after a warm-up. */
   readonly eventRounds: number;
-  /** Number of events of each of these processes. The first half is the warm-up. */
+  /** Number of events in each of these processes, including the warm-up, which is the first half. */
   readonly events: number;
 }
 

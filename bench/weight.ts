@@ -18,7 +18,10 @@ export interface Weight {
   readonly owners: Readonly<Record<Owner, number>>;
 }
 
-/** Bundles functions as for a deployment, and measures their start. The payments function has the sandbox as processor. */
+/**
+ * Bundles the functions as a deployment does, and measures how much code each reads at its start. The payments function
+ * uses the sandbox processor.
+ */
 export function measureWeight(): Weight {
   const directory = mkdtempSync(join(tmpdir(), 'payonce-weight-'));
   try {

@@ -31,7 +31,7 @@ export interface BridgeSettings {
     /** Maximum number of messages that are sent to the queue concurrently, and held in memory. */
     readonly inFlight: number;
   };
-  /** Settings of the direction from the bus's queue to the NATS subjects `<prefix>.<tenant>.<name of the event>`. */
+  /** Settings for forwarding events from the bus's queue to NATS subjects, `<prefix>.<tenant>.<name of the event>`. */
   readonly events?: { readonly queueUrl: string; readonly parkingQueueUrl: string; readonly prefix: string };
   readonly healthPort: number;
 }
@@ -50,7 +50,7 @@ const whole = (least: number, most: number) =>
 /** A name of a stream or consumer (NATS documentation, "Consumers"). */
 const name = z
   .string('is not set')
-  .regex(/^[^\s.*>/\\]{1,255}$/, 'must be a name without spaces, dots, `*`, `>` and slashes');
+  .regex(/^[^\s.*>/\\]{1,255}$/, 'must be a name without spaces, dots, `*`, `>` or slashes');
 const text = z.string().min(1, 'must not be empty');
 
 const environment = z.object({

@@ -23,7 +23,7 @@ export interface StoredAnswer {
 }
 
 export interface StoredOperation extends StoredRequest {
-  /** True if the API refused the request and stored nothing for its key, so that its body may be corrected. */
+  /** True if the API refused the request without storing its key. The caller may then correct the body. */
   readonly refused?: true;
   /** Absent until a final response is stored. */
   readonly answer?: StoredAnswer;
@@ -54,7 +54,7 @@ export interface KeyStore {
    * Replaces the stored request with this refused request, unless a response is stored. The next call with the
    * operation may then have another body. It sends the same key, so that only one of the bodies can ever take effect.
    *
-   * @default a call with another body fails with `operation_changed`, also after a refusal
+   * @default a call with another body fails with `operation_changed`, even after a refusal
    */
   keepRefusal?(request: StoredRequest & { readonly refused: true }): Awaitable<void>;
 }

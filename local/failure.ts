@@ -3,5 +3,5 @@ export class StartFailure extends Error {
   override readonly name = 'StartFailure';
 }
 
-/** The synthesis refused a setting. A start with empty tables would fail, too. */
+/** CDK synthesis rejected a setting. Starting again with empty tables would not help. */
 export class RefusedSetting extends StartFailure {}

@@ -80,7 +80,7 @@ interface Begun {
   /** Undefined when Payonce was already running. */
   readonly emulator?: Emulator;
   readonly detachLab?: () => void;
-  /** Sentences about checks that failed. */
+  /** Messages of the failed checks. */
   readonly faults: readonly string[];
 }
 

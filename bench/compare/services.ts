@@ -31,7 +31,7 @@ export class Services {
     return this.#events;
   }
 
-  /** Number of DynamoDB calls that wrote. */
+  /** Number of DynamoDB write calls. */
   get writes(): number {
     return this.#writes;
   }

@@ -11,8 +11,8 @@ const documents = DynamoDBDocumentClient.from(new DynamoDBClient({}));
 const { IDEMPOTENCY_TABLE, LEDGER_TABLE, TEST_SANDBOX_URL, EVENTS_URL } = process.env;
 
 /**
- * Pays as a typical first handler does: checks for the key, charges, posts, and saves. Two concurrent requests charge
- * twice. Publishes an event if there is a bus.
+ * Pays as a typical first handler does: looks up the key, charges, writes a ledger row, publishes an event if there is
+ * a bus, and saves the response. Two concurrent requests charge twice.
  */
 export async function handler({ headers, body }: Request) {
   const key = `NAIVE#${headers['Idempotency-Key']}`;
