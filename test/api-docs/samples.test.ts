@@ -29,7 +29,7 @@ const REQUESTS = described.flatMap(({ samples, method, path }) =>
   samples.length === 0 ? [] : [`${method} ${API}${path.replaceAll(/\{(\w+)\}/g, '$1')}`],
 );
 
-/** Runs the Python samples, and prints the requests that they start to send. */
+/** Runs the Python samples with a fake transport, and prints the first request of each. */
 const RUN_PYTHON = `
 import json, sys, urllib.request
 import payonce

@@ -142,7 +142,7 @@ test('an archived object cannot be overwritten, removed or unlocked, even by a p
   const version = { VersionId: Versions[0]?.VersionId };
   for (const BypassGovernanceRetention of [false, true])
     await expect(remove({ ...version, BypassGovernanceRetention })).rejects.toMatchObject({ name: 'AccessDenied' });
-  // The lock alone denies this even to the root user, unless the request bypasses governance.
+  // The object lock by itself blocks the deletion, even for the root user. Only a governance bypass would allow it.
   await expect(s3.send(new DeleteObjectCommand({ Bucket, Key, ...version }))).rejects.toMatchObject({
     name: 'AccessDenied',
   });

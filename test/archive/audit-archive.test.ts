@@ -99,7 +99,7 @@ describe('a stopped archiver', () => {
 });
 
 describe('the verified periods', () => {
-  test('cover each day in the following night, and everything before a month once during that month', () => {
+  test('include each day in the night after it, and all earlier months once per month', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 40 * 12 }), fc.integer({ min: 1, max: 3_000 * 24 }), (month, ageHours) => {
         const monthMs = Date.UTC(2026, month, 1);

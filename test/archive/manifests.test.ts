@@ -117,7 +117,7 @@ describe('a manifest', () => {
     expect(await archive.verified()).toEqual({ manifests: 11, objects: 64, findings: [] });
   });
 
-  test('of the next hour lists the remaining objects if a writer runs out of time', async () => {
+  test('whose writer ran out of time leaves the remaining objects to the manifest of the next hour', async () => {
     const archive = new Archive();
     for (let index = 0; index < 5; index += 1) await archive.arrives();
     const slow = { nowMs: () => (archive.clock.advance(HOUR_MS / 8), archive.clock.nowMs()) };

@@ -118,13 +118,13 @@ describe('the record of a verification', () => {
   });
 });
 
-describe('the last verifications', () => {
+describe('the latest verifications', () => {
   const dayOf = async (archive: AuditedArchive, nowMs = NOON_MS) => {
     const { verified } = await readAudit(archive, nowMs);
     return verified.find(({ kind }) => kind === 'day');
   };
 
-  test('are listed by kind, newest first; each kind has the hour at which it was last due', async () => {
+  test('are listed by kind, newest first, with the time at which each kind was last due', async () => {
     const { verified, areManifestsOverdue } = await readAudit(await auditedArchive(FINDING), NOON_MS);
     const reported = verified.map(({ verifications, ...kind }) => ({
       ...kind,
@@ -191,7 +191,7 @@ describe('the last verifications', () => {
     expect(await dayOf(archive)).toMatchObject({ unreadable: 3, verifications: [{ verdict: 'holds' }, { found: 1 }] });
   });
 
-  test('of partial runs are due in the first hours of a month if the archive is older than that month', () => {
+  test('are due in the first hours of a month for partial runs, if the archive is older than that month', () => {
     const due = (nowMs: number) => lastDueMs('part', nowMs, BEGIN_MS, BEGIN_MS);
     expect(due(BEGIN_MS + DAY_MS)).toBeUndefined();
     expect([3, 20 * 24].map((hours) => due(MIDNIGHT_MS + hours * HOUR_MS))).toEqual(

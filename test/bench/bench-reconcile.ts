@@ -103,8 +103,8 @@ function chargeAt(createdAtSeconds: number): ProcessorCharge & { readonly paymen
 }
 
 /**
- * A page takes about a second to read its lists concurrently. Then it reads its chains, eight at a time and in ten
- * milliseconds each, and writes the run.
+ * Assumed durations, in seconds: 1.4 for a page to read its lists concurrently and to write the run, and 0.01 for each
+ * chain. A page reads eight chains concurrently.
  */
 const COST = { secondsOfPage: 1.4, secondsEach: 0.01 / 8 };
 

@@ -49,7 +49,7 @@ describe('a licence', () => {
     expect(faultsOf(license)).toEqual([]);
   });
 
-  test('of a development package is not checked', () => {
+  test('is not checked if the package is a development package', () => {
     expect(faultsOf('GPL-3.0-only', { dev: true })).toEqual([]);
   });
 });

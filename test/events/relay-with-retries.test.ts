@@ -120,6 +120,6 @@ describe('events that the bus has not accepted for an hour and a half', () => {
   });
 });
 
-test('a batch is retried for twice as long as the relay keeps events, so that no event is parked merely because it waited', () => {
+test('a batch is retried for at least twice the relay’s maximum event age, so that waiting alone never parks an event', () => {
   expect(RELAY_ATTEMPTS * RELAY_MAX_WAIT_SECONDS).toBeGreaterThanOrEqual(2 * RELAY_MAX_AGE_SECONDS);
 });

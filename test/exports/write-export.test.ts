@@ -39,7 +39,7 @@ test('an export without rows is a file with only the column names', async () => 
   expect(world.file(key)).toBe('number,text\r\n');
 });
 
-describe('an export up to the second of its request', () => {
+describe('an export that ends at the time of its request', () => {
   test('includes rows whose events had not yet reached the Views when it was requested', async () => {
     const world = new ExportWorld(COUNT);
     const { clock, tools } = world;

@@ -107,7 +107,7 @@ describe('the path', () => {
 });
 
 describe('the query', () => {
-  test('contains all values of each parameter once', () => {
+  test('contains the distinct values of each parameter', () => {
     const { query } = gatewayRequest(gatewayEvent('GET', '/x?a=1&a=2&b=3&a=1'));
 
     expect(Object.fromEntries(query)).toEqual({ a: ['1', '2'], b: ['3'] });

@@ -82,7 +82,7 @@ describe('a run', () => {
     expect(isEnded(failed)).toBe(true);
   });
 
-  test('becomes overdue relative to its start or, if it has not started, to when it was accepted', () => {
+  test('is overdue a fixed time after its start, or after its acceptance if it has not started', () => {
     expect(isOverdue(fresh, 60, T0 + 300 + MINUTE)).toBe(false);
     expect(isOverdue(fresh, 60, T0 + 301 + MINUTE)).toBe(true);
     const begun = withPageStarted(fresh, T0 + 2 * MINUTE);

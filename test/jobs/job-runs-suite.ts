@@ -49,7 +49,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
   const read = () => store.readRun(jobId, run.runId);
   const end = (from: JobRun): JobRun => withPageDone(from, { counts: { done: 1, left: 0, failed: 0 }, items: 1 }, T0);
 
-  describe(`the ${name} runs of jobs: accepting`, () => {
+  describe(`the ${name} job-run store: accepting a run`, () => {
     test('stores the record and the run', async () => {
       expect(await store.accept(record(), run)).toEqual({ kind: 'recorded' });
       expect(await store.readAccepted(record().operationId)).toEqual(record());
@@ -96,7 +96,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
     });
   });
 
-  describe(`the ${name} runs of jobs: the lock`, () => {
+  describe(`the ${name} job-run store: locking a run`, () => {
     test('is held by only one of two runs', async () => {
       expect(await lock(run.runId, T0)).toEqual({
         name: jobId,
@@ -124,7 +124,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
     });
   });
 
-  describe(`the ${name} runs of jobs: saving`, () => {
+  describe(`the ${name} job-run store: saving a run`, () => {
     test('stores every field of a run', async () => {
       await accept(run);
       const full: JobRun = {

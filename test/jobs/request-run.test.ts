@@ -28,7 +28,7 @@ describe('the executor', () => {
     expect(world.store.allRuns()).toMatchObject([{ runId: RUN_ID }]);
   });
 
-  test('sends no request when an earlier firing of the same time has requested the run', async () => {
+  test('sends no request if an earlier invocation for the same scheduled time has already done so', async () => {
     const world = new World();
     await requestRun(executorTools(world, world.actor('a')), entry(), NOW);
     const again = await requestRun(executorTools(world, world.actor('b')), entry(), NOW);
@@ -38,7 +38,7 @@ describe('the executor', () => {
     expect(world.enqueued).toEqual([RUN_ID]);
   });
 
-  test('starts one run if fired ten times concurrently', async () => {
+  test('starts one run if invoked ten times concurrently', async () => {
     const world = new World();
     const firings = Array.from({ length: 10 }, (_, index) =>
       requestRun(executorTools(world, world.actor(`a${index}`)), entry(), NOW),

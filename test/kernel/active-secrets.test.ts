@@ -245,7 +245,7 @@ describe('an outage of Secrets Manager', () => {
     expect(await rejection(secrets.renewed(ID))).toMatchObject({ code: 'secrets_unavailable' });
   });
 
-  test('with a truncated response causes an error that contains no part of the secret', async () => {
+  test('does not put any part of a truncated response into the error', async () => {
     manager.answer = () => ({ status: 200, body: 'confidential {"SecretString":"confidential' });
 
     const error = await rejection(secrets.active(ID));
@@ -303,7 +303,7 @@ describe('a callback', () => {
     expect(manager.asked).toHaveLength(2);
   });
 
-  test('is accepted ten seconds later with a secret that was added just after a read', async () => {
+  test('is accepted with a secret that was added just after a read, once ten seconds have passed', async () => {
     expect(await verdict('second')).toBe('mismatch');
     manager.holds('{"old":"first","new":"second"}');
     expect(await verdict('second')).toBe('mismatch');

@@ -68,7 +68,7 @@ describe('the setting paymentRequests', () => {
     expect(() => settingOf(given)).toThrow(message);
   });
 
-  test('refuses brokers on the internet if there is no secret, and a network if there is no security group', () => {
+  test('refuses public brokers without a secret, and subnets without a security group', () => {
     expect(() => kafkaOf({ brokers: ['b1.example:9092'] })).toThrow('kafka.secret must be given');
     expect(() => kafkaOf({ brokers: ['b1:9092'], subnets: ['subnet-1'] })).toThrow(
       'kafka must have both subnets and securityGroup',

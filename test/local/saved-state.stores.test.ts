@@ -42,16 +42,16 @@ async function end(how: 'kill' | 'fail' | 'save'): Promise<readonly number[]> {
   });
 }
 
-describe('the state of the local AWS', () => {
-  test('is saved when the emulator ends', async () => {
+describe('the saved state of the local AWS', () => {
+  test('is updated when the emulator ends', async () => {
     expect(await end('save')).toEqual([2, 2]);
   });
 
-  test('is unchanged if the emulator is killed while saving, so that stacks never differ from their resources', async () => {
+  test('is unchanged in all services if the emulator is killed while saving', async () => {
     expect(await end('kill')).toEqual([1, 1]);
   });
 
-  test('is unchanged if a service cannot be saved', async () => {
+  test('is unchanged in all services if one of them cannot be saved', async () => {
     expect(await end('fail')).toEqual([1, 1]);
   });
 });

@@ -80,7 +80,7 @@ describe('a business key', () => {
   const key = ({ payment }: PaymentEvent) => `commission:${payment.id}`;
   const authorized = { ...EVENT, event: { ...EVENT.event, id: 'evt_another' } };
 
-  test('makes two events have a single effect, and prevents a second effect even a year later', async () => {
+  test('limits two events to one effect, even a year later', async () => {
     const harness = new Harness();
     const consumer = counting('commission', { key });
     expect(await harness.consume(consumer)).toEqual({ kind: 'done' });

@@ -61,7 +61,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
     ...changes,
   });
 
-  describe(`the ${name} records of consumers: effects in our tables`, () => {
+  describe(`the ${name} consumer-record store: effects in our tables`, () => {
     test('are recorded once, together with their rows', async () => {
       expect(await records.recordOnce(record(), [put(1)])).toEqual({ kind: 'recorded' });
       expect(await records.recordOnce(record({ owner: BERT }), [put(2)])).toEqual({ kind: 'recorded_before' });
@@ -144,7 +144,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
     });
   });
 
-  describe(`the ${name} records of consumers: effects outside Payonce`, () => {
+  describe(`the ${name} consumer-record store: effects outside Payonce`, () => {
     test('are claimed by exactly one of many concurrent consumers', async () => {
       const claims = await Promise.all(
         Array.from({ length: 12 }, (_, index) => records.claim(pending({ owner: ownerToken(`owner-${index}`) }))),

@@ -154,7 +154,7 @@ describe('a crashed process without a configured remaining time', () => {
 });
 
 describe('a claim that is written but whose response is lost', () => {
-  test('locks out its own owner with the stock layer, although no process runs', async () => {
+  test('makes the stock Powertools layer refuse a retry as in progress, although no request is running', async () => {
     const world = stockWorld(tables, faultAt(STOCK_CALLS.claim, 'ambiguous_applied'));
     expect((await world.attempt('first', request)).kind).toBe('unanswered');
     expect(await world.attempt('retry', request)).toEqual({ kind: 'refused', reason: 'in_progress' });

@@ -46,7 +46,7 @@ describe('order histories', () => {
 
   // These orders share most calls with the fulfilled order, whose histories combine rivals with faults.
   test.each<[string, CreateOrder, OrderSubject['ends'], number]>([
-    ['an order out of stock', GONE, 'undone', 100],
+    ['an order for out-of-stock goods', GONE, 'undone', 100],
     ['an order whose shop does not respond at first', SLOW, 'fulfilled', 100],
   ])(
     '%s ends consistently despite any single fault at any call, or a rival before any call',
@@ -60,7 +60,7 @@ describe('order histories', () => {
     },
   );
 
-  test('an order out of stock ends consistently despite any two faults at any two calls of its reversal', async () => {
+  test('an order for out-of-stock goods ends consistently despite any two faults during its reversal', async () => {
     const { histories, findings } = await surveyFaults(
       orderStory(() => paidOrderSubject(GONE, 'undone')),
       {
@@ -87,8 +87,8 @@ describe('order histories', () => {
   });
 });
 
-describe('the histories', () => {
-  test('detect a saga that writes nothing before its calls and uses new keys', async () => {
+describe('the order fault survey', () => {
+  test('detects a saga that writes nothing before its calls and uses new keys', async () => {
     const kept = await surveyFaults(
       orderStory(() => naiveSaga(KEPT, 'fulfilled')),
       { faults: 1, races: RACES_WITHOUT_RIVAL },
@@ -131,7 +131,7 @@ describe('the histories', () => {
     ['stock', freshStock, 'reserve', 'I1: 2 reservations'],
     ['mailer', freshMail, 'send', 'I1: 2 emails'],
     ['referral programme', freshCredit, 'credit', 'I1: 2 credits'],
-  ])('detect an engine that calls the %s under a new key each time', async (_whom, mutant, method, broken) => {
+  ])('detects an engine that calls the %s under a new key each time', async (_whom, mutant, method, broken) => {
     const kindsOf = (call: string) => (call.endsWith(`.${method}`) ? FAULT_KINDS : []);
     const survey = await surveyFaults(
       orderStory(() => engine(KEPT, 'fulfilled', mutant)),
@@ -140,7 +140,7 @@ describe('the histories', () => {
     expect(violatedOrderGuarantees(survey)).toContain(broken);
   });
 
-  test('detect an engine that does not refund the money', async () => {
+  test('detects an engine that does not refund the money', async () => {
     const forgetful: Mutant = ({ processor, ...tools }) => ({
       ...tools,
       processor: { ...processor, change: async () => ({ kind: 'applied', facts: [] }) },

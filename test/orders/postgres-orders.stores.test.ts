@@ -76,7 +76,7 @@ describe('an order on PostgreSQL', () => {
     expect(await orders.listOrderTransitions(first.order.id, page)).toEqual([first, ...rival]);
   });
 
-  test('waits in the outbox after its claim, and is reported after each commit and append with transitions', async () => {
+  test('is queued in the outbox by its claim; only later commits and appends that add transitions call `committed`', async () => {
     const reported: string[] = [];
     const committed = async (id: string): Promise<void> => void reported.push(id);
     const orders = new PostgresOrders({ ...toolsOn(database), committed });

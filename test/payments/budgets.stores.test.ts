@@ -106,7 +106,7 @@ describe('the first execution of a payment', () => {
     expect(unitsOf(calls)).toBeLessThanOrEqual(16);
   });
 
-  test('uses at most 13 write units if it is only authorized, two of them for the entry in the hold queue', async () => {
+  test('uses at most 13 write units for an authorization, including two for the hold-queue entry', async () => {
     const { tools, calls } = meteredProcess();
     const outcome = await createPayment(tools, typicalPayment(freshKey(), { capture: 'manual' }));
     expect(outcome).toMatchObject({ kind: 'first', answer: { status: 201 } });

@@ -33,7 +33,7 @@ const CHANGES: readonly [string, ChangeCommand, ChangeCommand | undefined, numbe
   ['two refunds of 70 out of 100 after other refunds', REFUND, { kind: 'refund', amountMinor: 700 }, 3],
 ];
 
-describe('the guarantees of a change, its retry and a rival', () => {
+describe('the guarantees of a change with a concurrent retry or a competing change', () => {
   // Each slice has every race, but with other changes.
   const raced = CHANGES.flatMap(([what]) => CHANGE_RACES.map((race) => ({ what, race })));
   const played = Map.groupBy(sliceOf(raced, 5), ({ what }) => what);

@@ -38,7 +38,7 @@ describe('a crashed owner', () => {
     },
   );
 
-  test('is followed by an owner that sends again with the same key, if the processor has no look-up', async () => {
+  test('lets the next owner send again with the same key if the processor has no look-up', async () => {
     harness = new World({ abilities: NO_LOOKUP });
     const request = paymentRequest('died-no-lookup');
     await harness.claimThenDie(request, true);
@@ -47,7 +47,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('is followed by a look-up, never by a send, if its client retries after sixteen minutes', async () => {
+  test('causes no send when its client retries after sixteen minutes', async () => {
     const request = paymentRequest('died-late');
     await harness.claimThenDie(request, false);
     harness.clock.advance(16 * MINUTE);
@@ -65,7 +65,7 @@ describe('a crashed owner', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.failed']);
   });
 
-  test('leaves a charge that a retry after an hour finds', async () => {
+  test('leaves its charge to be found by a retry an hour later', async () => {
     const request = paymentRequest('died-present');
     await harness.claimThenDie(request, true);
     harness.clock.advance(60 * MINUTE);
@@ -90,7 +90,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('is followed by a look-up, never by a send, if its record was deleted and its client retries after sixteen minutes', async () => {
+  test('whose record was deleted causes no send when its client retries after sixteen minutes', async () => {
     const request = paymentRequest('died-deleted-late');
     await harness.claimThenDie(request, false);
     harness.store.deleteRecord(chargeOperation(request.paymentId));

@@ -113,7 +113,7 @@ function wrongIn(seed: number): string | undefined {
   return undefined;
 }
 
-describe('the processor’s books of a charge', () => {
+describe('the amounts that the processor’s books show for a charge', () => {
   test('are posted as soon as they are read, or contradict the postings', () => {
     const wrong = sliceOf(SEEDS, 7)
       .map(wrongIn)

@@ -83,7 +83,7 @@ describe('a claim', () => {
     expect(await storeStruckBy(...four).claim(claimOf(freshId()))).toEqual({ kind: 'claimed' });
   });
 
-  test('fails after lasting throttling, and reports that nothing was applied', async () => {
+  test('fails under sustained throttling, and reports that nothing was applied', async () => {
     const id = freshId();
     const ever = Array.from({ length: 9 }, () => ({ instead: throttled }));
     await expect(storeStruckBy(...ever).claim(claimOf(id))).rejects.toMatchObject({

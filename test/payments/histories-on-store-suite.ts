@@ -62,7 +62,7 @@ export function describePaymentsOn({ name, call, stores }: GivenDatabase, pairs:
 
 /** Tests changes under faults on the stores of a database. */
 export function describeChangesOn({ name, call, stores }: GivenDatabase): void {
-  describe(`the guarantees of a change, its retry and a rival on ${name}`, () => {
+  describe(`the guarantees of a change with a concurrent retry or a competing change on ${name}`, () => {
     test.each<[string, ChangeCommand, ChangeCommand]>([
       ['two refunds of 70 out of 100', { kind: 'refund', amountMinor: 700 }, { kind: 'refund', amountMinor: 700 }],
       ['a capture and a cancellation', { kind: 'capture' }, { kind: 'cancel' }],

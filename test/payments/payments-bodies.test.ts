@@ -311,7 +311,7 @@ describe('a card number or a secret', () => {
 });
 
 describe('a query', () => {
-  test('is refused with unknown parameters', async () => {
+  test('is refused if it has unknown parameters', async () => {
     const reply = await harness.ask('POST', '/v1/payments?dry_run=true', {
       headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'k-1' },
       event: { body: '{"amount":1000,"currency":"EUR","source":"tok_ok"}' },

@@ -215,7 +215,7 @@ describe('refunds and lists of refunds', () => {
     }
   });
 
-  test('require the read scope, and the read scope does not permit new refunds', async () => {
+  test('can be read only with the read scope, which does not permit new refunds', async () => {
     const id = await paid();
     const refund = String((await harness.change(`${id}/refunds`, 'k', { amount: 300 })).body['id']);
     const paths = [`/v1/payments/${id}/refunds`, `/v1/refunds/${refund}`];

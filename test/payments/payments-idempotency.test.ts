@@ -113,7 +113,7 @@ describe('the first execution', () => {
     expect(again.headers['Idempotency-Replayed']).toBe('true');
   });
 
-  test('returns 202 with a Location if the outcome is not known in time, also for each retry', async () => {
+  test('returns 202 with a Location if the outcome is not known in time, and returns it for each retry, too', async () => {
     const unanswered = { ...harness.processor, charge: timedOut, findCharge: unavailable };
     const away = harness.with({ processor: unanswered });
 

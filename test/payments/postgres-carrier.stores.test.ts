@@ -118,7 +118,7 @@ describe('a copy', () => {
     expect(written).toEqual(chain.map(({ sequence }) => sequence));
   });
 
-  test('does not fail the commit if it fails, and is then written by the poller', async () => {
+  test('that fails leaves the commit intact; the poller writes it later', async () => {
     const { id, pending, paid } = newPayment();
     const down = copies.tables.clientWith(() => Promise.reject(timedOut()));
     const carrier = copies.carrier(down);

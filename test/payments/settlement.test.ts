@@ -53,7 +53,7 @@ describe('settlement after a loss of claims', () => {
     expect(at(0, { ...first, abilities: { ...keyless, lookup: late } })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('leaves the outcome unknown if the look-up fails, also for a new owner', () => {
+  test('leaves the outcome unknown if the look-up fails, even for a new owner', () => {
     expect(at(1, { abilities: claimsLost, lookedUp: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 });

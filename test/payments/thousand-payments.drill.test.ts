@@ -165,8 +165,8 @@ test('processor, Ledger, lists, events and webhooks agree on payments whose proc
     const of = (type: string) => all.filter((event) => event['type'] === type).length;
     return [of('payment.completed'), of('refund.completed'), webhooks().size - all.length];
   }, [PAYMENTS, refunds, 0]);
-  // The projector writes an event before it writes the lists of the payment, and may have been killed between the two
-  // writes.
+  // The projector writes an event before the list rows of its payment. If it was killed in between, a retry writes the
+  // list rows later, so wait for them.
   await untilAll(async () => [(await listed(api, '/v1/payments')).length], [PAYMENTS]);
   const payments = await listed(api, '/v1/payments');
   expect(payments.map(({ id }) => String(id)).sort()).toEqual(paid);

@@ -410,7 +410,7 @@ describe('a difference', () => {
     expect(harness.differences()).toMatchObject([{ subject: payment, status: 'confirmed' }]);
   });
 
-  test('is removed even if its payment is outside the window', async () => {
+  test('is removed once it is resolved, even if its payment is outside the window', async () => {
     const payment = await harness.paid('k-1');
     await harness.makeStrayCharge(payment, 700);
     await harness.recent();

@@ -105,7 +105,7 @@ describe('a charge that names this payment and another payment’s operation', (
     await world.pay(mine);
   });
 
-  test('is a contradiction, and neither recorded as a stray charge nor refunded', async () => {
+  test('is reported as a contradiction; it is not recorded as a stray charge and not refunded', async () => {
     const charge = world.chargeOf(other);
     await edit(charge, { payment: mine.paymentId, operation: other.paymentId });
     const before = await typesOf(mine);

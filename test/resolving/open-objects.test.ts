@@ -158,7 +158,7 @@ describe('a refund that is pending at the processor but final in the chain', () 
     ]);
   });
 
-  test('is tracked even if only the response to its request reports it as pending', async () => {
+  test('is tracked even if no callback reported it, only the response to the refund request', async () => {
     await world.processor.inside.failNextChange(1, 'tok_async');
     const store = world.storeWithRival(async () => {
       world.clock.advance(50 * MINUTE_MS);

@@ -21,7 +21,7 @@ test.each([
   expect(found('docs/a.md', text)).toEqual([]);
 });
 
-test('wraps paragraphs and list items with their indents, and changes nothing that is short enough', () => {
+test('wraps paragraphs and list items, keeps their indents, and leaves short lines unchanged', () => {
   const text = `Short\nlines stay.\n\n1. ${LONG}\n   ${LONG}\n   - item`;
   const wrapped = wrapMarkdown(text);
 

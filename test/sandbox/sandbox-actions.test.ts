@@ -212,7 +212,7 @@ describe('a charge that requires an action of the payer', () => {
     },
   );
 
-  test('is the only kind of charge with a page and decisions; all others get 404', async () => {
+  test('is the only kind of charge with an approval page; for others, the page and its decisions return 404', async () => {
     const { id } = chargeIn(await harness.charge('tok_ok'));
     for (const unknown of [id, 'ch_none']) {
       for (const answer of [await page(unknown), await approve(unknown), await refuse(unknown)]) {

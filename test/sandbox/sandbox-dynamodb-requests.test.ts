@@ -51,7 +51,7 @@ describe('the sandbox books on a busy DynamoDB', () => {
     expect(waits).toEqual([40, 80]);
   });
 
-  test('a lasting conflict is thrown after five attempts', async () => {
+  test('a persistent conflict is thrown after five attempts', async () => {
     answers = Array.from({ length: 5 }, () => canceled('TransactionConflict'));
     await expect(transact(access, [PUT])).rejects.toBeInstanceOf(TransactionCanceledException);
     expect(inputs).toHaveLength(5);

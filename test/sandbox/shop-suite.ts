@@ -9,7 +9,7 @@ const SERVICES = [
     service: 'stock',
     path: '/stock/reservations',
     body: (order: string, name = 'sku_tea') => ({ order, items: [{ sku: name, quantity: 2 }] }),
-    /** A different body, which causes a mismatch with the same key. */
+    /** A different body, which must not be sent with the key of the first request. */
     other: (order: string) => ({ order, items: [{ sku: 'sku_tea', quantity: 3 }] }),
     made: { object: 'reservation', status: 'reserved' },
     timeout: 'sku_timeout',

@@ -89,7 +89,7 @@ export async function createTables(prefix: string): Promise<LocalAws['tables']> 
   return cloneTables(dynamoDbClient(), emulatedAws().tables, (table) => `${prefix}-${table}-${suffix}`);
 }
 
-/** Creates an empty table for the books of a sandbox. Works only in the project `stores`. */
+/** Creates an empty table for the books of a sandbox. Works only in the Jest project `stores`. */
 export async function createBooksTable(prefix: string): Promise<string> {
   made += 1;
   const { booksTable } = awsOfRun() as BareAws;

@@ -192,7 +192,7 @@ describe('the sandbox in process', () => {
     ]);
   });
 
-  test('counts a charge as shown once a comparison lists it, until the charge changes', async () => {
+  test('marks a charge as seen when a reconciliation lists it, and clears the mark when the charge changes', async () => {
     const { order, chargeId } = await charged();
     const isCompared = (): boolean => processor.inside.isShown(chargeId, true, true);
     await processor.inside.refund(chargeId, 100);
@@ -206,7 +206,7 @@ describe('the sandbox in process', () => {
     expect(isCompared()).toBe(false);
   });
 
-  test('reports a planned failure to a dashboard user as an error of the sandbox', async () => {
+  test('reports a sandbox error when a refund in the dashboard hits an injected failure', async () => {
     const { chargeId } = await charged();
     await processor.inside.failNextChange(1, 'tok_malformed');
     await expect(processor.inside.refund(chargeId, 100)).rejects.toThrow(/^the sandbox answered .* with no JSON/);

@@ -130,7 +130,7 @@ async function storyOf(mutant: Mutant, sound: SoundPlayer): Promise<Omit<StoryFi
   return { story: undefined, oracle: undefined };
 }
 
-/** Returns the median number of histories; undefined when most rows did not find the fault. */
+/** Returns the median number of histories until a row found the fault; undefined if most rows did not find it. */
 export function medianOf({ histories }: Pick<Hunt, 'histories'>): number | undefined {
   return histories[Math.floor(histories.length / 2)];
 }

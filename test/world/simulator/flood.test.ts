@@ -120,7 +120,7 @@ describe('a flood from one tenant at most doubles the response and event times o
     },
   ] as const;
 
-  // In each slice, one of this test, growth.test.ts and outage.test.ts runs.
+  // Each slice runs exactly one of three tests: this one, growth.test.ts or outage.test.ts.
   inTurn(test, { place: 1, of: 3, otherwise: test.skip }).each(sliceOf(floods, 2))(
     'even if $when',
     async ({ requests, endpoints, refused: [least, most] }) => {

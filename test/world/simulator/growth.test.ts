@@ -193,7 +193,7 @@ function marginal(name: string, calls: readonly ReadonlyMap<string, number>[], a
   return (after - before) / ((SIZES[at + 1] ?? Number.NaN) - (SIZES[at] ?? Number.NaN));
 }
 
-/** In each slice, one of this test, flood.test.ts and outage.test.ts runs. */
+/** Each slice runs exactly one of three tests: this one, flood.test.ts or outage.test.ts. */
 const sometimes = inTurn(describe, { place: 0, of: 3, otherwise: describe.skip });
 
 sometimes('the DynamoDB calls per additional item', () => {

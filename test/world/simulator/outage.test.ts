@@ -100,5 +100,5 @@ const OUTAGES: readonly (readonly [string, () => Promise<void>])[] = [
   ],
 ];
 
-// In each slice, one of this test, flood.test.ts and growth.test.ts runs.
+// Each slice runs exactly one of three tests: this one, flood.test.ts or growth.test.ts.
 inTurn(test, { place: 2, of: 3, otherwise: test.skip }).each(sliceOf(OUTAGES, 4))('%s', (_what, outage) => outage());

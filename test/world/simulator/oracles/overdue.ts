@@ -20,8 +20,8 @@ const JOB_OF: Readonly<Record<string, string>> = {
 };
 
 /**
- * Number of runs that may skip a due entry. For every ten entries in the job's queue, one more run may skip the entry,
- * because a check can take seconds.
+ * Base number of runs that may skip a due entry. One more is allowed per `ENTRIES_OF_A_RUN` entries in the job's queue,
+ * because checks can be slow and a run may not reach every entry.
  */
 const RUNS_LEFT_OUT = 3;
 const ENTRIES_OF_A_RUN = 10;
