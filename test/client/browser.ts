@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
@@ -15,7 +15,7 @@ export const HAS_BROWSER = process.platform === 'linux' && process.arch === 'x64
  * Time limit of each wait on a page, in milliseconds. It is longer than any wait on a busy machine but shorter than the
  * time limit of a test, so a test reports the error of the wait.
  */
-const PATIENCE_MS = 180_000;
+const PATIENCE_MS = 300_000;
 
 /** Returns the folder of the unpacked browser, which all runs share. Unpacking takes some seconds of a processor. */
 function unpacked(): string {
@@ -41,16 +41,17 @@ export class RealBrowser {
   static unpack(folder: string): RealBrowser {
     const files = unpacked();
     if (!existsSync(files)) {
-      const draft = join(folder, 'unpacked');
-      mkdirSync(draft);
+      mkdirSync(dirname(files), { recursive: true });
+      // In the same file system, because the system's folder for temporary files may be in another one.
+      const draft = mkdtempSync(`${files}-`);
       // With AWS_EXECUTION_ENV, the package adds libraries that are missing on a minimal system.
       const env = { ...process.env, TMPDIR: draft, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };
-      execFileSync(process.execPath, [join(import.meta.dirname, 'unpack-browser.ts')], { env });
-      mkdirSync(dirname(files), { recursive: true });
       try {
+        execFileSync(process.execPath, [join(import.meta.dirname, 'unpack-browser.ts')], { env });
         renameSync(draft, files);
       } catch (error) {
-        // Another run has unpacked it first.
+        rmSync(draft, { recursive: true, force: true });
+        // Another run may have unpacked it first.
         if (!existsSync(files)) throw error;
       }
     }

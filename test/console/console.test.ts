@@ -421,6 +421,18 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
+  test('keeps the menu of a phone open when the address changes, and closes it with a link', async () => {
+    shown.api = new Api();
+    const page = await shown.signedIn();
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await page.goto(`${shown.url}/#/jobs`);
+    await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor();
+    await page.getByRole('navigation').getByRole('link', { name: 'Payments', exact: true }).click();
+    await page.getByRole('heading', { name: 'Payments', level: 1 }).waitFor();
+    await page.getByRole('navigation').waitFor({ state: 'hidden' });
+  });
+
   test('sees a message when a wrong key is refused', async () => {
     const api = new Api();
     shown.api = api;

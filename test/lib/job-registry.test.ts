@@ -3,6 +3,7 @@ import { type JobEntry, jobsOf } from '../../lambdas/jobs/contract/jobs.ts';
 import { nextScheduled, readSchedule } from '../../lambdas/jobs/schedules.ts';
 import { JOBS_RUN } from '../../lambdas/kernel/contract/api.ts';
 import { checkJobs } from '../../lib/job-registry.ts';
+import { whole } from '../support/slice.ts';
 
 const good: JobEntry = {
   id: 'sweep-rooms',
@@ -13,6 +14,8 @@ const good: JobEntry = {
   scopes: [JOBS_RUN],
   worker: 'upkeep',
 };
+/** Number of times to compare. 200 days include a change to daylight saving time. */
+const TIMES = whole(200, { slice: 50 });
 /** Returns an entry with these changes, which the compiler does not check. */
 const wrong = (changes: Readonly<Record<string, unknown>>): JobEntry => ({ ...good, ...changes });
 
@@ -27,7 +30,7 @@ describe('the job registry', () => {
       const read = readSchedule(text, timeZone);
       if (read.kind !== 'read') throw new Error(read.reason);
       const times = [Date.UTC(2026, 0, 1)];
-      while (times.length < 50) {
+      while (times.length < TIMES) {
         const last = times.at(-1) ?? 0;
         times.push(nextScheduled(read.schedule, last, last) ?? last);
       }

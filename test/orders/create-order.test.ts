@@ -13,7 +13,7 @@ import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 import { ALL_DUE } from '../support/due.ts';
-import { inTurn } from '../support/slice.ts';
+import { inTurn, whole } from '../support/slice.ts';
 import { World } from '../world/world.ts';
 import { answerOf, orderRequest } from './order-fixtures.ts';
 
@@ -21,6 +21,9 @@ let harness: World;
 beforeEach(() => {
   harness = new World();
 });
+
+/** Minutes between two runs of the jobs during days without events. When deployed, they run once a minute. */
+const QUIET_MINUTES = whole(1, { slice: 15 });
 
 const counted = async (request: ReturnType<typeof orderRequest>) => ({
   kept: harness.keptMinor(request),
@@ -190,7 +193,7 @@ describe('an order with an unknown outcome', () => {
   test('is canceled if its payer does not act within a day, and its hold is voided', async () => {
     const request = orderRequest('asleep', { source: 'tok_action' });
     expect(answerOf(await harness.order(request)).status).toBe(202);
-    await harness.resolveFor(26 * 60, {}, 15);
+    await harness.resolveFor(26 * 60, {}, QUIET_MINUTES);
     expect(await harness.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'payment_abandoned' } });
     expect((await harness.payment(request)).state.payment.status).toBe('canceled');
     expect(await harness.shop.reservations(request.orderId)).toBe(0);
@@ -248,7 +251,7 @@ describe('after a late failure, which never undoes the order,', () => {
       harness.mailer.trouble = 'down';
       expect(answerOf(await harness.order(request)).body).toMatchObject({ status: 'completed', referral: 'pending' });
       await harness.resolveFor(61);
-      await harness.resolveFor(3 * 24 * 60, {}, 15);
+      await harness.resolveFor(3 * 24 * 60, {}, QUIET_MINUTES);
       expect(await harness.read(request)).toMatchObject({
         status: 'completed',
         email: { status: 'unknown' },

@@ -11,11 +11,14 @@ import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { ALL_DUE } from '../support/due.ts';
+import { whole } from '../support/slice.ts';
 import { World } from '../world/world.ts';
 import { orderRequest } from './order-fixtures.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
+/** Minutes between two runs of the jobs during days without events. When deployed, they run once a minute. */
+const QUIET_MINUTES = whole(1, { slice: 15 });
 
 let harness: World;
 beforeEach(() => {
@@ -223,9 +226,9 @@ describe('a reversal', () => {
     harness.clock.advance((DAY_MINUTES - 1) * MINUTE_MS);
     await harness.processor.inside.approve(chargeId); // The payer approves at 23:59, and the callback arrives a day later.
     const shut = { ...harness.processor, readCharge: () => Promise.reject(new RetryableError('processor_away', 'no')) };
-    await harness.resolveFor(DAY_MINUTES, { books: [shut] }, 15);
+    await harness.resolveFor(DAY_MINUTES, { books: [shut] }, QUIET_MINUTES);
     await deliver('evt_1', chargeId);
-    await harness.resolveFor(DAY_MINUTES, {}, 15);
+    await harness.resolveFor(DAY_MINUTES, {}, QUIET_MINUTES);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
   });
 

@@ -17,6 +17,7 @@ import { eventsOf } from '../events/event-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { whole } from '../support/slice.ts';
 import { takenAt } from './ledger-reader-suite.ts';
 import { MemoryLedgerReader } from './memory-ledger-reader.ts';
 
@@ -39,7 +40,9 @@ test('a rebuild restores deleted views from the Ledger and removes rows without 
   const clock = new SimulatedClock(TODAY_MS);
   const pacing = { clock, entropy: countingEntropy() };
   const views = new DynamoDbViews(client(), tables.views, pacing);
-  const old = Array.from({ length: 4 }, (_, index) => takenAt(owner, `old-${index}`, TODAY_MS - (index % 3) * DAY_MS));
+  const old = Array.from({ length: whole(9, { slice: 4 }) }, (_, index) =>
+    takenAt(owner, `old-${index}`, TODAY_MS - (index % 3) * DAY_MS),
+  );
   for (const chain of old) await write(chain);
   const never = takenAt(owner, 'never-happened', TODAY_MS - DAY_MS);
   for (const event of eventsOf(systemDigest, never)) await projectEvent({ runner: idempotentRunner, views }, event);
@@ -52,7 +55,9 @@ test('a rebuild restores deleted views from the Ledger and removes rows without 
     digest: systemDigest,
     ...pacing,
   };
-  const fresh = Array.from({ length: 3 }, (_, index) => takenAt(owner, `new-${index}`, TODAY_MS - 2 * DAY_MS));
+  const fresh = Array.from({ length: whole(6, { slice: 3 }) }, (_, index) =>
+    takenAt(owner, `new-${index}`, TODAY_MS - 2 * DAY_MS),
+  );
   const traffic = async (): Promise<void> => {
     for (const chain of fresh) {
       await write(chain);
