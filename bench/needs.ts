@@ -66,16 +66,20 @@ export function quotaTable(measured: Measured): string {
   const rows: (readonly [string, string, number])[] = [
     ['concurrent Lambda executions', EXECUTIONS.toLocaleString('en-US'), EXECUTIONS / perPayment],
     ...TABLES.map((table): readonly [string, string, number] => [
-      `write units of the ${table} table, ${units.of(table)} a payment`,
+      `write units of the ${table} table, ${units.of(table)} per payment`,
       `${TABLE_UNITS.toLocaleString('en-US')}/s`,
       TABLE_UNITS / units.of(table),
     ]),
     ...REGIONS.map((region): readonly [string, string, number] => [
-      `EventBridge deliveries in ${region === '' ? 'other regions' : `\`${region}\``}, 2 a payment`,
+      `EventBridge deliveries in ${region === '' ? 'other regions' : `\`${region}\``}, 2 per payment`,
       `${(2 * eventsPerSecond(region)).toLocaleString('en-US')}/s`,
       eventsPerSecond(region),
     ]),
-    ['API Gateway requests, 1 a payment', `${requestsPerSecond('').toLocaleString('en-US')}/s`, requestsPerSecond('')],
+    [
+      'API Gateway requests, 1 per payment',
+      `${requestsPerSecond('').toLocaleString('en-US')}/s`,
+      requestsPerSecond(''),
+    ],
   ];
   const lines = rows.map(
     ([quota, value, payments]) => `| ${quota} | ${value} | ${Math.floor(payments).toLocaleString('en-US')} |`,

@@ -95,8 +95,8 @@ export async function problemsOfDatabase(
 }
 
 /**
- * Compares a database with this version, as the user of the functions. Returns a sentence for each problem. That the
- * database cannot be reached from here is a problem, too, and that the functions may not decrypt the secret.
+ * Compares a database with this version, as the user of the functions. Returns a sentence for each problem,
+ * also for a database that cannot be reached from here, and for a secret that the functions are not allowed to decrypt.
  */
 async function problemsOf(
   session: Pick<Session, 'aws'>,

@@ -50,7 +50,8 @@ async function rebuild(session: Session, table: string, chosen: Chosen): Promise
     else refuseForeignTable(found);
     await active(tools, table);
     // Copy before the Stream is enabled, so that rebuilt rows are not published or archived again.
-    const reportRows = ({ written, there }: CopiedRows): void => report(`${written} rows written, ${there} existed`);
+    const reportRows = ({ written, there }: CopiedRows): void =>
+      report(`${written} rows written, ${there} already existed`);
     const ended = await copyRows({ client, table, pacing }, new S3Objects(s3Client(target), bucket), reportRows);
     await configure(tools, 'ledger', table, true);
     return ended;
@@ -63,11 +64,11 @@ async function rebuild(session: Session, table: string, chosen: Chosen): Promise
     registry: Math.ceil(newestMs / 1_000),
   };
   session.show({ ...copied, restoredTables: restored, restoreTo }, [
-    `${copied.written} rows written, ${copied.there} existed.`,
+    `${copied.written} rows written, ${copied.there} already existed.`,
     ...different.slice(0, MAX_SHOWN).map((place) => `different  ${place}`),
     ...unreadable.slice(0, MAX_SHOWN).map((place) => `unreadable  ${place}`),
     `Verify it: payonce verify --table ${table}`,
-    `The newest row was written at ${isoTime(newestMs)}. Restore Idempotency to a time before it, and Registry to a time not before it:`,
+    `The newest row was written at ${isoTime(newestMs)}. Restore Idempotency to a time before it, and Registry to that time or later:`,
     ...Object.entries(restoreTo).map(([other, to]) => `payonce tables restore --only ${other} --to ${to}`),
     'Then deploy with this setting, together with the settings of all adopted tables:',
     `-c 'payonce:restoredTables=${JSON.stringify(restored)}'`,

@@ -68,7 +68,7 @@ async function recover(session: Session, { segments, shard, ...chosen }: Chosen)
     `Rows that were missing: ${queued.map(([kind, count]) => `${count} ${kind}`).join(', ') || 'none'}.`,
     ...LEFT,
     ...stopped.slice(0, MAX_SHOWN).map(lineOfStopped),
-    ...erased.slice(0, MAX_SHOWN).map((id) => `erased      ${id}: erase it again`),
+    ...erased.slice(0, MAX_SHOWN).map((id) => `erased      ${id}: its personal data is back; erase it again`),
     ...broken.slice(0, MAX_SHOWN).map((id) => `broken      ${id}: a transition is missing`),
     ...unreadable.slice(0, MAX_SHOWN).map((id) => `unreadable  ${id}`),
   ]);

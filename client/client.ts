@@ -168,7 +168,7 @@ function webhookEndpoints(changes: Operations, reading: ReadClient) {
       reading.set<WebhookEndpoint>(at(id), params, limits),
     delete: (id: string, once: Once) =>
       changes.run<Schemas['DeletedWebhookEndpoint']>({ method: 'DELETE', path: at(id) }, once),
-    /** Rotates the secret. The response contains the new secret, and stays in the key store. */
+    /** Rotates the secret. The key store keeps the response, which contains the new secret. */
     rotateSecret: (id: string, params: Schemas['RotateWebhookSecret'], once: Once) =>
       changes.run<EndpointWithSecret>(post(`${at(id)}/rotate_secret`, params), once),
     replay: (id: string, params: Schemas['ReplayWebhooks'], once: Once) =>

@@ -120,7 +120,7 @@ export class Events extends Construct {
           FilterCriteria.filter({
             eventName: FilterRule.isEqual('INSERT') as readonly string[],
             dynamodb: {
-              // Matches only outcomes, because no other row has the key of this index.
+              // Only rows of outcomes have the key of this index, so the filter matches only them.
               NewImage: { [LedgerTable.recentOutcomesIndex.partitionKey]: { S: FilterRule.exists() } },
             },
           }),

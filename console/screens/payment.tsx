@@ -193,7 +193,9 @@ function Acts({
         tenant={owner}
         currency={payment?.currency ?? ''}
         because={
-          status === 'needs_review' ? undefined : `The status is ${words(status)}; only needs review can be decided.`
+          status === 'needs_review'
+            ? undefined
+            : `The status is “${words(status)}”. Only a payment in review can be decided.`
         }
         done={done('The decision was recorded.')}
       />

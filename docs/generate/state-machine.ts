@@ -154,7 +154,7 @@ const EXAMPLES: Readonly<Record<Posts, readonly Example[]>> = {
     { when: 'that refund failed later', amountMinor: CHARGED },
     { when: 'the refund of a stray charge failed later', amountMinor: CHARGED, account: 'late_receipts' },
   ],
-  dispute: [{ when: 'a dispute was opened, or was first reported as lost', amountMinor: CHARGED }],
+  dispute: [{ when: 'a dispute was opened, or its first report says that it was lost', amountMinor: CHARGED }],
   dispute_undone: [{ when: 'the dispute was won, directly or on appeal', amountMinor: CHARGED }],
 };
 

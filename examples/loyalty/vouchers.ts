@@ -17,7 +17,7 @@ export function vouchers({ pool, url, waitsMs }: { pool: Pool; url: string; wait
     name: 'vouchers',
     postgres: pool,
     probe: (limit) => vendor.request({ method: 'GET', url: `${url}/health` }, limit),
-    // The state of the order is the dead letter: an operator sets it to `ordered` again.
+    // No separate dead letter is stored. To retry, an operator sets the state of the order to `ordered` again.
     deadLetter: async ({ payload, reason }) => {
       const { id } = withId.parse(payload);
       await pool.query("UPDATE voucher SET state = 'dead', reason = $2 WHERE id = $1 AND state = 'ordered'", [

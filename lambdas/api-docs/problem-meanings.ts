@@ -103,6 +103,6 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   no_processor_configured:
     'The deployment has no payment processor. After its operator has configured one, the same key can succeed.',
   processor_unavailable: 'The payment processor cannot be reached now. Retry with the same key after Retry-After.',
-  temporarily_unavailable: 'The request could not be served now. Retry with the same key after Retry-After.',
+  temporarily_unavailable: 'The request cannot be served at the moment. Retry with the same key after Retry-After.',
   timeout: 'The gateway received no response in time. Retry with the same key: the request takes effect at most once.',
 };

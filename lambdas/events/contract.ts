@@ -35,7 +35,7 @@ export type EventName = (typeof EventNames)[keyof typeof EventNames];
 /** The type of an event in the API and in webhooks: its name without the version. */
 export type TypeOfEvent<Name extends EventName = EventName> = Name extends `${infer Type}.v${number}` ? Type : never;
 
-/** The events of webhook endpoints. They concern no payment, so they are not in the Ledger and in no list. */
+/** Events about webhook endpoints themselves. They concern no payment, so they are not in the Ledger and in no list. */
 export const ENDPOINT_EVENTS = [
   EventNames.webhookEndpointFailing,
   EventNames.webhookEndpointRecovered,

@@ -41,7 +41,7 @@ export function faultAnswer(error: unknown, requestId: string, method = 'POST'):
   const reason =
     error.code === AUTHORITY_CHANGED
       ? 'The settings name a database that does not contain the payments. The operator must correct them.'
-      : 'The request could not be served now.';
+      : 'The request cannot be served at the moment.';
   const detail = `${reason} ${again}`;
   const seconds = Math.max(1, Math.ceil(error.retryAfterSeconds ?? 1));
   return problemAnswer(problem(code, detail), requestId, { headers: { 'retry-after': String(seconds) } });

@@ -39,7 +39,7 @@ export interface VendorOptions {
   /** Stores a call whose attempts have all failed. Called each time, so a call can be stored more than once. */
   readonly deadLetter: (deadLetter: DeadLetter) => Promise<void>;
   /**
-   * A pool of `pg`, in whose database `sendOnce` stores local keys. `payonce db migrate --service` creates the table.
+   * A `pg` pool. `sendOnce` stores local keys in its database. `payonce db migrate --service` creates the table.
    * @default none, for vendors that recognize an idempotency key
    */
   readonly postgres?: Pool;

@@ -202,7 +202,7 @@ function acknowledge(api: RestApi): void {
     },
     {
       id: 'AwsSolutions::AwsSolutions-APIG3',
-      reason: 'A web ACL has a monthly cost. The setting payonce:firewall adds one to the payments API.',
+      reason: 'A web ACL has a monthly cost. The setting payonce:firewall adds a web ACL to the payments API.',
     },
     {
       id: 'AwsSolutions::AwsSolutions-APIG4',
@@ -228,7 +228,7 @@ function acknowledge(api: RestApi): void {
     },
     {
       id: 'PCI.DSS.321::PCI.DSS.321-APIGWAssociatedWithWAF',
-      reason: 'A web ACL has a monthly cost. The setting payonce:firewall adds one to the payments API.',
+      reason: 'A web ACL has a monthly cost. The setting payonce:firewall adds a web ACL to the payments API.',
     },
     {
       id: 'PCI.DSS.321::PCI.DSS.321-APIGWCacheEnabledAndEncrypted',

@@ -50,7 +50,7 @@ export class JobAlarms extends Construct {
         threshold: 1,
       });
       new RunbookAlarm(this, `Failed-${frequency}`, {
-        description: `Runs of a job that runs every few ${often} are given up.`,
+        description: `A job that runs every few ${often} has a run that failed for the last time.`,
         entry: 'jobs.md#a-job-failed',
         ...alarm(JobMetric.failed),
         evaluationPeriods: FAILED_PERIODS[frequency],

@@ -17,8 +17,8 @@ export interface AuthoritySettings {
    */
   readonly authority?: Authority;
   /**
-   * The ARN of the secret with the user of the functions: `username` and `password`, and `host`, `port` and `dbname` if
-   * the next settings lack them. A rotated password needs no deployment.
+   * The ARN of the secret with the credentials of the functions' database user: `username` and `password`. It must also
+   * contain `host`, `port` and `dbname`, unless the settings below contain them. A rotated password needs no deployment.
    */
   readonly postgresSecretArn?: string;
   /**

@@ -188,7 +188,7 @@ test('the auditor lists every existing object in one valid manifest of the hour'
   expect(json['manifests']).toContainEqual(expect.objectContaining({ number, hash, failure: null }));
 });
 
-test('an operator puts a parked batch back as late objects, whose lines equal the existing lines', async () => {
+test('a parked batch that an operator redrives is written to late objects with the same lines as the existing objects', async () => {
   const QueueUrl = await stackOutput('service', 'parkedArchiveQueue');
   const FunctionName = await stackOutput('service', 'archiverFunction');
   const payment = String((await api.payUntilAnswered({ key: `late-${crypto.randomUUID()}` })).json['id']);

@@ -124,7 +124,7 @@ describe('the latest verifications', () => {
     return verified.find(({ kind }) => kind === 'day');
   };
 
-  test('are listed by kind, newest first, with the time at which each kind was last due', async () => {
+  test('are listed by kind, newest first, with the time at which a verification of each kind was last due', async () => {
     const { verified, areManifestsOverdue } = await readAudit(await auditedArchive(FINDING), NOON_MS);
     const reported = verified.map(({ verifications, ...kind }) => ({
       ...kind,

@@ -1,5 +1,5 @@
 /**
- * Tests the guarantee "restored tables". Follows the runbook for a restored PostgreSQL database, on a real server and
+ * Tests the guarantee "restored tables". Follows the runbook for a restored PostgreSQL database, with a real server and
  * the DynamoDB API.
  */
 import { once } from 'node:events';

@@ -79,7 +79,7 @@ describe('a callback', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
   });
 
-  test('makes the owner respond with a decline that the callback reports early', async () => {
+  test('makes the owner respond with a decline that the callback reports before the processor’s response', async () => {
     const request = paymentRequest('early-no', { source: 'tok_declined' });
     const processor = {
       ...harness.processor,

@@ -90,7 +90,7 @@ describe('the example shop', () => {
     };
   }
 
-  test('charges a purchase once even if it is killed at any step and the form is resubmitted', async () => {
+  test('charges a purchase once even if the shop is killed at any step and the form is resubmitted', async () => {
     const purchases: string[] = [];
     let shop = await open('whsec_AAAA', 0);
     for (let step = 0; ; step += 1) {

@@ -185,7 +185,7 @@ describeConsole('the console during failures', (shown) => {
     const dialog = await decide(second);
     await dialog.getByRole('alert').getByText('payment_not_in_review').waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
-    await second.getByText('The status is failed; only needs review can be decided.').waitFor();
+    await second.getByText('The status is “failed”. Only a payment in review can be decided.').waitFor();
     expect(dataOf(await api.get(`/v1/decisions?payment=${id}`))).toHaveLength(1);
   });
 });

@@ -48,7 +48,7 @@ describeConsole('webhooks in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a replay of days starts only once, and a new secret is shown only once', async () => {
+  test('a replay of a range of days starts only once, and a new secret is shown only once', async () => {
     const page = await shown.signedIn();
     await openEndpoint(page);
     await page.getByRole('button', { name: 'Replay all' }).click();

@@ -118,7 +118,7 @@ describe('a page that crashes its workers', () => {
     ]);
   });
 
-  test('is processed item by item up to the last suspect item, one suspect item per worker', () => {
+  test('is processed item by item up to the last suspect item; each worker processes one suspect item', () => {
     let run = dead(fresh, 3);
     for (let item = 1; item < 60; item += 1) {
       run = withPageDone(run, { counts: { ...NONE, done: 1 }, items: 1, cursor: `${item}` }, T0);

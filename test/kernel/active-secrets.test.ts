@@ -313,7 +313,7 @@ describe('a callback', () => {
     expect(await verdict('second')).toBe('valid');
   });
 
-  test('is refused with a removed secret as soon as a forged callback has caused the secrets to be read again', async () => {
+  test('is refused, if signed with a removed secret, once a forged callback has caused the secrets to be read again', async () => {
     expect(await verdict('first')).toBe('valid');
     manager.holds('{"new":"second"}');
     clock.advance(10 * SECOND);

@@ -115,7 +115,7 @@ describe('a business key', () => {
     expect(await harness.consume(consumer, { ...EVENT, ...changes })).toEqual({ kind: 'done' });
   });
 
-  test('allows a separate effect at a different handler, and must not be empty', async () => {
+  test('allows a separate effect for a different handler, and an empty key is rejected', async () => {
     const harness = new Harness();
     await harness.consume(counting('commission', { key }));
     expect(await harness.consume(counting('loyalty', { key }))).toEqual({ kind: 'done' });

@@ -155,7 +155,7 @@ describe('a stale claim', () => {
     expect(world.calls).toEqual([]);
   });
 
-  test('returns the state of a rival that takes over before the commit, and still records the call', async () => {
+  test('returns the state of a rival that takes over before the commit, and still stores the result of the call', async () => {
     const outcome = await world.run({
       call: async () => {
         world.clock.advance(LEASE);
@@ -373,7 +373,7 @@ describe('an open breaker', () => {
   });
 });
 
-describe('an effect with a commit but no claim', () => {
+describe('an effect that is committed without a claim', () => {
   const commit = (write: (round: number) => Written<number, string>) =>
     commitOnce<number, string>(idempotentRunner, {
       operationId: key.operationId,

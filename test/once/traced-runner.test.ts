@@ -81,7 +81,7 @@ describe('the spans', () => {
     expect(new Set(spans.map(({ id }) => id)).size).toBe(3);
   });
 
-  test('are also sent for a consumer of payment events', async () => {
+  test('are also sent when a consumer handles a payment event', async () => {
     const chain = await store.listTransitions(request.paymentId, { afterSequence: 0, limit: 10 });
     const [event] = eventsOf(systemDigest, chain);
     if (event === undefined) throw new Error('the payment has no event');

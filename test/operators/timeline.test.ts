@@ -115,7 +115,7 @@ describe('the timeline of a payment', () => {
     expect(kinds(entries).filter((kind) => kind.startsWith('transition payment.annotated'))).toHaveLength(1);
   });
 
-  test('has pages of transitions, each page with all its related entries', async () => {
+  test('is paged by transition; each page has all entries related to its transitions', async () => {
     const payment = await api.paid('k');
     for (let count = 0; count < 4; count += 1) await api.annotate(payment, `a-${count}`);
     const pages: Record<string, unknown>[][] = [];

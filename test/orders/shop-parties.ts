@@ -12,7 +12,7 @@ import { createTestSandbox } from '../sandbox/sandbox-world.ts';
 
 const entry = z.object({ id: z.string() });
 
-/** The shop of the sandbox, run in this process. Its books count the effects. */
+/** The shop of the sandbox, run in this process. Its store counts the effects. */
 export interface ShopParties {
   readonly stock: StockKeeper;
   readonly referrals: ReferralProgram;

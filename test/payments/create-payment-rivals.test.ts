@@ -389,8 +389,8 @@ describe('a charge that has no result and that only its owner knows', () => {
   });
 });
 
-describe('the claim of an enclosing order', () => {
-  test('starts the send window, so a payment that begins after the end of the window is not sent', async () => {
+describe('the claim of the order that contains a payment', () => {
+  test('starts the send window, so a payment that starts after the end of the window is not sent', async () => {
     const claimedAtMs = harness.clock.nowMs() - 16 * MINUTE;
     const request = { ...paymentRequest('order-late'), claimedAtMs };
     const { status, body } = await harness.answered(request);

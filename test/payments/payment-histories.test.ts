@@ -76,7 +76,7 @@ const KEPT_A_DAY = 24 * 60 * 60_000;
 
 describe('the guarantees of a payment, its retry and a rival', () => {
   // Single faults with a processor that accepts the charge are covered by the histories with pairs of faults.
-  test('hold under every single fault at every call, for every processor behavior other than accepting the charge', async () => {
+  test('hold with one fault at any call, for every behavior of the processor except an accepted charge', async () => {
     for (const source of ['tok_flaky', 'tok_malformed', 'tok_timeout_charged', 'tok_timeout_not_charged']) {
       const { histories, findings } = await survey(engine({ source }), { faults: 1, oneOf: [3, 13] });
       expect(findings.slice(0, 3)).toEqual([]);
@@ -84,7 +84,7 @@ describe('the guarantees of a payment, its retry and a rival', () => {
     }
   });
 
-  test('hold under every single fault, for every ability of the processor', async () => {
+  test('hold with one fault at any call, for a processor without a look-up and for one with a delayed look-up', async () => {
     const none: ProcessorAbilities = { lookup: { kind: 'none' }, keyRetentionMs: KEPT_A_DAY };
     const late: ProcessorAbilities = { lookup: { kind: 'eventual', maxLagMs: 60_000 }, keyRetentionMs: KEPT_A_DAY };
     for (const abilities of [none, late]) {

@@ -366,7 +366,7 @@ describe('a reference', () => {
     expect((await harness.pay('k-5', { reference: 'caf\u00e9' })).status).toBe(409);
   });
 
-  test('leaves the key unused if it causes a refusal of the request', async () => {
+  test('leaves the key unused if the request is refused because of its reference', async () => {
     await harness.pay('k-1', { reference: 'order-1' });
     await harness.pay('k-2', { reference: 'order-1' });
 

@@ -104,7 +104,7 @@ describe('a payment that no rule matches', () => {
     });
   };
 
-  test('is refused without a claim, so its key can be used for a charge after a rule matches', async () => {
+  test('is refused before a claim is stored, so the same key can create the charge once a routing rule matches', async () => {
     const before = deployed([{ mode: 'test', currency: 'USD', processor: 'stripe' }]);
     const refused = await before.pay('eur');
     expect([refused.status, refused.body['code']]).toEqual([422, 'no_processor_for_payment']);

@@ -64,7 +64,7 @@ describe('settlement of a request that may have been sent', () => {
     expect(at(16)).toEqual({ do: 'ask' });
   });
 
-  test('sends again with the same key within the key retention', () => {
+  test('sends again with the same key within the retention period of the key', () => {
     expect(at(1, { lookedUp: 'absent' })).toEqual({ do: 'send' });
     expect(at(1, { lookedUp: 'unavailable' })).toEqual({ do: 'send' });
     expect(at(1, noLookup)).toEqual({ do: 'send' });

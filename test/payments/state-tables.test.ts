@@ -201,7 +201,7 @@ describe('the merchant’s view of a payment', () => {
     );
   });
 
-  test('changes only with an event for merchants, in every cell of the state tables', () => {
+  test('publishes an event for merchants whenever it changes, in every cell of the state tables', () => {
     const appends = (cells: readonly Cell[]) => cells.flatMap((cell) => (cell.does === 'append' ? [cell] : []));
     const cellsOf = (table: Readonly<Record<string, Readonly<Record<string, Cell>>>>) =>
       appends(Object.values(table).flatMap((row) => Object.values(row)));

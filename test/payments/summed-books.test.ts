@@ -203,7 +203,7 @@ function difference(seed: number): 'not begun' | 'folded' | object {
   };
 }
 
-test('if the books equal the sums, there is nothing to record, and the sums allow the same sends as the whole chain', () => {
+test('if the processor’s books equal the sums of a payment, nothing is recorded, and the sums allow the same requests as the whole chain', () => {
   let equal = 0;
   fc.assert(
     fc.property(fc.integer({ min: 0 }), (seed) => {

@@ -131,7 +131,7 @@ describe('a statement', () => {
     },
   );
 
-  test('was not applied if its session is terminated; the next statement gets a new session', async () => {
+  test('was not applied if its session is terminated; the next statement uses a new session', async () => {
     const database = databases.open(server.url);
     const slow = database.run(sql("UPDATE account SET balance = 0 WHERE id = 'a' AND pg_sleep(600) IS NOT NULL"));
     const failed = expect(slow).rejects.toMatchObject(UNAVAILABLE);
@@ -149,7 +149,7 @@ describe('a statement', () => {
     expect(await balances()).toEqual([100, 100]);
   });
 
-  test('may have been applied if its client-side timeout expires; the next statement gets a new session', async () => {
+  test('may have been applied if its client-side timeout expires; the next statement uses a new session', async () => {
     const database = databases.open(server.url);
     const first = await session(database);
     const slow = { ...sql('SELECT pg_sleep(600)'), timeoutMs: 20 };
@@ -158,7 +158,7 @@ describe('a statement', () => {
     await administrator.endSessions();
   });
 
-  test('was not applied if the server is read-only; the next statement gets a new session', async () => {
+  test('was not applied if the server is read-only; the next statement uses a new session', async () => {
     const name = parseServerUrl(server.url).database;
     await administrator.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
     const database = databases.open(server.url);

@@ -136,7 +136,7 @@ describe('a fee that no callback reported', () => {
 });
 
 describe('a difference between the Ledger and the processor’s books', () => {
-  test('is a mismatch if a refund is not posted, or failed after it was posted', async () => {
+  test('is a mismatch if a refund is not posted, or if a posted refund has failed', async () => {
     const payment = await harness.paid('k-1');
     const refund = await harness.inside.refund(harness.chargeOf(payment).chargeId, 400);
     expect(await harness.mismatches()).toMatchObject([

@@ -498,7 +498,7 @@ describe('an operator’s decision about a payment', () => {
     return { request, charge };
   }
 
-  test('refunds the money at the processor if its outcome is "failed"', async () => {
+  test('refunds the captured money at the processor if the operator decides "failed"', async () => {
     const { request } = await inReview('wrong');
     expect(await decide(request, {})).toMatchObject({ kind: 'first' });
     await live(1);

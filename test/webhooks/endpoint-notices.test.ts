@@ -59,7 +59,7 @@ async function attempted(world: WebhookWorld, times: number, names = ['first']):
 }
 
 describe('the events of an endpoint', () => {
-  test('reach the bus and the other endpoints once when it is failing after three attempts, and once when it has recovered', async () => {
+  test('reach the bus and the other endpoints once after three failed attempts, and once when the endpoint has recovered', async () => {
     let status = 503;
     const world = await worldWith(({ url }) => (url === ENDPOINT.url ? status : 204));
     const beganAtMs = world.clock.nowMs();

@@ -130,8 +130,8 @@ export function nextAttempt({ attempts, oneByOne }: JobRun): PageAttempt {
 }
 
 /**
- * Returns how long the worker that began the page at the cursor may still be running, in milliseconds; 0 when it has
- * certainly ended.
+ * Returns how long the worker of the current page may still be running, in milliseconds; 0 when it has certainly
+ * ended.
  */
 export function workerLivesMs({ begunAtMs }: JobRun, nowMs: number): number {
   return begunAtMs === undefined ? 0 : Math.max(0, begunAtMs + JOB_WORKER_TIMEOUT_SECONDS * 1000 - nowMs);

@@ -38,7 +38,7 @@ const FILTERS = [
   'created_to',
 ] as const;
 
-/** Returns whether a search needs no tenant: for payments in review without other filters, or for an id. */
+/** Returns whether a search needs no tenant: a search for payments in review without other filters, or for an id. */
 function isOfAllTenants({
   q,
   status,

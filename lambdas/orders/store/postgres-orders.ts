@@ -144,7 +144,7 @@ export class PostgresOrders extends PostgresRecords implements OrderStore {
   }
 }
 
-/** Returns the key of an order's entry, and the version that it was read with. */
+/** Returns the key of an order's entry, and the version at which it was read. */
 function entryOf(open: OpenOrder): readonly unknown[] {
   const { kind, chain_id, subject } = workKeyOfOrder(open);
   return [kind, chain_id, subject, open.sequence];

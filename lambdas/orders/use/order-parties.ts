@@ -18,7 +18,7 @@ export interface OrderItem {
 
 /** A call whose attempts have failed. It is in a queue, so the caller must not repeat it. */
 export type GivenUpCall =
-  /** A delayed message makes the last attempt, and records its outcome in the order. */
+  /** A delayed message triggers the last attempt. Its consumer records the outcome in the order. */
   | { readonly kind: 'queued' }
   /** Dead-lettered, until an operator redrives it. */
   | { readonly kind: 'given_up'; readonly reason: string; readonly mayBeApplied: boolean };

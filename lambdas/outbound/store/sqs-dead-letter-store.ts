@@ -122,7 +122,7 @@ async function answered<T>(sent: Promise<T>): Promise<T> {
     return await sent;
   } catch (cause) {
     if (!isAfterAttempt(cause))
-      throw new TerminalError('dead_letter_invalid', 'A call to the queue of dead letters could not be sent.', {
+      throw new TerminalError('dead_letter_invalid', 'A request to the dead-letter queue could not be sent.', {
         cause,
       });
     throw new RetryableError('dead_letters_unavailable', 'The queue of dead letters is unavailable.', { cause });

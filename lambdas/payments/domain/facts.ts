@@ -2,8 +2,8 @@ import type { Fees } from './fees.ts';
 import type { CancelReason, Dispute, Failure, Refund } from './payment.ts';
 
 /**
- * Information about a payment, from a processor's response, a look-up, a callback, or because time has passed. A fact
- * states what is true, not what was done. The state tables define its effect.
+ * Information about a payment, from a processor's response, a look-up, a callback or the passing of time. A fact states
+ * what is true, not what was done. The state tables define its effect.
  */
 export type ChargeFact =
   /** The processor accepted the charge, and reports the result later. */

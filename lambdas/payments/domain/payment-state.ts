@@ -31,7 +31,7 @@ export interface PaymentState {
   readonly sums: PaymentSums;
   /** Short hashes of the operations that have begun a change, by bucket (see `BegunChanges`). */
   readonly buckets: readonly Bucket[];
-  /** Whether `payment.processing` was recorded, so that a 202 response may be stored. */
+  /** Whether `payment.processing` was recorded. Only then may a 202 response be stored. */
   readonly isProcessingRecorded: boolean;
   /** Keyed by id, as are the other maps. */
   readonly refunds: ReadonlyMap<string, Refund>;

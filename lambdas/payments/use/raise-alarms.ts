@@ -10,7 +10,7 @@ import type { PaymentChain } from './payment-chain.ts';
 
 export interface AlarmTools {
   /**
-   * Raises an alarm for operators, before the write.
+   * Raises an alarm for operators before the transition is written.
    * @param about the payment or the order
    * @default no alarm is raised
    */

@@ -68,7 +68,7 @@ export async function runInTransaction<Tx>(
       throw error;
     }
     const stored = await transactions.readRequest(operationId);
-    // The record has expired and was deleted since the insert.
+    // The record has expired and been deleted since the insert.
     if (stored === undefined) return 'again';
     return stored.owner === owner ? first(stored.answer) : judge(stored, fingerprint, clock.nowMs());
   });

@@ -112,9 +112,9 @@ const REPEATED_WITHIN_MS = 2 * 60 * 60_000;
 const ISOLATED_MS = 30 * 60_000;
 
 /**
- * Records a slow attempt. A single slow attempt among many quick ones has no consequence, and neither does the first
- * block of senders: a lane sends only some hundred deliveries per second, so a single stall must not put a busy
- * endpoint into its lane.
+ * Records a slow attempt. A single slow attempt among many quick ones has no consequence, and neither do the first slow
+ * attempts that block senders: a lane sends only about a hundred deliveries per second, so a single stall must not put a
+ * busy endpoint into its lane.
  *
  * @returns the same object when nothing changes
  */

@@ -309,7 +309,9 @@ const postResend = keyed({
       'Makes one more attempt now, regardless of the results of earlier attempts. A scheduled attempt is brought forward. If the endpoint is slow, the attempt waits for its turn among the other webhooks of the endpoint.',
     path: deliveryPath,
     key: ['attempt', NOTHING_TWICE],
-    answers: { 202: { description: 'The delivery. The attempt follows.', schema: webhookDelivery } },
+    answers: {
+      202: { description: 'The delivery. The attempt is made after this response.', schema: webhookDelivery },
+    },
     problems: ['webhook_endpoint_disabled'],
   },
 });
@@ -328,7 +330,9 @@ const postTest = keyed({
       'Sends an event of the type `webhook_endpoint.test` to this endpoint, signed and delivered like all others, even if the endpoint subscribes only to other events. The event does not concern a payment. There is only one attempt. A failure does not disable the endpoint, except if the response is 410.',
     path,
     key: ['test event', NOTHING_TWICE],
-    answers: { 202: { description: 'The delivery. The attempt follows.', schema: webhookDelivery } },
+    answers: {
+      202: { description: 'The delivery. The attempt is made after this response.', schema: webhookDelivery },
+    },
     problems: ['webhook_endpoint_disabled'],
   },
 });

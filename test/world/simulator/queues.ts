@@ -156,8 +156,8 @@ export class Queues {
     // No execution is free. The next execution that completes starts the next delivery.
     if (atOnce !== undefined && running.size >= atOnce) return;
     const taken: Message[] = [];
-    // Each message starts a delivery. Without an execution limit, the batch of the delivery begins with this message. A
-    // limited consumer is shared fairly among message groups.
+    // Each message starts a delivery. If the consumer has no execution limit, the batch begins with that message.
+    // Otherwise, the batch is chosen fairly among the message groups.
     for (const message of atOnce === undefined ? new Set([first, ...messages]) : fairly(messages, running, taken)) {
       if (taken.length === batch) break;
       if (message.visibleAtMs > nowMs) continue;

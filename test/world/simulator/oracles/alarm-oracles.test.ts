@@ -146,7 +146,7 @@ describe('work that waits for an operator', () => {
     expect(world.atTheEnd()).toEqual([NEEDED]);
   });
 
-  test('includes outcomes that cannot be determined, whose age must be reported', async () => {
+  test('includes outcomes that cannot be determined; the age of the oldest must be reported', async () => {
     const request = paymentRequest('undecidable');
     await harness.pay(request);
     const { paymentId } = request;

@@ -197,7 +197,7 @@ describe('a processor', () => {
     expect(world.now()).toContain('money is rechecked before each send');
   });
 
-  test('must not receive a refund before Payonce reads its newest books', async () => {
+  test('must not receive a refund unless Payonce has just read the current books of the charge', async () => {
     const { request, charge } = await paid('unread');
     await harness.processor.inside.dispute(charge, 800);
     harness.clock.advance(5 * MINUTE_MS);
