@@ -1,10 +1,10 @@
 /**
  * Generates one Jest test file ("entry") for each folder of `test`, and one entry for all small folders together. An
- * entry loads its test files into one module registry. Without entries, each of 370 files would load and compile the
+ * entry loads its test files into one module registry. Without entries, each file would load and compile the
  * production code again, which would take most of the unit-test time.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 
 const TEST = join(import.meta.dirname, '..');
 /** Folder of the generated entries, ignored by git. */
@@ -14,7 +14,7 @@ const ENTRIES = join(TEST, 'entries');
  * Minimum number of test files for a separate entry. Smaller folders share one, because a separate entry would take
  * longer to start than their tests.
  */
-const FEWEST_FILES = 8;
+const FEWEST_FILES = 14;
 /** Folders with few files but much work. Each gets a separate entry. */
 const OWN_ENTRY: ReadonlySet<string> = new Set(['world-stories']);
 const SMALL_ROOMS = 'small-rooms';
@@ -30,6 +30,7 @@ export function unitFiles(): ReadonlyMap<string, readonly string[]> {
   });
 }
 
+/** Returns all test files, sorted. Paths are relative to `test/`. */
 function testFiles(): readonly string[] {
   return readdirSync(TEST, { recursive: true, encoding: 'utf8' })
     .map((file) => file.split(sep).join('/'))
@@ -43,35 +44,36 @@ function roomOf(file: string): string {
   return first === 'world' ? `world-${second}` : first;
 }
 
-/** Writes the entries that have changed since the last run. Several runs can write concurrently. */
-export function writeEntries(): void {
-  write(ENTRIES, new Map([...unitFiles()].map(([name, files]) => [`${name}.test.js`, textOf(files, '..')])));
-  const files = testFiles();
-  const onLocalAws = files.filter((file) => /\.(?:stores|deployed)\.test\.ts$/.test(file));
-  const entries = Map.groupBy(onLocalAws, (file) => {
-    const [, name = '', suite = ''] = /(\w[\w-]*)\.(\w+)\.test\.ts$/.exec(file) ?? [];
-    // jest-cucumber mixes up the steps of two features loaded by one module registry.
-    return `${file.startsWith('features/') ? `${suite}-${name}` : suite}.test.js`;
-  });
-  write(join(ENTRIES, 'local-aws'), new Map([...entries].map(([name, own]) => [name, textOf(own, '../..')])));
+/** Returns the test files of a suite of the local AWS, by the name of their entry. Paths are relative to `test/`. */
+export function filesOnLocalAws(suite: 'stores' | 'deployed'): ReadonlyMap<string, readonly string[]> {
+  const files = testFiles().filter((file) => file.endsWith(`.${suite}.test.ts`));
+  // jest-cucumber mixes up the steps of two features loaded by one module registry.
+  return Map.groupBy(files, (file) =>
+    file.startsWith('features/') ? `${suite}-${basename(file, `.${suite}.test.ts`)}` : suite,
+  );
 }
 
-function write(folder: string, entries: ReadonlyMap<string, string>): void {
+/** Writes the entries that have changed since the last run. Several runs can write concurrently. */
+export function writeEntries(): void {
+  write(ENTRIES, unitFiles(), '..');
+  write(join(ENTRIES, 'local-aws'), new Map([...filesOnLocalAws('stores'), ...filesOnLocalAws('deployed')]), '../..');
+}
+
+function write(folder: string, entries: ReadonlyMap<string, readonly string[]>, test: string): void {
   mkdirSync(folder, { recursive: true });
-  for (const [name, text] of entries) {
-    const path = join(folder, name);
-    if (existsSync(path) && readFileSync(path, 'utf8') === text) continue;
+  for (const [name, files] of entries) {
+    const path = join(folder, `${name}.test.js`);
+    const lines = files.map((file) => `await loadTestFile('test/${file}', () => import('${test}/${file}'));\n`);
+    if (existsSync(path) && readFileSync(path, 'utf8') === lines.join('')) continue;
     const draft = `${path}.${process.pid}`;
-    writeFileSync(draft, text);
+    writeFileSync(draft, lines.join(''));
     renameSync(draft, path);
   }
   for (const name of readdirSync(folder)) {
-    if (name.endsWith('.test.js') && !entries.has(name)) rmSync(join(folder, name), { force: true });
+    if (name.endsWith('.test.js') && !entries.has(basename(name, '.test.js')))
+      rmSync(join(folder, name), { force: true });
   }
 }
-
-const textOf = (files: readonly string[], test: string): string =>
-  files.map((file) => `await loadTestFile('test/${file}', () => import('${test}/${file}'));\n`).join('');
 
 /**
  * Returns the weight of an entry, in bytes: the size of its test files and of the stories next to them. The weight is
