@@ -13,7 +13,7 @@ import { listenerOf } from '../../examples/listener.ts';
 import { PROJECT } from '../../local/directories.ts';
 import { selfMadeCertificate } from '../../local/self-made-certificate.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
-import { inTurn, sliceOf, sliceOfRun, whole } from '../support/slice.ts';
+import { inTurn, SLICE_OF_CASES, sliceOf, whole } from '../support/slice.ts';
 import { API_KEY, Api } from '../world/api.ts';
 import { findingsIn, installed, lives, type Plan, python } from './python-lives.ts';
 
@@ -75,7 +75,7 @@ describe('a Python process that crashes and restarts', () => {
     'charges once if it crashes at any line of the client, with its keys in %s',
     async (store) => {
       const parts = whole(1, { slice: 21 });
-      const { findings, histories } = await survey({ store, points: 'lines', crashes: 1, parts, part: sliceOfRun() });
+      const { findings, histories } = await survey({ store, points: 'lines', crashes: 1, parts, part: SLICE_OF_CASES });
       expect(findings).toEqual([]);
       expect(histories * parts).toBeGreaterThan(150);
     },

@@ -1,5 +1,5 @@
 /**
- * Implements `npm test`: all checks, and all tests with a slice of their enumerations. Two lanes run concurrently: steps
+ * Implements `npm test`: all checks, and the selected test files with a slice of their enumerations. Two lanes run concurrently: steps
  * that mostly wait for a local AWS, and CPU-bound steps. More concurrent processes than cores would take more CPU time
  * in all. The deployed tests use the assembly that the template rules have checked.
  */
@@ -15,19 +15,26 @@ import { ASSEMBLY } from '../support/global-setup.ts';
 import { SLICE } from '../support/slice.ts';
 import { PROGRESS_REPORTER, StepRun } from './steps.ts';
 import { sliceOfTree } from './tree-slice.ts';
+import { CHANGED_ROOMS, changedRooms } from './turns.ts';
 
-new Command('npm test').description('Runs all checks, and all tests with a slice of their enumerations.').parse();
+new Command('npm test')
+  .description('Runs all checks, and the tests with a slice of their enumerations; costly files take turns.')
+  .parse();
 const slice = process.env[SLICE] ?? String(await sliceOfTree());
 const directory = mkdtempSync(join(tmpdir(), 'payonce-suites-'));
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
 const costs = join(directory, 'costs.jsonl');
 
-console.log(`Slice ${slice}: ${SLICE}=${slice} npm test repeats it.`);
-const run = new StepRun({ [SLICE]: slice, [COSTS]: costs, PAYONCE_TOGETHER: '1' });
+const changed = process.env[CHANGED_ROOMS] ?? (await changedRooms())?.join(',');
+const selection = { [SLICE]: slice, ...(changed === undefined ? {} : { [CHANGED_ROOMS]: changed }) };
+const variables = Object.entries(selection).map(([name, value]) => `${name}=${value} `);
+console.log(`To repeat this run: ${variables.join('')}npm test`);
+if (changed !== undefined) console.log('Costly test files of unchanged rooms take turns (CONTRIBUTING.md).');
+const run = new StepRun({ ...selection, [COSTS]: costs, PAYONCE_TOGETHER: '1' });
 
 async function checksAndRooms(): Promise<void> {
   const check = (name: string) => run.run({ name, script: [name], yields: true });
-  await pMap(['lint', 'boundaries', 'types', 'dead', 'words', 'format'], check, { concurrency: 2 });
+  await pMap(['lint', 'boundaries', 'types', 'dead', 'words', 'format'], check, { concurrency: 1 });
   await run.run({ name: 'rooms', script: ['test:unit', PROGRESS_REPORTER], yields: true });
 }
 

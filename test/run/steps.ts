@@ -168,7 +168,9 @@ export class StepRun {
   }
 
   #repeat([script, ...values]: readonly [string, ...string[]]): string {
-    const variables = Object.entries(this.#environment).filter(([name]) => /^PAYONCE_(?:SLICE|PROVE)$/.test(name));
+    const variables = Object.entries(this.#environment).filter(([name]) =>
+      /^PAYONCE_(?:SLICE|CHANGED_ROOMS|PROVE)$/.test(name),
+    );
     const set = variables.map(([name, value]) => `${name}=${value} `).join('');
     return `${set}${commandOf([script, ...values])}`;
   }

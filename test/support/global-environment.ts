@@ -4,6 +4,7 @@ import vm from 'node:vm';
 import type { Circus } from '@jest/types';
 import { TestEnvironment } from 'jest-environment-node';
 import { PROJECT } from '../../local/directories.ts';
+import { isSelected, selectionOfRun } from '../run/turns.ts';
 import { casesPerFile } from './budgets.ts';
 import { COSTS } from './costs.ts';
 
@@ -32,7 +33,8 @@ declare global {
  * - The global object is not behind a proxy. With the proxy, each use of `Error`, `Math` or `JSON` is a call into C++
  * and
  *   back, which took four tenths of the time of CPU-bound tests.
- * - `loadTestFile` loads a further test file into a separate block, so that its hooks apply only to its own tests.
+ * - `loadTestFile` loads a further test file, if the run includes it, into a separate block, so that its hooks apply
+ *   only to its own tests.
  * - `spendCases` limits each test file to its budget.
  * - `atEnd` cleans up resources that several files share.
  */
@@ -89,6 +91,7 @@ export default class PayonceEnvironment extends TestEnvironment {
   }
 
   async #loadTestFile(file: string, load: () => Promise<unknown>): Promise<void> {
+    if (!isSelected(file, selectionOfRun())) return;
     const circus = this.#circus;
     if (circus === undefined) throw new Error('jest-circus is not running');
     this.#endSpan();

@@ -7,7 +7,13 @@ export const SLICE = 'PAYONCE_SLICE';
 /** True in `npm run prove`, which runs enumerations completely. */
 export const IS_PROOF_RUN = process.env['PAYONCE_PROVE'] === '1';
 
-const PLAYED = { slice: sliceOfRun(), proving: IS_PROOF_RUN };
+/** Number of turns of the costly test files (test/run/turns.ts). */
+export const TURNS = 10;
+
+/** Successive numbers share a slice of the enumerations, so that each slice occurs in each turn. */
+export const SLICE_OF_CASES = Math.floor(sliceOfRun() / TURNS);
+
+const PLAYED = { slice: SLICE_OF_CASES, proving: IS_PROOF_RUN };
 
 /** Returns the slice of this run. @throws Error for an invalid number */
 export function sliceOfRun(): number {
@@ -23,7 +29,7 @@ export function whole<Extent>(all: Extent, { slice }: { readonly slice: Extent }
 }
 
 /**
- * Returns the test in every `npm run prove` and in one of every `of` runs of `npm test`. Returns the replacement
+ * Returns the test in every `npm run prove` and in one of `of` slices of `npm test`. Returns the replacement
  * `otherwise` in all other runs. Use it for the costliest tests that are not enumerations.
  *
  * @param place number of the turn, starting at 0; tests with the same `of` and different places run in different slices
