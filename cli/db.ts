@@ -95,8 +95,8 @@ export async function problemsOfDatabase(
 }
 
 /**
- * Compares a database with this version, as the user of the functions. Returns a sentence for each problem,
- * also for a database that cannot be reached from here, and for a secret that the functions are not allowed to decrypt.
+ * Compares a database with this version, as the user of the functions. Returns a sentence for each problem. An
+ * unreachable database is a problem, and so is a secret that the functions are not allowed to decrypt.
  */
 async function problemsOf(
   session: Pick<Session, 'aws'>,

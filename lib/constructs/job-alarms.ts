@@ -50,7 +50,7 @@ export class JobAlarms extends Construct {
         threshold: 1,
       });
       new RunbookAlarm(this, `Failed-${frequency}`, {
-        description: `A job that runs every few ${often} has a run that failed for the last time.`,
+        description: `A run of a job that runs every few ${often} has failed in all of its attempts.`,
         entry: 'jobs.md#a-job-failed',
         ...alarm(JobMetric.failed),
         evaluationPeriods: FAILED_PERIODS[frequency],

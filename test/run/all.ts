@@ -1,7 +1,7 @@
 /**
- * Implements `npm test`: all checks, and the selected test files with a slice of their enumerations. Two lanes run concurrently: steps
- * that mostly wait for a local AWS, and CPU-bound steps. More concurrent processes than cores would take more CPU time
- * in all. The deployed tests use the assembly that the template rules have checked.
+ * Implements `npm test`: all checks, and the selected test files (turns.ts) with a slice of their enumerations. Two
+ * lanes run concurrently: steps that mostly wait for a local AWS, and CPU-bound steps. More concurrent processes than
+ * cores would take more CPU time in all. The deployed tests use the assembly that the template rules have checked.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

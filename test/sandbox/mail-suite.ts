@@ -17,7 +17,8 @@ const searchAnswer = z.strictObject({
 });
 
 /**
- * Registers the contract tests of the sandbox’s e-mail service for one kind of store (`Books`). Each test has its own recipient and order.
+ * Registers the contract tests of the sandbox’s e-mail service for one kind of store (`Books`). Each test has its own
+ * recipient and order.
  */
 export function describeMail(booksKind: string, createBooks: () => Promise<Books>): void {
   let sandbox: TestSandbox;

@@ -47,9 +47,9 @@ const PLANNED_UNITS = 400;
 /** DynamoDB write units that one payment consumes, by kind of partition (test/bench/peak-partitions.test.ts). */
 const UNITS = { claims: 2, outcomes: 1, queues: 2, dueWebhooks: 2, deliveries: 3, list: 1 } as const;
 
-/** Maximum of `tenantPayments`. Above it, a page of a list would cost more than 60 calls (test/http/list-calls.test.ts). */
+/** Maximum of `tenantPayments`. Above it, a page of a list costs more than 60 calls (test/http/list-calls.test.ts). */
 export const MAX_TENANT_PAYMENTS = 6_400;
-/** Maximum of `payments`. A higher rate needs more partitions, and a job reads each partition of an index in each run. */
+/** Maximum of `payments`. A higher rate needs more partitions, and each run of a job reads all partitions of an index. */
 export const MAX_PAYMENTS = 40_000;
 
 /** Returns the numbers of partitions for these rates, which are never lower than the default numbers. */
