@@ -312,7 +312,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
       await page.getByRole('link', { name: payment }).click();
       await page.getByText('taken over: the lease of the owner had ended').waitFor();
       await page.getByText('payment.completed').first().waitFor();
-      await page.getByText('answer 201 stored').waitFor();
+      await page.getByText('response 201 stored for the request').waitFor();
       await page.getByRole('definition').getByText(SCRIPT).nth(1).waitFor();
       await page.getByText('Debits less credits: 0.00 EUR').waitFor();
       await accessible(page);
