@@ -2,6 +2,8 @@ import { DescribeSecretCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import { type Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { SERVICE_SCHEMA } from '../lambdas/postgres/contract.ts';
+import type { Runner } from '../lambdas/postgres/database.ts';
+import { readIdentity } from '../lambdas/postgres/identity.ts';
 import { readMigrations } from '../lambdas/postgres/migrations.ts';
 import { type ChosenDatabase, databasesOfSettings, serverOf, withDatabase, withServer } from './database.ts';
 import { emptyReplayCache } from './empty-cache.ts';
@@ -80,15 +82,21 @@ async function checkDatabase(session: Session, chosen: Chosen & { readonly role:
   if (problems.length > 0) throw new CliFailure(ExitCode.incomplete, `Problems found: ${problems.length}.`);
 }
 
-/** Compares each database of a deployment's settings, as {@link problemsOf} does, and names it if there are several. */
+/**
+ * Compares each database of a deployment's settings, as {@link problemsOf} does, and names it if there are several.
+ *
+ * @param identityOf reads the identity of the database that has the payments under a name @default nothing is deployed
+ */
 export async function problemsOfDatabase(
   session: Pick<Session, 'aws'>,
   settings: Readonly<Record<string, string>>,
+  identityOf: (name: string) => Promise<number | undefined> = async () => undefined,
 ): Promise<readonly string[]> {
   const databases = databasesOfSettings(settings);
   const problems: string[] = [];
   for (const { name, chosen } of databases) {
-    const found = await problemsOf(session, chosen, settings['postgresSecretKeyArn']);
+    const identity = await identityOf(name);
+    const found = await problemsOf(session, chosen, { key: settings['postgresSecretKeyArn'], identity });
     problems.push(...(databases.length === 1 ? found : found.map((problem) => `${name}: ${problem}`)));
   }
   return problems;
@@ -96,24 +104,37 @@ export async function problemsOfDatabase(
 
 /**
  * Compares a database with this version, as the user of the functions. Returns a sentence for each problem. An
- * unreachable database is a problem, and so is a secret that the functions are not allowed to decrypt.
+ * unreachable database is a problem, and so are a database other than the one with the payments, and a secret that the
+ * functions are not allowed to decrypt.
  */
 async function problemsOf(
   session: Pick<Session, 'aws'>,
   chosen: ChosenDatabase,
-  key: string | undefined,
+  { key, identity }: { readonly key: string | undefined; readonly identity: number | undefined },
 ): Promise<readonly string[]> {
   const { checkSchema } = await import('../lambdas/postgres/check-schema.ts');
   const ofKey = await problemOfKey(session, chosen.secret ?? '', key);
   try {
     const { user: role } = await serverOf(session, chosen);
     const check = { migrations: readMigrations(), role };
-    const problems = await withDatabase(session, chosen, (database) => checkSchema({ database, ...check }));
-    return [...ofKey, ...problems.map(({ detail }) => detail)];
+    return await withDatabase(session, chosen, async (database) => {
+      const problems = await checkSchema({ database, ...check });
+      return [...ofKey, ...(await problemOfIdentity(database, identity)), ...problems.map(({ detail }) => detail)];
+    });
   } catch (error) {
     if (!(error instanceof CliFailure)) throw error;
     return [...ofKey, `${error.message} Run "payonce db check" on a host that can reach the database.`];
   }
+}
+
+/** Returns a problem if this is not the database that has the payments. */
+async function problemOfIdentity(database: Runner, expected: number | undefined): Promise<readonly string[]> {
+  if (expected === undefined) return [];
+  // A database without the table of migrations is another one, too.
+  const found = await readIdentity(database).catch(() => undefined);
+  return found === expected
+    ? []
+    : ['The payments are in another database: correct the address in the settings or in the secret.'];
 }
 
 /** Returns a problem if the functions may not use the KMS key of the secret. */

@@ -7,6 +7,7 @@ import {
 import { type Command, InvalidArgumentError } from 'commander';
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
 import { type AuthorityState, readAuthorityState } from '../lambdas/authority/store/authority-state.ts';
+import { KnownDatabase } from '../lambdas/authority/store/known-database.ts';
 import { stackNameOf } from '../lambdas/kernel/contract/api.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
 import { isRevokedOrExpired } from '../lambdas/tenants/api-key-registry.ts';
@@ -109,9 +110,13 @@ function examineAuthority(state: AuthorityState | undefined, selected = 'dynamod
 }
 
 /** Examines the database if PostgreSQL is the authority. */
-async function examineDatabase(session: Session, settings: Examined['settings']): Promise<readonly Finding[]> {
+async function examineDatabase(
+  session: Session,
+  settings: Examined['settings'],
+  deployed: Deployed | undefined,
+): Promise<readonly Finding[]> {
   if (settings['authority'] !== 'postgres') return [];
-  const problems = await problemsOfDatabase(session, settings);
+  const problems = await problemsOfDatabase(session, settings, deployed?.identityOf);
   return problems.map((detail) => ({ check: 'database', about: 'postgres', detail }));
 }
 
@@ -148,7 +153,7 @@ export function addDoctor(program: Command, session: Session): void {
         ...examineQuotas(account, settings),
         ...(examined === undefined ? examineSettings(settings) : examine(examined)),
         ...(examined === undefined ? [] : await examineRates(examined, context)),
-        ...(await examineDatabase(session, settings)),
+        ...(await examineDatabase(session, settings, examined)),
       ];
       const probed =
         probe && isDeployed
@@ -183,6 +188,8 @@ export function addDoctor(program: Command, session: Session): void {
 interface Deployed extends Examined {
   /** Newest first. */
   readonly rates: readonly RecordedRates[];
+  /** Reads the identity of the PostgreSQL database that has the payments under a name in the settings. */
+  readonly identityOf: (name: string) => Promise<number | undefined>;
 }
 
 interface DoctorOptions {
@@ -254,7 +261,10 @@ async function read(target: AwsTarget, operator: string): Promise<Deployed> {
     atMs: occurredAtMs,
     peakRates: details?.['peakRates'],
   }));
-  return { settings: recorded[0]?.details ?? {}, authority, rates, keys, secrets, nowMs: pacing.clock.nowMs() };
+  const known = { client, registryTable: tables.registry, pacing };
+  const identityOf = (name: string): Promise<number | undefined> => new KnownDatabase(known, name).read();
+  const settings = recorded[0]?.details ?? {};
+  return { settings, authority, rates, keys, secrets, identityOf, nowMs: pacing.clock.nowMs() };
 }
 
 /** Reads the secrets of the data stack. Their values never leave this process. */

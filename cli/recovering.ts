@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { STATE_VALID_MS } from '../lambdas/authority/contract.ts';
 import type { StoppedChain } from '../lambdas/authority/recover-chains.ts';
+import { KnownDatabase } from '../lambdas/authority/store/known-database.ts';
 import { FIRST_SHARD } from '../lambdas/kernel/contract/tables.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
 import type { TenantId } from '../lambdas/kernel/ids.ts';
@@ -42,7 +43,10 @@ export function addRecover(db: Command, session: Session): void {
     .action((chosen: Chosen) => recover(session, chosen));
 }
 
-/** Appends transitions of the Ledger, then writes the queue entries and references that they imply. Safe to repeat. */
+/**
+ * Appends transitions of the Ledger, then writes the queue entries and references that they imply. The functions accept
+ * this database from now on, even if it is a new one. Safe to repeat.
+ */
 async function recover(session: Session, { segments, shard, ...chosen }: Chosen): Promise<void> {
   const target = await session.aws();
   const opened = await openTables(target);
@@ -54,13 +58,16 @@ async function recover(session: Session, { segments, shard, ...chosen }: Chosen)
   const cache = await stackOutput(target, 'service', 'replayCacheTable');
   if (cache !== undefined) await deleteEntries(client, cache);
   const { recoverPostgres } = await import('../lambdas/authority/recover-postgres.ts');
-  const found = await withDatabase(session, chosen, (database) =>
-    session.during('Recovering', (report) =>
+  const known = new KnownDatabase({ client, registryTable: tables.registry, pacing }, shard ?? FIRST_SHARD);
+  const found = await withDatabase(session, chosen, async (database) => {
+    const result = await session.during('Recovering', (report) =>
       recoverPostgres({ client, tables, pacing, database, ...defined({ owns }) }, segments, (read) =>
         report(`${read} payments and orders read`),
       ),
-    ),
-  );
+    );
+    await known.replace(database);
+    return result;
+  });
   const { read, recovered, appended, missing, stopped, broken, erased, unreadable } = found;
   const queued = Object.entries(missing).filter(([, count]) => count > 0);
   session.show({ ...found, left: LEFT }, [

@@ -61,8 +61,8 @@ function usePostgres(
     each.setEnvironment({ [POSTGRES_AUTHORITY]: JSON.stringify(named) });
     each.allow('ReadDatabaseSecret', 'secretsmanager:GetSecretValue', ...secrets);
     if (key !== undefined) each.role.addToPrincipalPolicy(decryptSecrets(secrets, key));
-    if (named.shards !== undefined)
-      data.registry.grantRows(each, 'FindDatabase', ['dynamodb:GetItem'], [RegistryRow.tenants]);
+    const read = [RegistryRow.databases, ...(named.shards === undefined ? [] : [RegistryRow.tenants])];
+    data.registry.grantRows(each, 'FindDatabase', ['dynamodb:GetItem'], read);
     attach(each, settings);
     if (REPLAY_CACHE_FUNCTIONS.includes(each.folder)) cache.grantUse(each);
     // Other functions append nothing, so they have nothing to copy.

@@ -50,10 +50,15 @@ export class Carrying extends Construct {
     registry.grantRows(writer, 'CopyDetails', actions, [RegistryRow.details]);
   }
 
-  /** Allows the jobs worker to copy all uncopied rows, and to store the time until which the copies are complete. */
+  /**
+   * Allows the jobs worker to copy all uncopied rows, and to store the time until which the copies are complete and
+   * which databases have payments.
+   */
   grantPoll(worker: PayonceFunction): void {
     this.grantCarry(worker);
     const actions = ['dynamodb:GetItem', 'dynamodb:PutItem'];
-    this.#data.registry.grantRows(worker, 'CarriedUntil', actions, [CARRIED_UNTIL_ROW]);
+    const { registry } = this.#data;
+    registry.grantRows(worker, 'CarriedUntil', actions, [CARRIED_UNTIL_ROW]);
+    registry.grantRows(worker, 'RecordDatabases', ['dynamodb:PutItem'], [RegistryRow.databases]);
   }
 }

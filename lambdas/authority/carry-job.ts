@@ -5,10 +5,16 @@ import { type Piece, sweepsJob } from '../jobs/use/pieces-job.ts';
 import { type CarriedCounts, type CarryTools, carryShard, observeOutbox } from '../postgres/carry.ts';
 import { OUTBOX_SHARDS } from '../postgres/outbox.ts';
 
-export interface CarryJobTools extends CarryTools {
+/** The outbox of a database. */
+export interface CarriedDatabase extends CarryTools {
+  /** Records which database has the payments, so that another one is refused under its name. */
+  readonly record: () => Promise<void>;
+}
+
+export interface CarryJobTools extends CarriedDatabase {
   readonly marks: JobMarks;
-  /** The outboxes of the other databases. @default there is one database */
-  readonly others?: readonly CarryTools[];
+  /** The other databases. @default there is one database */
+  readonly others?: readonly CarriedDatabase[];
 }
 
 /**
@@ -39,13 +45,17 @@ export function carryJob(tools: CarryJobTools): Job<string> {
     await moveCarriedUntil(tools.marks, Math.min(...(await ofAll(outboxes, observeOutbox))), atMs);
     return ONE_DONE;
   };
+  pieces['record'] = async () => {
+    await ofAll(outboxes, ({ record }) => record());
+    return ONE_DONE;
+  };
   return { ...sweepsJob(pieces), atOnce: SHARDS_AT_ONCE };
 }
 
 /** Works on all databases, even if one of them does not respond. @throws the first error, when all have ended */
 async function ofAll<Result>(
-  outboxes: readonly CarryTools[],
-  work: (outbox: CarryTools) => Promise<Result>,
+  outboxes: readonly CarriedDatabase[],
+  work: (outbox: CarriedDatabase) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const results = await Promise.allSettled(outboxes.map(work));
   return results.map((result) => {

@@ -12,23 +12,25 @@ import type { StoreTables } from '../once/store/transact-items.ts';
 import type { ReplayCache } from '../once/use/operation-runner.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { hasChain } from '../payments/store/postgres-chains.ts';
-import type { CarryTools } from '../postgres/carry.ts';
 import { carryTelemetry } from '../postgres/carry-telemetry.ts';
 import { openDatabase } from '../postgres/connection.ts';
 import type { Database } from '../postgres/database.ts';
 import { Outbox } from '../postgres/outbox.ts';
 import { isLoopback, type Server, secretCredentials, serverSecret } from '../postgres/server.ts';
-import { carryJob } from './carry-job.ts';
+import { type CarriedDatabase, carryJob } from './carry-job.ts';
 import { POSTGRES_AUTHORITY, type PostgresSettings, REPLAY_CACHE_TABLE } from './contract.ts';
 import { type PostgresStores, postgresStores } from './postgres-stores.ts';
 import { replayTelemetry } from './replay-telemetry.ts';
 import type { AuthorityStores } from './sharded-stores.ts';
 import { checkAuthority, checkedDatabase } from './store/authority-state.ts';
+import { KnownDatabase } from './store/known-database.ts';
 import { TableReplayCache } from './store/replay-cache.ts';
 
 export interface AuthorityPlatform extends Platform, Secrets {
   /** Opens the database. @default connects to the configured server */
   readonly openDatabase?: (settings: PostgresSettings) => Database;
+  /** Waits for the databases that have not responded when the first one has. @default two seconds */
+  readonly waitForOthers?: () => Promise<void>;
 }
 
 const address = {
@@ -105,10 +107,11 @@ export function openStores(
   tables: StoreTables,
   settings: PostgresSettings,
   shard?: string,
-): { readonly stores: PostgresStores; readonly outbox: CarryTools } {
+): { readonly stores: PostgresStores; readonly outbox: CarriedDatabase } {
   const { documents, clock, entropy, retention, instruments } = platform;
   const pacing = { clock, entropy, retention };
-  const database = platform.openDatabase?.(settings) ?? connect(platform, settings);
+  const known = new KnownDatabase({ client: documents, registryTable: tables.registry, pacing }, shard ?? FIRST_SHARD);
+  const database = platform.openDatabase?.(settings) ?? connect(platform, settings, known);
   // An import fills the first database.
   const has = (chainId: string): Promise<boolean> => hasChain({ database, pacing }, chainId);
   const isFirst = shard === undefined || shard === FIRST_SHARD;
@@ -122,7 +125,8 @@ export function openStores(
     observer,
   });
   const { carrier, tools } = stores;
-  return { stores, outbox: { outbox: new Outbox(tools), carrier, observer, clock } };
+  const record = (): Promise<void> => known.record(tools.database);
+  return { stores, outbox: { outbox: new Outbox(tools), carrier, observer, clock, record } };
 }
 
 /** Returns the cache of completed records: the deployment's table, or only this process's memory. */
@@ -135,6 +139,7 @@ function replayCache({ documents, clock, entropy, instruments, variables }: Auth
 function connect(
   { clock, secretsManager }: AuthorityPlatform,
   { secretId: id, caFile, ...inSettings }: PostgresSettings,
+  known: KnownDatabase,
 ) {
   const secrets = loadedOnce(async () => {
     const { SecretReader } = await import('../kernel/platform/secrets-manager.ts');
@@ -143,6 +148,7 @@ function connect(
   const isLocal = inSettings.host !== undefined && isLoopback(inSettings.host) && caFile === undefined;
   return openDatabase({
     clock,
+    accept: (identity) => known.check(identity),
     tls: isLocal ? undefined : { caFile: caFile ?? rdsCertificates() },
     credentials: secretCredentials(
       {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf } from '../kernel/faults.ts';
 import type { StoreTables } from '../once/store/transact-items.ts';
 import { CARRY_SERVICE } from '../postgres/contract.ts';
@@ -7,6 +8,12 @@ import { databasesOf, type PostgresSettings, STATE_VALID_MS } from './contract.t
 import { type AuthorityPlatform, openStores, type PostgresAuthority, sharedParts } from './postgres-authority.ts';
 import { shardedStores } from './sharded-stores.ts';
 import { Shards } from './shards.ts';
+
+/**
+ * Time for which a list or a look-up waits for the other databases after the first response, in milliseconds. The
+ * shortest time limit of a request is several times longer.
+ */
+const OTHERS_MS = 2_000;
 
 /** Creates the stores on several PostgreSQL databases. Each database has one connection, which opens at its first use. */
 export function openShardedAuthority(
@@ -26,6 +33,7 @@ export function openShardedAuthority(
   const shards = new Shards({
     databases: [first, ...others],
     tenants: new TenantShards(documents, tables.registry, { clock, entropy }, STATE_VALID_MS),
+    waitForOthers: platform.waitForOthers ?? (() => sleep(OTHERS_MS, undefined, { ref: false })),
     unavailable: (shard, error) => logger.error('database_unavailable', { shard, error: codeOf(error) }),
   });
   return {

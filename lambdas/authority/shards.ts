@@ -16,6 +16,8 @@ export interface ShardsTools {
   readonly tenants: Pick<TenantShards, 'of'>;
   /** Called with the error of a database that could not be read, while the work of the others continues. */
   readonly unavailable: (shard: string, error: unknown) => void;
+  /** Waits for the databases that have not responded when the first one has. @default waits until they respond */
+  readonly waitForOthers?: () => Promise<void>;
 }
 
 /** Identifies the tenant of a call, directly or by a payment or an order. */
@@ -95,33 +97,30 @@ export class Shards {
 
   /** Asks all databases for a row that at most one has. @throws a fault if none has it and one did not respond */
   async one<Found>(ask: (shard: Shard) => Promise<Found | undefined>): Promise<Found | undefined> {
-    return this.#firstOf(ask, (faults) => {
+    return this.#firstOf(this.databases.map(ask), (faults) => {
       if (faults[0] !== undefined) throw faults[0].error;
     });
   }
 
   /** Asks all databases that respond for a row, and reports the others. @throws a fault if none responds */
   async oneResponding<Found>(ask: (shard: Shard) => Promise<Found | undefined>): Promise<Found | undefined> {
-    return this.#firstOf(ask, (faults) => {
+    return this.#firstOf(this.#limited(this.databases.map(ask)), (faults) => {
       if (faults.length === this.databases.length) throw faults[0]?.error;
       for (const { shard, error } of faults) this.unavailable(shard, error);
     });
   }
 
   async #firstOf<Found>(
-    ask: (shard: Shard) => Promise<Found | undefined>,
+    started: readonly Promise<Found | undefined>[],
     judge: (faults: readonly { readonly shard: Shard | undefined; readonly error: unknown }[]) => void,
   ): Promise<Found | undefined> {
-    const asked = this.databases.map(async (shard) => {
-      const found = await ask(shard);
-      if (found === undefined) throw NOTHING;
-      return found;
-    });
-    return Promise.any(asked).catch(({ errors }: AggregateError) => {
-      const all = errors.map((error: unknown, index) => ({ shard: this.databases[index], error }));
-      judge(all.filter(({ error }) => error !== NOTHING));
-      return undefined;
-    });
+    return Promise.any(started.map(async (asked) => (await asked) ?? Promise.reject(NOTHING))).catch(
+      ({ errors }: AggregateError) => {
+        const all = errors.map((error: unknown, index) => ({ shard: this.databases[index], error }));
+        judge(all.filter(({ error }) => error !== NOTHING));
+        return undefined;
+      },
+    );
   }
 
   /** Reads from all databases. @throws the fault of a database */
@@ -131,7 +130,7 @@ export class Shards {
 
   /** Reads from all databases that respond, and reports the others. @throws a fault if none responds */
   async responding<Read>(read: (shard: Shard) => Promise<Read>): Promise<readonly Read[]> {
-    const results = await Promise.allSettled(this.databases.map(read));
+    const results = await Promise.allSettled(this.#limited(this.databases.map(read)));
     const found = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     const faults = results.flatMap((result, index) =>
       result.status === 'rejected' ? [{ shard: this.databases[index], error: result.reason as unknown }] : [],
@@ -139,6 +138,22 @@ export class Shards {
     if (found.length === 0) throw faults[0]?.error;
     for (const { shard, error } of faults) this.unavailable(shard, error);
     return found;
+  }
+
+  /**
+   * Limits the time of reads after the first one has ended, so that a database that does not respond delays no other:
+   *
+   *   first  ── response
+   *   b      ── no response ── unavailable
+   */
+  #limited<Read>(started: readonly Promise<Read>[]): readonly Promise<Read>[] {
+    const { waitForOthers } = this.#tools;
+    if (waitForOthers === undefined) return started;
+    const late = Promise.race(started.map((read) => read.catch(() => undefined)))
+      .then(waitForOthers)
+      .then(() => Promise.reject(new RetryableError('store_unavailable', 'the database did not respond in time')));
+    late.catch(() => undefined);
+    return started.map((read) => Promise.race([read, late]));
   }
 
   unavailable(shard: Shard | undefined, error: unknown): void {

@@ -1,7 +1,8 @@
 import { SCHEMA } from './connection.ts';
+import { VERSION_TABLE } from './contract.ts';
 import type { Runner } from './database.ts';
 import { exists, readVersions } from './migrate.ts';
-import { type Migration, privilegesFor, refusedPrivilegesFor, tablesOf, VERSION_TABLE } from './migrations.ts';
+import { type Migration, privilegesFor, refusedPrivilegesFor, tablesOf } from './migrations.ts';
 
 /** A difference between a database and the version of Payonce that uses it. */
 export interface SchemaProblem {

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { defined } from '../kernel/defined.ts';
+import { isFault } from '../kernel/faults.ts';
 import type { Clock } from '../kernel/world.ts';
 import { type Database, type Row, type Runner, type Statement, TRANSACTION_LIMITS } from './database.ts';
 import { Pool, type PoolClient, TypeOverrides, types } from './driver.ts';
 import { faultOf, faultOfConnecting, isLoginRefused, isUsableAfter, type Progress } from './faults.ts';
+import { readIdentity } from './identity.ts';
 import type { Credentials, Server } from './server.ts';
 
 /** Schema of a deployment's tables, so that they can share a database with other applications. */
@@ -52,6 +54,12 @@ export interface ConnectionOptions {
   readonly statementMs?: number;
   /** The schema of the tables. @default the schema of a deployment */
   readonly schema?: string;
+  /**
+   * Called with the identity of the database that a new connection has reached, before its first use. Throws a fault to
+   * refuse this database.
+   * @default any database is accepted
+   */
+  readonly accept?: (identity: number | undefined) => Promise<void>;
 }
 
 /** A database that opens its own connections. */
@@ -149,13 +157,19 @@ class PooledDatabase implements OpenDatabase {
     }
   }
 
-  /** Applies the settings of the session. RDS Proxy refuses them as startup parameters. */
+  /**
+   * Applies the settings of the session, which RDS Proxy refuses as startup parameters, and checks that the connection
+   * has reached the expected database.
+   */
   async #prepare(client: PoolClient): Promise<void> {
+    const { accept } = this.#options;
     try {
       await client.query(SET_PARAMETERS, [JSON.stringify(parametersOf(this.#options))]);
+      if (accept === undefined) return;
+      await accept(await readIdentity({ run: (statement) => this.#send(client, statement, 'uncommitted') }));
     } catch (error) {
       client.release(true);
-      throw faultOfConnecting(error);
+      throw isFault(error) ? error : faultOfConnecting(error);
     }
   }
 

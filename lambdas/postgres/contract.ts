@@ -14,5 +14,8 @@ export const CARRY_SERVICE = 'copies';
 /** Age of the oldest uncopied row above which an alarm is raised, in milliseconds. */
 export const COPIES_LATE_MS = 60_000;
 
+/** The table of applied migrations, which the runner creates. */
+export const VERSION_TABLE = 'schema_version';
+
 /** Schema for the table of a team's service. */
 export const SERVICE_SCHEMA = 'payonce_once';

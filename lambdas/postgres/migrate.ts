@@ -1,10 +1,11 @@
 import { AmbiguousError, RetryableError } from '../kernel/faults.ts';
 import type { Clock } from '../kernel/world.ts';
 import { SCHEMA } from './connection.ts';
+import { VERSION_TABLE } from './contract.ts';
 import { type Runner, UniqueViolation } from './database.ts';
 import { escapeIdentifier } from './driver.ts';
 import { sqlState } from './faults.ts';
-import { type Migration, privilegesFor, refusedPrivilegesFor, tablesOf, VERSION_TABLE } from './migrations.ts';
+import { type Migration, privilegesFor, refusedPrivilegesFor, tablesOf } from './migrations.ts';
 
 /** Maximum number of attempts of a statement. Each attempt waits for a lock until the limit of its session. */
 const MAX_ATTEMPTS = 10;

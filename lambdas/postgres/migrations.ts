@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { VERSION_TABLE } from './contract.ts';
 
 /** Folders of files `<version>-<subject>.sql`, applied in the order of their versions. */
 const FOLDERS = {
@@ -20,8 +21,6 @@ const ADDITIVE =
 
 /** Tables whose rows the functions' role may insert, but not change or delete. */
 const APPEND_ONLY: ReadonlySet<string> = new Set(['transition', 'posting', 'approval', 'approval_end', 'activity']);
-/** The table of applied migrations, which the runner creates. */
-export const VERSION_TABLE = 'schema_version';
 
 export interface Migration {
   /** For example 0001. */

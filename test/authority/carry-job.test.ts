@@ -31,6 +31,7 @@ function tools(oldestMs?: number) {
   return {
     marks,
     clock,
+    record: async () => undefined,
     outbox: {
       waitingChains: async (shard: number): Promise<readonly WaitingChain[]> =>
         (waiting.get(shard) ?? []).map((chainId) => ({ chainId, sinceMs: 0 })),
@@ -57,7 +58,7 @@ describe('the copy job', () => {
     for (let shard = 0; shard < OUTBOX_SHARDS; shard += 1) waiting.set(shard, [`chain-${shard}`]);
     waiting.set(7, ['failing', 'stopped', 'chain-7']);
     const result = await finishJob(carryJob(tools()), clock.nowMs());
-    expect(result).toMatchObject({ done: OUTBOX_SHARDS + 1, left: 1, failed: 1 });
+    expect(result).toMatchObject({ done: OUTBOX_SHARDS + 2, left: 1, failed: 1 });
     expect(failures).toEqual(['failing']);
     expect(carried).toHaveLength(OUTBOX_SHARDS + 1);
     expect(observed).toMatchObject([{ carried: OUTBOX_SHARDS + 1 }]);
@@ -82,7 +83,7 @@ describe('the copy job', () => {
     waiting.set(3, ['chain-a']);
     const [first, other] = [tools(), tools(clock.nowMs() - 3_600_000)];
     const result = await finishJob(carryJob({ ...first, others: [other] }), clock.nowMs());
-    expect(result).toMatchObject({ done: 3, failed: 0 });
+    expect(result).toMatchObject({ done: 4, failed: 0 });
     expect(carried).toEqual(['chain-a', 'chain-a']);
     const { untilMs } = (await readCarriedUntil(first.marks)) ?? {};
     expect(untilMs).toBe(clock.nowMs() - 3_600_000 - MARGIN_MS);
@@ -91,9 +92,10 @@ describe('the copy job', () => {
       waitingChains: () => Promise.reject(new Error('away')),
       state: () => Promise.reject(new Error('away')),
     };
-    const job = carryJob({ ...first, others: [{ ...tools(), outbox: away }] });
+    const record = () => Promise.reject(new Error('away'));
+    const job = carryJob({ ...first, others: [{ ...tools(), outbox: away, record }] });
     const run = { ...RUN, scheduledForMs: clock.nowMs(), deadlineMs: Number.POSITIVE_INFINITY };
-    const { items } = await job.page(undefined, OUTBOX_SHARDS + 1, run);
+    const { items } = await job.page(undefined, OUTBOX_SHARDS + 2, run);
     const results = await Promise.allSettled(items.map(({ thing }) => job.handle(thing, run)));
     expect(results.every(({ status }) => status === 'rejected')).toBe(true);
     expect(carried).toEqual(['chain-a', 'chain-a', 'chain-a']);

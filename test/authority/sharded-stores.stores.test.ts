@@ -10,7 +10,9 @@ import type { QueueEntry, QueuePosition } from '../../lambdas/operators/use/queu
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import { readIdentity } from '../../lambdas/postgres/identity.ts';
 import { databaseOfNewTenant } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { finishJob } from '../jobs/finish-job.ts';
 import { describeApprovingStore } from '../operators/approving-store-suite.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
 import { describeEffectStore } from '../payments/effect-store-suite.ts';
@@ -101,6 +103,17 @@ describe('the tenants of a deployment', () => {
   };
   const countIn = async (shard: string, table: string): Promise<number> =>
     Number((await databases.query(shard, `SELECT count(*) AS rows FROM ${table}`))[0]?.['rows']);
+
+  test('are known by the identity of their database, once it has a payment', async () => {
+    const { carryJob, tools } = await deployment.start();
+    const identities = () => Promise.all(NAMES.map((name) => deployment.known(name).read()));
+    const run = () => finishJob(carryJob(deployment.world.store.jobMarks), deployment.world.clock.nowMs());
+    await run();
+    expect(await identities()).toEqual(NAMES.map(() => undefined));
+    await each((tenant) => deployment.world.pay(requestOf(tenant, 'k'), tools));
+    await run();
+    expect(await identities()).toEqual(await Promise.all(NAMES.map((name) => readIdentity(databases.database(name)))));
+  });
 
   test('are spread evenly, and stay where their rows say', async () => {
     const counts = new Map<string, number>();
@@ -255,6 +268,20 @@ describe('the tenants of a deployment', () => {
     });
     // An operator must not take a part for the whole.
     await expect(queues.summary('claims')).rejects.toBeInstanceOf(RetryableError);
+  });
+
+  test('continue while the database of another tenant does not respond', async () => {
+    const { world } = deployment;
+    const { tools } = await deployment.start();
+    await each((tenant) => world.pay(requestOf(tenant, 'paid'), tools));
+    deployment.silent.add('c');
+    await each(async (tenant, shard) => {
+      if (shard === 'c') return;
+      const { chargeId = '' } = world.processor.charges(requestOf(tenant, 'paid').paymentId)[0] ?? {};
+      const delivered = await world.deliver(callback(`evt-${shard}`, chargeId), tools);
+      expect(delivered).toMatchObject({ kind: 'recorded' });
+    });
+    expect(await tools.work.routineInquiries(ALL_DUE)).toEqual([]);
   });
 
   test('are refused if their row is missing, names an unknown database, or not the database of their payment', async () => {

@@ -10,6 +10,7 @@ import { problemsOfDatabase } from '../../cli/db.ts';
 import { erasing } from '../../cli/erase.ts';
 import { ExitCode } from '../../cli/failure.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
+import { readIdentity } from '../../lambdas/postgres/identity.ts';
 import { parseServerUrl } from '../../lambdas/postgres/server.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { firstWithNotes } from '../payments/carried-chain.ts';
@@ -108,4 +109,15 @@ test('the doctor examines each database, and names it', async () => {
   await database.close();
   expect(problems).toContain('b: The table orphan is missing.');
   expect(problems).not.toContain('first: The table orphan is missing.');
+});
+
+test('the doctor recognizes a database other than the one with the payments', async () => {
+  const database = openTestDatabase(urls.get('b') ?? '');
+  const identity = await readIdentity(database);
+  await database.close();
+  const problem = 'b: The payments are in another database: correct the address in the settings or in the secret.';
+  const problemsWith = (known: number | undefined) =>
+    problemsOfDatabase({ aws }, SETTINGS, async (name) => (name === 'b' ? known : undefined));
+  expect(await problemsWith(identity)).not.toContain(problem);
+  expect(await problemsWith(Number(identity) + 1)).toContain(problem);
 });

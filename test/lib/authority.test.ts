@@ -47,7 +47,9 @@ const ADDED = [
   '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[CheckPredecessors]',
   '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[CopyDetails]',
   '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[DecryptDatabaseSecret]',
+  '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[FindDatabase]',
   '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[ReadDatabaseSecret]',
+  '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[RecordDatabases]',
   '+ service AWS::Lambda::Function.DependsOn[]',
   '+ service AWS::Lambda::Function.Properties.Environment.Variables.AUTHORITY',
   '+ service AWS::Lambda::Function.Properties.Environment.Variables.POSTGRES_AUTHORITY',
@@ -217,12 +219,17 @@ describe('the functions of a deployment', () => {
       expect(statement).toMatchObject({
         Condition: { StringEquals: { 'kms:EncryptionContext:SecretARN': [SECRET, other] } },
       });
-    expect(allowed('FindDatabase')).toHaveLength(AUTHORITY_FUNCTIONS.length);
-    for (const statement of allowed('FindDatabase'))
-      expect(statement).toMatchObject({
+    const rowsOfFindDatabase = (leadingKeys: readonly string[]) =>
+      Array.from(AUTHORITY_FUNCTIONS, () => ({
         Action: 'dynamodb:GetItem',
-        Condition: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['TENANTS'] } },
-      });
+        Condition: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': leadingKeys } },
+      }));
+    expect(allowed('FindDatabase')).toMatchObject(rowsOfFindDatabase(['DATABASES', 'TENANTS']));
+    const [recording, ...others] = allowed('RecordDatabases');
+    expect([recording?.Condition, others]).toEqual([
+      { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['DATABASES'] } },
+      [],
+    ]);
 
     const made = await functionsOf({ ...POSTGRES, ...ADDRESS, 'payonce:postgresShards': postgresShards });
     const using = made.filter(({ Properties }) => 'POSTGRES_AUTHORITY' in Properties.Environment.Variables);
@@ -232,7 +239,7 @@ describe('the functions of a deployment', () => {
       );
 
     const ofOne = await statementsOf(NETWORK);
-    expect(ofOne.filter(({ Sid }) => Sid === 'FindDatabase')).toEqual([]);
+    expect(ofOne.filter(({ Sid }) => Sid === 'FindDatabase')).toMatchObject(rowsOfFindDatabase(['DATABASES']));
     expect(ofOne.find(({ Sid }) => Sid === 'ReadDatabaseSecret')?.Resource).toBe(SECRET);
   });
 

@@ -13,11 +13,16 @@ import { startPostgres } from '../support/postgres.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { fixed, sql } from './postgres-fixture.ts';
 
-/** Creates a database with Payonce's tables on the server of the run. @returns its connection URL */
-export async function createDatabase(): Promise<string> {
+/**
+ * Creates a database with Payonce's tables on the server of the run.
+ *
+ * @param clock the clock of the migrations @default all databases have the same identity
+ * @returns its connection URL
+ */
+export async function createDatabase(clock: Clock = new SimulatedClock()): Promise<string> {
   const { url } = await startPostgres();
   const database = openTestDatabase(url);
-  await migrate({ database, clock: new SimulatedClock(), migrations: readMigrations() });
+  await migrate({ database, clock, migrations: readMigrations() });
   await database.close();
   return url;
 }

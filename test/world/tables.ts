@@ -5,6 +5,7 @@
 
 import * as z from 'zod';
 import { parseActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
+import { parseKnownDatabase } from '../../lambdas/authority/store/known-database.ts';
 import { parseExport, parseIdRow, parseOpen } from '../../lambdas/exports/store/export-items.ts';
 import { parseCommission, parseCommissionDue } from '../../lambdas/follow-ups/store/commission-items.ts';
 import { parseMark } from '../../lambdas/jobs/store/dynamodb-job-marks.ts';
@@ -127,6 +128,7 @@ export const TABLE_SHAPES: readonly TableShape[] = [
       [RegistryRow.operatorKeys]: (item) => item,
       [RegistryRow.apiKeyUse]: parseApiKeyUse,
       [RegistryRow.tenants]: parseTenant,
+      [RegistryRow.databases]: parseKnownDatabase,
       [RegistryRow.owners]: parseOwner,
       [RegistryRow.reference]: parseReferenceHolder,
       [RegistryRow.limit]: parseLimit,

@@ -93,7 +93,8 @@ export function checkAuthority(
   };
 }
 
-async function orNotBegun<Result>(reading: Promise<Result>): Promise<Result> {
+/** Converts a fault of a read to a NotBegunError, because the call has not begun. */
+export async function orNotBegun<Result>(reading: Promise<Result>): Promise<Result> {
   return reading.catch((cause: unknown) => {
     if (!(cause instanceof RetryableError)) throw cause;
     const { code, retryAfterSeconds } = cause;

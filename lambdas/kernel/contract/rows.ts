@@ -71,6 +71,8 @@ export const RegistryRow = {
   apiKeyUse: 'KEY_USE#',
   /** All tenants, by id, in a single partition. */
   tenants: 'TENANTS',
+  /** The PostgreSQL databases of the deployment, by their names in the settings, in a single partition. */
+  databases: 'DATABASES',
   /** All owners, in a single partition. An owner is a pair of tenant and mode. */
   owners: 'OWNERS',
   reference: 'REF#',
