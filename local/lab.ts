@@ -4,7 +4,7 @@ import { isolatedEnvironment } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import { startKeptServer } from './kept-process.ts';
 
-/** Time limit of a start, in milliseconds. It includes building the page and allows for a busy machine. */
+/** Time limit of a start, in milliseconds. It allows for a busy machine. */
 const READY_WITHIN_MS = 60_000;
 const PROGRAM = join(PROJECT, 'demo', 'lab', 'run.ts');
 const LOG = 'lab.log';

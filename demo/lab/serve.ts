@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { listenerOf } from '../../examples/listener.ts';
 import type { Authority } from '../../lambdas/authority/contract.ts';
-import { buildConsole } from '../../lib/lambda-code.ts';
+import { loadedOnce } from '../../lambdas/kernel/loaded-once.ts';
 import { makeDirectory } from '../../local/directories.ts';
 import { listenNear } from '../../local/free-port.ts';
 import { authorityOf, type LocalAws, startLocalAws } from '../../local/local-aws.ts';
@@ -35,8 +35,13 @@ export async function serveLab(
 ): Promise<{ readonly url: string; readonly end: () => Promise<void> }> {
   rmSync(directory, { recursive: true, force: true });
   makeDirectory(directory);
-  const page = join(directory, 'page');
-  buildConsole(page, 'console/lab');
+  // Building the page takes as long as the rest of the start, so it is built when it is first opened.
+  const page = loadedOnce(async () => {
+    const { buildConsole } = await import('../../lib/lambda-code.ts');
+    const folder = join(directory, 'page');
+    buildConsole(folder, 'console/lab');
+    return folder;
+  });
   const runner = new Runner(aws, join(directory, 'demo'), demo);
   const authority = authorityOf(aws);
   const second = new SecondStack(join(directory, 'second'), authority === 'postgres' ? 'dynamodb' : 'postgres');

@@ -25,10 +25,14 @@ interface Refusal {
  * Other pages in the same browser cannot use the lab: the host must be a loopback host, to prevent DNS rebinding;
  * requests that a page sends must have the lab's own origin; and other sites can only link to the lab's page.
  *
- * @param folder the folder of the built page
+ * @param page returns the folder of the built page
  * @param port the port on which the lab is served
  */
-export function labServer(lab: Lab, folder: string, port: number): (request: Request) => Promise<Response> {
+export function labServer(
+  lab: Lab,
+  page: () => Promise<string>,
+  port: number,
+): (request: Request) => Promise<Response> {
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
   const app = new Hono();
   app.use(async (context, next) => {
@@ -54,8 +58,8 @@ export function labServer(lab: Lab, folder: string, port: number): (request: Req
     return undefined;
   });
   app.get('/', async () => {
-    const page = await readFile(join(folder, 'index.html'), 'utf8');
-    return new Response(page, {
+    const text = await readFile(join(await page(), 'index.html'), 'utf8');
+    return new Response(text, {
       headers: { ...headersOfConsole(undefined), 'content-type': 'text/html; charset=utf-8' },
     });
   });
@@ -63,7 +67,9 @@ export function labServer(lab: Lab, folder: string, port: number): (request: Req
     const name = req.param('name');
     const type = typeOfAsset(name);
     const text =
-      type === undefined ? undefined : await readFile(join(folder, 'assets', name), 'utf8').catch(() => undefined);
+      type === undefined
+        ? undefined
+        : await readFile(join(await page(), 'assets', name), 'utf8').catch(() => undefined);
     if (type === undefined || text === undefined) return notFound(req.path);
     return new Response(text, { headers: { ...IMMUTABLE, 'content-type': type } });
   });

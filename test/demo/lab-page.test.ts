@@ -47,7 +47,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
         return Promise.reject(new Error('PostgreSQL did not start'));
       },
     });
-    server = createServer(listenerOf(labServer(lab, join(folder, 'page'), port))).listen(port, '127.0.0.1');
+    server = createServer(listenerOf(labServer(lab, async () => join(folder, 'page'), port))).listen(port, '127.0.0.1');
     await once(server, 'listening');
   });
   afterEach(() => browser.kill());

@@ -37,7 +37,7 @@ describe('the lab server', () => {
       authority: 'dynamodb',
       other: (step) => other(step),
     });
-    const serve = labServer(lab, join(folder, 'page'), PORT);
+    const serve = labServer(lab, async () => join(folder, 'page'), PORT);
     ask = (path, { headers, ...init } = {}) =>
       serve(new Request(`http://${HOST}${path}`, { ...init, headers: { host: HOST, ...(headers as object) } }));
   });

@@ -31,6 +31,6 @@ async function serveLab(): Promise<Server> {
   const server = createServer(listenerOf(async (request) => serve?.(request) ?? new Response()));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  serve = labServer(lab, '/nowhere', (server.address() as AddressInfo).port);
+  serve = labServer(lab, async () => '/nowhere', (server.address() as AddressInfo).port);
   return server;
 }
