@@ -77,7 +77,7 @@ export function firstWithNotes(id: PaymentId): Transition {
   );
 }
 
-/** Returns a refund with a new reason, which follows a transition. */
+/** Returns the transition that follows `newest` and begins a refund with a new reason. */
 export function refundAfter(newest: Transition): Transition {
   const [, refund] = subjects(newest.sequence);
   return after(newest, { type: 'refund.pending', subject: refund });

@@ -29,7 +29,7 @@ describe.each([
   });
 });
 
-test('the calls that fold a chain or read its timeline grow at most with the number of transitions', async () => {
+test('the number of calls that fold a chain or read its timeline grows at most linearly with its transitions', async () => {
   const changes = new CountedChanges();
   await changes.world.pay(changes.request);
   const found: Awaited<ReturnType<CountedChanges['readingCalls']>>[] = [];

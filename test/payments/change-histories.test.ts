@@ -34,7 +34,7 @@ const CHANGES: readonly [string, ChangeCommand, ChangeCommand | undefined, numbe
 ];
 
 describe('the guarantees of a change with a concurrent retry or a competing change', () => {
-  // Each slice has every race, but with other changes.
+  // Each slice contains every race, but combines it with different changes than the other slices.
   const raced = CHANGES.flatMap(([what]) => CHANGE_RACES.map((race) => ({ what, race })));
   const played = Map.groupBy(sliceOf(raced, 5), ({ what }) => what);
 

@@ -139,5 +139,8 @@ export function changeStory(make: () => ChangeSubject): Story<Race> {
   };
 }
 
-/** One race for each call of a change: readEnds, readNotes (not for a refund), claim, showCharge, change, commit. */
+/**
+ * One race without a rival, and two races for each call of a change: readEnds, readNotes (not for a refund), claim,
+ * showCharge, change, commit.
+ */
 export const CHANGE_RACES = everyRace(6);

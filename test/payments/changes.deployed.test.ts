@@ -74,7 +74,7 @@ describe('the deployed API', () => {
 
   test('accepts exactly one of two concurrent refunds of 70 out of 100, in each of ten rounds', async () => {
     const rounds = Array.from({ length: 10 }, (_, round) => round);
-    // Each pair races alone: more concurrent pairs would only delay the processor's responses.
+    // The pairs are independent. More concurrent pairs would only delay the processor's responses.
     await pMap(
       rounds,
       async (round) => {

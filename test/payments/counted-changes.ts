@@ -42,8 +42,8 @@ export class CountedChanges {
   }
 
   /**
-   * Counts the calls that read the whole chain, the calls that fold the chain, and the calls that read its whole
-   * timeline.
+   * Returns the number of transitions in the chain, the number of calls that fold the chain, and the number of calls
+   * that read its whole timeline.
    */
   async readingCalls(): Promise<{ readonly transitions: number; readonly fold: number; readonly timeline: number }> {
     const { world, request } = this;

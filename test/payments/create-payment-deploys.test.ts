@@ -56,7 +56,7 @@ describe('a deploy that changes the processor while a claim is open', () => {
 });
 
 describe('a lost record', () => {
-  test('is restored by its owner during a rival’s look-up, and the rival replays the response', async () => {
+  test('is restored by its owner while a rival reads the chain, and the rival replays the response', async () => {
     const request = paymentRequest('brought-back');
     const { promise: rivalLooks, resolve: looking } = Promise.withResolvers<void>();
     const { promise: ownerIsDone, resolve: done } = Promise.withResolvers<void>();

@@ -136,8 +136,8 @@ describe('a crashed owner', () => {
   );
 });
 
-describe('a released claim', () => {
-  test('ends as not attempted, without a call, if it is not retried in time', async () => {
+describe('the release of a claim', () => {
+  test('ends the payment as not attempted, without a call, if the request is not retried in time', async () => {
     const request = paymentRequest('released', { source: 'tok_unauthorized' });
     await expect(harness.pay(request)).rejects.toBeInstanceOf(RetryableError);
     harness.clock.advance(16 * MINUTE);
@@ -146,7 +146,7 @@ describe('a released claim', () => {
     expect(harness.processor.sends(request.paymentId)).toBe(1);
   });
 
-  test('does not prove that nothing was sent if the owner failed unexpectedly', async () => {
+  test('does not happen if the owner failed unexpectedly, because the charge may have been sent', async () => {
     const request = paymentRequest('bug');
     const buggy: Processor = {
       ...harness.processor,
@@ -389,7 +389,7 @@ describe('a charge that has no result and that only its owner knows', () => {
   });
 });
 
-describe('the claim of the order that contains a payment', () => {
+describe('the claim of the order to which a payment belongs', () => {
   test('starts the send window, so a payment that starts after the end of the window is not sent', async () => {
     const claimedAtMs = harness.clock.nowMs() - 16 * MINUTE;
     const request = { ...paymentRequest('order-late'), claimedAtMs };

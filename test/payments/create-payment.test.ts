@@ -79,7 +79,7 @@ describe('the response to a payment request', () => {
   );
 
   test.each(['tok_rate_limited', 'tok_unauthorized'])(
-    'is a retryable error if the processor postpones the charge (%s); the claim is released, so the key stays usable',
+    'is a retryable error if the processor temporarily refuses calls (%s); the claim is released, so the key stays usable',
     async (source) => {
       const request = paymentRequest(source, { source });
       await expect(harness.pay(request)).rejects.toBeInstanceOf(RetryableError);
@@ -92,7 +92,7 @@ describe('the response to a payment request', () => {
     },
   );
 
-  test('is 202 after two sends without a response, and is replayed even after the outcome is known', async () => {
+  test('is 202 after two sends without a response, and is replayed', async () => {
     const request = paymentRequest('unknown');
     await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     const first = await harness.answered(request);

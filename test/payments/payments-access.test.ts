@@ -297,7 +297,7 @@ describe('a path', () => {
     expect((await harness.ask('POST', path, { headers, event })).status).toBe(201);
   });
 
-  test('does not match the decoded path if it contains an encoded slash, a double encoding or dots', async () => {
+  test('is not decoded to a known path if it contains an encoded slash, a double encoding, dots or an encoded NUL', async () => {
     const { body } = await harness.pay('k-1');
     const id = String(body['id']);
 

@@ -372,7 +372,7 @@ describe('a query', () => {
 });
 
 describe('a request with several errors', () => {
-  test('returns the error of the first failed check in the order key, query, size, type, JSON, secrets, fields', async () => {
+  test('returns the error of the first failed check, in this order: key, query, size, type, JSON, secrets, fields', async () => {
     const good = { 'Content-Type': 'application/json', 'Idempotency-Key': 'k-1' };
     const body = '{"status":"succeeded","amount":-1,"description":"4242424242424242"}';
     const ask = (headers: Readonly<Record<string, string>>, text: string, path = '/v1/payments') =>

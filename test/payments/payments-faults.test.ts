@@ -43,7 +43,7 @@ describe('a request while the processor cannot be called', () => {
   test.each([
     ['the rate limit is reached', 'tok_rate_limited'],
     ['the processor rejects our credential', 'tok_unauthorized'],
-  ])('returns 503 with Retry-After if %s, stores nothing, and leaves the key usable', async (_why, trouble) => {
+  ])('returns 503 with Retry-After if %s, stores no response, and leaves the key usable', async (_why, trouble) => {
     await harness.processor.inside.failNext(1, trouble);
     const away = await harness.pay('k-1');
 
@@ -57,8 +57,8 @@ describe('a request while the processor cannot be called', () => {
   });
 });
 
-describe('a request while the store refuses a write', () => {
-  test('returns 503 with Retry-After', async () => {
+describe('a request while the store is unavailable', () => {
+  test('returns 503 with Retry-After if the store refuses the claim, and leaves the key usable', async () => {
     const away = await apiWithClaim(async () => {
       throw new RetryableError('store_unavailable', 'throttled', { retryAfterSeconds: 1.2 });
     }).pay('k-1');
@@ -69,7 +69,7 @@ describe('a request while the store refuses a write', () => {
     expect((await harness.pay('k-1')).status).toBe(201);
   });
 
-  test('returns 503 if the result is unknown, and a retry with the same key determines the result', async () => {
+  test('returns 503 if the claim may have been stored, and a later retry with the same key determines the outcome', async () => {
     const away = apiWithClaim(async (claim) => {
       await harness.store.claim(claim);
       throw new AmbiguousError('store_ambiguous', 'no response');

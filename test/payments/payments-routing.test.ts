@@ -104,7 +104,7 @@ describe('a payment that no rule matches', () => {
     });
   };
 
-  test('is refused before a claim is stored, so the same key can create the charge once a routing rule matches', async () => {
+  test('is refused before a claim is stored, so the same key can create the charge as soon as a rule matches', async () => {
     const before = deployed([{ mode: 'test', currency: 'USD', processor: 'stripe' }]);
     const refused = await before.pay('eur');
     expect([refused.status, refused.body['code']]).toEqual([422, 'no_processor_for_payment']);
@@ -184,7 +184,7 @@ describe('routing with any rules, processors and payment', () => {
   const rule = fc.record({ mode, processor: name, currency, tenant }, { requiredKeys: ['mode', 'processor'] });
   const called = fc.uniqueArray(fc.record({ name, mode }), { selector: (each) => `${each.name} ${each.mode}` });
 
-  test('calls a processor only in the mode of the payment and only if a rule selects it; otherwise it sends nothing', () => {
+  test('selects the processor of the first matching rule, always in the mode of the payment, and none if no rule matches', () => {
     fc.assert(
       fc.property(fc.array(rule, { maxLength: 5 }), called, mode, currency, tenant, (rules, names, ...payment) => {
         const [ofMode, inCurrency, ofTenant] = payment;

@@ -168,7 +168,7 @@ describe('the Location of a response', () => {
       expect([operation, made.status < 300, made.json]).toEqual([operation, true, made.json]);
       const found = await client.send('GET', made.location ?? '');
       expect([operation, found.status, found.json['id']]).toEqual([operation, 200, id]);
-      // On a slow machine, a response can be "not known yet".
+      // On a slow machine, the outcome can still be unknown when the payment is created.
       const authorized = async () =>
         (await client.send('GET', made.location ?? '')).json['status'] === 'requires_capture' ? id : undefined;
       if (operation === 'createPayment') newest = String(await until(authorized));
@@ -293,7 +293,7 @@ describe('the documents', () => {
     expect(document['openapi']).toMatch(/^3\.1/);
   });
 
-  test('are replaced by a problem document: 404 for an unknown path, 405 for an unsupported method', async () => {
+  test('do not hide errors: an unknown path returns 404, and an unsupported method 405, with a problem document', async () => {
     const nowhere = await api.send('GET', '/v2/payments');
     expect([nowhere.status, nowhere.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
     const elsewhere = await api.send('DELETE', '/v1/payments');

@@ -95,7 +95,7 @@ describe('a copy', () => {
     expect(await copies.outbox(id)).toEqual([]);
   });
 
-  test('includes the claim of a dead owner once the owner that took over commits', async () => {
+  test('includes the claim of a dead owner after the owner that took over has committed', async () => {
     const { id, pending, paid } = newPayment();
     const stale = openRecord(id);
     await new PostgresStore(copies.tools()).claim({ record: stale, pending });
@@ -372,7 +372,7 @@ describe('an erasure', () => {
     expect(copies.details(id)).toEqual([]);
   });
 
-  test('deletes only data that was written before it, even if its copies are deleted later, after a second erasure', async () => {
+  test('deletes only data that was written before it, even if the copies are deleted after a second erasure and later writes', async () => {
     const { id } = newPayment();
     const first = firstWithNotes(id);
     await copies.write(first);

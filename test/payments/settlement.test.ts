@@ -97,7 +97,7 @@ describe('settlement of a request that may have been sent', () => {
     expect(at(45, { lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
   });
 
-  test('accepts an empty look-up as proof only after the lag of the look-up as well', () => {
+  test('accepts an eventually consistent look-up without a result as proof only after the half hour and its maximum lag', () => {
     const abilities = { lookup: { kind: 'eventual', maxLagMs: 10 * MINUTE } as const, keyRetentionMs: DAY };
     expect(at(45, { abilities, lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
     expect(at(55, { abilities, lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });

@@ -151,7 +151,7 @@ describe('a change that is decided from the sums in the newest transition', () =
     expect(reads).toBe(0);
   });
 
-  test('is decided like the first capture if it is a capture after many failed captures', async () => {
+  test('is refused without a read of the chain during a pending capture, even after many failed captures', async () => {
     const held = paymentRequest('held', { capture: 'manual' });
     await harness.pay(held);
     const capture = (key: string) => change(held, key, { kind: 'capture' });
@@ -171,7 +171,7 @@ describe('a change that is decided from the sums in the newest transition', () =
 
 describe('rows of an older version, without sums,', () => {
   inTurn(test, { place: 0, of: 3, otherwise: test.skip })(
-    'are folded once, and the next transitions have sums',
+    'are folded at most once for each bucket of changes, because the next transitions have sums',
     async () => {
       await payAndRefund();
       await removeSums();

@@ -189,7 +189,7 @@ const paymentOf = (metadata: unknown): string => String((metadata as Listed | un
 const POLL_INTERVAL_MS = 1_000;
 const MAX_POLLS = 600;
 
-/** Polls until all counts are reached. Messages of a killed process are redelivered after a few seconds. */
+/** Polls until all counts are reached. Messages of a killed process are redelivered after the visibility timeout. */
 async function untilAll(poll: () => Promise<readonly number[]>, wanted: readonly number[]): Promise<void> {
   let seen = await poll();
   for (let polls = 0; polls < MAX_POLLS && seen.join() !== wanted.join(); polls += 1) {

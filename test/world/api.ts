@@ -176,9 +176,9 @@ export class Api<Of extends World = World> {
   readonly alarms: string[] = [];
   readonly reports: { readonly report: RequestReport; readonly counts: readonly RequestCount[] }[] = [];
   readonly faults: unknown[] = [];
-  /** Hashes of the API keys that were looked up. */
+  /** Hashes of the API keys and operator keys that were looked up. */
   readonly lookups: string[] = [];
-  /** Stored last uses of API keys, each with the key and the day. */
+  /** Recorded uses of API keys and operator keys, each with the key's id and the day. */
   readonly uses: string[] = [];
   /** Export files. */
   readonly files = new MemoryExportFiles();
