@@ -36,7 +36,7 @@ test('a contradiction may raise only one alarm for each state of the books and o
 
 test.each([
   ['must raise a second alarm if a callback reports it', true, ['I9 processor and books']],
-  ['may raise no second alarm if only an inquiry finds it', false, []],
+  ['need not raise a second alarm if only an inquiry finds it', false, []],
 ])('a recurring contradiction %s', async (_by, isTaken, violated) => {
   const harness = new World();
   const world = watched(harness);

@@ -131,7 +131,8 @@ function holdChanges(chain: Chain): readonly Violation[] {
 
 /**
  * Checks that the sums in the newest transition equal the sums of the whole chain, because the next change is decided
- * from the sums alone. The reserved amount is counted here without product code. The other sums are folded.
+ * from the sums alone. The reserved amount is computed without production code, the other sums with the production
+ * fold.
  */
 function sums(chain: Chain): readonly Violation[] {
   const newest = chain.at(-1)?.row;
@@ -156,7 +157,7 @@ function sums(chain: Chain): readonly Violation[] {
   return isListed ? [] : wrong(`transition ${newest.sums.begunAt} does not show all changes that have begun`);
 }
 
-/** I8: checks the hash chain. Operators' notes are in a separate row, and the hash covers only a commitment to them. */
+/** I8: checks the hash chain. A hash covers only the commitment to a details row, so an erasure breaks no link. */
 function links(chain: Chain): readonly Violation[] {
   const broken = firstBrokenLink(
     systemDigest,

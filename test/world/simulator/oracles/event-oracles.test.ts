@@ -88,7 +88,7 @@ test('an event that is not in the Ledger violates an oracle', async () => {
   expect(named()).toEqual(['I4 events']);
 });
 
-test('an event of an endpoint that was never published violates an oracle', async () => {
+test('an endpoint’s event that was never published violates an oracle', async () => {
   await publish();
   const endpoint = { id: 'we_1', url: 'https://shop.com', events: [], secrets: [], createdAtMs: 0 };
   const { tenantId, mode } = request;

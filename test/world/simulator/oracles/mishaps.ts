@@ -88,7 +88,7 @@ function failures({ world, payments }: Noticed): readonly Violation[] {
     const failed = chain.find(({ row }) => row.type === 'payment.failed')?.row;
     const { code = '' } = failed?.payment.failure ?? {};
     if (failed === undefined || NOT_SENT.has(code) || failed.cause.by === 'operator' || charges.has(id)) return [];
-    // Another user of the account may have edited the charge's metadata.
+    // Another user of the processor's account may have edited the charge's metadata.
     const { chargeId } = failed.payment;
     if (chargeId !== undefined && isKnownThere(world, failed.payment, chargeId)) return [];
     return [

@@ -291,19 +291,22 @@ describe('a processor', () => {
   test.each([
     ['refused by a different processor', () => new World().processor],
     ['refused by its own processor', () => harness.processor],
-  ])('may have another user’s charge that names a payment %s', async (_what, processorOf) => {
-    const request = paymentRequest('elsewhere', { source: 'tok_rate_limited' });
-    const asked = processorOf();
-    Object.assign(world.world.processors, { asked });
-    await harness.pay(request, { processor: asked }).catch(() => undefined);
-    expect(asked.inside.sent).not.toEqual([]);
-    const { paymentId } = request;
-    await harness.processor.inside.charge({ paymentId, operationId: paymentId, amountMinor: 500 });
-    await callNotAttempted(request);
-    expect(world.atTheEnd()).not.toContain('F05 absence is proven');
-  });
+  ])(
+    'may have a charge of another user of its account, even if the charge names a payment %s',
+    async (_what, processorOf) => {
+      const request = paymentRequest('elsewhere', { source: 'tok_rate_limited' });
+      const asked = processorOf();
+      Object.assign(world.world.processors, { asked });
+      await harness.pay(request, { processor: asked }).catch(() => undefined);
+      expect(asked.inside.sent).not.toEqual([]);
+      const { paymentId } = request;
+      await harness.processor.inside.charge({ paymentId, operationId: paymentId, amountMinor: 500 });
+      await callNotAttempted(request);
+      expect(world.atTheEnd()).not.toContain('F05 absence is proven');
+    },
+  );
 
-  test('may have another user’s charge that names a payment that was not attempted', async () => {
+  test('may have a charge of another user of its account, even if the charge names a payment that was not attempted', async () => {
     const request = paymentRequest('named', { source: 'tok_ok' });
     const unreachable = new RetryableError('processor_unreachable', 'The processor cannot be reached.');
     const away = { ...harness.processor, charge: () => Promise.reject(unreachable) };

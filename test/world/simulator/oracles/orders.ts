@@ -95,8 +95,8 @@ export function checkReceipts({ payments, world }: Seen): readonly Violation[] {
 }
 
 /**
- * Returns true if money remains, nothing is disputed, and the captured amount covers the price. A partial refund is
- * treated as a discount.
+ * Returns true before the payment has succeeded. Afterwards, returns true if money remains, nothing is disputed, and
+ * the captured amount covers the price. A partial refund is treated as a discount.
  */
 function isPaid(chain: readonly Written<Transition>[], atMs: number, dueMinor: number): boolean {
   const charge = chargeAt(chain, atMs);
@@ -115,8 +115,8 @@ function chargeAt(chain: readonly Written<Transition>[], atMs: number) {
 
 /**
  * Returns true if, according to the processor's books, no money of the payment remained when an operator decided that
- * the payment succeeded, and none remained at `atMs`, when its order took effect. Callbacks about a payment in review
- * record nothing, so only a read of the books shows this.
+ * the payment succeeded, and none remained at `atMs`, the time of an effect of its order. Callbacks about a payment in
+ * review record nothing, so only a read of the books shows this.
  */
 function isGoneUnread(chain: readonly Written<Transition>[], atMs: number, { processors }: Observed): boolean {
   const decided = chain.find(({ row }) => row.subject?.kind === 'decision' && row.type === 'payment.completed');

@@ -75,7 +75,7 @@ describe('a refund whose metadata was removed at the processor', () => {
     ['no mark', 300, false, true, [LEFT]],
     ['no matching refund at the processor', 400, true, true, [LEFT]],
   ] as const)(
-    'may stay pending for an operator only if it is marked and raised an alarm: %s',
+    'may stay pending for an operator only if its entry is marked as undecidable and an alarm was raised: %s',
     async (_what, foundMinor, isMarked, isAlarmed, left) => {
       const { request, charge } = await paid();
       const { paymentId } = request;
@@ -98,7 +98,7 @@ describe('a refund whose metadata was removed at the processor', () => {
     ['no alarm', true, false, [LEFT]],
     ['no mark', false, true, [LEFT]],
   ] as const)(
-    'may stay pending on a charge in another currency only if it is marked and raised an alarm: %s',
+    'may stay pending on a charge in another currency only if its entry is marked as undecidable and an alarm was raised: %s',
     async (_what, isMarked, isAlarmed, left) => {
       const { request, charge } = await paid();
       const { paymentId } = request;

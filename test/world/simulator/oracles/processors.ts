@@ -113,7 +113,7 @@ function goneAt({ chargeId = '' }: Sent, chain: readonly Written<Transition>[], 
 export function checkBooks({ world, payments }: Seen): readonly Violation[] {
   const charges = chargesByPayment(world);
   const reported = mismatches(world);
-  // A failed comparison of the books has reported no differences.
+  // After a fault in the function that compares the books, a comparison may have reported nothing.
   const isWellCompared = world.faults.every(({ of }) => of !== 'upkeep-jobs');
   const ids = [...payments.keys()];
   const namedBy = Map.groupBy(ids, (id) => payments.get(id)?.at(-1)?.row.payment.chargeId);
@@ -122,7 +122,7 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     const newest = chain.at(-1)?.row;
     if (newest === undefined) return [];
     const known = chargesOf(chain);
-    // Another user's charge may also name the payment's operation.
+    // A charge by another user of the processor's account may also name the payment's operation.
     const operation: string = chargeOperation(id as PaymentId);
     // The payment's own charge remains its own even if the charge's metadata now names a different payment.
     const isMoved = (charge: ProcessorCharge): boolean =>
@@ -203,7 +203,7 @@ function acceptedThenDenied(chain: readonly Written<Transition>[]): readonly Vio
 
 /**
  * Checks that Payonce reads the charge before it records a change as not attempted, so that Payonce notices changes by
- * other users.
+ * other users of the processor's account.
  */
 function unreadAtEnd(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   return chain.flatMap(({ row: { payment, subject }, atMs }) => {
@@ -296,7 +296,7 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
  */
 export function checkFees({ world, payments }: Seen): readonly Violation[] {
   const reported = mismatches(world);
-  // A failed comparison of the books has reported no differences.
+  // After a fault in the function that compares the books, a comparison may have reported nothing.
   const isWellCompared = world.faults.every(({ of }) => of !== 'upkeep-jobs');
   return [...payments].flatMap(([id, chain]) => {
     const payment = chain.at(-1)?.row.payment;
@@ -468,8 +468,8 @@ export function isDecidedOtherwise(world: Observed, chain: readonly Written<Tran
 }
 
 /**
- * Returns true if the refund of a stray charge waits for an operator: its queue entry is marked, and an alarm was
- * raised. The processor has rejected the refund several times, or does not have the charge.
+ * Returns true if the refund of a stray charge waits for an operator: its queue entry is marked as undecidable, and an
+ * alarm was raised. The processor has rejected the refund several times, or does not have the charge.
  */
 export function isTried(world: Observed, id: string, chargeId: string): boolean {
   const entries = world.database.items(world.tables.registry, RegistryRow.return);
@@ -479,7 +479,7 @@ export function isTried(world: Observed, id: string, chargeId: string): boolean 
 
 /**
  * Returns true if the void of a hold waits for an operator, because the processor has refused it many times: its queue
- * entry is marked, and an alarm was raised.
+ * entry is marked as undecidable, and an alarm was raised.
  */
 export function isStuck(world: Observed, id: string): boolean {
   const entries = world.database.items(world.tables.registry, RegistryRow.hold);
@@ -488,8 +488,9 @@ export function isStuck(world: Observed, id: string): boolean {
 }
 
 /**
- * Returns true if the refund waits for an operator (queue entry marked, alarm raised) for a valid reason: the processor
- * does not have the charge, the charge's currency differs from the payment's, or the refund's metadata was removed.
+ * Returns true if the refund waits for an operator (queue entry marked as undecidable, alarm raised) for a valid
+ * reason: the processor does not have the charge, the charge's currency differs from the payment's, or the refund's
+ * metadata was removed.
  */
 export function isLeftToOperator(
   world: Observed,

@@ -181,8 +181,8 @@ export function checkMessages({ crowds }: Observed): readonly Violation[] {
 }
 
 /**
- * Maximum time between the end of the faults and the response to a claim, in milliseconds: the send window of a
- * released claim, then two runs of the resolver.
+ * Maximum time between the end of the faults and the response to a claimed request, in milliseconds: the send window of
+ * a released claim, then two runs of the resolver.
  */
 const ANSWER_MS = 45 * 60_000;
 
