@@ -98,7 +98,7 @@ describe('the read of the processor’s books before each send', () => {
   });
 
   test.each(['before the read', 'between the read and the send'])(
-    'lets a capture succeed if another program in the processor’s account captures the charge %s',
+    'lets a capture succeed if another user of the processor’s account captures the charge %s',
     async (when) => {
       const request = paymentRequest('captured', { capture: 'manual' });
       await harness.pay(request);
@@ -119,7 +119,7 @@ describe('the read of the processor’s books before each send', () => {
     },
   );
 
-  test('prevents a cancellation if another program in the processor’s account has captured the charge: the payment succeeds', async () => {
+  test('prevents a cancellation if another user of the processor’s account has captured the charge: the payment succeeds', async () => {
     const request = paymentRequest('kept', { capture: 'manual' });
     await harness.pay(request);
     await harness.processor.inside.capture(harness.chargeOf(request));

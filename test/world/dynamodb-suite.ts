@@ -173,7 +173,7 @@ export function describeDynamoDb(
         expect(await get('a')).toBeUndefined();
       });
 
-      test('are read in batches of a hundred, and missing items are omitted', async () => {
+      test('are read in batches without duplicate keys, and missing items are omitted', async () => {
         const { client, table, key, put } = await prepare();
         await put({ sk: 'a' });
         await put({ sk: 'b' });

@@ -41,7 +41,7 @@ export function storedItem(value: object): Item {
 }
 
 /**
- * Copies values outside of an item, such as placeholder values, as {@link storedItem} does, but does not freeze the
+ * Like {@link storedItem}, but for values that are not an item, such as the values of placeholders. Does not freeze the
  * result.
  */
 export function storedValues(value: object): Item {

@@ -39,7 +39,7 @@ export interface Contradicted {
   readonly shownAtMs: number;
 }
 
-/** Charge that another user creates at the processor, without Payonce. */
+/** Charge that another user of the processor's account creates, without Payonce. */
 interface ForeignOrder {
   /** Payment and operation in the charge's metadata. */
   readonly paymentId?: string;
@@ -54,7 +54,10 @@ interface ForeignOrder {
   readonly source?: string;
 }
 
-/** Actions of payers, banks, other account users and the processor. An action throws if the sandbox refuses it. */
+/**
+ * Actions of payers, banks, other users of the processor's account, and the processor. An action throws if the sandbox
+ * refuses it.
+ */
 export interface InsideSandbox {
   /** Every charge, oldest first. */
   readonly all: readonly ProcessorCharge[];

@@ -12,7 +12,7 @@ describeDynamoDb('in memory', async () => ({ client: memory().client, table: Tab
 describe('rows that cannot be read back', () => {
   const unreadable = { pk: 'PAY#pay_1', sk: 'T#000001', sequence: 0 };
 
-  test('cancel the whole transaction if the reader of their kind rejects them', async () => {
+  test('cancel the whole transaction if the row reader for their kind rejects them', async () => {
     const database = new MemoryDynamoDb({ tables: TABLE_SHAPES });
     const mark = { pk: 'JOB_MARK#resolve', sk: 'MARK', at: '1' };
     const both = new TransactWriteCommand({
@@ -125,7 +125,8 @@ describe('capacity units of a write', () => {
   };
 
   // Amazon DynamoDB developer guide, "Read and write operations": the size is rounded up to a whole KB, and each KB
-  // takes one unit, or two units in a transaction. Each index takes the same number of units again.
+  // takes one unit. The index contains only keys, so each write of an index entry takes one more unit. In a
+  // transaction, all units are doubled.
   test.each([
     ['a small item', {}, 1, 2],
     ['an item of 1.5 KB', { text: 'x'.repeat(1.5 * KILOBYTE) }, 2, 4],

@@ -142,7 +142,7 @@ describe('the sandbox in process', () => {
     expect(await processor.charge(order, LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('applies its own rules to payers, banks and other users of the account', async () => {
+  test('applies its own rules to payers, banks and other users of the processor’s account', async () => {
     const { inside } = processor;
     const { chargeId, order } = await charged({ source: 'tok_async', capture: 'manual' });
     await inside.decline(chargeId);

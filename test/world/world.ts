@@ -370,7 +370,7 @@ export class World {
     return charge.chargeId;
   }
 
-  /** Returns the number of charges that captured money, from the processor's own list. */
+  /** Returns the number of charges that were not declined, from the processor's own list. */
   taken({ paymentId }: OfPayment): number {
     return this.processor.charges(paymentId).filter(({ status }) => status !== 'declined').length;
   }

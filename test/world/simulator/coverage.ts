@@ -1,5 +1,5 @@
 /**
- * Counts what histories cover: cells of the state tables, faults that docs/faults.md lists, and pairs of an act and a
+ * Counts what histories cover: cells of the state tables, the numbered faults (F01 to F40), and pairs of an act and a
  * fault.
  */
 import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
@@ -172,7 +172,7 @@ interface Evidence {
   readonly gates: readonly string[];
 }
 
-/** Predicates by fault number of docs/faults.md: true if the history contained the fault. */
+/** Predicates by fault number: true if the history contained the fault. */
 const SIGNS: Readonly<Record<string, (evidence: Evidence) => boolean>> = {
   F01: ({ gates }) => gates.some((gate) => gate.startsWith('crash_before')),
   F02: ({ gates }) => gates.some((gate) => gate.startsWith('crash_after')),

@@ -10,8 +10,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Minimum and maximum of each delay, in milliseconds. The longest delay exceeds the retention of a payment’s idempotency
- * key.
+ * Minimum and maximum of each delay, in milliseconds. The longest delay exceeds the retention of a payment’s
+ * idempotency key.
  */
 const DELAYS_MS: Readonly<Record<Delay, readonly [number, number]>> = {
   instant: [1, 500],
@@ -25,7 +25,7 @@ const DELAYS_MS: Readonly<Record<Delay, readonly [number, number]>> = {
  * Maximum number of acts without a subject, for example outages. Each is placed near the time of an act with a subject.
  */
 const MAX_SURROUNDINGS = 4;
-/** Maximum length of a chain of acts that lead to one another, for example a refund followed by its failure. */
+/** Number of steps that follow one act, or are about one subject, after which no further steps are drawn. */
 const MAX_FOLLOWERS = 12;
 /** Maximum number of attempts to draw an act that fits the subject. */
 const MAX_DRAWS = 6;

@@ -72,7 +72,7 @@ describe('the simulated system', () => {
     ['scheduled jobs and clocks that differ by seconds', { cron: true, clockSkewMs: 5_000 }, false],
     ['jobs without credentials', { cron: false, clockSkewMs: 120_000 }, false],
     ['faults', { faults: { slow: 0.1 } }, true],
-  ])('records whether calls may fail in a run with %s', async (_what, settings, isTroubled) => {
+  ])('records whether calls can fail in a run with %s', async (_what, settings, isTroubled) => {
     const system = await SimulatedSystem.begin(1);
     system.deploy(settings);
     expect(system.troubles.some(({ of, untilMs }) => of === 'all' && untilMs === undefined)).toBe(isTroubled);

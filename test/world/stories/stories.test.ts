@@ -6,7 +6,7 @@ import { play } from '../simulator/play.ts';
 import { STORIES, storyNamed } from './story.ts';
 
 const cells = countCells();
-/** All stories after a change of what they play, otherwise a fifth of them. */
+/** All stories if code that the simulator plays has changed, otherwise a fifth of them. */
 const played = changesSimulation() ? STORIES : sliceOf(STORIES, 5);
 
 describe('a story violates no oracle:', () => {

@@ -219,7 +219,7 @@ const finishRefund = act<OfCharge>({
       },
     );
     if (end !== 'nothing') return end;
-    // There is no pending refund, so another user of the account creates one.
+    // There is no pending refund, so another user of the processor's account creates one.
     return onCharge(scene, step, hasLeft, async (inside, { chargeId }) =>
       inside.endRefund(await inside.refund(chargeId, 1, 'pending'), 'succeeded'),
     );

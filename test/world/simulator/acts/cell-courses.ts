@@ -31,8 +31,8 @@ const YEAR_HOURS = 365 * 24;
 const LATE_COPIES = { processor: 'its', lost: 0, doubled: 0.6, late: 0.5, lateMs: 8 * AWAY_MS, slow: 1 };
 
 /**
- * A pending charge appears that names the payment but has no idempotency key of the payment. An operator decides that
- * the charge succeeded.
+ * A pending charge appears that names the payment and its operation, but was created without the payment's idempotency
+ * key. An operator decides the outcome, usually as a success.
  */
 const vanishedCharge: Course = {
   of: 'pay',
@@ -105,8 +105,8 @@ const canceledOnPaper = (capture: 'automatic' | 'manual'): Course => ({
 });
 
 /**
- * While a payment waits for its payer, an operator decides that the payment succeeded. Immediately afterwards a further
- * charge appears, which also waits for its payer.
+ * While a payment waits for its payer, an operator decides that the payment succeeded. Soon afterwards a further charge
+ * appears, which also waits for its payer.
  */
 const decidedWhileThePayerIsAsked: Course = {
   of: 'pay',
@@ -131,7 +131,7 @@ const decidedWhileThePayerIsAsked: Course = {
   },
 };
 
-/** After a hold is voided, further charges appear that captured no money. */
+/** After a hold is voided, a further charge appears that captured no money. */
 const moneylessAfterCancel: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok', capture: 'manual' },
@@ -274,8 +274,8 @@ const another = (dice: Dice, from: Partial<Draft>, leadsTo: (step: Step) => read
   );
 
 /**
- * An operator decides about a payment and names the charge of a second payment. The money of the second payment moves
- * afterwards.
+ * An operator decides the outcome of a payment, but names the charge of a second payment. Afterwards the merchant
+ * refunds the first payment, and sometimes the payer disputes the second one.
  */
 const namesAnother = (source: 'tok_async' | 'tok_timeout_not_charged'): Course => ({
   of: 'pay',
@@ -327,8 +327,8 @@ const namedByMetadata: Course = {
 };
 
 /**
- * Another user of the account removes the metadata of Payonce's refund while the refund is pending or after the refund
- * succeeded.
+ * Another user of the processor's account removes the metadata of Payonce's refund while the refund is pending or after
+ * the refund succeeded.
  */
 const namelessRefund: Course = {
   of: 'pay',
@@ -354,8 +354,8 @@ const namelessRefund: Course = {
 };
 
 /**
- * Late money is refunded. While the refund is pending at the bank, another user of the account removes the refund's
- * metadata.
+ * Late money is refunded. While the refund is pending at the bank, another user of the processor's account removes the
+ * refund's metadata.
  */
 const namelessReturn: Course = {
   of: 'pay',
@@ -433,7 +433,7 @@ const decidedBeforeTheSearch: Course = {
 
 /**
  * The processor is down during the whole time in which a refund may be sent. During the outage, another user of the
- * account creates a refund, and no callback reports it.
+ * processor's account creates a refund, and no callback reports it.
  */
 const unsentRefund: Course = {
   of: 'pay',

@@ -105,7 +105,7 @@ const decide = act<Decision>({
   },
 });
 
-/** Runs the function while the processor of the payment is down. */
+/** Runs `what` while the processor of the payment is down. */
 async function whileAway<Result>(scene: Scene, paymentId: PaymentId, what: () => Promise<Result>): Promise<Result> {
   const payment = chainOf(scene, paymentId).at(-1)?.payment;
   if (payment === undefined) return what();
