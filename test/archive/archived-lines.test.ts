@@ -135,14 +135,14 @@ describe('an archive object', () => {
     }
   });
 
-  test('is missed when it is removed: its rows are reported as not archived', async () => {
+  test('is noticed when it is removed: its rows are reported as not archived', async () => {
     const archive = await archiveOfRows(rows, 4);
     const [name = ''] = archive.objects.keys();
     archive.objects.delete(name);
     expect((await findings(archive, ledgerOf(rows))).filter(({ kind }) => kind === 'not_archived')).toHaveLength(4);
   });
 
-  test('is reported if a line is invalid although the content matches the key', async () => {
+  test('is reported if a line is invalid, even if the content matches the key', async () => {
     const archive = await archiveOfRows(rows, rows.length);
     await archive.takeText('{"v":2}\n');
     expect(await findings(archive, ledgerOf(rows))).toMatchObject([{ kind: 'line_unreadable', line: 0 }]);

@@ -99,7 +99,7 @@ describe('a stopped archiver', () => {
 });
 
 describe('the verified periods', () => {
-  test('include each day in the night after it, and all earlier months once per month', () => {
+  test('cover each day in the following night, and everything older once per month', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 40 * 12 }), fc.integer({ min: 1, max: 3_000 * 24 }), (month, ageHours) => {
         const monthMs = Date.UTC(2026, month, 1);
@@ -114,7 +114,7 @@ describe('the verified periods', () => {
           if (slice.fromMs > untilMs) return false;
           untilMs = Math.max(untilMs, slice.untilMs);
         }
-        // The last night of a month belongs to the next month.
+        // The last day of a month is verified in the first night of the next month.
         return untilMs >= monthMs + (hours / 24 - 1) * DAY_MS;
       }),
       { numRuns: 50 },
@@ -164,7 +164,7 @@ describe('the verified periods', () => {
     expect(await firstHourMs({ manifests, digest: systemDigest })).toBe(0);
   });
 
-  test('start at the first object', async () => {
+  test('start at the first object if there are no manifests', async () => {
     const archive = await archiveOfRows(rows, 4);
     expect(await firstHourMs({ manifests: new StoredManifests(archive), digest: systemDigest })).toBeLessThanOrEqual(
       lastMs,

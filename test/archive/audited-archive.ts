@@ -38,7 +38,10 @@ export class AuditedArchive implements ReadableArchive {
     await writeManifests({ manifests: this.manifests, digest: systemDigest, clock }, clock.nowMs());
   }
 
-  /** Stores a verification of the day before `atMs`. It ended a minute after `atMs`. `change` overrides its fields. */
+  /**
+   * Stores a verification that began at `atMs` and took a minute. It covers the 24 hours that ended two hours before
+   * `atMs`. `change` overrides its fields.
+   */
   verified(atMs: number, change: Partial<Verification> = {}): Promise<void> {
     const times = {
       fromMs: atMs - 2 * HOUR_MS - DAY_MS,

@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 const VARIABLES = { [Environment.archiveBucket]: 'archive', [Environment.parkingQueueUrl]: 'https://sqs.invalid/p' };
-/** Imported later, because the module reads its environment when it is loaded. */
+/** Imported in `beforeAll`, because the module reads its environment when it is loaded. */
 let wire: typeof Wire;
 let ledger: readonly Fields[] = [];
 beforeAll(async () => {
@@ -136,7 +136,7 @@ describe('rows of a parked batch', () => {
     expect(await behind.findings(day)).toEqual([]);
     const later = { fromMs: day.untilMs + 3 * DAY_MS, untilMs: behind.clock.nowMs() };
     expect(await behind.findings(later)).toEqual([]);
-    // A verification of a period after the redrive reads no earlier object.
+    // A verification of a period after the redrive does not read the late objects.
     const afterwards = { fromMs: behind.clock.nowMs() + 2 * DAY_MS, untilMs: behind.clock.nowMs() + 3 * DAY_MS };
     expect((await archivedLines(behind.archive).page(undefined, afterwards)).lines).toEqual([]);
   });
@@ -165,14 +165,14 @@ describe('rows of a parked batch', () => {
     expect(await behind.putBack(forged)).toEqual([]);
   });
 
-  test('are reported if no manifest lists their late object', async () => {
+  test('are reported if no manifest lists the object in which they were archived later', async () => {
     const behind = await Behind.lacking(ledger.slice(2, 5));
     await behind.hours(30);
     const [name = ''] = await behind.putBack();
     const object = behind.archive.objects.get(name);
     if (object === undefined) throw new Error('no object was put back');
     await behind.hours(1);
-    // Writes a copy in a different hour, whose manifests are complete.
+    // Stores a copy under the key of an earlier hour, whose manifests were already written.
     const foreign = name.replace(/late\/\d{4}/, 'late/2020');
     await behind.archive.put({ ...object, name: foreign });
     await behind.hours(2);

@@ -184,7 +184,7 @@ describe('manifest writers', () => {
     );
   });
 
-  test('write nothing if a rival has written manifests for hours in advance', async () => {
+  test('write nothing if a rival has written the manifests of several hours in the meantime', async () => {
     const archive = new Archive();
     await archive.hours(2);
     archive.clock.advance(HOUR_MS);
@@ -216,7 +216,7 @@ describe('manifest writers', () => {
 });
 
 describe('verification', () => {
-  test('detects missing newest manifests from their times, and detects an archive without manifests', async () => {
+  test('detects that the newest manifests are missing by the age of the last one left, and detects that all are missing', async () => {
     const archive = new Archive();
     expect(await archive.findings()).toEqual([]);
     await archive.hours(6);

@@ -19,7 +19,7 @@ export function someLedger(): Promise<readonly Fields[]> {
   return ledger;
 }
 
-/** Rows do not change, so all test files of a room use the same ones. */
+/** Rows do not change, so all test files of a folder use the same ones. */
 let ledger: Promise<readonly Fields[]> | undefined;
 
 async function makeLedger(): Promise<readonly Fields[]> {

@@ -245,7 +245,7 @@ describe('the tenants of a deployment', () => {
     expect(await queues.summary('holds')).toEqual({ waiting: held.size, hasMore: false, oldestMs });
   });
 
-  test('continue while the database of another tenant is unavailable', async () => {
+  test('can pay while the database of another tenant is unavailable', async () => {
     const { world } = deployment;
     const { tools, queues } = await deployment.start();
     await each((tenant) => crash(requestOf(tenant, 'before')));

@@ -35,7 +35,7 @@ const NOW = Date.UTC(2026, 2, 1, 12);
 
 /** Partitions that many payments share. */
 interface Shared {
-  /** Names of the partitions in the meter. */
+  /** Matches the names of the partitions in `PartitionMeter.units`. */
   readonly names: RegExp;
   /** Payments per second. */
   readonly rate: number;

@@ -148,7 +148,7 @@ describe('a processor callback', () => {
     expect(postingSets(transitions)).toHaveLength(1);
   });
 
-  test('that reports a success after a decline is recorded and queues a refund, while the payment stays failed', async () => {
+  test('with a success after a decline records the late success and queues its refund; the payment stays failed', async () => {
     const answer = await api.pay({ key: 'cb-late', body: { source: 'tok_callback_late_success' } });
     expect(answer.status).toBe(402);
     const { id } = answer.json['payment'] as { id: string };

@@ -40,7 +40,7 @@ test('payonce db import copies payments, reports a difference, can be canceled a
   /** Starts a command that changes payments. */
   const use = () => requireAuthority(opened, 'dynamodb');
 
-  // The import stops no writes if the database cannot take the payments.
+  // The import does not stop writes if the database cannot store the payments.
   await database.run(sql('ALTER TABLE work RENAME TO other'));
   expect((await run({ finish: true })).exitCode).not.toBe(ExitCode.done);
   await use();

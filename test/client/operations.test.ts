@@ -282,7 +282,7 @@ describe('a refusal', () => {
     });
   });
 
-  test('allows no corrected body after a response, even if the row is still marked as refused', async () => {
+  test('has no effect once a success is stored: a changed body is rejected, even if the request is still marked as refused', async () => {
     const keys = memoryKeys();
     const marked: KeyStore = {
       ...keys,

@@ -458,7 +458,7 @@ describeConsole('an operator in a browser', (shown) => {
     });
     afterEach(() => provider.stop());
 
-    test('uses a code, returns to the screen, continues after a reload, and leaves no trace after the sign-out', async () => {
+    test('uses an authorization code, returns the operator to the screen, lasts across a reload, and leaves no trace after sign-out', async () => {
       const page = await shown.opened();
       await page.goto(`${shown.url}/#/jobs`);
       await accessible(page);

@@ -34,7 +34,7 @@ describe("the demonstration's relay switch", () => {
     lambda.closeAllConnections();
   });
 
-  test('stops the relay until start is called; both calls can be repeated', async () => {
+  test('stops the relay until `start` is called, and `start` can be repeated', async () => {
     const relay = new StoppableRelay({ awsEndpoint: endpoint, accessKeyId: 'key' });
     await relay.stop(RELAY);
     expect(switched).toEqual([false]);

@@ -20,7 +20,10 @@ afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 
-/** Serves EventBridge's HTTP API. It always sends the given response, and records the requests. */
+/**
+ * Serves EventBridge's HTTP API, and records the requests. It always sends the given response or, if the status is 0,
+ * closes the connection.
+ */
 async function bus(status: number, answer: unknown) {
   const asked: { headers: NodeJS.Dict<string | string[]>; body: Record<string, unknown> }[] = [];
   const server = createServer((request, response) => {

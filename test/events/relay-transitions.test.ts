@@ -126,7 +126,7 @@ describe('the relay', () => {
     });
   });
 
-  test('calls an unavailable bus three times, and then lets the Stream redeliver', async () => {
+  test('tries each call to an unavailable bus three times, and then lets the Stream redeliver', async () => {
     const harness = new RelayHarness(chains(PAYMENTS));
     harness.bus.trouble = () => ({ kind: 'not_now', code: 'ThrottlingException' });
     expect(await harness.relay()).toMatchObject({ published: 0, redeliverFrom: harness.records[PAYMENTS]?.position });

@@ -381,7 +381,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1 });
   });
 
-  test('reports once the period for which consumers no longer keep records, and continues after it', async () => {
+  test('reports the period for which consumers no longer keep records only once, and continues after that period', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     const markMs = await harness.mark();

@@ -24,8 +24,8 @@ const unsent = (payment: string, why: string): never => {
 };
 
 /**
- * Counts the e-mails that are sent until the queue gives up. The mailer is not idempotent, and its look-up has the
- * longest delay.
+ * Counts the e-mails that are sent until the queue gives up. The mailer is not idempotent, and a sent e-mail appears in
+ * its look-up only after the default maximum lag.
  */
 async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
   const clock = new SimulatedClock();

@@ -323,10 +323,10 @@ test('an idempotency key of an operator is separate from an equal key of the ten
   expect((await rotate(ofRole('owner'))).body['secret']).toBe(replies[0]?.body['secret']);
 });
 
-describe('a path through an endpoint of the attacking tenant', () => {
+describe('a path with the caller’s own webhook endpoint and another tenant’s delivery or replay', () => {
   const parts = TENANT_ROUTES.map(([route]) => route).filter((route) => /\{(?:delivery|replay)\}/.test(route));
 
-  test.each(parts)('does not reach an object of the desk: %s', async (route) => {
+  test.each(parts)('is not found: %s', async (route) => {
     const [method = '', template = ''] = route.split(' ');
     const headers = { Authorization: `Bearer ${CALLERS.otherTenant}`, 'Content-Type': 'application/json' };
     const made = await api.ask('POST', '/v1/webhook_endpoints', {

@@ -94,7 +94,7 @@ describe('the search for card numbers and secrets in events', () => {
     }
   });
 
-  test('reads the text of an event that is not JSON once', async () => {
+  test('reads the text of an event only once if it is not JSON', async () => {
     const site = new SimulatedIntake();
     await site.deliver(site.inQueue('{"mark-value"'));
     expect(site.parkedReasons).toEqual(['malformed']);

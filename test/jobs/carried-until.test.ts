@@ -32,7 +32,7 @@ describe('the time until which the copies are complete', () => {
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW - HOUR_MS, settledMs: NOW - HOUR_MS });
   });
 
-  test('is kept if another run moves the mark first', async () => {
+  test('keeps the value of another run that set it first', async () => {
     await moveCarriedUntil(marks, NOW, NOW);
     const slow: JobMarks = {
       ...marks,
@@ -46,7 +46,7 @@ describe('the time until which the copies are complete', () => {
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW + 2 * MINUTE_MS });
   });
 
-  test('is settled for rows that are copied again only half an hour after their copy', async () => {
+  test('does not settle past rows that are copied again until half an hour after their copy', async () => {
     await moveCarriedUntil(marks, NOW, NOW);
     await moveCarriedUntil(marks, NOW - HOUR_MS, NOW + 5 * MINUTE_MS);
     const copiedMs = NOW + 25 * MINUTE_MS;

@@ -164,7 +164,7 @@ describe('the credential secret', () => {
     expect(renewals).toBe(1);
   });
 
-  test('is not read again for a credential that is invalid under any secret', async () => {
+  test('is not read again for an expired credential, which no secret can make valid', async () => {
     const token = await sign();
     clock.advance(3_600_000);
     expect(await verify(token)).toEqual(refused);

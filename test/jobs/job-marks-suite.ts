@@ -12,7 +12,7 @@ export function describeJobMarks(name: string, make: () => Promise<JobMarks>): v
     job = `job-${process.pid}-${made}`;
   });
 
-  describe(`the ${name} job-mark store`, () => {
+  describe(`the marks in the ${name} job-mark store`, () => {
     test('do not exist before they are set, and can be set only from undefined', async () => {
       expect(await marks.readMark(job)).toBeUndefined();
       expect(await marks.moveMark(job, undefined, '60000')).toBe(true);

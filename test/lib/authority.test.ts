@@ -114,13 +114,13 @@ describe('the authority', () => {
   const shards = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ name: `s${index}`, database: `payonce_${index}` }));
 
-  test('is read with up to 63 more databases, which are recorded whole', () => {
+  test('is read with up to 63 more databases, which are recorded without being shortened', () => {
     const given = { ...POSTGRES, 'payonce:postgresShards': JSON.stringify(shards(63)) };
     expect(settingsOf(given)).toMatchObject({ postgresShards: shards(63) });
     expect(recordedSettings(settingsOf(given))['postgresShards']).toBe(JSON.stringify(shards(63)));
   });
 
-  test('reads the numbers of an entry that are text', () => {
+  test('accepts an entry whose numbers are given as text', () => {
     const given = [{ name: 's', count: '2', port: '6432', host: 'shard-#.example' }];
     expect(settingsOf({ ...POSTGRES, 'payonce:postgresShards': given }).postgresShards).toEqual([
       { name: 's', count: 2, port: 6432, host: 'shard-#.example' },
@@ -200,7 +200,7 @@ describe('the functions of a deployment', () => {
     expect(made.filter(({ Properties }) => Properties.VpcConfig !== undefined)).toHaveLength(using.length);
   });
 
-  test('may read the secrets of all databases, and the database of each tenant, only if there are several databases', async () => {
+  test('may read the secret of every database and, if there are several, which of them has a tenant', async () => {
     const other = `${SECRET}2`;
     const postgresShards = [
       { name: 'b', database: 'payonce_b' },

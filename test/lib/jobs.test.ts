@@ -102,7 +102,7 @@ describe('the schedules', () => {
     });
   });
 
-  test('raise an alarm when the first firing is dead-lettered', () => {
+  test('raise an alarm as soon as one firing is dead-lettered', () => {
     template.hasResourceProperties('AWS::CloudWatch::Alarm', {
       Threshold: 1,
       ComparisonOperator: 'GreaterThanOrEqualToThreshold',

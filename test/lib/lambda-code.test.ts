@@ -294,7 +294,7 @@ describe('the bundles', () => {
     expect(makes).toEqual(['api-documents']);
   });
 
-  test('include Stripe’s package in no other function', () => {
+  test('include Stripe’s package only in the functions that call processors', () => {
     for (const name of readdirSync(first)) {
       const folder = join(first, name);
       if (readdirSync(folder).length > 4) continue;

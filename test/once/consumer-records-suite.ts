@@ -184,7 +184,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(await records.claim(pending({ owner: BERT, attempt: 2 }), found)).toEqual({ kind: 'claimed' });
     });
 
-    test('cannot be failed or completed by an owner whose claim was taken over', async () => {
+    test('cannot be completed or recorded as failed by an owner whose claim was taken over', async () => {
       await records.claim(pending());
       const takeover = pending({ owner: BERT, attempt: 2 });
       await records.claim(takeover, pending());

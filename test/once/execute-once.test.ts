@@ -155,7 +155,7 @@ describe('a stale claim', () => {
     expect(world.calls).toEqual([]);
   });
 
-  test('returns the state of a rival that takes over before the commit, and still stores the result of the call', async () => {
+  test('is reported as in progress if a rival took it over during the call; the result of the call is kept', async () => {
     const outcome = await world.run({
       call: async () => {
         world.clock.advance(LEASE);
@@ -186,7 +186,7 @@ test('a claim lists its five most recent earlier owners', () => {
 });
 
 describe('a claim whose record is lost', () => {
-  test('results in no stored refusal if the record is lost during the work, because a rival may have sent a call since then', async () => {
+  test('stores the result of the call if it is lost during the work, but no refusal: a rival may have sent the call since', async () => {
     const commits: string[] = [];
     const refused = (isRefusal: boolean) =>
       world.run({

@@ -139,7 +139,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
       expect(await effects.listApprovals({ limit: 1 })).toEqual([{ ...stored(approval), end: end('approved') }]);
     });
 
-    test('does not end an approval if a rival has already recorded the verdict', async () => {
+    test('does not end an approval if a rival has already recorded the request', async () => {
       const approval = approvalOf('a');
       await ask(approval, 'a');
       await subject.payments.claim({ record: openRecord(paymentId), pending: pendingTransition(paymentId) });
@@ -168,7 +168,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
       expect((await effects.readApproval(approval.id))?.end).toEqual(end('rejected'));
     });
 
-    test('does not approve after the reason was erased, so that the effect does not restore it', async () => {
+    test('refuses an approval after its reason was erased, because the effect would store the reason again', async () => {
       const pending = pendingTransition(paymentId);
       await subject.payments.claim({ record: openRecord(paymentId), pending });
       const approval = approvalOf('a');
@@ -183,7 +183,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
       expect(await effects.recordEffect(reject)).toEqual({ kind: 'recorded' });
     });
 
-    test('writes no approval, and claims no change, if another request with the key has a record', async () => {
+    test('writes neither an approval nor a claim if the operation that must not exist has a record', async () => {
       const pending = pendingTransition(paymentId);
       const claimed = {
         record: openRecord(paymentId),

@@ -122,7 +122,7 @@ describe('a correction', () => {
     expect(decisionOn(once, 'cor_2', reverse(2))).toEqual({ kind: 'already_reversed', correctionId: 'cor_1' });
   });
 
-  test('can itself be reversed once, which permanently restores the first set', () => {
+  test('can itself be reversed once, by a correction that posts the first set again and can be reversed, too', () => {
     const undone = corrected(taken(), 'cor_1', reverse(2));
     const back = corrected(undone, 'cor_2', reverse(3));
 

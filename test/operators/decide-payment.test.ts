@@ -143,7 +143,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     return chain?.newest;
   };
 
-  test('is requested by the resolver after the send window, and can be made a day later', async () => {
+  test('is requested by the resolver after the send window, but is refused until a day after the change', async () => {
     const operationId = await undecided('refund');
     const processor = { ...harness.processor, abilities: BLIND, change: unanswered };
     const resolve = () => resolveInquiries({ ...harness.tools, processor });

@@ -211,7 +211,7 @@ describe('unreadable books', () => {
     },
   );
 
-  test('permit an override; otherwise every override is refused', async () => {
+  test('are required for an override, which is refused while the books are readable', async () => {
     const payment = await paymentInReview();
     const asked = { outcome: 'succeeded', amount: 600, override: true };
     await isRefused(payment, asked, { status: 409, code: 'override_not_allowed', param: 'override' });

@@ -47,7 +47,7 @@ describe('DynamoDB upkeep', () => {
     ]);
   });
 
-  test('lists every tenant that ever had an API key as an owner, once per mode, page by page', async () => {
+  test('lists each pair of tenant and mode that ever had an API key, without duplicates, page by page', async () => {
     const administration = new TenantAdministration(client(), tables, 'test');
     const tenants = [await administration.createTenant('A'), await administration.createTenant('B')];
     const made = tenants.flatMap((tenant) =>

@@ -254,7 +254,7 @@ describe('a reversal', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('stays open while the payment cannot be read after the reversal failed', async () => {
+  test('that failed keeps the order open while the payment cannot be read', async () => {
     const request = orderRequest('unread', { items: [{ sku: 'sku_none', quantity: 1 }] });
     await harness.order(request);
     await harness.resolveFor(5);

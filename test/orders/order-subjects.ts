@@ -78,8 +78,8 @@ const MINUTE_MS = 60_000;
 const QUARTER_MS = HOUR_MS / 4;
 
 /**
- * Creates a paid order whose process crashed before it called the stock service. The next drive continues with that
- * call.
+ * Creates a paid order whose process crashed before it called the stock service. The next process that works on the
+ * order continues with that call.
  */
 export async function paidOrderSubject(request: CreateOrder, ends: OrderSubject['ends']): Promise<OrderSubject> {
   const harness = new World();
@@ -107,7 +107,7 @@ export async function unansweredOrderSubject(request: CreateOrder): Promise<Orde
   const finish: OrderSubject['finish'] = async (actor) => {
     harness.clock.advance(QUARTER_MS - (harness.clock.nowMs() % QUARTER_MS));
     await subject.finish(actor);
-    // The resolver drives orders of this age once in 15 minutes, but checks their payments every minute.
+    // The resolver works on orders of this age every 15 minutes, but checks their payments every minute.
     await harness.resolveFor(QUARTER_MS / MINUTE_MS - 1);
   };
   return { ...subject, finish };

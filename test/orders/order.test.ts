@@ -332,7 +332,7 @@ test('the check of a chain reports the first invalid link', () => {
   expect(firstBrokenOrderLink(systemDigest, [first, third])).toBe(2);
 });
 
-test('a confirmation contains no link, regardless of the item ids', () => {
+test('a confirmation e-mail contains no hyperlink, whatever the ids of the items are', () => {
   const items = [{ sku: 'evil.com', quantity: 2 }];
   expect(confirmationEmail(newOrder().order, { ...details, items }).text).toContain('  2 x item\n');
 });

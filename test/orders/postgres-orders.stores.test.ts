@@ -52,7 +52,7 @@ describe('an order on PostgreSQL', () => {
       [{ type: 'reservation.pending', order: newest.order }],
       requestedAt(atMs),
     );
-  /** Returns a database that does not apply the first append and loses its response, after `before` has run. */
+  /** Returns a database whose first append runs `before`, is then not applied, and gets no response. */
   const losing = (before: () => Promise<unknown>): Database => {
     let isFirst = true;
     return {
@@ -66,7 +66,7 @@ describe('an order on PostgreSQL', () => {
     };
   };
 
-  test('is not appended to if a rival took the position while the response was lost', async () => {
+  test('gets no second transition from a retried append if a rival appended while the first response was lost', async () => {
     const orders = new PostgresOrders(toolsOn(database));
     await orders.claimOrder({ record: open(), first });
     const rival = next(first.occurredAtMs + 1);
@@ -76,7 +76,7 @@ describe('an order on PostgreSQL', () => {
     expect(await orders.listOrderTransitions(first.order.id, page)).toEqual([first, ...rival]);
   });
 
-  test('is queued in the outbox by its claim; only later commits and appends that add transitions call `committed`', async () => {
+  test('is queued in the outbox by its claim; `committed` is called once for each later write that adds transitions', async () => {
     const reported: string[] = [];
     const committed = async (id: string): Promise<void> => void reported.push(id);
     const orders = new PostgresOrders({ ...toolsOn(database), committed });

@@ -361,7 +361,7 @@ describe('the outbound policy', () => {
       expect(count('outbound_dead_lettered')).toBe(1);
     });
 
-    test('is preceded by a delayed message for the last attempt, and names the subject of the call', async () => {
+    test('is preceded by a delayed message for the last attempt, which names the subject of the call', async () => {
       script = times(9, 'unreachable');
       const kept = await policy.callOrDeadLetter(call({ about: 'ord_1' }), payload, 'delay');
       expect(kept).toEqual({ kind: 'delayed', reason: 'acme_unreachable', mayBeApplied: false });

@@ -6,8 +6,8 @@ import { parseMigration, readMigrations } from '../../lambdas/postgres/migration
 import { PROJECT } from '../../local/directories.ts';
 
 /**
- * Statements that PostgreSQL or Aurora DSQL lacks (Aurora DSQL user guide, "Unsupported PostgreSQL features"), and
- * clocks of the server, which are refused because times are parameters.
+ * Statements that Aurora DSQL does not support (Aurora DSQL user guide, "Unsupported PostgreSQL features"), and
+ * functions that read the server's clock, because statements receive all times as parameters.
  */
 const REFUSED: readonly (readonly [pattern: RegExp, examples: readonly string[]])[] = [
   [/\b(?:big|small)?serial\b|\bnextval\b/i, ['id bigserial', "nextval('a')"]],

@@ -228,7 +228,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(chargeIn(await charge('tok_malformed')).id).toBe(made?.id);
       });
 
-      test('returns 401 for every tok_unauthorized, and never charges', async () => {
+      test('returns 401 for every request with tok_unauthorized, and never charges', async () => {
         expect((await charge('tok_unauthorized')).status).toBe(401);
         expect((await charge('tok_unauthorized')).status).toBe(401);
         expect(await listed()).toHaveLength(0);

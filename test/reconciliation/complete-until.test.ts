@@ -3,7 +3,7 @@ import { ReconcileHarness } from './reconcile-harness.ts';
 
 const DAY_MINUTES = 24 * 60;
 
-test('a comparison ends before the time until which the Ledger is complete', async () => {
+test('a comparison covers only the time for which the Ledger is complete', async () => {
   const harness = new ReconcileHarness();
   await harness.recent();
   const payment = await harness.paid('k-1');

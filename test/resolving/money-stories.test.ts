@@ -1,4 +1,7 @@
-/** A bank, a payer or another user acts between two steps of Payonce. Tests the guarantee "returned money". */
+/**
+ * A bank, a payer or another user of the processor's account acts between two steps of Payonce. Tests the guarantee
+ * "returned money".
+ */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
@@ -250,7 +253,7 @@ test('a refund made at the processor releases its reserved amount if it fails la
   expect(await harness.store.inquiries()).toEqual([]);
 });
 
-describe('another user’s refund at the processor, with an operation in its metadata', () => {
+describe('a refund that another user of the processor’s account made, with an operation in its metadata', () => {
   async function foreignRefund(charge: string, operation: string): Promise<string> {
     const id = await harness.processor.inside.refund(charge, 1000, 'pending');
     const refund = { id, object: 'refund', charge, amount: 1000, status: 'pending', metadata: { operation } } as const;

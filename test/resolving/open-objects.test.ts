@@ -42,7 +42,7 @@ const unanswered = async (): Promise<never> => {
   throw new AmbiguousError('injected_ambiguity', 'the response is lost');
 };
 
-/** Runs the jobs every half hour, or after each of this number of half hours. */
+/** Runs the jobs for `hours` hours, with `halves` half hours between two runs. */
 async function live(hours: number, halves = 1): Promise<void> {
   for (let half = 0; half < 2 * hours; half += halves) {
     await resolveClaims(tools());

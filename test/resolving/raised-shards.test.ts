@@ -80,7 +80,7 @@ describe('after the rates were raised twice and lowered, rows of all rates are f
     expect(outcomes.map(({ position }) => position)).toEqual(outcomes.map(({ position }) => position).toSorted());
   });
 
-  test('in the queue of inquiries, which can be postponed and closed', async () => {
+  test('in the queue of inquiries, whose entries can be postponed and closed', async () => {
     await atAllTimes((key, claimedAtMs) => {
       const inquiry: Inquiry = { operationId: storedOperationId(key), paymentId: paymentIdFor(key), claimedAtMs };
       return putAll('registry', [inquiryItem(TABLES, inquiry).Put?.Item ?? {}]);
@@ -95,7 +95,7 @@ describe('after the rates were raised twice and lowered, rows of all rates are f
     expect(stores.queued('inquiry')).toBe(0);
   });
 
-  test('in the queue of open orders, which can be postponed and closed', async () => {
+  test('in the queue of open orders, whose entries can be postponed and closed', async () => {
     await atAllTimes((key, createdAtMs) => {
       const orderId = paymentIdFor(key).replace('pay_', 'ord_') as OrderId;
       const order: OpenOrder = { orderId, createdAtMs, sequence: 1 };
@@ -108,7 +108,7 @@ describe('after the rates were raised twice and lowered, rows of all rates are f
     expect(partitionsOf(RegistryRow.openOrder).size).toBe(0);
   });
 
-  test('in the queue of holds, page by page, which can be closed', async () => {
+  test('page by page in the queue of holds, whose entries can be closed', async () => {
     await atAllTimes((key, authorizedAtMs) => {
       const hold: Hold = { paymentId: paymentIdFor(key), authorizedAtMs };
       return putAll('registry', [holdItem(TABLES, hold).Put?.Item ?? {}]);
@@ -151,7 +151,7 @@ describe('after the rates were raised twice and lowered, rows of all rates are f
   });
 });
 
-test('a read of a queue requests no more rows after the rates are raised, and at least as many as its limit', async () => {
+test('a read of a queue requests at least its limit of rows, and at most 32 times as many even at the maximum rates', async () => {
   let requested = 0;
   const { client } = stores.database;
   const send = (command: Parameters<typeof client.send>[0]): Promise<unknown> => {

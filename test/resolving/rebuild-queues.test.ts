@@ -157,7 +157,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(world.taken(again)).toBe(0);
   });
 
-  test('does not declare a refund by another user failed, although its processor id looks like a Payonce id', async () => {
+  test('does not declare failed a refund by another user of the account whose id looks like a Payonce id', async () => {
     const request = await pay('external');
     const charge = world.chargeOf(request);
     const refund = { id: 'ref_abc', object: 'refund', charge, amount: 300, status: 'pending', metadata: {} } as const;

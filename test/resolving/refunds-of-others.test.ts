@@ -83,7 +83,7 @@ describe('a refund with a lost response and removed metadata', () => {
     expect(alarms).toEqual([]);
   });
 
-  test('is not confused with another user’s refund of the same amount', async () => {
+  test('is not confused with a refund of the same amount by another user of the account', async () => {
     await world.dieBeforeChange(refund());
     await world.processor.inside.refund(charge, 300);
     await deliver('evt_1', charge);

@@ -48,7 +48,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await stale(leaseExpiresAtMs)).toEqual([]);
     });
 
-    test('list a released claim once its send window has ended, even if the lease of a later owner expired earlier', async () => {
+    test('list a released claim after its send window, but a claim that was taken over from the end of the new lease on', async () => {
       await claim();
       await payments.release(chargeOperation(id), ownerToken('owner-a'));
       const windowEndMs = claimedAtMs + SEND_WINDOW_MS;
@@ -61,7 +61,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await stale(lease.leaseExpiresAtMs)).toMatchObject([{ owner: lease.owner, released: false }]);
     });
 
-    test('list a postponed claim, with its mark, only from its new due time on', async () => {
+    test('list a postponed claim only from its new due time on, and still marked as undecidable', async () => {
       await claim();
       const next = { dueAtMs: leaseExpiresAtMs + 60_000, undecidable: true };
       await work.postponeClaim(openRecord(id), next);

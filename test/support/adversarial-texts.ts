@@ -32,7 +32,7 @@ export function repeats(source: string): boolean {
   return bounds.reduce((product, bound) => product * Math.max(1, bound), 1) > LARGEST_BOUND;
 }
 
-/** Maximum number of backtracking steps at one position that is treated as constant. */
+/** Up to this product of its bounds, an expression is treated as one that does not backtrack. */
 const LARGEST_BOUND = 300;
 /** Ends that do not match. Most character classes exclude at least one of the characters in the second end. */
 const ENDS = ['', '\u0000\n'];

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { surveyFaults } from './fault-histories.ts';
 import { sliceOf } from './slice.ts';
 
-test('slices of slices whose divisors have no common factor together run every case exactly once', () => {
+test('nested slices together run every case exactly once if their divisors have no common factor', () => {
   const cases = Array.from({ length: 20 }, (_, index) => index);
   const withOneMore = (first: number) => cases.map((second) => `${first} ${second}`);
   const played = Array.from({ length: 7 * 11 }, (_, slice) => {

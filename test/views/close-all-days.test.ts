@@ -72,7 +72,7 @@ describe('the days of all owners', () => {
     expect(await finishJob(job(), TONIGHT)).toMatchObject({ done: 7, left: 0 });
   });
 
-  test('stay open after one attempt if a rival deletes every mark', async () => {
+  test('stay open after one attempt if a rival wins every write', async () => {
     const [owner = ALL[0]] = ALL;
     if (owner === undefined) throw new Error('there is no owner');
     await paid(owner, 2);

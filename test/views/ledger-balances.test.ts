@@ -102,7 +102,7 @@ describe('the balances', () => {
     expect((await harness.get('/v1/balances')).body).toEqual({ object: 'list', data: [], has_more: false });
   });
 
-  test('are refused, never rounded, if they exceed the exact integers of JSON', async () => {
+  test('cause an error, and are never rounded, if they exceed the integers that JSON readers represent exactly', async () => {
     const owner = { tenantId: tenantId('ten_desk'), mode: 'test' as const };
     const huge = (key: string) => takenAt(owner, key, 1, { amountMinor: 9_007_199_254_740_991, feeMinor: 0 });
     const withSum = (...keys: readonly string[]) =>

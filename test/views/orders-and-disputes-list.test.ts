@@ -96,7 +96,7 @@ describe('the list of orders', () => {
     expect(await list('status=canceled')).toEqual(ids);
   });
 
-  test('never lacks an order by e-mail: without the hash keys, a new order gets 503, and a repeated order its stored response', async () => {
+  test('omits no order: while e-mail addresses cannot be hashed, a new order gets 503, and a repeated one its stored response', async () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const api = new Api();
     const first = await api.order('k-begun');

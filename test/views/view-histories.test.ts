@@ -17,7 +17,10 @@ import { ScheduledViews } from './scheduled-views.ts';
 import { BEGIN_MS, chainFor, paymentPlans } from './view-histories.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** A delivery of an event. Each event arrives at least once. Any delivery except the last can crash at any call. */
+/**
+ * A delivery of an event. Each event has one delivery without a planned crash, and up to two that crash at a call. All
+ * deliveries are shuffled and run concurrently.
+ */
 interface Delivery {
   readonly event: PayonceEvent;
   readonly diesAt: number | undefined;

@@ -98,7 +98,7 @@ describe('the events of an endpoint', () => {
     expect(read.map(({ kind }) => kind)).toEqual(['event', 'event']);
   });
 
-  test('are not made when it accepts other events', async () => {
+  test('are not published while it accepts other events', async () => {
     const poison = eventNamed('first');
     const world = await worldWith(({ headers }) => (headers['webhook-id'] === poison.event.id ? 500 : 204));
     await attempted(world, 1);
@@ -110,7 +110,7 @@ describe('the events of an endpoint', () => {
     expect(publishedTypes(world)).toEqual([]);
   });
 
-  test('are not made for an address that it has left', async () => {
+  test('are not published for a URL that was changed during the third failed attempt', async () => {
     const world = await worldWith(() => 503);
     await attempted(world, 2);
     world.clock.advance(40 * 60_000);

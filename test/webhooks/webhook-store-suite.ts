@@ -46,7 +46,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
         JSON.stringify(task).includes(endpointNamed(run).id),
       );
 
-    test('the endpoint book is empty at first, and is then read exactly as written', async () => {
+    test('the endpoint list of a tenant is empty at first, and is then read exactly as written', async () => {
       const was = await store.readBook(owner);
       expect(was).toEqual({ ...owner, revision: 0, endpoints: [] });
       const endpoint = rotated(endpointNamed(run, { description: 'ü' }), 'abcdefabcdefabcd', nowMs, 60);
