@@ -105,8 +105,8 @@ describe('the example shop', () => {
       }
       await shop.exited;
       purchases.push(id);
-      // The restarted shop continues with its stored rows. In the next purchase, it is killed one step later than in this
-      // one.
+      // The restarted shop continues with its stored rows. In the next purchase, it is killed one step later than in
+      // this one.
       shop = await open('whsec_AAAA', step + 1);
       if (step === 0) expect((await fetch(`${shop.url}/purchases/${id}`)).status).toBe(404);
       else expect(await shop.page(id)).toContain('<b>paid</b>');

@@ -32,7 +32,7 @@ async function record({ store, clock }: Api, effect: Omit<Effect, 'record' | 'tr
 }
 
 /**
- * Returns a deployment in which one entry of each kind needs an operator, and one entry of each queue waits for a job.
+ * Returns a deployment in which an entry of most kinds needs an operator, and other entries wait for a job.
  */
 async function troubled() {
   const reviewed = await paymentInReview();

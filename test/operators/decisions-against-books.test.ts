@@ -87,7 +87,7 @@ describe('a decision that a payment succeeded', () => {
 });
 
 describe('a decision that a payment failed', () => {
-  test('must not name a charge or an amount, and requires no read of the books', async () => {
+  test('must not name a charge or have an override, and requires no read of the books', async () => {
     const payment = await paymentInReview();
     const named = await decide(payment.ledger, payment, { outcome: 'failed', charge_id: payment.chargeId });
     expect(named.body).toMatchObject({ status: 400, param: 'charge_id' });

@@ -116,7 +116,7 @@ describe('a correction over HTTP', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('stores nothing that could confirm a guess of its reason, and returns 422 if a retry has a different reason', async () => {
+  test('stores nothing that could confirm a guess of its reason: after an erasure, a retry with any reason is replayed', async () => {
     const body = { payment, reverses: 2, reason: 'Asked for by Ada' };
     const { body: made } = await harness.correct('c-1', body);
     const { sha256 } = fingerprintOf(systemDigest, { body, query: {} });

@@ -100,7 +100,7 @@ class History {
   }
 }
 
-/** Runs a request and its retry and, above the limit, a verdict and its retry. Then runs both without faults. */
+/** Runs a request and its retry and, above the limit, a verdict. Then repeats both without faults. */
 async function runHistory(
   faults: readonly PlannedFault[],
   waits: boolean,

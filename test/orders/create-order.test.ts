@@ -190,7 +190,7 @@ describe('an order with an unknown outcome', () => {
     expect(answerOf(await harness.order(request)).status).toBe(202);
   });
 
-  test('is canceled if its payer does not act within a day, and its hold is voided', async () => {
+  test('is canceled together with its payment if the payer does not act within a day', async () => {
     const request = orderRequest('asleep', { source: 'tok_action' });
     expect(answerOf(await harness.order(request)).status).toBe(202);
     await harness.resolveFor(26 * 60, {}, QUIET_MINUTES);

@@ -84,7 +84,7 @@ describe('e-mails of one tenant to one recipient on one day', () => {
     expect(kinds.filter((kind) => kind === 'sent')).toHaveLength(MAX / 2);
   });
 
-  test('are each counted once if the process crashes between the count and the send', async () => {
+  test('are each counted once if the send fails after the count', async () => {
     const down = mailer({ fault: new RetryableError('mailer_down', 'The mailer answered 503.') });
     await Promise.allSettled(many(MAX).map((email) => down.send(email, LIMIT)));
     expect(sent).toEqual([]);

@@ -163,7 +163,7 @@ test('a dead letter redriven after its sending claim expired is not sent a secon
   expect(await sent(request)).toHaveLength(1);
 });
 
-test('a redrive that crashes between sending and recording is retried, and its result is recorded once', async () => {
+test('a redrive that fails between sending and recording is retried, and its result is recorded once', async () => {
   const request = await brokenOrder('crash');
   const { orders } = harness.tools;
   const dying: OrderRedriveTools['orders'] = {
@@ -258,7 +258,7 @@ test('a delayed message attempts an e-mail and a credit one last time after thei
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
   expect(await harness.read(request)).toMatchObject({ email: { status: 'queued' }, referral: { status: 'queued' } });
-  // The driver skips a call that a delayed message is going to retry.
+  // The resolver skips a call that a delayed message will retry.
   await harness.resolveFor(3, { mailer: refusing, referrals: refusing });
   expect(await lastRung()).toEqual(['applied', 'applied']);
   expect(await harness.read(request)).toMatchObject({ email: { status: 'sent' }, referral: { status: 'credited' } });

@@ -152,7 +152,7 @@ describe('an order refunded or disputed while the stock service does not respond
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
   });
 
-  test('refunds the rest of a disputed payment even if a refund by the merchant fails at the same time', async () => {
+  test('refunds the rest of a disputed payment even if a refund by the merchant fails when the dispute is lost', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('failing');
     const refund = await harness.processor.inside.refund(chargeId, 500, 'pending');
     const dispute = await harness.processor.inside.dispute(chargeId, 100);
@@ -202,7 +202,7 @@ describe('an order refunded or disputed while the stock service does not respond
     },
   );
 
-  test('stays readable, and continues if the merchant’s refund fails days later', async () => {
+  test('stays readable, and is canceled if the merchant’s refund fails and a second refund succeeds', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('bounced');
     const refund = await harness.processor.inside.refund(chargeId, 2_000);
     await sendCallback('refunded');

@@ -72,7 +72,7 @@ describe('at the stock service,', () => {
     },
   );
 
-  test('the first request for an item out of stock is refused', async () => {
+  test('a request for an item out of stock is refused after one call', async () => {
     expect(await reserve('sku_none')).toMatchObject({ kind: 'refused', failure: { code: 'out_of_stock' } });
     expect(posts()).toBe(1);
   });

@@ -115,7 +115,7 @@ describe('Postmark:', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('a send to an inactive recipient is retried by the next delivery', async () => {
+  test('an e-mail that was refused for an inactive recipient is sent by the next delivery to another address', async () => {
     const inactive = { ...EMAIL, to: INACTIVE_RECIPIENT };
     expect(await send(postmark, inactive)).toMatchObject({ kind: 'refused' });
     expect(await send()).toEqual(sentOnce());

@@ -19,7 +19,7 @@ import { BEGIN_MS, chainFor, paymentPlans } from './view-histories.ts';
 const DAY_MS = 24 * 60 * 60 * 1000;
 const NOW_MS = BEGIN_MS + 10 * DAY_MS;
 
-/** Manual damage to a row: it is deleted, has the body of another row, or is under a wrong key. */
+/** Manual damage to a row: it is deleted, has another row's body or a later sequence number, or has a wrong key. */
 type Damage = 'lost' | 'altered' | 'misplaced' | 'future' | 'foreign';
 const damages = fc.array(
   fc.record({

@@ -152,7 +152,7 @@ describe('the events of an endpoint', () => {
     expect(await stateOf(world, OTHER)).not.toHaveProperty('failing');
   });
 
-  test('are made once when two senders see the change at the same time', async () => {
+  test('are published once when two senders see the change at the same time', async () => {
     let status = 503;
     const world = await worldWith(({ url }) => (url === ENDPOINT.url ? status : 204));
     await attempted(world, 2, ['first', 'second']);
@@ -173,7 +173,7 @@ describe('the events of an endpoint', () => {
     expect(noticesAt(world, OTHER.url).toSorted()).toEqual([FAILING, RECOVERED]);
   });
 
-  test('wait while the bus is unavailable, and are published again with the same id if their sweep dies', async () => {
+  test('wait while the bus is unavailable, and are published again with the same id if the sweep crashes', async () => {
     const world = await worldWith(({ url }) => (url === ENDPOINT.url ? 503 : 204));
     world.isBusDown = true;
     await attempted(world, 3);
@@ -194,7 +194,7 @@ describe('the events of an endpoint', () => {
   });
 });
 
-/** Lets an endpoint fail twice, then fail until it is failing, and then recover, with faults from the third attempt on. */
+/** Lets an endpoint reject two attempts, then become failing, and then recover. Faults begin with the third attempt. */
 async function history(faults: readonly PlannedFault[]): Promise<HistoryRun> {
   const calm = await worldWith(({ url }) => (url === ENDPOINT.url ? 503 : 204));
   await attempted(calm, 2);

@@ -54,7 +54,7 @@ describe('16 endpoints of one tenant that respond as slowly as allowed', () => {
   );
 
   inTurn(test, { place: 3, of: 6, otherwise: test.skip })(
-    'delay another tenant by at most one call if they respond within a second, but without message groups by all of their calls',
+    'delay another tenant by at most one call if they respond within a second, but by seconds without message groups',
     async () => {
       expect((await agesUnderLoad(CROWDED_MS - 100, true)).oldest).toBeLessThan(CROWDED_MS + SECOND_MS);
       expect((await agesUnderLoad(CROWDED_MS - 100, false)).oldest).toBeGreaterThan(5 * SECOND_MS);

@@ -226,7 +226,7 @@ describe('the request to a receiver', () => {
   });
 });
 
-test('secrets have 256 bits and differ between endpoints, versions and roots', async () => {
+test('secrets have 256 bits and differ between endpoints and between versions', async () => {
   const secrets = await Promise.all([
     SECRETS.secretOf('we_a', { root: ROOT, version: 1 }),
     SECRETS.secretOf('we_b', { root: ROOT, version: 1 }),

@@ -14,7 +14,7 @@ import { OWNER, SECRETS } from './webhook-fixtures.ts';
 
 interface Arrival extends WebhookRequest {
   readonly atMs: number;
-  /** Whether the delivery was already recorded as delivered when the request arrived. */
+  /** Whether any delivery was already recorded as delivered when the request arrived. */
   readonly afterSuccess: boolean;
 }
 
