@@ -199,7 +199,7 @@ describe('an operator’s request for a run', () => {
     expect([reply.status, reply.body['code']]).toEqual([400, 'missing_idempotency_key']);
   });
 
-  test('is refused with every tenant key, whatever its scopes, as are reads of jobs', async () => {
+  test('is refused with a tenant’s API key, as are reads of jobs', async () => {
     const headers = { Authorization: `Bearer ${API_KEY}` };
     const replies = [
       await harness.run('my-key', undefined, { headers }),
@@ -221,7 +221,7 @@ describe('an operator’s request for a run', () => {
 });
 
 describe('an unknown job', () => {
-  test('results in 404 for operators and for the schedule', async () => {
+  test('results in 404 for an operator’s request and for reads', async () => {
     const none = '/v1/admin/jobs/close-weeks/runs';
     const replies = [
       await harness.run('my-key', undefined, {}, none),

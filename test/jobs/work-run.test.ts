@@ -354,7 +354,7 @@ describe('a worker after a takeover', () => {
     expect(bench.observer.counts).toEqual({ job_fenced: 1 });
   });
 
-  test('writes nothing if another run took over, and its message is redelivered later', async () => {
+  test('writes nothing if another run took over, and sends a message to continue later', async () => {
     let slept = false;
     const bench: Bench = new Bench(
       countingJob(150, async () => {

@@ -62,7 +62,7 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
       expect(await holds.dueBefore(T0, { limit: 100 })).toEqual({ rows: [] });
     });
 
-    test('returns all earlier rows once, in pages of any size', async () => {
+    test('returns each row that is due before the requested time once, in pages of any size', async () => {
       expect(await before(T0 + 5_000, 100)).toEqual(own.slice(0, 5));
       expect(await before(T0 + 100_000, 2)).toEqual(own);
       expect(await before(T0, 100)).toEqual([]);
@@ -82,7 +82,7 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
       expect(behind).toEqual([]);
     });
 
-    test('returns the mark of a row, and marking a closed row creates no row', async () => {
+    test('returns a row that is marked as undecidable with its mark, and creates no row if a closed row is marked', async () => {
       const [marked, closed] = own;
       if (marked === undefined || closed === undefined) throw new Error('the queue has fewer than two holds');
       await holds.mark(marked, true);

@@ -170,7 +170,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect([...refunds.values()]).toMatchObject([{ refundId: 'ref_abc', status: 'pending' }]);
   });
 
-  test('leads to the void of a stray hold, and to a look-up of a refund that is pending at the bank', async () => {
+  test('queues again the void of a stray hold, and the look-up of a refund that is pending at the bank', async () => {
     const held = await pay('stray-hold', { source: 'tok_async', capture: 'manual' });
     await world.processor.inside.decline(world.chargeOf(held));
     await world.deliver(callback('evt_1', world.chargeOf(held)));
@@ -327,7 +327,7 @@ test('a commission that was released, or belongs to another payment of its order
   expect(queued()).toEqual(before);
 });
 
-test('the resolver finishes a claim whose record was lost, and charges once', async () => {
+test('after a rebuild, the resolver finishes a claim whose record was lost, and charges once', async () => {
   const request = paymentRequest('lost-record');
   await world.claimThenDie(request, true);
   world.store.deleteRecord(chargeOperation(request.paymentId));

@@ -125,7 +125,7 @@ describe('a stray charge', () => {
     expect((await harness.typesOf(request)).filter((type) => type === 'payment.late_success')).toHaveLength(2);
   });
 
-  test('raises the same alarm whether the job or a callback finds its capture', async () => {
+  test('raises the alarm when the job finds its capture, and a later callback records nothing', async () => {
     const { charge } = await lateHold();
     await harness.processor.inside.capture(charge);
     const alarms: string[] = [];
@@ -414,7 +414,7 @@ describe('the resolver', () => {
     expect(await world.resolveInquiries()).toMatchObject({ finished: 1 });
   });
 
-  test('looks up a slow payment at growing intervals until a callback settles it', async () => {
+  test('waits for a slow payment, and closes its inquiry after a callback has settled it', async () => {
     const request = paymentRequest('days', { source: 'tok_async' });
     await harness.pay(request);
     expect(await harness.resolveInquiries()).toMatchObject({ waiting: 1 });
@@ -469,7 +469,7 @@ describe('the resolver', () => {
     });
   });
 
-  test('is not blocked by an unavailable processor', async () => {
+  test('keeps a payment waiting while its processor is unavailable, and finishes it afterwards', async () => {
     const request = paymentRequest('unreachable', { source: 'tok_async' });
     await harness.pay(request);
     await harness.processor.inside.goDown();
