@@ -95,7 +95,7 @@ describe('a line of the archive', () => {
 });
 
 describe('an archive object', () => {
-  test('has a key made of its content hash and the hour of its oldest row', () => {
+  test('has a key made of the hour of its oldest row, its first sequence number and its content hash', () => {
     const lines = ledger.map((row, index) => lineOf(recordOf(row, index)));
     const [first, ...others] = lines;
     if (first === undefined) throw new Error('there are no rows');

@@ -77,7 +77,7 @@ describe('the record of a verification', () => {
     });
   });
 
-  test('states the number of findings, and the first finding', async () => {
+  test('states the number of findings, and the first twenty of them', async () => {
     const { recorded } = await verified(rows.slice(1));
     expect(recorded).toMatchObject({ verdict: 'differs', found: recorded?.first.length });
     expect(recorded?.first).toContainEqual(expect.objectContaining({ kind: 'row_missing' }));

@@ -209,7 +209,7 @@ describe('the auditor', () => {
       });
   });
 
-  test('reads the Ledger and the bucket, and may write only manifests and records', () => {
+  test('has no permission to write except to put objects into the archive bucket', () => {
     const statements = statementsByOwner(present(archived.service)).get('ArchiveAuditorFunction') ?? [];
     const actions = statements.flatMap(({ Effect, Action }) => (Effect === 'Allow' ? [Action].flat() : []));
     const changing = actions.filter((action) => !/:(Get|List|Query|Describe)/.test(action));

@@ -23,7 +23,7 @@ function callbackSources(template: typeof service): string {
 }
 
 describe('the callbacks function', () => {
-  test('has a shorter timeout than every processor', () => {
+  test('has a timeout of 20 seconds', () => {
     service.hasResourceProperties('AWS::Lambda::Function', {
       Timeout: 20,
       Environment: { Variables: Match.objectLike({ CALLBACK_SOURCES: Match.anyValue() }) },

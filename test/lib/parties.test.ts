@@ -88,7 +88,7 @@ describe('the external services of orders', () => {
     expect(readers).toEqual(['JobsPayments', 'Orders', 'FollowUpsReceiptConsumer', 'OutboundRedrive']);
   });
 
-  test('do not exist if one of them is not configured: no function, no queue, no alarm, no secret', () => {
+  test('do not exist if they are not configured: no function, no queue, no alarm, no secret', () => {
     expect(JSON.stringify(present(without.service).toJSON())).not.toMatch(
       /RedriveFunction|ReceiptConsumer|SHOP_URL|outbound_dead|outbound_gave_up/,
     );

@@ -79,7 +79,7 @@ describe('many senders on the bus', () => {
 });
 
 describe('the environment of a function', () => {
-  test('fits with all settings and the longest environment name', async () => {
+  test('fits with most optional resources and the longest environment name', async () => {
     await expect(synthesize({ ...EVERYTHING, 'payonce:environment': LONGEST_ENVIRONMENT })).resolves.toBeDefined();
   });
 

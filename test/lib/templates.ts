@@ -1,6 +1,6 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 
-/** Settings that enable every optional resource except the sandbox. */
+/** Settings that enable most optional resources, but not the sandbox. */
 export const EVERYTHING = {
   'payonce:sandbox': 'false',
   'payonce:processorUrl': 'https://processor.example',

@@ -139,7 +139,7 @@ describe('alarms', () => {
     expect(ids.filter((id) => !body.includes(`["${id}","Arn"]`))).toEqual([]);
   });
 
-  test('are shown on dashboards that stay within the free limit of 50 metrics, even with all options enabled', () => {
+  test('are shown on dashboards that stay within the free limit of 50 metrics, also with the sandbox and Stripe', () => {
     const dashboards = Object.values(present(mailed).findResources('AWS::CloudWatch::Dashboard')) as {
       readonly Properties: { readonly DashboardBody: { readonly 'Fn::Join': readonly [string, readonly unknown[]] } };
     }[];
@@ -237,7 +237,7 @@ describe('fault alarms', () => {
 });
 
 describe('the alarm on overdue jobs', () => {
-  test('treats missing data as a breach, which no other alarm does', () => {
+  test('treats missing data as a breach, which no other alarm does in a deployment with default settings', () => {
     const odd = alarms.filter((alarm) => (alarm as { TreatMissingData?: string }).TreatMissingData !== 'notBreaching');
     expect(new Set(odd.map(({ MetricName }) => MetricName))).toEqual(new Set(['jobs_overdue']));
   });

@@ -83,28 +83,28 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await find(order)).toEqual({ kind: 'absent' });
     });
 
-    test('charges once for a resent order, with the same outcome', async () => {
+    test('charges once for a charge request that is sent again, with the same outcome', async () => {
       const order = freshOrder();
       const outcome = await charge(order);
       expect(await charge(order)).toEqual(outcome);
       expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
     });
 
-    test('charges once for ten concurrent sends of one order, with one outcome', async () => {
+    test('charges once for ten concurrent sends of one charge request, with one outcome', async () => {
       const order = freshOrder();
       const outcomes = await Promise.all(Array.from({ length: 10 }, () => charge(order)));
       expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1);
       expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
     });
 
-    test('creates two charges for two orders', async () => {
+    test('creates two charges for two charge requests', async () => {
       const [one, other] = [freshOrder(), freshOrder()];
       expect(await charge(one)).not.toEqual(await charge(other));
       expect(await subject.chargesOf(one.paymentId)).toHaveLength(1);
       expect(await subject.chargesOf(other.paymentId)).toHaveLength(1);
     });
 
-    test('reports an order that was never sent as absent', async () => {
+    test('reports a charge request that was never sent as absent', async () => {
       expect(await find(freshOrder())).toEqual({ kind: 'absent' });
     });
 

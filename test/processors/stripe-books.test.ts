@@ -91,7 +91,7 @@ describe('Stripe’s books', () => {
     ];
     double.books.dispute(chargeId, 500, 'needs_response', undefined, [taken]);
     expect(await feesOf(chargeId)).toEqual({ feeMinor: 1_588 });
-    // An inquiry withdraws no money, but may have a fee.
+    // A dispute inquiry withdraws no money, but may have a fee.
     double.books.dispute(chargeId, 500, 'warning_closed', undefined, [taken]);
     double.books.dispute(chargeId, 500, 'won', undefined, [taken, givenBack]);
     expect(await feesOf(chargeId)).toEqual({ feeMinor: 3_088 });

@@ -167,7 +167,7 @@ describe('a change of a charge at Stripe', () => {
     expect(await client.findChange(first, LIMIT)).toEqual(outcome);
   });
 
-  test('has an unknown outcome if it is a refund and the API key belongs to another account or mode', async () => {
+  test('is retryable if it is a refund and the API key belongs to another account or mode; its look-up is ambiguous', async () => {
     await using other = await serveStripe();
     const order = (await charged()).toChange(refund(500));
     const rotated = clientAt(other.url, { clock: other.clock });
@@ -178,7 +178,7 @@ describe('a change of a charge at Stripe', () => {
     await expect(rotated.findChange(order, LIMIT)).rejects.toMatchObject({ name: 'AmbiguousError' });
   });
 
-  test('has an unknown outcome if Stripe has two refunds of one operation', async () => {
+  test('has an ambiguous look-up if Stripe has two refunds of one operation', async () => {
     const { toChange } = await charged();
     const order = toChange(refund(10));
     await client.change(order, LIMIT);

@@ -30,9 +30,8 @@ declare global {
 /**
  * Jest's own environment for Node, with four changes.
  *
- * - The global object is not behind a proxy. With the proxy, each use of `Error`, `Math` or `JSON` is a call into C++
- * and
- *   back, which took four tenths of the time of CPU-bound tests.
+ * - The global object is not behind a proxy. With the proxy, each use of `Error`, `Math` or `JSON` is a call into C++,
+ *   and these calls took four tenths of the time of CPU-bound tests.
  * - `loadTestFile` loads a further test file, if the run includes it, into a separate block, so that its hooks apply
  *   only to its own tests.
  * - `spendCases` limits each test file to its budget.
