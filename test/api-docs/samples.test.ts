@@ -126,7 +126,7 @@ describe('the samples of the API documents', () => {
     };
     for (const source of sources) {
       const code = `(async () => {${source.replaceAll(/^import .*$/gm, '')}})()`;
-      // A client throws for the response.
+      // The fake response is not from the API, so the client throws an error.
       await (runInNewContext(code, { ...surroundings }) as Promise<void>).catch(() => undefined);
     }
     expect(found.map(withoutQuery)).toEqual(REQUESTS);
@@ -142,7 +142,7 @@ describe('the samples of the API documents', () => {
     expect((JSON.parse(printed) as string[]).map(withoutQuery)).toEqual(REQUESTS);
   });
 
-  test('name each change of a client once, so that a reader who copies several of them changes each', () => {
+  test('name each change differently, so that a reader who copies several samples makes each change', () => {
     const names = sourcesIn('Python').flatMap((source) => /operation="([^"]+)"/.exec(source)?.[1] ?? []);
     const ofOrder = names.filter((name) => name === 'order_42');
     expect(ofOrder).toHaveLength(2);

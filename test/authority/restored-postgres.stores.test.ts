@@ -153,18 +153,18 @@ function claimsLost({ processor }: World): Pick<WorldTools, 'processor'> {
 }
 
 /**
- * The last copy of the database is older than these payments and changes:
+ * Payments and changes before and after the backup to which the database is restored:
  *
  *   before   kept, refunded, forked and erased are paid
  *   after    refunded and forked: a refund. later: paid. unknown: its owner dies after the charge. erased: erased.
- *            forgotten: paid, and the database is lost before the copy
+ *            forgotten: paid, and the database is lost before this payment is copied to the Ledger
  */
 whole(test, { slice: test.skip })(
   'a database that was restored to an earlier point in time is recovered from the Ledger, and nothing is charged twice',
   async () => {
     const server = await startRestorable();
     const tables = await createTables('restored');
-    // A table with the same key.
+    // Another idempotency table serves as the replay cache, because both tables have the same key.
     const { idempotency: replayCache } = await createTables('replay-cache');
     await createStacks(tables, replayCache);
     await client.send(new PutCommand({ TableName: replayCache, Item: { [IdempotencyTable.partitionKey]: 'replay' } }));

@@ -266,7 +266,7 @@ describe('the tenants of a deployment', () => {
       if (shard === 'c') await expect(delivered).rejects.toBeInstanceOf(RetryableError);
       else expect(await delivered).toMatchObject({ kind: 'recorded' });
     });
-    // An operator must not take a part for the whole.
+    // A partial summary would look complete to an operator.
     await expect(queues.summary('claims')).rejects.toBeInstanceOf(RetryableError);
   });
 

@@ -10,7 +10,7 @@ const LEDGER = {
   GlobalSecondaryIndexes: [{ IndexName: 'recent-outcomes' }],
 };
 
-test('a Ledger can be rebuilt in the Ledger-shaped table without a Stream that an interrupted command left', () => {
+test('a Ledger can be rebuilt in the table of an interrupted command, which has a Ledger’s keys and indexes but no Stream', () => {
   expect(() => refuseForeignTable(LEDGER)).not.toThrow();
 });
 

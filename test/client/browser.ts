@@ -17,7 +17,7 @@ export const HAS_BROWSER = process.platform === 'linux' && process.arch === 'x64
  */
 const PATIENCE_MS = 300_000;
 
-/** Returns the folder of the unpacked browser, which all runs share. Unpacking takes some seconds of a processor. */
+/** Returns the folder of the unpacked browser, which all runs share. Unpacking takes some seconds of CPU time. */
 function unpacked(): string {
   const source = join(PROJECT, 'node_modules', '@sparticuz', 'chromium', 'package.json');
   const { version } = JSON.parse(readFileSync(source, 'utf8')) as { readonly version: string };

@@ -42,7 +42,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     await page.getByText('The request waits for a second person, on the screen Approvals.').waitFor();
   }
 
-  test('an operator can open the payment of a difference; its correction requires a preview, a reason and a second person', async () => {
+  test('an operator can open the payment of a mismatch; its correction requires a preview, a reason and a second person', async () => {
     await recordComparison(
       { views: api.views, digest: systemDigest },
       comparedPayment('k', { subject: payment }),

@@ -154,7 +154,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('decides without the processor’s books by a valid amount; the decision is refused while the books can be read', async () => {
+  test('needs a valid amount to decide without the processor’s books, and is refused because the books can be read', async () => {
     const id = await inReview();
     const page = await shown.signedIn();
     await page.route('**/charges', (route) => route.abort());

@@ -78,7 +78,7 @@ function harness(behave: Behavior = async () => 'done', park: Parking['park'] = 
 }
 
 describe('a batch of events', () => {
-  test('is processed one message at a time, so that only failed and busy messages are redelivered', async () => {
+  test('has a separate result for each message, so that only failed and busy messages are redelivered', async () => {
     const kinds = ['done', 'busy', 'done_before', 'throw', 'done'];
     const { receive, again, faults, batches } = harness(async () => {
       const kind = kinds.shift();
@@ -187,7 +187,7 @@ describe('a batch of events', () => {
     expect([...left]).toEqual(['killer']);
   });
 
-  test('has only its first message processed if time runs out after a redelivery; its other messages stay in the queue', async () => {
+  test('has messages processed only while time remains after redeliveries, but at least one; the others stay in the queue', async () => {
     let leftMs = CONSUMER_TIMEOUT_SECONDS * 1000;
     const { take, taken, again, acknowledged } = harness(async () => {
       leftMs -= 4_000;

@@ -297,7 +297,7 @@ describe('the job that republishes lost events', () => {
     }
   });
 
-  test('catches up after a one-week outage with at most eight queries for each day and each hundred outcomes', async () => {
+  test('catches up after a one-week outage with at most 16 queries for each calendar day and 8 for each hundred outcomes', async () => {
     const daily = whole(100, { slice: 20 });
     const harness = new LostEventsApiHarness();
     await harness.run();
@@ -439,7 +439,7 @@ describe('the job that republishes lost events', () => {
     expect(harness.parked).toEqual([{ sinceMs: NOON, untilMs: NOON + 1 }]);
   });
 
-  test('parks the period of events that cannot be published only once, before the mark passes the period', async () => {
+  test('parks the period of unpublishable events once, before the mark passes the period', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(MINUTE_MS);

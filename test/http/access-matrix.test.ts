@@ -52,6 +52,7 @@ const QUERIES: Readonly<Record<string, string>> = {
 /** Returns whether the route names an object, which other tenants must not find. */
 const namesAnObject = (route: string) => `${route}${QUERIES[route] ?? ''}`.includes('{');
 
+/** The tenant that owns the objects, called the desk. */
 const DESK = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
 const CALLERS = {
   revoked: 'sk_test_revokedrevokedrevoked',

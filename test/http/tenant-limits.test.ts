@@ -77,7 +77,7 @@ describe('a tenant beyond its limit', () => {
     expect(written).toEqual(['tenant_limited limits', 'tenant_limited limits tenant=ten_desk']);
   });
 
-  test('can use a tenth of its limit for administration', async () => {
+  test('gets 429 for administrative requests after a tenth of the limit', async () => {
     expect((await api.create('k-1')).status).toBe(201);
     expect((await api.create('k-2')).status).toBe(201);
     const refused = await api.create('k-3');

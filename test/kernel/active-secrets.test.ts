@@ -322,7 +322,7 @@ describe('a callback', () => {
     expect(await verdict('first')).toBe('mismatch');
   });
 
-  test('does not cause another read if it is invalid under all secrets', async () => {
+  test('does not cause another read of the secrets if it is unsigned, expired or ahead of the clock', async () => {
     await secrets.active(ID);
     clock.advance(20 * SECOND);
 

@@ -38,7 +38,7 @@ describe.each(AUTHORITIES)('payonce clock advance, with %s as the authority', (a
     rmSync(directory, { recursive: true, force: true });
   });
 
-  test('makes webhooks retry, and holds, keys, responses and rows expire; the time is kept over a restart', async () => {
+  test('makes webhook retries due, and lets keys, holds, responses and rows expire; a restart keeps the time', async () => {
     await start('--authority', authority);
     expect(await payonce('clock')).toMatchObject({ ahead_seconds: 0 });
     await using receiver = await serveWebhookReceiver();

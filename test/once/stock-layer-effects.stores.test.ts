@@ -44,7 +44,7 @@ async function withRivalInTheMiddle(world: PaymentWorld, plan: FaultPlan, charge
 }
 
 describe('a crash after an effect, before its result is saved', () => {
-  test('makes the stock layer charge and post a second time', async () => {
+  test('makes the stock Powertools layer charge and post a second time', async () => {
     const world = stockWorld(tables, faultAt(STOCK_CALLS.save, 'crash_before'));
     await world.attempt('first', request);
     world.clock.advance(BEYOND_LEASE_MS);
@@ -54,7 +54,7 @@ describe('a crash after an effect, before its result is saved', () => {
     );
   });
 
-  test('makes the stock layer post a second time even if the processor key is the same', async () => {
+  test('makes the stock Powertools layer post a second time even if the processor key is the same', async () => {
     const world = stockWorld(tables, faultAt(STOCK_CALLS.save, 'crash_before'), { processorKey: 'same' });
     await world.attempt('first', request);
     world.clock.advance(BEYOND_LEASE_MS);
@@ -72,7 +72,7 @@ describe('a crash after an effect, before its result is saved', () => {
 });
 
 describe('an owner that resumes after its lease expired and a rival finished', () => {
-  test('with the stock layer, overwrites the stored response of the winner', async () => {
+  test('with the stock Powertools layer, overwrites the stored response of the winner', async () => {
     const plan = new FaultPlan();
     const world = stockWorld(tables, plan);
     const { rivalSaw } = await withRivalInTheMiddle(world, plan, STOCK_CALLS.charge);
@@ -92,7 +92,7 @@ describe('an owner that resumes after its lease expired and a rival finished', (
     expect(await world.violations(request)).toEqual([]);
   });
 
-  test('with the stock layer, deletes the winner’s record if the owner fails; the key then charges twice', async () => {
+  test('with the stock Powertools layer, deletes the winner’s record if the owner fails; the key then charges twice', async () => {
     const plan = faultAt(STOCK_CALLS.charge, 'throttle');
     const world = stockWorld(tables, plan);
     const { rivalSaw } = await withRivalInTheMiddle(world, plan, STOCK_CALLS.charge);
@@ -113,7 +113,7 @@ describe('an owner that resumes after its lease expired and a rival finished', (
 });
 
 describe('a declined payment that is retried with its key', () => {
-  test('becomes an approval with the stock layer, which deletes the record of the failure', async () => {
+  test('becomes an approval with the stock Powertools layer, which deletes the record of the failure', async () => {
     const world = stockWorld(tables, new FaultPlan());
     await world.processor.inside.failNext(1, 'tok_declined');
     expect(answerOf(await world.attempt('first', request)).status).toBe(402);
@@ -133,7 +133,7 @@ describe('a declined payment that is retried with its key', () => {
 });
 
 describe('a crashed process without a configured remaining time', () => {
-  test('locks its key for days with the stock layer', async () => {
+  test('locks its key for days with the stock Powertools layer', async () => {
     jest.spyOn(console, 'warn').mockImplementation(() => undefined);
     const world = stockWorld(tables, faultAt(STOCK_CALLS.charge, 'crash_before'), { remainingTimeMs: 0 });
     await world.attempt('first', request);

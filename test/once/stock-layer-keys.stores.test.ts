@@ -135,7 +135,7 @@ describe('a handler that changes its event', () => {
     return charge(event.body.order);
   };
 
-  test('makes the stock layer save the response under a different key, so a retry charges again', async () => {
+  test('makes the stock Powertools layer save the response under a different key, so a retry charges again', async () => {
     const handler = makeIdempotent(async (event: HttpEvent, _context: unknown) => withDefault(event), {
       persistenceStore: stockLayer(dynamoDbClient(), tables),
       config: new IdempotencyConfig({ eventKeyJmesPath: 'body' }),

@@ -5,11 +5,11 @@ const NOW = Date.UTC(2026, 2, 1, 12);
 const MARGIN = LONGEST_TRANSACTION_MS + CLOCK_DIFFERENCE_MS;
 
 describe('the time until which the copies are complete', () => {
-  test('is before the oldest waiting row, less the longest transaction', () => {
+  test('is the time of the oldest waiting row, minus the longest transaction and clock difference', () => {
     expect(carriedUntilMs({ oldestMs: NOW - 3_600_000, beforeReadMs: NOW })).toBe(NOW - 3_600_000 - MARGIN);
   });
 
-  test('is before each row that the read could not see', () => {
+  test('is no later than the read minus the same margin, and so before each row that the read could not see', () => {
     expect(carriedUntilMs({ oldestMs: undefined, beforeReadMs: NOW })).toBe(NOW - MARGIN);
     // The writer's clock is ahead.
     expect(carriedUntilMs({ oldestMs: NOW + 60_000, beforeReadMs: NOW })).toBe(NOW - MARGIN);

@@ -77,7 +77,7 @@ test('two differences of one payment that cancel each other out are still a mism
 });
 
 describe('a charge whose metadata names another payment', () => {
-  test('is a mismatch of the payment that recorded the charge', async () => {
+  test('is a mismatch of both payments: the one that recorded the charge, and the one that the metadata names', async () => {
     const [payment, other] = [await harness.paid('k-1'), await harness.paid('k-2')];
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.correct(chargeId, { metadata: { payment: other, operation: payment } });

@@ -1,6 +1,7 @@
 /**
  * Decides which test files `npm test` runs: all files of the rooms that the change touches, all other files except the
- * costly ones, and a tenth of the costly files. `npm run prove` runs all files.
+ * costly ones, and a tenth of the costly files. `npm run prove` runs all files. A room is a folder of `test/`, with the
+ * code that its tests concern, usually the folder of the same name in `lambdas/` or in the project.
  */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -26,7 +27,7 @@ export const COSTLY_FILES = JSON.parse(
 /** Files that concern every room: after a change of one of them, every test file runs. */
 const SHARED = /^(?:package(?:-lock)?\.json|jest\.config\.js|tsconfig\.json|cdk\.json|test\/support\/.*)$/;
 
-/** The rooms of the tests of folders that have no test folder with their own name. */
+/** For each folder without a test folder of its own name, the rooms whose tests concern it. */
 const ROOMS_OF_FOLDER: Readonly<Record<string, readonly string[]>> = {
   '.github': ['docs'],
   bin: ['lib'],

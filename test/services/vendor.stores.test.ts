@@ -135,7 +135,7 @@ describe('a service that buys from a vendor without idempotency keys', () => {
   });
 });
 
-test('a vendor requires a name for codes, and a database for local keys', async () => {
+test('a vendor requires a name that error codes can contain, and a database for local keys', async () => {
   const options = { probe: async () => undefined, deadLetter: async () => undefined };
   expect(() => createVendor({ ...options, name: 'My Vendor' })).toThrow('name "My Vendor" must be 2 to 30');
   const request = { key: 'k', operation: 'o', payload: {}, deadlineMs: 0, withinCall: 'never' as const };
