@@ -152,7 +152,7 @@ function leadsToAnObject(path: string, location: string): boolean {
 
 const patterns = new Map<string, RegExp>();
 
-/** Returns the pattern of the addresses of a path. Each checked response is compared with all paths. */
+/** Returns the pattern of a path's addresses, from a cache, because each response is compared with all paths. */
 function pathPattern(path: string): RegExp {
   const pattern = patterns.get(path) ?? new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`);
   patterns.set(path, pattern);

@@ -200,7 +200,7 @@ describe('an import', () => {
     await expect(claim).rejects.toMatchObject({ name: 'AmbiguousError' });
   });
 
-  test('takes effect only in the database that contains its payments, which a process checks once', async () => {
+  test('takes effect in a process only if its database contains the imported payments, which the process checks once', async () => {
     const deployment = new Deployment();
     const { clock, entropy, store } = deployment.world;
     const pacing = { clock, entropy };

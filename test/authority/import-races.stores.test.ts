@@ -96,7 +96,7 @@ describe.each<Continues>(['at_once', 'after_a_minute'])('a payment that continue
       expect({ point, violations }).toEqual({ point, violations: [] });
       outcomes.push(outcome instanceof RetryableError ? outcome.code : outcome.kind);
     }
-    // The import may begin before the read of the state or before the write.
+    // Some imports begin early enough to refuse the payment, and others too late.
     expect(outcomes).toEqual(expect.arrayContaining(['authority_importing', 'first']));
   });
 });

@@ -116,7 +116,7 @@ export class SqsGate {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Returns the URL of the queue through the gate. */
+  /** Returns the URL at which this proxy serves the queue. */
   through(queueUrl: string): string {
     return `${this.endpoint}${new URL(queueUrl).pathname}`;
   }

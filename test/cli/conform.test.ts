@@ -37,7 +37,7 @@ type Part = Readonly<Record<string, unknown>>;
 /** A violation of the processor protocol. */
 interface Wrong {
   readonly ask?: (ask: Ask) => Ask;
-  /** The processor treats a callback that the receiver refused as accepted. */
+  /** The processor treats a refused callback as accepted. */
   readonly takesRefusal?: true;
 }
 

@@ -64,7 +64,7 @@ test('dead letters move back to their queue, even if a consumer parked them, and
   expect(await moveBack(sqs, pair, { wait, report: () => undefined })).toEqual({ moved: 0, failure: undefined });
 });
 
-test('a queue that is not a dead-letter queue forms no pair, and SQS refuses to move its messages', async () => {
+test('a queue that is not a dead-letter queue belongs to no redrive pair, and SQS refuses to move its messages', async () => {
   const work = await queue();
   expect(await redrivePairs(sqs, [work.url])).toEqual([]);
   await expect(sqs.send(new StartMessageMoveTaskCommand({ SourceArn: work.arn }))).rejects.toThrow(

@@ -53,7 +53,7 @@ describe('restored tables', () => {
     expect(await restore()).toEqual(await restore());
   });
 
-  test('are refused for an earlier point in time if the copy from that point is already in use', async () => {
+  test('are not restored to a point in time if the table in use is already the copy from that point', async () => {
     const adopted = { ...tables, registry: `${tables.registry}-r${TO + 60}` };
     await expect(restoreTables(tools, { tables: adopted, only: ['registry'], toSeconds: TO })).rejects.toThrow(
       `The table in use, ${adopted.registry}, was itself restored to the requested time.`,

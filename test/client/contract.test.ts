@@ -33,7 +33,7 @@ const CONTRACT = JSON.parse(readFileSync(new URL('../../clients/contract.json', 
     readonly pausesSeconds?: readonly number[];
     readonly then: Record<string, unknown>;
     readonly stored: number | null;
-    /** True if the refusal is stored, so that a later call may have another body. */
+    /** True if the refusal is stored, so that a later call can send another body. */
     readonly refused?: true;
   }[];
   readonly changes: readonly { readonly name: string; readonly stored: Row; readonly offered: Row; differ: string[] }[];

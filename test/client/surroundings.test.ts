@@ -7,7 +7,7 @@ import { memoryKeys } from '../../client/key-store.ts';
 import { API_KEY } from '../world/api.ts';
 import { errorOf, TEA } from './client-world.ts';
 
-/** Time that is longer than the limit of these tests, in milliseconds. */
+/** A time limit of the client that no passing test reaches, in milliseconds. */
 const LONG_MS = 600_000;
 
 describe('the client on the system clock and network', () => {

@@ -74,7 +74,10 @@ test('an event that the bus refuses is parked immediately, and delays no other e
 });
 
 describe('events that the bus has not accepted for an hour and a half', () => {
-  /** Relays events of the given age. `markAfterMs` is the time from these events to the job's mark. */
+  /**
+   * Relays events of the given age. `markAfterMs` is the time from these events to the mark up to which the job has
+   * republished lost events.
+   */
   async function atAge(ageMs: number, markAfterMs: number | undefined, change: (records: StreamRecord[]) => void) {
     const relay = new PatientRelay(0);
     relay.bus.trouble = AWAY;

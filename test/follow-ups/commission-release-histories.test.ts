@@ -48,7 +48,7 @@ class ReleaseHarness {
     this.clock.advance(LOCKED_MS);
   }
 
-  /** Writes the transitions up to this one to the Ledger. Their events may not have arrived yet. */
+  /** Writes the transitions up to this one to the Ledger. Their events can arrive later. */
   happen(sequence: number): void {
     this.#happened = Math.max(this.#happened, sequence);
   }

@@ -95,7 +95,7 @@ describe('a commission', () => {
   });
 });
 
-describe('the order of a commission', () => {
+describe('the order to which a commission belongs', () => {
   test.each([
     ['the order in the metadata', { order: 'a', order_id: 'b' }, 'c', 'a'],
     ['else its id', { order_id: 'b' }, 'c', 'b'],

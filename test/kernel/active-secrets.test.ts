@@ -148,7 +148,7 @@ describe('Secrets Manager', () => {
     expect(manager.asked.filter((id) => id === 'another')).toHaveLength(10);
   });
 
-  test('is called as rarely as its reader allows, but immediately if a signature is unknown', async () => {
+  test('is called only as often as the reader’s `freshMs` requires, but immediately if a signature is unknown', async () => {
     const patient = new ActiveSecrets(client, clock, 12 * MINUTE);
     for (let passed = 0; passed < HOUR; passed += MINUTE) {
       await patient.active(ID);

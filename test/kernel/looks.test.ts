@@ -17,7 +17,7 @@ function ages(schedule: LookUpSchedule, untilMs: number): readonly number[] {
   return found;
 }
 
-describe('an entry', () => {
+describe('a queue entry', () => {
   test.each([
     ['answer', [60, 23 * 4, 24 * 4]],
     ['payer', [4, 23 * 4, 24]],
@@ -33,7 +33,7 @@ describe('an entry', () => {
     },
   );
 
-  test('is checked only once a day after eight days, unless a client waits for it', () => {
+  test('is checked only once a day after eight days if it waits for the payer', () => {
     expect(ages(look('payer'), 9 * DAY_MS).filter((age) => age >= 8 * DAY_MS)).toHaveLength(1);
   });
 

@@ -53,7 +53,7 @@ export async function postForm(page: Page, url: string, body: string): Promise<n
   );
 }
 
-/** Embeds a URL as an image: a GET without \`Origin\`. @returns the status of the response */
+/** Embeds a URL as an image: a GET without `Origin`. @returns the status of the response */
 export async function embed(page: Page, url: string): Promise<number> {
   return statusOf(
     page,

@@ -132,7 +132,7 @@ describe('a declined payment that is retried with its key', () => {
   });
 });
 
-describe('a crashed process without a configured remaining time', () => {
+describe('a crashed process whose remaining invocation time is unknown to the layer', () => {
   test('locks its key for days with the stock Powertools layer', async () => {
     jest.spyOn(console, 'warn').mockImplementation(() => undefined);
     const world = stockWorld(tables, faultAt(STOCK_CALLS.charge, 'crash_before'), { remainingTimeMs: 0 });

@@ -36,7 +36,7 @@ class CardDeclined extends Error {
   override readonly name = 'CardDeclined';
 }
 
-/** Creates the stock layer on a table whose partition key is called `pk`. */
+/** Creates the stock layer, Powertools' own persistence layer, on a table whose partition key is called `pk`. */
 export function stockLayer(client: DynamoDBClient, tables: Pick<StoreTables, 'idempotency'>): DynamoDBPersistenceLayer {
   return new DynamoDBPersistenceLayer({ tableName: tables.idempotency, keyAttr: 'pk', awsSdkV3Client: client });
 }

@@ -96,7 +96,7 @@ describe('books that agree', () => {
   });
 });
 
-describe('the position mark', () => {
+describe('the mark up to which all outcomes are compared', () => {
   /** Returns books that list no charges and fail on reads of one kind. */
   const away = (kind: 'readCharge' | 'chargesOfPayment'): ProcessorBooks => ({
     ...harness.processor,
