@@ -86,7 +86,7 @@ test('the settings name each database; an entry inherits missing values from the
   expect(databasesOfSettings({ authority: 'postgres', postgresSecretArn: 'first' })).toHaveLength(1);
 });
 
-test('a command finds the database of a payment, and refuses another one', async () => {
+test('a command finds the database of a payment, and refuses an option that selects a database', async () => {
   const { payment } = firstWithNotes(paymentIdFor('command'));
   const erase = () =>
     run(async (opened) => (await erasing({ operator: 'ada' }, opened)).erase('payment.erased')(payment));

@@ -320,7 +320,7 @@ describe('a stored response', () => {
     expect(world.reads).toBe(0);
   });
 
-  test('is kept for the number of hours that its scope is configured to have', async () => {
+  test('is kept for the configured hours of its scope, and up to a tenth longer', async () => {
     const random = { ...countingEntropy(), fraction: () => 0.5 };
     await world.run({}, { entropy: random, retention: { payments: 24, events: 700 } });
     const { expiresAtSeconds } = world.record as CompletedRecord;
