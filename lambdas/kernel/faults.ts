@@ -27,10 +27,10 @@ export class RetryableError extends Fault {
   override readonly name = 'RetryableError';
 }
 
-/** A check before the call failed, after its own retries, so the call was not made. The store must not retry it. */
+/** The call was not made, because an earlier check failed after its own retries. The store must not retry the call. */
 export class NotBegunError extends RetryableError {}
 
-/** Code of the error when the deployment's authority differs from the one that has its payments. */
+/** Code of the error when the deployment's authority is not the system of record that has its payments. */
 export const AUTHORITY_CHANGED = 'authority_changed';
 
 /**

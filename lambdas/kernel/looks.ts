@@ -33,8 +33,8 @@ const PAYER: Steps = [
 ];
 
 /**
- * Look-ups for a bank that must decide, which takes days or months. A callback reports the decision; the look-up finds
- * the decision if the callback was lost.
+ * Look-ups while a bank's decision is awaited, which takes days or months. A callback reports the decision; the look-up
+ * finds the decision if the callback was lost.
  */
 const BANK: Steps = [
   [DAY_MS, 60],

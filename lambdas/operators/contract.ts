@@ -10,8 +10,8 @@ export const PurgeMetric = {
 } as const;
 
 /**
- * Queues that no function reads, each with the queue or function that receives its messages in a redrive. A queue that
- * is not listed here and that no function reads is the dead-letter queue of the task queue with the same prefix.
+ * Queues that no function reads, each with the queue or function that receives its messages in a redrive. Dead-letter
+ * queues that are not listed here are redriven to the task queue with the same prefix.
  */
 export const REDRIVE_TARGETS: Readonly<Record<string, string>> = {
   'Events-Parked': 'Events-Republisher',

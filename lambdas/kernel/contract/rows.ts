@@ -14,7 +14,7 @@ export const OperationPrefix = {
   capture: 'cap_',
   cancel: 'can_',
   refund: 'ref_',
-  /** A refund or void of a charge that its payment may not keep. */
+  /** A refund or void of a charge that its payment must not keep. */
   return: 'rtn_',
   order: 'ord_',
   /** The result of an inquiry at a processor. */

@@ -19,7 +19,7 @@ const RENEWAL_PAUSE_MS = 10_000;
  * outages, but limits how long a leaked secret is accepted after its removal.
  */
 const STALE_MS = 15 * 60_000;
-/** Time after which a processor may retry, in seconds. A suggestion only: processors choose their own times. */
+/** Time after which a caller may retry, in seconds. A suggestion only: processors choose their own times. */
 const RETRY_AFTER_SECONDS = 10;
 
 interface Known<Secret> {
@@ -138,7 +138,10 @@ export class SecretReader<Secret> {
   }
 }
 
-/** The active signing secrets of the processors. If they cannot be read, the processor resends its callback. */
+/**
+ * Reads the active values of secrets, such as a processor's old and new signing secret during a rotation. If a signing
+ * secret cannot be read, the processor resends its callback.
+ */
 export class ActiveSecrets extends SecretReader<readonly string[]> {
   constructor(client: SecretsManagerClient, clock: Pick<Clock, 'nowMs'>, freshMs = FRESH_MS) {
     super(client, clock, activeSecrets, freshMs);

@@ -62,7 +62,7 @@ export interface ShownEffect {
 export interface Approval extends GivenReason {
   /** `apr_…`. The id contains the time, by which the approval can be found in the list without an index. */
   readonly id: OperationId;
-  /** The id that the correction or decision will have. */
+  /** The id that the correction, decision or change will have. */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
   readonly tenantId: TenantId;
@@ -70,7 +70,7 @@ export interface Approval extends GivenReason {
   readonly asked: Asked;
   /** Amount, in minor units, that was compared with the limit of `currency`. */
   readonly amountMinor: number;
-  /** The currency of the correction's postings. For a stray charge, it may differ from the payment's. */
+  /** The currency of `amountMinor`. For a correction of a stray charge, it may differ from the payment's. */
   readonly currency: string;
   readonly effect: ShownEffect;
   readonly askedBy: Person;
@@ -93,7 +93,7 @@ const ID_LETTERS = 26;
 
 /**
  * Derives the id of an approval.
- * @param operationId the id of the correction or decision
+ * @param operationId the id of the correction, decision or change
  */
 export function approvalId(digest: Digest, operationId: OperationId, createdAtMs: number): OperationId {
   const name = base32(digest.sha256(JSON.stringify(['approval', operationId])).subarray(0, ID_BYTES));

@@ -61,7 +61,7 @@ export function differenceFromBooks(
   const { payment } = state;
   const change = claim.change === undefined ? undefined : changeOf(state, claim.change);
   const isOwn = charge !== undefined && isShownOf(charge, state);
-  // The charge belongs to another payment, so the processor has changed nothing for this payment.
+  // The books contain no such charge of this payment, so the processor has changed nothing for it.
   if (!isOwn) return claim.outcome === 'succeeded' ? { kind: 'charge_not_shown' } : undefined;
   if (change === undefined) {
     return differs('captured', claim.takenMinor ?? payment.amountMinor, charge.capturedMinor, charge, payment.currency);

@@ -121,7 +121,7 @@ function decisionRefusal(refusal: Exclude<DecisionRefusal, ComparisonRefusal>, r
     }
     case 'change_too_young': {
       const detail =
-        'The resolver may still determine the outcome of the change. Decide only after the resolver has given up.';
+        'The resolver may still determine the outcome of the change. Decide after the time in `decidable_from`.';
       return problemAnswer(problem('change_not_undecided', detail), requestId, {
         members: { decidable_from: Math.ceil(refusal.fromMs / 1000) },
       });

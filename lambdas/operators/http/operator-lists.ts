@@ -51,7 +51,7 @@ const queueQuery = z.strictObject({
     .meta({ description: 'The `id` of the last entry of the previous page.' }),
 });
 
-/** Returns the identity of the caller, and the permissions of its role. */
+/** Returns the name, the identity and the role of the caller. */
 const getMe = reading({
   path: '/v1/admin/me',
   role: 'viewer',

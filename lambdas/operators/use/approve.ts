@@ -49,7 +49,7 @@ export type ApprovalRefusal =
   /** The approval has already ended with the other verdict. */
   | { readonly kind: 'approval_ended' }
   | { readonly kind: 'approval_expired' }
-  /** The reason was erased, so the correction or decision would have no reason. */
+  /** The reason was erased, so the correction, decision or change would have no reason. */
   | { readonly kind: 'reason_erased' }
   /** The payment has changed, so that the request would now have a different effect. */
   | { readonly kind: 'approval_outdated' };

@@ -271,8 +271,8 @@ function waitingWrite<Refusal>(
 const WAITING = 202;
 
 /**
- * Builds the record of an effect. The record is permanent, but its stored response expires. It links a correction or
- * decision to its payment, and prevents the reuse of the idempotency key for another payment.
+ * Builds the record of an effect. The record is permanent, but its stored response expires. It links a correction,
+ * decision or annotation to its payment, and prevents the reuse of the idempotency key for another payment.
  */
 function recordOf<Refusal>(
   { entropy, retention }: Pick<KeyedEffectTools, 'entropy' | 'retention'>,

@@ -29,7 +29,7 @@ interface PurgeObserver {
 }
 
 /**
- * Time between a record's expiry and its deletion by this job, in milliseconds. DynamoDB's time to live (TTL)
+ * Minimum time between a record's expiry and its deletion by this job, in milliseconds. DynamoDB's time to live (TTL)
  * "typically deletes expired items within a few days" (AWS re:Post knowledge center, "Why aren't the items with expired
  * Time to Live deleted from my Amazon DynamoDB table?").
  */

@@ -20,7 +20,10 @@ export type QueueName = keyof typeof QUEUES;
 export interface QueueEntry {
   /** The id of the payment or order. Absent when the id is unknown or the row cannot be read. */
   readonly about?: string;
-  /** The id of the operation or charge, when it differs from `about`. */
+  /**
+   * The id of the operation or charge, or the call to a vendor. The operation that charges a payment has the payment's
+   * id.
+   */
   readonly part?: string;
   /** Time since which the entry has been waiting, in Unix milliseconds. Absent when the row cannot be read. */
   readonly sinceMs?: number;
@@ -110,7 +113,7 @@ export function redriveTarget(
     );
   const queue = Object.hasOwn(deployed, id) ? deployed[id] : undefined;
   if (queue === undefined) return undefined;
-  if (!queue.isKept) return none('A function receives the messages of this queue.');
+  if (!queue.isKept) return none('A function already receives the messages of this queue, so they need no redrive.');
   const { redriveTo: to } = queue;
   return to === undefined ? none(NO_REDRIVE_BECAUSE[id] ?? NO_REDRIVE) : { kind: 'target', to };
 }

@@ -118,7 +118,7 @@ const CLAIMED = /^(?:pay|ord)_[a-z2-7]{32}$|^(?:cap|can|ref|rtn)_[a-z2-7]{58}$/;
 const EFFECT = /^(?:cor|dec|ann|cb|chr)_[a-z2-7]{32}$/;
 
 /**
- * Reads the record of an operation, with at most two strongly consistent reads.
+ * Reads the record of an operation with strong consistency.
  *
  * @param id the unvalidated id from the request
  * @returns undefined when the key was never used or its record was deleted; if a payment's record was deleted, a record

@@ -153,8 +153,8 @@ function compensate(order: Order, turn: Turn): OrderStep {
 }
 
 /**
- * Records announced calls as `unknown` if no driver will make them. Such a call may have taken effect although no
- * response arrived.
+ * Records announced calls as `unknown`, because an order that is being reversed no longer makes them. Such a call may
+ * have taken effect although no response arrived.
  */
 function stopLate(order: Order): OrderStep | undefined {
   const { email, referral } = order;

@@ -14,7 +14,8 @@ export const ORDER_STATUSES = [
   /** Nothing was charged, or everything was refunded or voided. Nothing is reserved. */
   'canceled',
   /**
-   * It is unknown whether the payment or its reversal succeeded. The status ends when later evidence shows the outcome.
+   * The outcome of the payment cannot be determined, or the reversal does not complete. The status ends when the
+   * outcome becomes known.
    */
   'needs_review',
 ] as const;
@@ -23,7 +24,10 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 interface Progress<Status extends string> {
   readonly status: Status;
-  /** Time at which this status began, in Unix milliseconds. Time limits count from this time. */
+  /**
+   * Time from which the step's time limits count, in Unix milliseconds: the start of this status or, for an e-mail or a
+   * credit, the time at which the call was announced.
+   */
   readonly sinceMs: number;
 }
 
@@ -114,8 +118,8 @@ export const ORDER_TRANSITION_TYPES = [
   /** The payer did not approve the payment in time. */
   'charge.abandoned',
   /**
-   * The payment was fully refunded or disputed, or is less than the order's amount. This was found before the order was
-   * completed.
+   * The payment was fully refunded, is disputed, or is less than the order's amount. This was found before the order
+   * was completed.
    */
   'charge.refunded',
   'charge.review_required',
@@ -151,7 +155,10 @@ export const ORDER_TRANSITION_TYPES = [
   'referral.unknown',
   /** The request received a 202 response. */
   'order.processing',
-  /** Used instead of `charge.succeeded` or `reversal.undone` when the order had a result or was in review. */
+  /**
+   * Used instead of `charge.succeeded`, `charge.refunded` or `reversal.undone` when the order had a result or was in
+   * review.
+   */
   'order.reopened',
   'order.completed',
   'order.canceled',

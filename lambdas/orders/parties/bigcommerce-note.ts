@@ -134,7 +134,7 @@ async function callOrder(
     maxAnswerBytes: 512 * 1_024,
   });
   if (answer.status === 200) return readJson(policy.vendor, storeOrder, answer);
-  // 204 and 404 mean that the order does not exist, so a retry cannot help.
+  // If the order does not exist, the status is 404, which is a terminal fault, or 204, which is an ambiguous one.
   if (answer.status >= 300) throw refusedFor(policy.vendor, answer, clock.nowMs());
   throw new AmbiguousError(`${policy.vendor}_answer_unexpected`, `The store responded with ${answer.status}.`);
 }

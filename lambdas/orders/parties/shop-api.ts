@@ -14,8 +14,8 @@
  * the current state of its object (a reservation may have been released), or is 422 `idempotency_key_mismatch` if the
  * body differs. Keys are kept permanently, separately for each service. A refused call does not use up its key.
  *
- * Payonce signs the raw body of every call as in Standard Webhooks 1.0.0, except for calls to the sandbox (README.md,
- * "Signed calls").
+ * Payonce signs the raw body of every call as in Standard Webhooks 1.0.0, except for calls to the sandbox
+ * (docs/guides/processor-protocol.md, "Signed calls").
  *
  * Errors have the format of the processor's errors: 400 `invalid_request`, `invalid_json`, 404 `not_found`, 405
  * `method_not_allowed` with Allow, 422 `idempotency_key_mismatch`, and the codes below.

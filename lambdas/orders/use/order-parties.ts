@@ -97,7 +97,7 @@ export interface OrderEmail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** The kind of e-mail, for the mailer's statistics: `order-confirmation`. */
+  /** The kind of e-mail, for the mailer's statistics, for example `order-confirmation`. */
   readonly tag: string;
 }
 

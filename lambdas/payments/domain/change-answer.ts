@@ -88,7 +88,7 @@ export function changeAnswer(
   requestId: string,
 ): Answer {
   const change = changeOf(state, operationId);
-  invariant(change !== undefined, 'the answered change is not in the chain');
+  invariant(change !== undefined, 'the change to answer is not in the chain');
   return change.kind === 'refund'
     ? refundAnswer(change, state, requestId)
     : holdAnswer(change, state, details, requestId);

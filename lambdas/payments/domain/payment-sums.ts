@@ -112,9 +112,9 @@ export function withRefundsRecounted(
 /**
  * A hash table of the operations that have begun a change to a payment, stored in the payment's chain. It prevents an
  * operation from taking effect a second time after the record of its idempotency key has expired, because then only the
- * chain shows that the operation has begun. Each transition that begins a change contains the marks of its own bucket,
- * and for every bucket the number of the transition with the newest marks. Therefore, reading one further row is enough
- * to find out whether an operation has begun.
+ * chain shows that the operation has begun. Each transition that begins a change contains the marks (short hashes) of
+ * its own bucket, and for every bucket the number of the transition with the newest marks. Therefore, reading one
+ * further row is enough to find out whether an operation has begun.
  */
 export interface BegunChanges {
   /** For each bucket, the sequence number of the newest transition that began a change in it; 0 if there is none. */

@@ -253,7 +253,8 @@ export function isOutcome(type: TransitionType): type is OutcomeType {
 
 /**
  * A reason in free text. It may contain personal data, so it is stored in a separate details row, under the id of its
- * refund, correction, decision or annotation. The chain contains only a commitment (salted hash) to the reason.
+ * refund, capture, cancellation, correction, decision or annotation. The chain contains only a commitment (salted hash)
+ * to the reason.
  */
 export interface GivenReason extends Partial<Seal> {
   /** Absent when no reason was given, or after the reason was erased. */
@@ -394,7 +395,10 @@ export interface TransitionDraft {
   readonly subject?: Subject;
 }
 
-/** Returns whether a charge of the payment may still be in progress. If false, a retry must not take over. */
+/**
+ * Returns whether a charge of the payment may still be in progress. If false, a takeover only stores the response, and
+ * does not call the processor.
+ */
 export function isUnresolved(payment: Payment): boolean {
   return payment.status === 'processing';
 }

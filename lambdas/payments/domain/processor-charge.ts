@@ -31,7 +31,7 @@ export function refundName(
 /** A charge in the processor's books, converted to Payonce's terms, with amounts in minor units. */
 export interface ProcessorCharge extends Fees {
   readonly chargeId: string;
-  /** The payment that the charge's metadata names; undefined when Payonce did not create the charge. */
+  /** The payment that the charge's metadata names. Absent when the metadata names no payment. */
   readonly paymentId?: PaymentId;
   /** The operation id in the charge's metadata. */
   readonly operationId?: string;

@@ -266,7 +266,7 @@ export function outcomeAttributes(
 
 /**
  * Returns the partition key of a shard in the index of outcomes, for the UTC day of `atMs`. If the key contained the
- * minute, reading an empty day would cost 46,080 queries; if the key contained no time, a partition would grow without
+ * minute, reading an empty day would cost 11,520 queries; if the key contained no time, a partition would grow without
  * bound.
  */
 export function outcomesPartition(shard: number, atMs: number): string {
@@ -290,7 +290,10 @@ const reasonItem = z.lazy(() => z.object({ reason: z.string() }));
 
 /** The personal data of a new transition, with the salt of its commitment. */
 export interface NewDetails {
-  /** The id of a refund, a correction or a decision. @default the payment itself */
+  /**
+   * The id of the refund, capture, cancellation, correction, decision or annotation that has the reason.
+   * @default the payment itself
+   */
   readonly part?: string;
   readonly salt: Uint8Array;
   readonly details: object;

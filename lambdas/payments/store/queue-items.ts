@@ -120,7 +120,7 @@ export function returnItem({ registry }: StoreTables, charge: ChargeToReturn): T
   return { Put: { TableName: registry, Item: { ...chargeToReturnKey(charge), ...charge, ...queued } } };
 }
 
-/** Returns the attributes that put a charge that must be reversed into its queue. */
+/** Returns the queue attributes of a charge that must be reversed. */
 export function returnQueued({ paymentId }: ChargeToReturn, dueAtMs: number): Item {
   return queuedFor(QueueRow.return, paymentId, dueAtMs);
 }

@@ -116,7 +116,10 @@ export async function changePayment(
 }
 
 interface Work {
-  /** Decides how the outcome of the inquiry changes the current chain. Undefined if no inquiry was needed. */
+  /**
+   * Decides how the outcome that was found changes the current chain. Undefined if no outcome was determined: the change
+   * had already ended, or this deployment does not call its processor.
+   */
   readonly decideOutcome: Awaited<ReturnType<typeof findOutChange>> | undefined;
   readonly chain: SummedChain;
 }

@@ -148,8 +148,8 @@ export function isReplay(outcome: {
 }
 
 /**
- * The fact from the processor's response, and the chain to which it is applied. There is no fact if the processor was
- * not called.
+ * The fact that was established about the charge, and the chain to which it is applied. There is no fact if the payment
+ * was no longer `processing`.
  */
 interface Work {
   readonly fact: ChargeFact | undefined;
@@ -353,9 +353,9 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
 /**
  * Reports whether the owner's fact may be newer than the state that a rival has recorded. A refusal is older, because
- * the rival read the processor's books after the owner had received its response. A capture is never undone by an
- * outcome. A hold is newer than the request for the payer's action. If the owner's hold belongs to a charge that the
- * rival did not record, the hold must be voided, and only the owner knows about the hold.
+ * the rival read the processor's books after the owner had received its response. A capture always counts, because no
+ * recorded outcome undoes it. A hold is newer than the status `requires_action`. If the owner's hold belongs to a
+ * charge that the rival did not record, the hold must be voided, and only the owner knows about the hold.
  */
 function mayBeNewer(fact: ChargeFact, payment: Payment): boolean {
   if (isUnresolved(payment) || fact.kind === 'succeeded') return true;

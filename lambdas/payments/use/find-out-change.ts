@@ -60,7 +60,7 @@ export async function findOutChange(
     lookUp: (limit) => processor.findChange(order, limit),
     isRefusal: ({ kind }) => kind === 'refused',
   });
-  // The send window has closed. Before the change ends, record what happened to the charge since the claim.
+  // Before the change ends as not attempted, record what happened to the charge since the claim.
   const isProven = found.kind !== 'not_attempted' || read !== undefined || (await isRead(readCharge));
   return ({ state }) => (isProven ? decideFound(found, change, state) : undefined);
 }
@@ -121,7 +121,7 @@ function decideAccepted(change: PendingChange, facts: readonly Fact[], state: Pa
   return isShown ? { kind: 'append', draft: acceptedAsPending(change, state) } : undefined;
 }
 
-/** Decides on a change when no request was sent and the send window has closed. */
+/** Decides on a change whose request provably never reached the processor, and can no longer be sent. */
 export function decideNotAttempted(change: PendingChange, state: PaymentState): Decision {
   return decideChangeFailed(
     change,

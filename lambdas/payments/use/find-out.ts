@@ -151,7 +151,7 @@ async function mayBeSent<Answer>(
     if (!(error instanceof RetryableError) && !(error instanceof AmbiguousError)) throw error;
     if (sent === 'maybe') return 'unknown';
     if (error instanceof RetryableError) throw error;
-    // Only a look-up failed, and nothing was sent.
+    // Only the check before the send failed, so nothing was sent.
     throw new RetryableError(error.code, error.message, { cause: error });
   }
 }

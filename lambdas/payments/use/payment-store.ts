@@ -134,8 +134,9 @@ export interface Inquiry {
   readonly claimedAtMs: number;
   /**
    * `payer` or `bank` if the inquiry waits only for the payer or for a bank; such inquiries are made less often.
-   * `books` if all charges of the payment must be read and recorded, because an operator has decided about the payment,
-   * or an inquiry recorded only a part of a charge's facts.
+   * `books` if all charges of the payment must be read and recorded: after an operator's decision about the payment; if
+   * only a part of a charge's facts was recorded; or if a charge without a response may still take money although a
+   * rival has ended the payment.
    */
   readonly waitsFor?: 'payer' | 'bank' | 'books';
   /**
@@ -155,7 +156,7 @@ export function isRoutine({ waitsFor }: Pick<Inquiry, 'waitsFor'>): boolean {
 }
 
 /**
- * The queue entry of an order that is not settled although its request was answered, or that a failed refund reopened.
+ * The queue entry of an order that is not settled although its request was answered, or that its payment reopened.
  */
 export interface OpenOrder {
   readonly orderId: OrderId;

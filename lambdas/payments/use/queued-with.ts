@@ -31,8 +31,8 @@ export function queueEntriesFor(
 }
 
 /**
- * Returns one queue entry for each stray charge in these transitions that has money to return. A stray charge has money
- * to return after it is found, after its refund fails, and after its dispute is won.
+ * Returns one queue entry for each stray charge in these transitions that has money or a hold to return. This is so
+ * after the charge is found, after its refund fails, and after its dispute is won.
  */
 export function chargesToReturn(before: Before, transitions: readonly Transition[]): readonly ChargeToReturn[] {
   const newest = transitions.at(-1);

@@ -43,7 +43,7 @@ export async function readSummed(
 
 /**
  * Returns the chain, if the transitions that were read are enough for the decision.
- * @returns undefined when the whole chain must be read, with its reasons
+ * @returns undefined when the whole chain must be read, including its personal data
  */
 function summedChain(ends: PaymentEnds, operationId: OperationId): SummedChain | undefined {
   const { first, newest, transitions, beginning, ofBucket } = ends;

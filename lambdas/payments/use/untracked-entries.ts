@@ -12,7 +12,7 @@ interface Shown {
 
 /**
  * Returns queue entries for objects that are open in the books but not in the chain. While a charge has an entry,
- * Payonce reads it until it has a result. A stray hold is voided even if the hold had ended according to the chain.
+ * Payonce reads it until it has a result. A stray hold that reappears in the books after its void is voided again.
  *
  * @param nowMs time at which the books were read, in Unix milliseconds
  */

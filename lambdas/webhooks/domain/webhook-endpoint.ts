@@ -47,7 +47,7 @@ export interface Disabled {
   readonly atMs: number;
   /**
    * `requested`: the merchant disabled the endpoint. `gone`: the endpoint responded with 410. `failing`: every attempt
-   * of a delivery failed.
+   * of a delivery failed, or the endpoint was slow for a whole schedule.
    */
   readonly reason: 'requested' | 'gone' | 'failing';
 }

@@ -14,7 +14,7 @@ export interface FanOutTools {
   readonly runner: OperationRunner;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly digest: Digest;
-  /** Called when tasks could not be enqueued immediately. The sweep enqueues them within a minute. */
+  /** Called when tasks could not be enqueued immediately. The sweep enqueues them within about three minutes. */
   readonly report: (error: unknown) => void;
 }
 
@@ -64,7 +64,7 @@ export function tasksFor({ endpointId, id, apart }: Delivery): readonly WebhookT
 
 /**
  * Enqueues tasks without waiting for the sweep. The tasks are already in the due queue, so a failure here only delays
- * them until the next sweep.
+ * them until the sweep enqueues them.
  */
 export async function enqueueAtOnce(
   { tasks, report }: Pick<FanOutTools, 'tasks' | 'report'>,

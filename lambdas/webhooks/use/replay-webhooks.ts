@@ -109,7 +109,7 @@ export interface ReplayTools {
 }
 
 /**
- * Number of events per page. A delivery takes up to three writes, including its due rows, and a transaction is limited
+ * Number of events per page. A page takes one write for each delivery and up to two more, and a transaction is limited
  * to 100 writes (DynamoDB, "TransactWriteItems").
  */
 const EVENTS_PER_PAGE = 25;
@@ -232,7 +232,7 @@ function again(
   return now === was ? [] : [{ was, now: placedInLane(now) }];
 }
 
-/** Returns whether the delivery of an event of this time may no longer be stored. */
+/** Returns whether the delivery of an event with this time could have been deleted since. */
 function isForgotten(occurredAtMs: number, nowMs: number): boolean {
   return nowMs - occurredAtMs >= DELIVERY_KEPT_SECONDS * 1000;
 }

@@ -86,7 +86,10 @@ export type SendOutcome =
   | 'failed'
   /** The attempt was slow and failed. */
   | 'failed_late'
-  /** The last scheduled attempt failed, or the endpoint responded with 410. The endpoint was disabled. */
+  /**
+   * The endpoint was disabled: the last scheduled attempt failed, the endpoint was slow for a whole schedule, or it
+   * responded with 410.
+   */
   | 'disabled';
 
 /**
@@ -197,8 +200,8 @@ async function moveToLane(tools: SendTools, delivery: Delivery, { id, slow }: We
 }
 
 /**
- * Reads a delivery. Removes a delivery that this code cannot parse from the due queue, because every sweep would
- * enqueue it again. Its message goes to the dead-letter queue, and can be redriven after a fix.
+ * Reads a delivery. If this code cannot parse it, removes it from the due queue, because every sweep would enqueue it
+ * again. Its message goes to the dead-letter queue, and can be redriven after a fix.
  *
  * @throws TerminalError `row_unreadable`
  */
@@ -230,7 +233,7 @@ async function send(tools: SendTools, { delivery, endpoint, inFlight, atMs }: Cl
   let isolated = Promise.resolve(false);
   const isolateNow = (blocksSender: boolean): void => {
     // Isolate the endpoint now, so that its next deliveries do not block shared senders. The lane's first run waits
-    // until this call has ended, because a run that finds the lane empty ends it.
+    // until this call has ended, because a run that finds the lane empty ends the isolation.
     if (endpoint.slow === undefined)
       isolated = isolate(tools, delivery, clock.nowMs(), { blocksSender, delaySeconds: AFTER_CALL_SECONDS });
   };

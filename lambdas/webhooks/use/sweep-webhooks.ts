@@ -17,7 +17,10 @@ export interface SweepWebhooksTools {
   /** Publishes events on the bus. @returns an outcome for each event, in order */
   readonly publish: (events: readonly AnyEvent[]) => Promise<readonly PublishOutcome[]>;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Called with the number of rows that have been due for {@link LONGEST_WAIT_MS}. Not called if there are none. */
+  /**
+   * Called with the number of rows that have been due for at least {@link LONGEST_WAIT_MS}. Not called if there are
+   * none.
+   */
   readonly waiting: (rows: number) => void;
 }
 

@@ -15,9 +15,7 @@ export interface Revised<Row> {
   readonly now: Row;
 }
 
-/**
- * Rows that one transaction writes, together with their due rows. Each row must still have the revision that was read.
- */
+/** Rows that one transaction writes. Each row must still have the revision that was read. */
 export interface WebhookChange {
   /** The effect record, which must not exist yet. */
   readonly record?: EffectRecord;
@@ -50,8 +48,8 @@ export interface WebhookStore {
   /** Reads a delivery. @throws TerminalError `row_unreadable` when this code cannot read the row */
   readDelivery(endpointId: string, deliveryId: string): Promise<Delivery | undefined>;
   /**
-   * Removes a delivery that cannot be parsed from the due queue, but keeps its row. Has no effect when the row does not
-   * exist.
+   * Removes a delivery from the due queue, because it cannot be parsed, but keeps its row. Has no effect when the row
+   * does not exist.
    */
   park(endpointId: string, deliveryId: string): Promise<void>;
   /** Lists deliveries, newest event first, or oldest event first if `page.oldestFirst` is set. */
@@ -118,7 +116,10 @@ export interface MovedWebhook {
   readonly notice?: WebhookNotice;
 }
 
-/** Enqueues tasks for immediate processing. If a task is lost, the sweep finds it in the due queue within a minute. */
+/**
+ * Enqueues tasks for immediate processing. If a task is lost, the sweep enqueues it again from the due queue, within
+ * about three minutes.
+ */
 export interface WebhookTasks {
   /**
    * Sends the messages of tasks.
