@@ -5,8 +5,7 @@ import { invariant } from '../invariant.ts';
 import type { Clock } from '../world.ts';
 
 /**
- * Time, in milliseconds, for which a secret may still be used after its removal, unless the constructor's `freshMs`
- * allows more.
+ * Default of the constructor's `freshMs`, in milliseconds. A secret can still be used for this time after its removal.
  */
 const FRESH_MS = 60_000;
 /**

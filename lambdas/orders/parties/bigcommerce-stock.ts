@@ -35,7 +35,7 @@ interface Adjustment {
  * becomes a dead letter for an operator, and is never sent again.
  *
  *   claim ── send ── answer                    adjusted, or refused
- *   claim ── send ── ✗                         dead letter; the order counts as refused and returns the money
+ *   claim ── send ── ✗                         dead letter; the reservation counts as refused, and the money is returned
  *   claim ── send ── (crash) ── claim: before  dead letter; as above
  *
  * Every adjustment has the order's id as its reason, which the store shows in its inventory history. If the order names

@@ -64,7 +64,8 @@ export interface SettlementState {
   /** Whether the remaining time allows one more send before the client must receive its response. */
   readonly timeLeft: boolean;
   /**
-   * Whether the chain still allows the operation. If false, nothing more is sent, as if the send window had closed.
+   * Whether the chain and the processor's books still allow the operation. If false, nothing more is sent, as if the
+   * send window had closed.
    * @default true
    */
   readonly allowed?: boolean;

@@ -111,8 +111,9 @@ export class LedgerCarrier implements Carrier {
    *   erasure   ─────────────────────────── delete details ✓
    *   carrier B ──────────────────────────────────────────── T1 ✓ ── delete copies ✓
    *
-   * If the chain is stopped, an erasure deletes the copies now, and a second time when the chain is copied again.
-   * Without an erasure, the copies stay: after a restore of PostgreSQL, only they contain the lost rows.
+   * If the chain is stopped because a transition can never be copied, an erasure deletes the copies now, and a second
+   * time when the chain is copied again. Without an erasure, the copies stay: after a restore of PostgreSQL, only they
+   * contain the lost rows.
    */
   async carry(chainId: string): Promise<'carried' | 'stopped'> {
     for (;;) {

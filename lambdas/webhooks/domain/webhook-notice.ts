@@ -18,8 +18,8 @@ export type StateChange =
   | { readonly kind: 'disabled'; readonly reason: Disabled['reason'] };
 
 /**
- * Event of one change of an endpoint's state, until the bus accepts it. It is written with the change, so there is one
- * for each change.
+ * The event about a change of an endpoint's state. It is written with the change, so each change has one, and stays in
+ * the due queue until the bus accepts it.
  */
 export interface WebhookNotice extends WebhookOwner, Required<WebhookMessage> {
   readonly endpointId: string;
@@ -31,8 +31,8 @@ export interface WebhookNotice extends WebhookOwner, Required<WebhookMessage> {
 }
 
 /**
- * Scheduled attempt at which an endpoint that accepts nothing is failing: the third, about five minutes after the
- * first.
+ * Number of the scheduled attempt from which an endpoint that accepts nothing counts as failing: the third, about five
+ * minutes after the first.
  */
 const FAILING_FROM_TRY = 3;
 
