@@ -109,7 +109,7 @@ export interface RepublishAnswer {
   /** The number of outcomes in the processed part of the range. */
   readonly found: number;
   readonly published: number;
-  /** The number of events that cannot be read or that the bus refuses permanently. The log names them. Absent when 0. */
+  /** Number of events that cannot be read or that the bus refuses permanently. The log names them. Absent when 0. */
   readonly unpublishable?: number;
   /** Start of the next request's range. Absent when the range is complete. */
   readonly nextMs?: number;

@@ -28,8 +28,8 @@ export interface Call<Tools, AnyCaller = Caller> {
   readonly pieces: Readonly<Record<string, string>>;
   readonly receivedAtMs: number;
   /**
-   * Reserves a place for a request that waits for another request from its tenant. @returns undefined when no place is
-   * free
+   * Reserves a place for a request that waits for an earlier request with the same idempotency key. @returns undefined
+   * when no place is free
    */
   readonly enterWait: Waiting['enter'];
   /** Fields of the log line. Set each field as soon as its value is known, so that a failed request also logs it. */
@@ -253,7 +253,7 @@ export function findRoute<Entry extends RoutePath>(
   return { kind: 'refused', path: first.path, handled: refusal(refused, request, { headers: { allow } }) };
 }
 
-/** Checks route, method, key, scope or role, and limit, in this order, then calls the route. */
+/** Checks route, method, key, scope or role, limit, and sensitive content, in this order, then calls the route. */
 async function dispatch<Tools, AnyCaller extends Limited, Entry extends RouteBy<Tools, AnyCaller>>(
   admit: Admit<AnyCaller, Entry>,
   { routes, paths }: { readonly routes: readonly Entry[]; readonly paths: readonly RoutePath[] | undefined },

@@ -86,7 +86,7 @@ function pieces(path: string): readonly string[] {
     .map(decoded);
 }
 
-/** Decodes a path segment. Returns a segment that cannot be decoded unchanged; it matches no route. */
+/** Decodes a path segment. A segment that cannot be decoded is returned as it was sent. */
 function decoded(piece: string): string {
   try {
     return decodeURIComponent(piece);

@@ -23,7 +23,7 @@ export const amountFilter = (max: number) =>
   wholeNumber(
     1,
     max,
-    `Only those with this requested amount, in minor units of any currency. The filter ${NEEDS_RANGE}`,
+    `Only objects with this requested amount, in minor units of any currency. The filter ${NEEDS_RANGE}`,
   );
 
 export const RANGE_MESSAGE = 'needs created_from and created_to, at most 31 days apart';

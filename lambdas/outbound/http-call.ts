@@ -29,7 +29,10 @@ export interface HttpAnswer {
 
 const DEFAULT_ANSWER_BYTES = 64 * 1_024;
 
-/** System calls that fail before a connection exists, so nothing was sent (Node.js, "Common system errors"; undici, "Errors"). */
+/**
+ * System calls that fail before a connection exists, so nothing was sent (Node.js, "Common system errors"; undici,
+ * "Errors").
+ */
 const BEFORE_SENDING = new Set(['connect', 'getaddrinfo']);
 const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT';
 

@@ -5,9 +5,9 @@ import { type CircuitBreaker, isCircuitOpen } from './circuit-breaker.ts';
 import type { Fault, OutboundCall, OutboundObserver } from './outbound-calls.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
-/** Maximum waits between the attempts of a call. The actual waits have full jitter. */
+/** Maximum waits between the attempts of a call. */
 export const VENDOR_WAITS = {
-  /** Milliseconds. */
+  /** In milliseconds. The actual waits have full jitter. */
   inProcessMs: [500, 2_000, 5_000],
   /** The last wait, in seconds. A queued message is delayed by this time, so that no process has to wait. */
   delayedSeconds: 30,

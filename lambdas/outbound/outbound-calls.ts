@@ -33,7 +33,7 @@ export type Resend<T> =
 interface OutboundStep<T> {
   /** The name of the operation in dead letters, for example `email.send`. */
   readonly operation: string;
-  /** The object that the call is about, such as the id of an order, for dead letters. @default none */
+  /** Id of the object that the call is about, such as an order. Used in dead letters. @default none */
   readonly about?: string | undefined;
   /** Deadline of the call, in Unix milliseconds. An attempt that could end after the deadline is not begun. */
   readonly deadlineMs: number;
@@ -52,10 +52,11 @@ export type OutboundRead<T> = OutboundStep<T>;
  * Handling of a call whose attempts have all failed. After a terminal fault, which a retry cannot help, every value
  * except `throw` dead-letters the call.
  *
- *   throw                  the caller has the work
- *   dead_letter            dead-letter it after any other fault too
- *   dead_letter_terminal   throw any other fault
- *   delay                  after any other fault, a delayed message makes the last attempt, and dead-letters the call if it fails
+ *   throw                  throws every fault, and stores nothing
+ *   dead_letter            also dead-letters the call after any other fault
+ *   dead_letter_terminal   throws any other fault
+ *   delay                  after any other fault, a delayed message makes the last attempt; if it fails, the call is
+ *                          dead-lettered
  */
 export type OnGivenUp = 'throw' | 'dead_letter' | 'dead_letter_terminal' | 'delay';
 

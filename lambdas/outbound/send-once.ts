@@ -231,7 +231,7 @@ function resend({ withinCall, lookUp }: SendOnceRequest): Resend<SendAnswer> {
 }
 
 function retryLater(vendor: string, why: 'sending_elsewhere' | 'too_early_to_tell', afterMs: number): RetryableError {
-  return new RetryableError(`${vendor}_${why}`, `The outcome of an earlier send to the ${vendor} is not known yet.`, {
+  return new RetryableError(`${vendor}_${why}`, `The outcome of an earlier request to ${vendor} is not known yet.`, {
     retryAfterSeconds: Math.max(1, Math.ceil(afterMs / 1_000)),
   });
 }

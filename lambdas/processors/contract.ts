@@ -17,8 +17,8 @@ export interface ProcessorContract {
   /** Settings per deployment and mode. A deployment uses a processor in every mode for which it has settings. */
   readonly settings: Readonly<Record<string, ProcessorSetting>>;
   /**
-   * Secrets that the processor's client needs. The operator sets the values in Secrets Manager; no template contains
-   * them.
+   * Secrets that the processor's client needs. Their values are in Secrets Manager, generated or set by the operator;
+   * no template contains them.
    */
   readonly secrets: Readonly<Record<string, ProcessorSecretSetting>>;
   readonly callbacks: ProcessorCallbacks;

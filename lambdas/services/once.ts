@@ -60,7 +60,7 @@ export interface OnceOptions {
   readonly retentionHours?: Readonly<Record<string, number>>;
   /**
    * Time for which a claim excludes other owners, in seconds, from 1 to 3,600. The claim is renewed while the handler
-   * runs, so only a crashed process loses its work to another owner.
+   * runs, so a process loses its work to another owner only if it crashes or is paused for longer.
    * @default 25
    */
   readonly leaseSeconds?: number;
@@ -77,8 +77,8 @@ type LambdaHandler = (event: GatewayEvent) => Promise<GatewayResult>;
 export interface Once {
   /**
    * Creates middleware for a Hono route. The handler gets its effect from `c.get('effect')`. Responses with 2xx to 4xx,
-   * except 429, are stored and replayed. After 429, 5xx or an exception, nothing is written, and the next request with
-   * the same idempotency key runs the handler again.
+   * except 429, are stored and replayed. After 429, 5xx or an exception, nothing is stored except the rows of
+   * `writeNow`, and the next request with the same idempotency key runs the handler again.
    *
    * @param caller the authenticated caller, so that no caller gets another caller's response
    * @default '' for routes with one caller

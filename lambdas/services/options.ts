@@ -12,7 +12,8 @@ export function checkRetention(retentionHours: Retention): void {
   for (const [scope, hours = 0] of Object.entries(retentionHours)) {
     check(hours >= 1, `retentionHours.${scope}`, hours, 'must be at least 1');
   }
-  // With a shorter retention, an event that is redelivered after its record has expired would take effect again.
+  // With a shorter retention, an event that is redelivered late would be refused as too old, even if it never took
+  // effect.
   const { events = REDELIVERED_HOURS } = retentionHours;
   check(events >= REDELIVERED_HOURS, 'retentionHours.events', events, `must be at least ${REDELIVERED_HOURS}`);
 }

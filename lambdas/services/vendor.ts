@@ -28,7 +28,7 @@ export type { SendAnswer, SendOnceRequest, SendOutcome } from '../outbound/send-
 export type { DeadLetter } from '../outbound/use/dead-letters.ts';
 
 export interface VendorOptions {
-  /** The name of the vendor, in lower case with underscores. It is the prefix of fault codes, and is stored with keys. */
+  /** Name of the vendor, in lower case with underscores. It is the prefix of fault codes, and is stored with keys. */
   readonly name: string;
   /**
    * Checks the vendor's health after an outage, before calls are sent again. Must not use `call` of the returned
@@ -86,7 +86,7 @@ export interface Vendor {
   read<T>(read: OutboundRead<T>): Promise<T>;
   /**
    * Makes a call once, to a vendor that does not recognize repeated requests. A claim of the key is stored before the
-   * request is sent, so a later process knows that it may have been sent: it searches the vendor (`lookUp`), or returns
+   * request is sent. A later process that finds the claim searches the vendor for the request (`lookUp`), or returns
    * `needs_review`.
    *
    * @throws RetryableError while another process may be sending; AmbiguousError when the outcome is not known yet
@@ -101,7 +101,10 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_WAITS_MS = [...VENDOR_WAITS.inProcessMs, VENDOR_WAITS.delayedSeconds * 1_000];
 const REDIRECTED_STATUS = 400;
 
-/** Creates the calls to one vendor, with a breaker and a retry budget of this process. @throws Error for a wrong option */
+/**
+ * Creates the calls to one vendor, with a breaker and a retry budget of this process.
+ * @throws Error for a wrong option
+ */
 export function createVendor(options: VendorOptions): Vendor {
   const { name, postgres, schema = SERVICE_SCHEMA, count = () => undefined } = options;
   check(NAME.test(name), 'name', name, 'must be 2 to 30 lower-case letters, digits and single underscores');

@@ -19,7 +19,7 @@ export interface ProjectorConfig {
 }
 
 /**
- * Reads the settings of the events function.
+ * Reads the settings of the projector.
  * @throws Error naming the variable that is missing or wrong
  */
 export function readProjectorConfig(environment: Variables): ProjectorConfig {

@@ -43,7 +43,7 @@ describe('the check of the archive bucket', () => {
   });
 
   test.each([
-    ['WrittenOnce', ['no statement denies s3:PutObject without If-None-Match to every principal']],
+    ['WrittenOnce', ['the policy does not deny every principal s3:PutObject without If-None-Match']],
     [
       'NeverRemoved',
       ['s3:DeleteObject', 's3:DeleteObjectVersion', 's3:BypassGovernanceRetention'].map(

@@ -40,8 +40,8 @@ export interface BucketFinding {
 const REMOVALS = ['s3:DeleteObject', 's3:DeleteObjectVersion', 's3:BypassGovernanceRetention'];
 const WRITE = 's3:PutObject';
 /**
- * Conditions that match when the header is absent (Amazon S3 user guide, "Enforce conditional writes on Amazon S3
- * buckets").
+ * Conditions that match when the header `If-None-Match` is absent (Amazon S3 user guide, "Enforce conditional writes on
+ * Amazon S3 buckets").
  */
 const NOT_CONDITIONAL = new Set(['{"Null":{"s3:if-none-match":"true"}}', '{"Null":{"s3:if-none-match":true}}']);
 
@@ -103,7 +103,7 @@ function policyFaults(bucket: string, statements: readonly BucketStatement[]): r
     ),
     ...(isDenied(WRITE, (condition) => condition !== undefined && NOT_CONDITIONAL.has(condition))
       ? []
-      : [`no statement denies ${WRITE} without If-None-Match to every principal`]),
+      : [`the policy does not deny every principal ${WRITE} without If-None-Match`]),
     ...(isDenied(WRITE, (condition) => /"aws:SecureTransport":"?false"?/.test(condition ?? ''))
       ? []
       : ['no statement denies requests without TLS']),

@@ -110,7 +110,7 @@ export function previousOf(before: Manifest | undefined): string {
  *
  *   22 hours and one more   last manifest   now
  *   |-----------------------------|----------|
- *   late objects                  new objects
+ *   delayed objects               new objects
  *
  * @param before the last manifest
  */

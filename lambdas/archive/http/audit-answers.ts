@@ -68,7 +68,7 @@ const manifest = z
     failure: z
       .string()
       .nullable()
-      .meta({ description: 'Why the manifest cannot be read; all other fields are then null.' }),
+      .meta({ description: 'Why the manifest cannot be read (only its `number` is then known), or null.' }),
   })
   .meta({ id: 'Manifest' });
 

@@ -10,7 +10,7 @@ import type { ArchiveLines, LinePage } from '../use/verify-rows.ts';
 import { readChainRow, reasonOf } from './read-chain-row.ts';
 import { archivedItem, readLine } from './read-line.ts';
 
-/** Number of objects that are read, and kept in memory, concurrently. Each has at most 6 MB. */
+/** Number of objects that are read, and kept in memory, concurrently. Each is at most 6 MB. */
 const AT_ONCE = 4;
 type ReadLine =
   | { readonly kind: 'row'; readonly line: ChainLine; readonly item: Readonly<Record<string, unknown>> }

@@ -43,7 +43,8 @@ const bucketPolicy = z.object({
 });
 
 /**
- * Reads the configuration that protects the objects of a bucket. Reports a refused read as a fact, and does not throw.
+ * Reads the configuration that protects the objects of a bucket. If S3 refuses a read, reports the refusal as a fact,
+ * and reads the other settings.
  */
 export async function readBucket(client: S3Client, Bucket: string): Promise<BucketFacts> {
   const [keepsVersions, lock, policy, isPrivate, removingRules] = await Promise.all([
@@ -97,7 +98,10 @@ function removes({ Status, Expiration, NoncurrentVersionExpiration }: LifecycleR
   return Status === 'Enabled' && (Expiration !== undefined || NoncurrentVersionExpiration !== undefined);
 }
 
-/** Lists the keys without exactly one version, among all manifests and the objects within the time range. */
+/**
+ * Lists the keys that have several versions or whose object was removed, among all manifests and the objects within the
+ * time range.
+ */
 export async function objectsWithSeveralVersions(
   client: S3Client,
   Bucket: string,

@@ -47,8 +47,8 @@ const TRACE = 'trace';
 const DIGEST_BYTES = 16;
 
 /**
- * Parses any Ledger row, or its image in the archive. Returns a row that Payonce did not write as unreadable, and never
- * throws.
+ * Parses any Ledger row, or its image in the archive. If Payonce cannot have written the row, returns it as unreadable.
+ * Never throws.
  *
  * @param item all attributes of the row
  */

@@ -107,7 +107,8 @@ function bytesAsText(_name: string, value: unknown): unknown {
 
 /**
  * Parses a record.
- * @returns undefined for a record that a crash truncated; the interrupted read adds the row again
+ * @returns undefined for a record that a crash truncated; the resumed verification reads that page again, and adds the
+ * row again
  */
 function parsed(record: string): unknown {
   if (record === '') return undefined;

@@ -65,7 +65,7 @@ export class StoredVerifications implements Verifications {
 
   /**
    * Reads one record.
-   * @returns undefined when the key does not match the content, so that the auditor cannot have written the object
+   * @returns undefined when the content is invalid or does not match the key: the auditor did not write this object
    */
   async #read(name: string): Promise<Verification | undefined> {
     try {

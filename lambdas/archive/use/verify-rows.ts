@@ -135,8 +135,8 @@ export interface VerifyRowsRequest {
 /**
  * Compares all rows with the archive in both directions, and checks the chain of each payment, order and activity log.
  * Rows are read page by page, and grouped by chain in files on disk, which limits the memory. Before a difference is
- * reported, both rows are read again with strong consistency, so that rows written during the verification are not
- * reported.
+ * reported, the chain is read from the Ledger again, with strong consistency, so that rows written during the
+ * verification are not reported.
  *
  * @param state the progress of an interrupted verification
  * @default the beginning

@@ -37,17 +37,17 @@ export interface WriteManifestsTools {
 }
 
 /**
- * Default maximum number of objects in a manifest. Each object takes a line of 200 bytes, so a manifest has at most
- * about 400 KB.
+ * Default maximum number of objects in a manifest. Each object takes about 400 bytes, so a manifest has at most about
+ * 400 KB.
  */
 const MAX = 1_000;
 const NAMES = 1_000;
-/** Maximum number of objects that are read concurrently. Each object has at most 6 MB. */
+/** Maximum number of objects that are read concurrently. Each object is at most 6 MB. */
 const AT_ONCE = 8;
 
 /**
  * Writes the manifest of this hour, unless it exists. The manifest lists the objects that were added since the previous
- * manifest. After a long pause, several manifests are written, each with the maximum number of objects.
+ * manifest. After a long pause, several manifests are written; all but the last have the maximum number of objects.
  *
  * There is no lock. The key of a manifest is derived from its number, and S3 stores one object per key, so the slower
  * of two concurrent writers writes nothing:

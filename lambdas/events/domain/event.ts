@@ -43,13 +43,13 @@ export interface EventObject<Type extends TypeOfEvent = TypeOfEvent> {
   /** Unix seconds. */
   readonly created: number;
   /**
-   * Sequence of the transition in the chain of its payment or order. Order events by this number, not by their arrival.
+   * Sequence of the transition in the chain of its payment or order. Sort events by this number, not by their arrival.
    */
   readonly sequence: number;
   readonly livemode: boolean;
   /** The `event_id` of the event that requested the payment. Absent for a payment that was requested over HTTP. */
   readonly causation_id?: string;
-  /** The object that the event is about: an order, a refund, a dispute, or otherwise the payment. */
+  /** The object that the event is about: an order, a refund, a dispute, a webhook endpoint, or else the payment. */
   readonly data: { readonly object: Readonly<Record<string, unknown>> };
 }
 

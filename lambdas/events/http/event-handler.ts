@@ -48,7 +48,7 @@ interface MessageResult {
 /**
  * Creates the handler of an `EventConsumer`'s queue. The messages of a batch are independent: a failed message is
  * redelivered alone, an unreadable message is parked with the reason, and neither blocks other messages. A message is
- * also parked after a permanent refusal, or after repeated failures of this program, but never because of an outage.
+ * also parked after `CONSUMER_ATTEMPTS` failures, but never because of an outage, which is not counted as a failure.
  */
 export function createEventHandler<Name extends EventName, Handle>(
   { events, handler, key, handle }: EventHandlerDefinition<Name, Handle>,

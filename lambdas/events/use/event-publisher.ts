@@ -16,7 +16,7 @@ export interface EventPublisher {
    * @param traces the X-Ray headers of the executions that caused the events @default the trace of the execution that
    * publishes
    * @returns an outcome for each event, in order
-   * @throws RetryableError, AmbiguousError or TerminalError when the outcome is unknown for every event
+   * @throws RetryableError, AmbiguousError or TerminalError when the whole request failed
    */
   publish(events: readonly AnyEvent[], traces?: Traces): Promise<readonly PublishOutcome[]>;
 }
@@ -25,7 +25,7 @@ export type Traces = ReadonlyMap<AnyEvent, string>;
 
 /**
  * Code of the TerminalError for a request that the SDK could not send, or whose entries the bus found invalid. No entry
- * was accepted, so the events may be retried one by one.
+ * was accepted, so the events can be retried one by one.
  */
 export const BUS_CALL_INVALID = 'bus_call_invalid';
 

@@ -75,7 +75,7 @@ export async function eventOfOutcome(
  * Rebuilds the event of an outcome from its transition, which is read with strong consistency. Every call returns the
  * same event.
  *
- * @returns undefined when the transition is missing or is not an outcome
+ * @returns undefined when the transition is missing or is not an outcome, or when the first transition is missing
  */
 export async function readLedgerEvent(
   { transitions, digest }: LedgerEventTools,

@@ -15,9 +15,7 @@ export interface PublishTools {
   readonly entropy: Entropy;
 }
 
-/**
- * Maximum number of attempts per request. If the bus stays unavailable, the Stream redelivers the records for 24 hours.
- */
+/** Maximum number of attempts per request. If the bus stays unavailable, the caller must publish the events later. */
 const MAX_ATTEMPTS = 3;
 /** Maximum number of concurrent requests to the bus. A full batch from the Stream takes two rounds. */
 const CALLS_AT_ONCE = 5;
@@ -31,7 +29,7 @@ export const NOT_SENT: PublishOutcome = { kind: 'not_now', code: 'not_sent' };
 /**
  * Publishes events in requests that are as large as possible, several at a time. If a request fails in part, only the
  * failed entries are sent again. After a request that cannot succeed now, no further requests are made, because the
- * Stream will redeliver the remaining events as well.
+ * caller must publish the remaining events again in any case.
  *
  * @returns an outcome for each event, in order
  */

@@ -53,7 +53,10 @@ export interface Republished {
   /** Number of outcomes in the part of the range that was processed. */
   readonly found: number;
   readonly published: number;
-  /** Number of events that cannot be read or that the bus refuses permanently; absent when 0. They do not block other events. */
+  /**
+   * Number of events that cannot be read or that the bus refuses permanently; absent when 0. They do not block other
+   * events.
+   */
   readonly unpublishable?: number;
   /** The time at which to continue, in Unix milliseconds; absent when the range is complete. */
   readonly nextMs?: number;

@@ -56,7 +56,7 @@ export const JOBS_API_TIMEOUT_SECONDS = 10;
 export const JobMetric = {
   /** Number of jobs that had no successful run in time. Reported every five minutes, even when it is zero. */
   overdue: 'jobs_overdue',
-  /** A run failed: it took too long, did not get its lock, or could not be read. */
+  /** A run failed: it took too long, did not get its lock, crashed its workers, or a page could not be read. */
   failed: 'job_failed',
   /** An item failed and was reported. A later run processes it again. */
   itemFailed: 'job_item_failed',

@@ -64,7 +64,7 @@ export const job = z
     last_run: jobRun.nullable().meta({ description: 'The run with the latest scheduled time.' }),
     next_run: time.nullable().meta({
       description:
-        'The time of the next run. Null before the first run of a `rate(…)`, which is counted from the latest run.',
+        'The time of the next run. For a `rate(…)`, it follows from the latest run: null before the first run.',
     }),
   })
   .meta({ id: 'Job' });

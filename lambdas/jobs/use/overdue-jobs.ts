@@ -31,9 +31,9 @@ interface OverdueTools {
 }
 
 /**
- * Returns the ids of the jobs whose last successful run is too long ago. The first check that finds no run of a job
- * sets a mark. For a job that has never run, the time is counted from this mark, so that a new job is not overdue
- * before its first scheduled time.
+ * Returns the ids of the jobs whose last successful run is too long ago. The first check that finds no recent success
+ * of a job sets a mark. For a job that has never run, the time is counted from this mark, so that a new job is not
+ * overdue before its first scheduled time.
  */
 export async function overdueJobs({ runs, marks, watched }: OverdueTools, nowMs: number): Promise<readonly string[]> {
   const overdue: string[] = [];
@@ -53,8 +53,8 @@ export async function overdueJobs({ runs, marks, watched }: OverdueTools, nowMs:
 }
 
 /**
- * Returns the time at which a check first found no run, and stores it as a mark unless one exists. Job ids contain no
- * colon, so this name never equals the name of a job's own mark.
+ * Returns the time at which a check first found no recent success, and stores it as a mark unless one exists. Job ids
+ * contain no colon, so this name never equals the name of a job's own mark.
  */
 async function firstMissed(marks: JobMarks, jobId: string, nowMs: number): Promise<number> {
   const name = `missed:${jobId}`;

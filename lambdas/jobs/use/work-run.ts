@@ -56,8 +56,8 @@ export type Worked =
   | 'succeeded'
   | 'failed'
   /**
-   * Another worker is processing the run, or another run of the job is in progress. The message was sent again with a
-   * delay.
+   * Another worker is processing the run, another run of the job is in progress, or the message named an earlier
+   * version of the run. A new message was sent.
    */
   | 'waiting'
   /** Another worker has taken over, and this worker wrote nothing. */

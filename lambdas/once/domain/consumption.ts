@@ -1,7 +1,7 @@
 import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 import type { EffectRecord } from './idempotency.ts';
 
-/** A consumer's call to another system that has begun or failed. The next delivery may retry the call. */
+/** A call from a consumer to another system, in progress or failed. The next delivery can retry it. */
 export interface OpenConsumption {
   readonly status: 'pending' | 'failed';
   readonly operationId: OperationId;

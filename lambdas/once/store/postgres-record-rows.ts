@@ -52,7 +52,7 @@ const VALUES = Object.entries(COLUMNS_OF_RECORD).map(valueOf).join(', ');
 export const INSERT_RECORD = insertRecordIf('');
 
 /**
- * Returns {@link INSERT_RECORD} with an additional condition, `WHERE …`. If the condition does not hold, the statement
+ * Returns {@link INSERT_RECORD} with an additional condition, `WHERE …`. If the condition is false, the statement
  * returns no row.
  */
 export function insertRecordIf(condition: string): string {

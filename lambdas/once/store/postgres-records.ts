@@ -41,7 +41,7 @@ export class PostgresRecords implements RecordStore {
     });
   }
 
-  /** Runs the statement of a commit, which completes the record and returns a row only while the owner holds the claim. */
+  /** Runs the statement of a commit, which completes the record and returns a row only if the owner holds the claim. */
   protected async commitBy(statement: Statement, record: CompletedRecord): Promise<CommitOutcome> {
     const written = await writeIf(this.tools, statement);
     if (written.kind === 'applied') return { kind: 'committed' };

@@ -17,7 +17,10 @@ import type {
   OpenRecord,
 } from '../domain/idempotency.ts';
 
-/** Time after a release, in milliseconds, during which only the caller may continue the claim: the send window. */
+/**
+ * Time after the claim, in milliseconds, during which only the caller continues a claim that was released: the send
+ * window.
+ */
 export const RELEASED_MS = SEND_WINDOW_SECONDS * 1000 + 1;
 
 const { partitionKey: KEY, timeToLiveAttribute: EXPIRY, openClaimsIndex } = IdempotencyTable;

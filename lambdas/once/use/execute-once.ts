@@ -179,7 +179,7 @@ export type Executed<Refusal> =
  * Executes an operation so that it takes effect once. A retry with the same idempotency key, concurrent or years later,
  * replays the stored response, finds out the outcome of the first attempt, or is refused.
  *
- * @throws RetryableError if nothing was applied; the same key may be used again
+ * @throws RetryableError if no response was stored; the caller must retry with the same key
  * @throws AmbiguousError when it is unknown whether the store wrote; a retry with the same key finds out
  */
 export async function executeOnce<Subject, Work, Write, Refusal>(

@@ -12,7 +12,7 @@ interface StoredClaim {
   readonly sender: OwnerToken | undefined;
   readonly leaseExpiresAtMs: number;
   readonly mayHaveSentUntilMs: number;
-  /** The id of the vendor, when the request was sent. */
+  /** The vendor's id for the request. Undefined until the request was sent. */
   readonly vendorId: string | undefined;
 }
 
@@ -72,7 +72,7 @@ export class PostgresSendingClaims implements SendingClaims {
     );
   }
 
-  /** Records that the request was sent. The first vendor id stays, because later responses are about the same request. */
+  /** Records that the request was sent. The first vendor id stays: later responses are about the same request. */
   async sent(key: string, vendorId: string): Promise<void> {
     const { pacing } = this.#tools;
     const nowMs = pacing.clock.nowMs();
@@ -86,7 +86,10 @@ export class PostgresSendingClaims implements SendingClaims {
     );
   }
 
-  /** Ends the lease. The time of an earlier owner's send stays if this owner sent nothing. */
+  /**
+   * Removes the claim, or ends the lease if the outcome is unknown. If this owner sent nothing, the time of the earlier
+   * owner's send stays.
+   */
   async release({ key, owner }: SendingOwner, what: 'nothing_sent' | 'unknown'): Promise<void> {
     if (what === 'nothing_sent') {
       await this.#write(key, `DELETE FROM ${this.#table} WHERE ${IS_OURS} RETURNING key`, [owner]);

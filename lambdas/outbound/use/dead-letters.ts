@@ -1,4 +1,4 @@
-/** A call to a vendor that failed permanently and is stored for a redrive. */
+/** A call whose attempts have all failed. It is stored, so that it can be redriven. */
 export interface DeadLetter {
   readonly vendor: string;
   readonly operation: string;

@@ -20,8 +20,8 @@ export interface LastRungTools extends Pick<RedriveTools, 'report'> {
  *   message                    └─ 30 s ── call ─▶ done: the outcome is in the order
  *                                              └▶ given up: dead letter, "failed" or "unknown" in the order
  *
- * A repeated delivery may find that the money is no longer there, and then makes no call. An earlier delivery may have
- * made the call, so the outcome is unknown.
+ * A repeated delivery can end without a call, for example because the payment was refunded since. An earlier delivery
+ * may have made the call, so the outcome is then unknown.
  *
  * @param id the message's id, which the order's chain names as the cause
  * @param isRepeated whether the message was delivered before

@@ -13,7 +13,7 @@
  *   POST /charges/{id}/refunds     header `Idempotency-Key`; { amount?, metadata? } → 201 Refund
  *   GET  /actions/{charge id}      a page on which the payer approves or refuses
  *   POST /actions/{charge id}      form or JSON { decision: "approve" | "refuse" }; the page shows the result
- *   GET  /events?charge=<id>       EventList, oldest first, with the number of its sends and acknowledgements
+ *   GET  /events?charge=<id>       EventList, oldest first, each event with `attempts` and `delivered`
  *   GET  /health                   200 { "status": "ok" }; a read, used as the circuit breaker's probe
  *
  * Payonce signs the raw body of its calls to a processor that the operator runs, as in Standard Webhooks 1.0.0

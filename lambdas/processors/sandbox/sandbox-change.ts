@@ -92,7 +92,7 @@ function appliedFact(order: ChangeOrder, answer: HttpAnswer): Fact {
 }
 
 /**
- * Finds the change in the charge, even if another client requested it.
+ * Finds the change in the charge. A capture or a void is found even if another client requested it.
  * @returns undefined if the charge does not contain the change
  */
 function factOfChange(order: ChangeOrder, charge: Charge): Fact | undefined {

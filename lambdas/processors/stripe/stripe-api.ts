@@ -126,7 +126,7 @@ async function readKey(apiKey: () => Promise<string>, mode: Mode): Promise<strin
 
 /**
  * Returns the refusal in an error, or throws a fault. No fault has the package's error as its cause, because the error
- * contains the whole object with its client secret.
+ * contains the whole intent with its client secret.
  */
 function refusalIn(error: unknown, nowMs: number): StripeRefusal {
   if (!(error instanceof Stripe.errors.StripeError)) {

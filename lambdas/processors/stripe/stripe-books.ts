@@ -205,7 +205,8 @@ async function listedCharge(
 /**
  * Lists the intents of an interval, newest first.
  * @returns undefined if the intents do not fit on one page and the interval is longer than a second
- * @throws as `refuseOtherPages`
+ * @throws AmbiguousError `processor_answer_unexpected` if a page does not continue the list, or if one second has too
+ * many intents
  */
 async function intentsWithin(
   call: CallStripe,

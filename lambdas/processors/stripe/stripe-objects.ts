@@ -64,8 +64,8 @@ export const disputeList = listOf(disputeObject);
 const charge = z.object({
   id,
   /**
-   * Null before Stripe has booked the charge, which can be an hour later (Stripe documentation, "Asynchronous
-   * capture"). The event `charge.updated` reports the booking.
+   * Null before Stripe has booked the charge, which can take up to an hour after the capture (Stripe documentation,
+   * "Asynchronous capture"). The event `charge.updated` reports the booking.
    */
   balance_transaction: z.union([z.string(), balanceTransaction]).nullable(),
   disputed: z.boolean(),

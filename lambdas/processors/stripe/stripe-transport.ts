@@ -41,7 +41,7 @@ export function stripeTransport({ baseUrl, mode, clock, send = callOnce }: Strip
         ...(method === 'POST' ? { body } : {}),
         timeoutMs,
         maxAnswerBytes: MAX_ANSWER_BYTES,
-        // Causes are dropped, because the request contains the account's API key.
+        // The causes of errors are dropped, because they can contain the request, and thus the account's API key.
         causes: 'dropped',
       });
       const answerBody = readJson(answer, clock.nowMs());

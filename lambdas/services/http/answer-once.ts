@@ -30,8 +30,9 @@ export interface KeyedCall {
 }
 
 /**
- * Responds to a request that needs an idempotency key. The response is 400 if the key is missing, 409 or 422, the
- * stored response, or the handler's response. Faults result in 503 or 500.
+ * Responds to a request that needs an idempotency key. The response is 400 if the key or the body is invalid, 409 while
+ * the first request is in progress or after the key has expired, 422 for a different body, the stored response, or the
+ * handler's response. Transient faults result in 503; all other errors are thrown.
  *
  * @param run runs the handler once
  */

@@ -21,7 +21,7 @@ export { SERVICE_SCHEMA } from '../../postgres/contract.ts';
 export type { Pool, PoolClient } from '../../postgres/driver.ts';
 
 const LOCK_NOT_AVAILABLE = '55P03';
-/** Statements that would end the transaction before its record is complete, or begin another, even after comments. */
+/** Statements, with or without leading comments, that would end the transaction too early or begin another one. */
 const TRANSACTION_CONTROL =
   /^(?:[\s;]|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:BEGIN|START\s+TRANSACTION|COMMIT|END|ABORT|ROLLBACK(?!\s+TO\b)|PREPARE\s+TRANSACTION)\b/i;
 

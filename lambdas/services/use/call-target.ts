@@ -56,7 +56,8 @@ export type Called = 'asked' | 'asked_before' | 'waiting' | 'missed';
  * as its idempotency key, so the target accepts a run only once.
  *
  *   2xx                        accepted; recorded, so that further messages of the run make no call
- *   409, 429, 5xx, no answer   called again within the window of the job: after `Retry-After` or 5, 10, 20, … 300 s, the longer
+ *   409, 429, 5xx, no answer   called again within the window of the job, after up to 5, 10, 20, … 300 s (full jitter),
+ *                              but not before the time in `Retry-After`
  *   other answers              missed
  *
  * @throws when the queue does not accept a message, or the row is not written; the message of this call is then
@@ -96,8 +97,7 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
     called = (await requestRun({ ...tools, routes }, entry, scheduledForMs)).kind;
   } catch (error) {
     if (isAccepted) {
-      // If this write fails, the target has still accepted the run; only the record that avoids further calls is
-      // missing.
+      // The target has accepted the run, but the record that avoids further calls could not be written.
       await runs.note(noted(call, clock.nowMs(), { called: 'asked' }));
       return 'asked';
     }

@@ -22,7 +22,7 @@ export interface OwnRecord {
   readonly key: string;
   /** Absent for an event. */
   readonly fingerprint?: Fingerprint;
-  /** The same in all attempts of one call. An attempt whose response to `COMMIT` was lost recognizes its record by it. */
+  /** The same in all attempts of one call. Identifies its record after a lost response to `COMMIT`. */
   readonly owner: OwnerToken;
   readonly recordedAtMs: number;
   /** Absent for a business key, which takes effect once, permanently. */

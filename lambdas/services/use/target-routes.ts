@@ -21,7 +21,7 @@ export interface TargetRoutesTools {
 
 const BEFORE_SENDING = ['name_not_resolved', 'connection_refused', 'tls_failed'];
 
-/** Calls the admin routes of a target, with one request each. */
+/** Requests runs from a target. Each call sends one request. */
 export function targetRoutes({ target, url, sign, transport, clock }: TargetRoutesTools): JobRoutes {
   return {
     ask: async ({ runId, path, scopes, scheduledForMs }) => {

@@ -29,8 +29,8 @@ import { type VolumeContribution, volumeContribution } from './volumes.ts';
 
 /**
  * A row of the Views. The same event always produces the same row. Rows of payments and events do not contain the API
- * object, which lists read from the Ledger. A row therefore contains no personal data, and is smaller than a kilobyte
- * even for large payments.
+ * object; it is read from the Ledger when a list is shown. A row therefore contains no personal data, and is smaller
+ * than a kilobyte even for large payments.
  */
 export interface ViewRow extends ViewKey {
   /** Index partition that also contains the row. */
@@ -274,8 +274,8 @@ export interface PostingRow {
 export const IMPLICIT_ACCOUNT: Account = 'processor_clearing';
 
 /**
- * Returns one row per account, and one row for the whole set of postings, so that no reader sees only a part of the
- * set.
+ * Returns one row for the whole set of postings, so that no reader sees only a part of the set, and one row for each
+ * account except {@link IMPLICIT_ACCOUNT}.
  */
 function bookRows(owner: ViewOwner, { event, payment, postings, occurredAtMs }: PaymentEvent): readonly ViewRow[] {
   if (postings.length === 0) return [];

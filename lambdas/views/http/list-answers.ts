@@ -23,7 +23,7 @@ const nextCursor = z
     description:
       'Present while `has_more` is true: the `starting_after`, or `ending_before`, of the next page. It is the last examined ' +
       `id. A page can be short or empty although more objects follow: each page examines at most ${MAX_EXAMINED} objects, ` +
-      'and only a few more than `limit` for a `reference`, for an `email`, or if the list has changed since.',
+      'and only a few more than `limit` for a `reference`, for an `email`, or if listed objects no longer match.',
   });
 
 const listOf = (entry: z.ZodType) =>

@@ -147,7 +147,10 @@ interface CheckedRow {
   readonly isMatch: boolean | undefined;
 }
 
-/** Applies the filter to rows, in order. Stops when as many rows may match as objects may be loaded. */
+/**
+ * Applies the filter to rows, in order. Stops before the row that would need more than `loads` objects: an object is
+ * loaded for each row that can match.
+ */
 function checkedRows(rows: readonly ViewRow[], matches: Shown['matches'], loads: number): readonly CheckedRow[] {
   const checked: CheckedRow[] = [];
   let candidates = 0;

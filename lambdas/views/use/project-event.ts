@@ -12,8 +12,8 @@ export interface ProjectTools {
   readonly views: ViewStore;
   readonly runner: OperationRunner;
   /**
-   * With a clock, the total of a day is read only after the day has ended. Otherwise, all events of a tenant's day would
-   * read the same row.
+   * With a clock, the total of a day is read only after the day has ended. Otherwise, all events of a tenant's day
+   * would read the same row.
    * @default the total of the day is read for every event
    */
   readonly clock?: Pick<Clock, 'nowMs'>;
@@ -87,8 +87,8 @@ export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs
 }
 
 /**
- * Replaces each stored head of an event that is older than the new one. A head is one row that holds both the object's
- * existence and its status list, so one write changes both.
+ * Replaces each stored head that belongs to an earlier event. A head is one row, which lists the object both among all
+ * objects and among those with its status, so one write changes both lists.
  */
 async function advanceHeads(
   views: ViewStore,

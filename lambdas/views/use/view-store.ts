@@ -29,7 +29,7 @@ export interface ViewRange {
 /** A conditional change of one row. */
 export interface RowChange {
   readonly key: ViewKey;
-  /** The current row that the change expects: null if no row may exist, absent for an unconditional change. */
+  /** The current row that the change expects: null if the row must not exist, absent for an unconditional change. */
   readonly from?: ViewRow | null;
   /** The new row; absent to delete the row. */
   readonly to?: ViewRow;
@@ -37,7 +37,7 @@ export interface RowChange {
 
 /** Stores the Views. All content can be rebuilt from the Ledger. */
 export interface ViewStore {
-  /** Writes whole rows unconditionally, 25 in each call. If a call fails, some of the rows may have been written. */
+  /** Writes whole rows unconditionally, at most 25 per call. If a call fails, some rows may have been written. */
   put(rows: readonly ViewRow[]): Promise<void>;
   /** Reads a row with strong consistency. */
   read(key: ViewKey): Promise<ViewRow | undefined>;
