@@ -13,7 +13,7 @@ interface Placed {
   readonly operation: Described;
 }
 
-/** Collections whose ids operations return, for operations whose path names a different collection. */
+/** Maps the id of an operation to the collection of the id in its response, if its path ends with a different name. */
 const COLLECTIONS: Readonly<Record<string, string>> = {
   replayWebhooks: 'replays',
   testWebhook: 'deliveries',

@@ -1,8 +1,8 @@
 import type { ProblemCode } from '../http/problems.ts';
 
 /**
- * Descriptions of the causes of problems, and of the actions to take. Only the API documentation contains these texts,
- * so no other function loads them.
+ * Descriptions of the causes of problems, and of the actions to take. Only the function that serves the API
+ * documentation loads these texts.
  */
 export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   invalid_json: 'The body is not a JSON object, or parsers would interpret it differently (RFC 8259, RFC 7493).',
@@ -59,7 +59,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   nothing_to_redrive: 'The queue contains no messages, or another redrive has already moved them.',
   key_ended: 'Only a valid key that was not already replaced can be replaced. Replace its successor, or create a key.',
   last_owner_key:
-    'No other owner has a valid key that was not replaced, so no operator could manage keys with the API. First create an owner’s key with the command line. The command line can also revoke the last one.',
+    'Without this key, no owner would have a valid key (keys that were replaced do not count), and no operator could manage keys with the API. First create another owner’s key with the command line, which can also revoke the last one.',
   reference_already_used:
     'Another payment uses this reference. References are compared byte by byte. The reference becomes available when that payment has failed or was canceled.',
   payment_not_attempted: 'Nothing was sent to the processor, so there is no charge. Start again with a new key.',

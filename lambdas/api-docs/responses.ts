@@ -16,7 +16,7 @@ export const COMMON_PROBLEMS: readonly ProblemCode[] = [
   'timeout',
 ];
 
-/** Problem codes of every route for callers with an API key. */
+/** Problem codes of every route whose callers send a key: a tenant's API key or an operator's key. */
 export const CALLER_PROBLEMS: readonly ProblemCode[] = [
   'unknown_parameter',
   'card_number_not_allowed',

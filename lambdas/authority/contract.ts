@@ -91,7 +91,7 @@ export const REPLAY_CACHE_FUNCTIONS: readonly string[] = ['orders', 'payment-job
 export const ReplayCacheMetric = {
   /** Replays whose response was in the table. */
   hits: 'replay_cache_hits',
-  /** Replays whose response was not in the table, and was read from PostgreSQL. */
+  /** Replays whose response could not be read from the table, and was read from PostgreSQL. */
   missed: 'replay_cache_missed',
   /** Responses that could not be written to the table. */
   notStored: 'replay_cache_failed_writes',

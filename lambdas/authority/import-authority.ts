@@ -36,7 +36,10 @@ interface ImportExtent {
   readonly progress: (text: string) => void;
 }
 
-/** A row whose copy in PostgreSQL is missing or differs from the DynamoDB row, or that this version cannot read. */
+/**
+ * A row whose copy in PostgreSQL is missing or differs from the DynamoDB row, or that this version cannot read; or a
+ * table with a different number of rows, whose `key` has both numbers.
+ */
 export interface DifferentRow {
   readonly table: string;
   readonly key: Readonly<Record<string, unknown>>;

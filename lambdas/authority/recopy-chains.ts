@@ -24,7 +24,7 @@ export interface Recopied {
   readonly missing: { readonly transition: number; readonly commission: number };
   /** Payments and orders with a transition in the Ledger that PostgreSQL lacks. They are not copied. */
   readonly differing: readonly string[];
-  /** Payments and orders that this code cannot read. Nothing was copied. */
+  /** Payments and orders that this code cannot read. Nothing was copied for them. */
   readonly unreadable: readonly string[];
 }
 
@@ -69,7 +69,10 @@ export async function recopyChains(
   return { read, missing: { transition, commission }, differing, unreadable };
 }
 
-/** Compares one chain with its copy. The copy is read first, so that a transition that is committed later is copied. */
+/**
+ * Compares one chain with its copy. The copy is read first: a transition that is committed between the two reads is
+ * then missing in the copy, and does not count as a difference.
+ */
 async function recopy(
   { client, tables, pacing, postgres, commission }: RecopyTools,
   id: ChainId,

@@ -145,12 +145,14 @@ function effectsOf(
       const store = await each.at(subjectOfEffect(effect));
       if (adopted === undefined || store === each.first)
         return store.recordEffect(adopted === undefined ? effect : { ...effect, adopted });
-      // The callback is in another database. After a crash in between, the next retry finds its effect recorded.
+      // The orphaned callback is in the first database, and its effect is in another one. After a crash between the two
+      // writes, the next retry finds the effect recorded and removes the callback.
       const outcome = await store.recordEffect(effect);
       if (outcome.kind === 'recorded') await each.first.removeOrphan(adopted);
       return outcome;
     },
-    // If the database of the effect is unavailable, its write fails, too. The callbacks of other tenants are recorded.
+    // A database that does not respond is skipped: an effect in this database then fails when it is written, and the
+    // effects of other tenants are still recorded.
     readEffect: (operationId) => shards.oneResponding((shard) => each.of(shard).readEffect(operationId)),
     queueIfAbsent: async ({ toReturn, inquiries }) => {
       const ids = new Set([...toReturn, ...inquiries].map(({ paymentId }) => paymentId));

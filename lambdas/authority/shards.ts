@@ -31,7 +31,7 @@ const MAX_CACHED = 10_000;
 const RETRY_AFTER_SECONDS = 60;
 const NOTHING = new Error('the database has no such row');
 
-/** The tenant of a payment or an order, and the database that has it. */
+/** The tenant of a payment or an order, and the database that has the payment or order. */
 interface Place {
   readonly tenantId: TenantId;
   readonly shard: Shard;

@@ -44,7 +44,7 @@ export const postCallback = signed({
     summary: 'Receive an event from a processor',
     description:
       'For payment processors, which sign their requests; no API key is needed. An event can arrive twice, late and out of order; it ' +
-      'takes effect once. It is acknowledged after it is stored. The processor must repeat a request until the response is 200.',
+      'takes effect once. It is acknowledged after it is stored, or if its type is not needed. The processor must repeat a request until the response is 200.',
     path: z.object({
       processor: z.string().meta({ description: 'The name of the processor.', example: 'sandbox' }),
       mode: z
@@ -56,7 +56,7 @@ export const postCallback = signed({
       .meta({ id: 'Callback' }),
     answers: {
       200: {
-        description: 'The event is stored, by this or an earlier delivery.',
+        description: 'The event is stored, by this or an earlier delivery, or its type is not needed.',
         schema: z.looseObject({ received: z.literal(true) }).meta({ id: 'Received' }),
       },
     },
@@ -66,8 +66,9 @@ export const postCallback = signed({
 
 /**
  * Creates the handler of the endpoint for processors' callbacks. The handler checks the route, the size, the signature
- * and the event, in this order. Nothing is parsed before its signature is verified, and nothing is acknowledged before
- * it is stored. If a step fails, the processor gets an error and delivers the callback again.
+ * and the event, in this order. Nothing is parsed before its signature is verified. An event is acknowledged only after
+ * it is stored, unless Payonce does not need its type. If a step fails, the processor gets an error and delivers the
+ * callback again.
  */
 export function callbacksApi(tools: CallbacksApiTools): Handler {
   const { path, method, handle } = postCallback;

@@ -73,7 +73,8 @@ export async function adoptOrphan(tools: ReceiveCallbackTools, orphan: OrphanedC
     commitOnce(tools.runner, new CallbackEffect(tools, adoptionOperation(tools.digest, asked), orphan.event, orphan));
   const outcome = await adopt(orphan.operationId);
   if (outcome.kind !== 'redelivered') return outcome;
-  // After a restore, the adoption record can exist although the orphan is not adopted.
+  // The adoption record can exist although the orphan still waits: after a restore, or after a crash if the record and
+  // the orphan are in different databases.
   return adopt(storedOperationId(`${orphan.operationId} ${tools.clock.nowMs()}`));
 }
 

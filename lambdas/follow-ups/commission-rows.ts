@@ -21,7 +21,7 @@ export function commissionKeys({ tenantId, mode, affiliate, orderId }: Commissio
   };
 }
 
-/** Returns the key of the queue entry of a locked commission. */
+/** Returns the key of the queue entry of a commission. */
 export function commissionDueKey({
   paymentId,
   releasesAtMs,

@@ -52,7 +52,7 @@ function commissionFrom(event: CommissionEvent): Commission | undefined {
 
 /**
  * Returns the idempotency key of the event. The key `commission:<order>` belongs to the first event of an order:
- * `order.placed` for an order that Payonce processes, the payment's event for any other order.
+ * `order.placed` for an order that Payonce processes, the payment's `payment.completed` for any other order.
  */
 function commissionKey(event: CommissionEvent): string {
   if (event.event.type === 'order.placed' && 'order' in event) return `commission:${event.order.id}`;

@@ -30,7 +30,7 @@ export interface ReceiptTools extends ConsumeTools {
    * @default all receipts are sent
    */
   readonly ordersOf?: Mode | 'none';
-  /** Called for each receipt that is not sent and not retried automatically. */
+  /** Called for each due receipt that is not sent and not retried automatically. */
   readonly unsent: (payment: string, why: UnsentReceipt) => void;
 }
 

@@ -13,7 +13,10 @@ export interface OutboxReading {
    * there is none.
    */
   readonly oldestMs: number | undefined;
-  /** Time before the outbox was read, in Unix milliseconds. A later time would exclude rows that were written since. */
+  /**
+   * Time at which the read of the outbox began, in Unix milliseconds. With a later time, rows that were written during
+   * the read would wrongly count as copied.
+   */
   readonly beforeReadMs: number;
 }
 

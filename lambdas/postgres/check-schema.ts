@@ -121,11 +121,14 @@ async function roleProblems(check: SchemaCheck, missing: readonly string[]): Pro
       : []),
     ...(found['usage'] === true
       ? []
-      : [problem('privilege_missing', `The role ${role} may not use the schema ${schema}.`)]),
+      : [problem('privilege_missing', `The role ${role} lacks USAGE on the schema ${schema}.`)]),
     ...different.map(({ table, privilege, isGranted }) =>
       isGranted === true
-        ? problem('privilege_missing', `The role ${role} may not ${String(privilege)} in ${String(table)}.`)
-        : problem('privilege_excessive', `The role ${role} may ${String(privilege)} in ${String(table)}.`),
+        ? problem('privilege_missing', `The role ${role} lacks ${String(privilege)} on the table ${String(table)}.`)
+        : problem(
+            'privilege_excessive',
+            `The role ${role} must not have ${String(privilege)} on the table ${String(table)}.`,
+          ),
     ),
   ];
 }

@@ -1,9 +1,13 @@
 /** Metrics of the copies in DynamoDB. Every pass over the outbox reports these gauges, so alarms use the maximum. */
 export const CarryMetric = {
-  /** Age of the oldest PostgreSQL row that is not yet copied to DynamoDB, in milliseconds; 0 when there is none. */
+  /**
+   * Age of the oldest PostgreSQL row that is not yet copied to DynamoDB, except rows of stopped chains, in
+   * milliseconds; 0 when there is none.
+   */
   oldest: 'oldest_uncopied',
   /**
-   * Number of payments and orders whose copying is stopped, because a Ledger row differs from the row in PostgreSQL.
+   * Number of payments and orders whose copying is stopped, because a Ledger row differs from the row in PostgreSQL, or
+   * because the Ledger lacks an earlier row.
    */
   stopped: 'copies_stopped',
 } as const;

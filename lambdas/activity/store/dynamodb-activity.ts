@@ -67,8 +67,8 @@ export function activityRow(entry: ActivityEntry): Item {
 }
 
 /**
- * Stores the activity log in the Ledger table, which IAM makes append-only. One transaction writes an entry and the
- * effect of its action.
+ * Stores the activity log in the Ledger table, which IAM makes append-only. If an action has an effect in the tables,
+ * one transaction writes the entry and the effect.
  */
 export class DynamoDbActivity implements ActivityLog {
   readonly #client: DynamoDBDocumentClient;

@@ -92,7 +92,10 @@ function byTime(left: Placed, right: Placed): number {
   );
 }
 
-/** Finds the sequence of the first entry in a log that is later than `last`, by binary search. */
+/**
+ * Finds the sequence of the first entry in a log that is later than `last`, by binary search. In the log of `last`, it
+ * is the sequence of `last`.
+ */
 async function sequenceAt(log: ActivityLog, position: number, chain: ActivityChain, last: Placed): Promise<number> {
   if (position === last.log) return last.entry.sequence;
   const upTo = async (from?: number): Promise<ActivityEntry | undefined> =>

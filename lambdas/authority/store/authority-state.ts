@@ -107,7 +107,7 @@ export function readAuthorityState(tools: AuthorityStateTools): Promise<Authorit
   return stateReader(tools)();
 }
 
-/** Returns a function that reads the state. It reads the first settings only once. */
+/** Returns a function that reads the state. Once the deployment's first settings are recorded, it keeps them. */
 function stateReader(tools: AuthorityStateTools): () => Promise<AuthorityState | undefined> {
   let began: Authority | undefined;
   return async () => {

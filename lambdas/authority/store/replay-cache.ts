@@ -16,7 +16,7 @@ const EXPIRY_JITTER_SECONDS = 3_600;
 export interface ReplayCacheObserver {
   /** Called when the table contains the response for a key. */
   hit(): void;
-  /** Called when the table lacks the response for a key, and PostgreSQL has it. */
+  /** Called when the table lacks the response for a key, or does not respond in time, and PostgreSQL has it. */
   missed(): void;
   /** Called with the error when the write of an entry fails or times out. */
   notStored(error: unknown): void;

@@ -59,7 +59,7 @@ export interface DataExport extends ExportKey {
   readonly owner?: string;
   /** Time until which no other writer may continue, in Unix milliseconds. */
   readonly leaseExpiresAtMs: number;
-  /** Number of writers that started since a part was last saved. */
+  /** Number of writers that started since a part or a file of remaining rows was last saved. */
   readonly tries: number;
   readonly uploadId?: string;
   readonly parts: readonly FilePart[];

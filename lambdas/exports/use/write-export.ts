@@ -41,7 +41,7 @@ const SETTLED_MS = 10_000;
 const LEASE_MS = 60_000;
 /** Interval at which the progress is saved and the lease is renewed, in milliseconds. */
 const SAVE_PROGRESS_EVERY_MS = 2_000;
-/** The export fails after this many consecutive writers have saved no part. */
+/** The export fails after this many consecutive writers have saved neither a part nor a file of remaining rows. */
 const MAX_ATTEMPTS = 20;
 /**
  * Time by which the pause grows with each failed attempt, in milliseconds. With this value, an export survives an

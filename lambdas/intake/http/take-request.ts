@@ -28,9 +28,9 @@ import type { ParkedReason, RequestMessage, RequestQueue } from '../use/request-
  *   here    receive ── claim ── charge ── commit ── acknowledge ✗ lost ── receive ── claim: completed ── acknowledge
  *
  * When this function returns, the event is settled or is durable in a queue, so the transport acknowledges the event.
- * While one delivery processes the event, the event's record is pending, and every other delivery is delayed and
- * redelivered. When this function throws, the environment has failed: the record is marked as failed, or the lease of a
- * crashed owner ends, and the next delivery continues from that state.
+ * While one delivery processes the event, its claim is open, and every other delivery is delayed and redelivered. When
+ * this function throws, the environment has failed: the claim is released if nothing was sent, otherwise its lease
+ * ends, and the next delivery continues from that state.
  */
 export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMessage): Promise<Taken> {
   const park = async (reason: ParkedReason, detail: string): Promise<Taken> => {

@@ -40,8 +40,8 @@ export interface OpenMismatch extends ComparisonSubject {
 
 /**
  * Time for which a difference must stay unchanged to be confirmed, in milliseconds. Callbacks are processed within
- * seconds, unknown outcomes are looked up every minute, and even the slowest processor search returns a new charge
- * within a minute (Stripe API reference, "Search").
+ * seconds, unknown outcomes are looked up every minute, and even the slowest processor search normally returns a new
+ * charge within a minute (Stripe API reference, "Search").
  */
 export const STEADY_FOR_MS = 10 * 60 * 1000;
 

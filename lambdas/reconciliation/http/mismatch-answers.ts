@@ -43,7 +43,7 @@ export const mismatch = z
       .meta({ description: 'The processor whose books differ.' }),
     status: z.enum(['suspected', 'confirmed']).meta({
       description:
-        '`suspected`: seen once; it disappears at the next comparison if the payment was just changing. `confirmed`: the books ' +
+        '`suspected`: not confirmed yet; it disappears at the next comparison if the payment was just changing. `confirmed`: the books ' +
         'have differed by the same amount for at least ten minutes, and an alarm was raised.',
     }),
     first_seen: unixSeconds,

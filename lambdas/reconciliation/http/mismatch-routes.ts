@@ -20,12 +20,12 @@ const mismatchesQuery = z.strictObject({
   created_from: wholeNumber(
     0,
     MAX_UNIX_SECONDS,
-    'Only differences of payments created at this time or later, in Unix seconds.',
+    'Only mismatches of payments created at this time or later, in Unix seconds.',
   ),
   created_to: wholeNumber(
     0,
     MAX_UNIX_SECONDS,
-    'Only differences of payments created before this time, in Unix seconds.',
+    'Only mismatches of payments created before this time, in Unix seconds.',
   ),
   limit: pageLimit('mismatches'),
   starting_after: z
@@ -46,8 +46,8 @@ const getMismatches = reading({
     summary: 'List differences between the Ledger and the processor',
     description:
       'Lists the open differences of all tenants, and charges that belong to no known payment. Scheduled comparisons detect them: every hour ' +
-      'over the last day, every night over the last week. To compare now, start a run of the job `reconcile-recent`, which compares the ' +
-      '25 hours before the minute in which it was started.',
+      'over the time since the last complete comparison (at most 25 hours), every night over the last week. To compare now, start a run of ' +
+      'the job `reconcile-recent`, which does the same up to the minute in which it was started, and compares all open differences again.',
     answers: { 200: { description: 'A page of differences.', schema: mismatchList } },
   },
 });

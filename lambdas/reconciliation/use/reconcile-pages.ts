@@ -43,7 +43,7 @@ export interface TimePart {
   readonly to: OutcomePosition;
   /** End of the run's window, in Unix milliseconds. */
   readonly untilMs: number;
-  /** The new position of the mark, if every earlier part was compared. */
+  /** The current position of the mark, if every earlier part was compared. From any other position, it is not moved. */
   readonly mark: string | undefined;
   /** Every charge that was created in the range, and some charges from just before and after it. */
   readonly charges: readonly ListedCharge[];

@@ -60,7 +60,10 @@ export interface CloseRemnantsTools {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** An operation whose idempotency record was removed. The next request with its key is treated as a first request. */
+/**
+ * An operation whose idempotency record or verdict was removed. Without the record, the next request with its key is
+ * treated as a first request.
+ */
 export interface LostOperation {
   readonly operationId: OperationId;
   /** Id of the payment or order. */

@@ -4,7 +4,7 @@ import { BacklogMetric, type BacklogMetricName } from '../contract.ts';
 
 export type Backlog = Readonly<Partial<Record<BacklogMetricName, number>>>;
 
-/** Wraps the queues and reports the number and age of their entries at every run. */
+/** Wraps the queues and reports the number and age of open claims and unknown outcomes whenever a run reads them. */
 export function observedWork(
   work: UnfinishedWork,
   clock: Pick<Clock, 'nowMs'>,

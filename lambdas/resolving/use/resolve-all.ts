@@ -11,8 +11,8 @@ export interface ResolveAllTools
   extends Omit<ResolveTools, 'finishOther' | 'deadlineMs' | 'cause'>,
     Pick<OrderTools, 'orders' | 'choose'> {
   /**
-   * The external services for orders. Absent if the deployment accepts no orders; earlier orders are then completed
-   * without these services.
+   * The external services for orders. Absent if the deployment accepts no orders; every call to these services for an
+   * earlier order then counts as unanswered, and an alarm reports the order.
    */
   readonly parties?: Pick<OrderTools, keyof typeof NO_PARTIES>;
   /** Called with the result of each queue's sweep. */

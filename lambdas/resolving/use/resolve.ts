@@ -471,7 +471,7 @@ export async function each<Entry extends object>(
   return counts;
 }
 
-/** Processes one entry. If its inquiry fails, the entry is rescheduled too. */
+/** Processes one entry. Also reschedules the entry if it fails. */
 async function processEntry<Entry extends object>(
   tools: Pick<ResolveTools, 'report' | 'alarm'>,
   entry: Entry & Marked,

@@ -29,7 +29,7 @@ export interface RetriedOrphans {
   readonly adopted: number;
   readonly waiting: number;
   readonly givenUp: number;
-  /** Number of orphans whose retry failed with an error. The next run retries them. */
+  /** Number of orphans whose retry failed with an error. A later run retries them. */
   readonly failed: number;
 }
 
@@ -76,7 +76,7 @@ export function retryOrphansJob(tools: RetryOrphansTools, onRetried: (retried: R
 
 /**
  * Retries one orphan.
- * @returns `failed` if an error was reported and the orphan is unchanged
+ * @returns `failed` if an error was reported and the orphan stays in its queue
  */
 async function retryOne(
   tools: RetryOrphansTools,

@@ -84,7 +84,7 @@ function nextStep(
   if (by === 'void' && charge.status === 'authorized')
     return { do: 'send', order: order(foundAtMs, 0, charge.currency) };
   const money = moneyOf(chargeId, state);
-  // If the hold was captured after it was queued for a void, the capture's transition queued a separate entry.
+  // If the hold was captured after it was queued for a void, the capture's transition replaced this entry by a refund.
   if (money === undefined) return rest(isWithoutMoney(charge) ? 'finished' : 'waiting');
   if (money.leftMinor > 0) {
     const returns = [...state.refunds.values()].filter(

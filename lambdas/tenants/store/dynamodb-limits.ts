@@ -74,7 +74,7 @@ export class DynamoDbLimits implements BucketStore {
 
   /**
    * Takes tokens. The row contains the bucket's `fullAt`, which moves only forward, even if the processes' clocks
-   * differ:
+   * differ, except that a value too far in the future (`FAR_AHEAD_US`) is set back:
    *
    *   used tokens  remaining burst
    *   ├──────────┬────────────────┤

@@ -86,8 +86,8 @@ export class UnknownTenantError extends Error {
 
 /**
  * Creates tenants, and creates, replaces and revokes API keys, for operators. Each change is written in one transaction
- * with its entry in the activity log. The operators' API is the only deployed function that may create and change keys,
- * and only tenants' keys. The command line can also create operators' keys.
+ * with its entry in the activity log. The operators' API is the only deployed function that may create and change keys.
+ * It can revoke operators' keys, but only the command line can create or replace them.
  */
 export class TenantAdministration implements KeyAdministration {
   readonly #client: DynamoDBDocumentClient;
