@@ -64,7 +64,7 @@ export class Archive extends Construct {
     this.archiver.allow('WriteArchive', 's3:PutObject', `arn:${Aws.PARTITION}:s3:::${bucket.name}/ledger/*`);
     Validations.of(this.archiver.role).acknowledge({
       id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::${bucket.shown}/ledger/*]`,
-      reason: 'The archiver may write objects with any key; no other function may write.',
+      reason: 'The archiver may write every object of this folder, and no other function may.',
     });
     this.archiver.allow('ParkRecords', 'sqs:SendMessage', this.parked.queueArn);
     if (settings.archiveKeyArn !== undefined)

@@ -26,8 +26,9 @@ const JSON_SCHEMAS = /[\\/]zod[\\/]v4[\\/]core[\\/](?:json-schema-processors|to-
 const TYPESCRIPT = /\.ts$/;
 const LAMBDAS = join(import.meta.dirname, '..', 'lambdas', sep);
 /**
- * The module that selects the authority. In functions without the PostgreSQL stores, `ONLY_DYNAMODB` replaces it: a
- * chunk with the stores would make a function larger, because the chunk shares code with the function's start.
+ * The module that selects the stores of payments. Functions without the PostgreSQL stores are bundled with
+ * `ONLY_DYNAMODB` instead: even if the stores were never loaded, the code that they share with the function's start
+ * would enlarge the file that is loaded at the start.
  */
 const AUTHORITY = join(LAMBDAS, 'authority', 'configured-authority.ts');
 const ONLY_DYNAMODB = `import { POSTGRES_AUTHORITY } from './contract.ts';
@@ -42,7 +43,7 @@ const CLIENT_PACKAGE = /[\\/]@aws-sdk[\\/]client-[a-z-]+[\\/]package\.json$/;
 
 /** Name of the file with the code that a function and the parts that it loads later share. */
 const SHARED = 'shared.mjs';
-/** Maximum size, in bytes, of a chunk that the shared file contains although the start does not need it. */
+/** Maximum size, in bytes, of a chunk that is put into the shared file although it is not loaded at the start. */
 const SMALL_BYTES = 8_000;
 
 function slim({

@@ -123,7 +123,8 @@ export class DataStack extends Stack {
       retain,
     });
     this.emailKeys = new ProcessorSecret(this, 'EmailKeys', {
-      description: 'Keys that hash e-mail addresses for lists. The first hashes new rows; look-ups use every key.',
+      description:
+        'Keys that hash e-mail addresses, so that payments and orders can be found by address. The first hashes new rows; searches use every key.',
       retain,
     });
     this.jobCredential = new ProcessorSecret(this, 'JobCredential', {

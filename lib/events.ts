@@ -33,8 +33,8 @@ export interface EventsProps {
 /** Maximum number of records per batch: ten calls to the bus, with ten entries each. */
 const BATCH = 100;
 /**
- * Timeout of the relay. The relay retries for `RELAY_WAITS_SECONDS` while the bus is unavailable, and its last attempt
- * takes less than a minute.
+ * Timeout of the relay. The relay retries for `RELAY_MAX_WAIT_SECONDS` while the bus is unavailable, and its last
+ * attempt takes less than a minute.
  */
 const TIMEOUT = Duration.seconds(RELAY_MAX_WAIT_SECONDS + 60);
 /**

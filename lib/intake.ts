@@ -42,8 +42,8 @@ export interface IntakeProps {
 const CONCURRENCY = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
 /**
- * Age of the oldest request at which an alarm is raised. A payer may be waiting, and an event older than a day is not
- * charged.
+ * Age of the oldest request at which an alarm is raised. A payer may be waiting, and an event older than the setting
+ * `oldestHours` (by default, a day) starts no payment.
  */
 const LONGEST_WAIT = Duration.minutes(30);
 /**
@@ -68,8 +68,8 @@ export class Intake extends Construct {
   /** Processes the events of every transport. */
   readonly function: EngineFunction;
   /**
-   * The queue of delayed requests. The bus, the bridge and the function itself write to it. Its dead-letter queue also
-   * contains parked requests.
+   * The queue of requests from the bus and the bridge, and of requests that the function delays. Its dead-letter queue
+   * also contains parked requests.
    */
   readonly tasks: TaskQueue;
   readonly #props: IntakeProps;

@@ -149,7 +149,7 @@ export class Operators extends Construct {
     };
     for (const { function: redriver } of redrivers)
       this.api.allow('Redrive', 'lambda:InvokeFunction', redriver.functionArn);
-    // Dead letters are redriven by an operator.
+    // A redrive moves dead letters back to these queues.
     allow('CountAndRedrive', [count, 'sqs:SendMessage'], received);
     allow('ReadKeptMessages', [count, 'sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility', 'sqs:DeleteMessage'], kept);
   }

@@ -65,7 +65,7 @@ export class Payonce extends Construct {
   }
 
   /**
-   * Delivers events to a function through a rule and a queue. The queue's dead-letter queue has alarms.
+   * Delivers events to a function through a rule and a queue. The queue and its dead-letter queue have alarms.
    * @param scope a stack of your app
    */
   addConsumer(scope: Construct, id: string, { function: made, ...props }: AddConsumerProps): EventConsumer {

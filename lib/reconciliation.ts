@@ -13,10 +13,7 @@ export interface ReconciliationProps {
   readonly processors: Processors;
 }
 
-/**
- * Time without a comparison of the books after which an alarm is raised. Normally, the books are compared at least
- * every hour.
- */
+/** Period of the alarm. The books are compared at least every hour, so every period contains a comparison. */
 const COMPARED = Duration.hours(2);
 
 /** Compares the books of processors with the Ledger, and raises an alarm when they differ. */

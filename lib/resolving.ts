@@ -25,7 +25,7 @@ const SOON = Duration.minutes(5);
 const CLAIM_OPEN = Duration.minutes(20);
 /**
  * Age of an unknown outcome at which an alarm is raised. Most processors know an outcome within a day. Some bank
- * payments take days and need an inquiry by an operator.
+ * payments take days, and an operator must ask the processor about them.
  */
 const OUTCOME_UNKNOWN = Duration.hours(24);
 

@@ -134,8 +134,8 @@ export class ServiceStack extends Stack {
 }
 
 /**
- * Keeps logical ids, and retains queues, which contain undelivered work and dead letters. CloudFormation generates the
- * queue names, so retained queues do not block the next deployment.
+ * Keeps logical ids. With `retainData`, also retains queues, which contain undelivered work and dead letters.
+ * CloudFormation generates the queue names, so retained queues do not block the next deployment.
  */
 function keep(stack: Stack, { retainData }: Settings): void {
   keepDeployedIds(stack);
@@ -154,7 +154,10 @@ function processorsOf(scope: Construct, { settings, data, sandbox }: ServiceStac
   });
 }
 
-/** Returns the archive's functions by output name. The result is empty without an archive. */
+/**
+ * Creates the audit API and, if there is an archive, the functions of the archive.
+ * @returns the functions of the archive by output name
+ */
 function archiveOf(
   scope: Construct,
   { archiveBucket: bucket, data, settings }: ServiceStackProps,

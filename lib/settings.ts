@@ -62,7 +62,8 @@ export interface Settings
    */
   readonly routes: readonly RoutingRule[];
   /**
-   * Keeps tables and logs when a stack is deleted, and enables deletion protection of the tables.
+   * Keeps tables, queues, secrets, the event bus and logs when a stack is deleted, and enables deletion protection of
+   * the tables.
    * @default true
    */
   readonly retainData: boolean;

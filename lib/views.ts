@@ -21,8 +21,8 @@ export interface ViewsProps {
 }
 
 /**
- * The read models of lists and balances. Only the projector function writes them, from events. Every other function may
- * read only the rows of the lists that it serves.
+ * The read models of lists and balances. The projector writes them from events, and a jobs worker adds daily totals and
+ * mismatches. Every other function may read only the rows of the lists that it serves.
  */
 export class Views extends Construct {
   readonly projector: PayonceFunction;
@@ -84,8 +84,8 @@ export class Views extends Construct {
   }
 
   /**
-   * Allows a jobs worker to maintain the views of all owners. It may write daily totals, list mismatches, and read how
-   * far the views have progressed.
+   * Allows a jobs worker to maintain the views of all owners: to write daily totals and mismatches, and to read how far
+   * the views have progressed.
    */
   grantKeep(worker: PayonceFunction): void {
     worker.setEnvironment({

@@ -56,7 +56,7 @@ export class JobAlarms extends Construct {
         evaluationPeriods: FAILED_PERIODS[frequency],
       });
       new RunbookAlarm(this, `ItemsFailed-${frequency}`, {
-        description: `Items of a job that runs every few ${often} fail.`,
+        description: `Items have failed in a job that runs every few ${often}.`,
         entry: 'jobs.md#items-of-a-job-fail',
         ...alarm(JobMetric.itemFailed),
         evaluationPeriods: FAILED_PERIODS[frequency],

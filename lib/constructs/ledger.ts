@@ -29,7 +29,7 @@ export interface LedgerProps {
   readonly restored?: RestoredTable | undefined;
 }
 
-/** The append-only table of transitions. The only allowed write is a put inside a transaction. */
+/** The append-only table of transitions and of the activity log. The only allowed write is a put in a transaction. */
 export class Ledger extends Construct {
   readonly table: DataTable;
 

@@ -174,7 +174,7 @@ function stores({ queues, tables }: OverviewProps): IWidget[] {
         ),
       ),
     ),
-    graph('Expired records that remain, tables without time to live', [
+    graph('Expired records that remain, and tables whose time to live does not work', [
       metric(BOOKS_SERVICE, PurgeMetric.expiredLeft, 'Maximum'),
       metric(BOOKS_SERVICE, PurgeMetric.ttlNotWorking, 'Maximum'),
     ]),

@@ -23,10 +23,7 @@ export interface RegistryProps {
   readonly identityProvider?: IdentityProviderSettings;
 }
 
-/**
- * The table of mutable data that cannot be derived from another source: API keys, references, queues of unfinished
- * work, endpoints, job runs.
- */
+/** The table of mutable data: API keys, references, queues of unfinished work, endpoints, job runs. */
 export class Registry extends DataTable {
   readonly #limit: RateLimit;
   readonly #identityProvider: IdentityProviderSettings | undefined;

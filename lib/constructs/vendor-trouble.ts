@@ -23,7 +23,8 @@ const MANY_GIVEN_UP = 10;
 const OLD = Duration.days(10);
 
 /**
- * Alarms for an unavailable vendor, and for calls that wait for a redrive. Each alarm has an entry in docs/operate/runbook/README.md.
+ * Alarms for an unavailable vendor, and for calls that wait for a redrive. Each alarm has an entry in
+ * docs/operate/runbook/orders.md.
  */
 export class VendorTrouble extends Construct {
   constructor(scope: Construct, id: string, props: VendorTroubleProps) {

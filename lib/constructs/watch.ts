@@ -32,7 +32,7 @@ export interface WatchProps {
 }
 
 /**
- * Monitors a whole stack: alarms for every function and every job, a dashboard, and the notification of operators. This
+ * Monitors a whole stack: alarms for every function and every job, dashboards, and the notification of operators. This
  * construct must be created last, because it monitors only constructs that already exist. Other constructs define
  * further alarms, for example for their dead letters; operators are notified of these alarms, too.
  */
@@ -74,9 +74,9 @@ export class Watch extends Construct {
 }
 
 /**
- * Returns the functions that the dashboard shows. Excludes archive functions, whose metrics their alarms already show,
- * and export and audit functions, because no payment waits for them. With more metrics, the dashboard would not be
- * free.
+ * Returns the functions or queues that the dashboard shows. Excludes those of the archive, whose metrics their alarms
+ * already show, and those of exports and audits, because no payment waits for them. With more metrics, the dashboard
+ * would not be free.
  */
 function onDashboard<Part>(parts: ReadonlyMap<string, Part>): ReadonlyMap<string, Part> {
   return new Map([...parts].filter(([name]) => !/^(?:Archive|Audit|Exports)/.test(name)));

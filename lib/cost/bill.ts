@@ -43,7 +43,7 @@ function jobSecretReads(authority: Authority): number {
 
 /** Statement id of the permission to read the secret of the database (`lib/authority.ts`). */
 const READ_DATABASE_SECRET = 'ReadDatabaseSecret';
-/** Minutes of a month. A process reads each of its secrets at most once a minute (`ActiveSecrets`). */
+/** Number of minutes per month. A process reads each of its secrets at most once a minute (`ActiveSecrets`). */
 const MINUTES = HOURS * 60;
 /**
  * Returns the number of custom metrics that are written at least hourly even without requests: the backlog, overdue
@@ -148,8 +148,8 @@ function authorityOf(templates: readonly StackTemplate[]): Authority {
 }
 
 /**
- * Counts the secrets that each function may read, summed over all functions. Excludes the functions of jobs, which also
- * run without requests, and the secret of the database, which a process reads only when it connects.
+ * Counts the secrets that each function may read, summed over all functions. Excludes the executor and the API of jobs,
+ * which also run without requests, and the secret of the database, which a process reads only when it connects.
  */
 export function secretGrants(templates: readonly StackTemplate[]): number {
   const policies = policiesOf(templates).filter(([id]) => !/^Jobs(Api|Executor)/.test(id));

@@ -2,7 +2,7 @@ import type { Authority } from '../../lambdas/jobs/contract/jobs.ts';
 import counted from './counted-paths.json' with { type: 'json' };
 import type { Usage } from './prices.ts';
 
-/** The cost of one payment, callback, event, webhook or run. */
+/** The billed usage of one payment, callback, event, webhook or run. */
 export interface Path {
   readonly title: string;
   /** Assumptions in addition to the counts, in complete sentences. */

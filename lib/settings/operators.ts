@@ -27,13 +27,13 @@ export interface OperatorSettings {
    */
   readonly operatorRoles?: Readonly<Record<string, Role>>;
   /**
-   * Amounts above which an operator's correction or decision waits for a second person: a JSON object that maps
-   * currencies to amounts in minor units, and `*` to the amount for all other currencies. Without `*`, every amount in
-   * another currency waits.
-   * @default no correction or decision waits
+   * Amounts above which an operator's correction, decision, refund, capture or cancellation waits for a second person:
+   * a JSON object that maps currencies to amounts in minor units, and `*` to the amount for all other currencies.
+   * Without `*`, every amount in another currency waits.
+   * @default nothing waits
    */
   readonly approvalAbove?: Readonly<Record<string, number>>;
-  /** Time after which waiting corrections and decisions expire, 1 to 720 hours. @default 72 */
+  /** Time after which requests that wait for a second person expire, 1 to 720 hours. @default 72 */
   readonly approvalHours: number;
 }
 

@@ -76,7 +76,7 @@ export function refusePartyConflicts(settings: PartySettings & { readonly sandbo
       throw new Error(`${PREFIX}${name} is ${given}, so ${PREFIX}shop must be bigcommerce`);
   }
   if (isBigCommerce && shopUrl !== undefined)
-    throw new Error(`${PREFIX}shopUrl is ${shopUrl}, but ${PREFIX}shop is bigcommerce`);
+    throw new Error(`${PREFIX}shopUrl is ${shopUrl}, but ${PREFIX}shop is bigcommerce: set only one of them`);
   if (isBigCommerce && bigcommerceStore === undefined) {
     throw new Error(
       `${PREFIX}shop is bigcommerce, so ${PREFIX}bigcommerceStore must be ${PARTY_RULES.bigcommerceStore.allowed}`,

@@ -68,7 +68,7 @@ export function readUrl(given: unknown): string | undefined {
 /** As {@link address}, and an http address of the same machine, which only the local stack allows. */
 export function addressOrLoopback(): Rule<string> {
   return {
-    allowed: 'an https address, or an http address of 127.0.0.1, without a trailing slash',
+    allowed: 'an https address, or an http address of localhost or 127.0.0.1, without a trailing slash',
     read: (given) => readUrl(given) ?? (typeof given === 'string' && isLoopback(given) ? given : undefined),
   };
 }
