@@ -77,7 +77,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   payment_not_refundable: 'Only a payment that has succeeded can be refunded. Nothing is stored under the key.',
   payment_not_in_review: 'An operator can decide a payment only while it needs review.',
   change_not_undecided:
-    'An operator can decide a change only if its outcome cannot be determined, and only as the payment’s transitions allow.',
+    'An operator can decide a change only if its outcome cannot be determined, and only with an outcome that the payment’s transitions allow.',
   charge_unknown_at_processor:
     'The processor’s books contain no charge for this payment with that id. Nothing is stored under the key.',
   amount_differs_from_processor:

@@ -54,7 +54,7 @@ interface Asked extends Pick<Endpoint<never, never>, 'method' | 'path'> {
   readonly query: readonly string[];
   /** An example of the body. Undefined if the operation has no body, or if the body is optional and empty. */
   readonly body: unknown;
-  /** The example for the clients' functions, whose parameters include an optional body if it has any fields. */
+  /** The example for the clients' functions, which have a parameter for the body unless the body has no fields. */
   readonly params: unknown;
   /** The name of the variable that contains the API key. */
   readonly credential: 'key' | 'operator_key';

@@ -18,13 +18,13 @@ export interface PostgresSettings {
   readonly shards?: readonly ShardSettings[];
 }
 
-/** One more database, or several whose addresses differ in a number. An absent value equals the first database's. */
+/** One more database, or several whose addresses differ in a number. Missing fields equal the first database's. */
 export interface ShardSettings extends Partial<Pick<PostgresSettings, 'secretId' | 'host' | 'port' | 'database'>> {
   /** The name by which the rows of tenants refer to the database. It must never change. */
   readonly name: string;
   /**
-   * Number of databases: the number of each, from 1, follows the name, and replaces `#` in host and database. An
-   * environment has no room for many entries.
+   * Number of databases for which this entry stands. The number of each database, from 1, is appended to the name, and
+   * replaces `#` in host and database. Lambda limits the size of an environment, which has no room for many entries.
    * @default one database
    */
   readonly count?: number;

@@ -230,7 +230,7 @@ function positionIn(cursor: string | undefined): { readonly number: number; read
   return { number: Number(number), ...(rest === '' ? {} : { rest }) };
 }
 
-/** Reads a page of one database; the next page may be of the next database. One that does not respond is passed over. */
+/** Reads a page from one database; the next page can be from the next one. Skips a database that does not respond. */
 async function pageOf<Page extends { readonly next?: string }>(
   shards: Shards,
   cursor: string | undefined,

@@ -87,7 +87,7 @@ export class Shards {
   }
 
   /**
-   * Returns the database of a call. If no database has the payment or order, or the call is about none, it is the first.
+   * Returns the database of a call; the first one if no database has the payment or order, or the call concerns none.
    * @throws NotBegunError as {@link ofChain}
    */
   async of({ tenantId, chainId }: Subject): Promise<Shard> {

@@ -64,8 +64,8 @@ async function release(tools: ReleaseCommissionsTools, due: CommissionDue): Prom
     const commission = await book.readCommission(due);
     if (commission === undefined) return NOTHING;
     if (commission.status === 'released' || commission.releasesAtMs !== due.releasesAtMs) {
-      // The queue entry is outdated: a restore recreated it, or the order's commission was first queued under another
-      // time than the time of its payment.
+      // The queue entry is outdated: a restore recreated it, or the commission was first queued with the time of the
+      // order, which differs from the time of the payment.
       await book.due.close(due);
       return NOTHING;
     }

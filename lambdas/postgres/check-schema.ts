@@ -103,7 +103,7 @@ async function roleProblems(check: SchemaCheck, missing: readonly string[]): Pro
   ]);
   const different = await database.run({
     name: 'compare-privileges',
-    // A privilege on single columns is not enough if the table's privilege is needed, and too much if it is refused.
+    // A needed privilege must be for the whole table. A refused privilege must not even be granted for single columns.
     text: `SELECT * FROM jsonb_to_recordset($2::jsonb) AS expected ("table" text, privilege text, "isGranted" boolean)
       WHERE "isGranted" <> CASE WHEN "isGranted" OR privilege IN ('DELETE', 'TRUNCATE')
         THEN has_table_privilege($1, $3 || '.' || "table", privilege)

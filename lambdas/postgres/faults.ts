@@ -29,7 +29,7 @@ const NOT_APPLIED: readonly (readonly [states: RegExp, kind: keyof typeof RETRY_
   [/^40(?:001|P01)$/, 'conflict'],
   // lock_not_available; query_canceled by statement_timeout; insufficient resources, for example too_many_connections
   [/^(?:55P03|57014|53...)$/, 'busy'],
-  // The server shuts down, crashed or starts; an administrator or a time limit ended the session; a former primary.
+  // The server shuts down, crashed, starts or is a former primary; an administrator or a time limit ended the session.
   [/^(?:57P0.|25P0[34]|25006)$/, 'unavailable'],
 ];
 /** Connection exceptions, for example between a pooler and the server; statement_completion_unknown. */

@@ -12,9 +12,9 @@ const FOLDERS = {
 } as const;
 
 /**
- * The statements that a migration may have. Each can be repeated, so that a runner that was interrupted starts the file
- * again and two runners can run at once. Each only adds, so that functions of the previous version run until the
- * deployment has replaced them. Each is a transaction of its own, as Aurora DSQL requires.
+ * The statements that a migration may have. Each can be repeated, so that an interrupted runner can start the file
+ * again, and two runners can run at the same time. Each only adds, so that functions of the previous version run until
+ * the deployment has replaced them. Each is a transaction of its own, as Aurora DSQL requires.
  */
 const ADDITIVE =
   /^(?:CREATE TABLE IF NOT EXISTS|CREATE INDEX IF NOT EXISTS|ALTER TABLE \w+ ADD COLUMN IF NOT EXISTS) \w+/;

@@ -42,7 +42,7 @@ const CLOCK_TOLERANCE_SECONDS = 30;
 const TIMEOUT_MS = 3_000;
 /** Age of cached keys at which they are read again, in milliseconds. */
 const FRESH_MS = 10 * 60_000;
-/** Minimum time between two reads of the provider's keys that tokens with unknown keys cause, in milliseconds. */
+/** Minimum time between two reads of the provider's keys for tokens with unknown keys, in milliseconds. */
 const COOLDOWN_MS = 30_000;
 /**
  * Maximum age of cached keys while the provider does not respond, in milliseconds. A key that the provider has removed

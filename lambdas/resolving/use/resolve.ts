@@ -74,7 +74,10 @@ export interface Resolved {
 
 /** Time limit per item, in milliseconds; equal to the limit of a request. */
 const ITEM_TIMEOUT_MS = REQUEST_BUDGET_SECONDS * 1000;
-/** Time budget of each part of a run, in milliseconds. Five parts fit into the minute before the next run. */
+/**
+ * Time budget of each part of a run, in milliseconds. The five parts (claims, unknown outcomes, routine inquiries,
+ * returns, orders) fit into the minute before the next run.
+ */
 const RUN_FOR_MS = 11_000;
 /** Maximum number of items that each part of a run reads. */
 const MAX_AT_ONCE = 1_000;

@@ -9,11 +9,11 @@ import { inParallelByName } from './lanes.ts';
 
 /** Time after which orphans are no longer retried and are left to operators, in milliseconds. */
 const RETRY_FOR_MS = 24 * 60 * 60_000;
-/** Maximum number of orphans that each half of a run reads. */
+/** Maximum number of orphans of each kind, own and foreign, that a run reads. */
 const MAX_ORPHANS = 1_000;
 /**
- * Time budget of each half of a run, in milliseconds. Both halves end before the function's timeout, because one read
- * at the processor takes at most five seconds.
+ * Time budget of a run for each kind of orphan, in milliseconds. A run ends before the function's timeout, because one
+ * read at the processor takes at most five seconds.
  */
 const RUN_FOR_MS = 22_000;
 

@@ -94,7 +94,8 @@ function nextStep(
     // A pending return reduces the remaining amount. The remainder needs a separate return, even if it equals the
     // amount of the pending return.
     const refund = order(returns.length + 1, money.leftMinor, money.currency);
-    // The books show less money than at the previous read, so their next state cannot be predicted.
+    // If the books do not allow the refund, for example because they show less money than the chain, an operator must
+    // decide.
     return maySend(refund, read) ? { do: 'send', order: refund } : rest('undecidable');
   }
   // A refund without a recorded operation cannot be looked up, and the money that remains after such a refund would not
