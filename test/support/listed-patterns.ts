@@ -103,6 +103,6 @@ function formatsIn({ file, text }: Source): readonly ListedPattern[] {
   });
 }
 
-/** Matches the calls of zod's text formats, most of which zod checks with regular expressions of its own. */
+/** Matches the calls of zod's text formats. zod checks most of them with its own regular expressions. */
 const FORMAT =
   /\bz\.(iso\.\w+|email|url|httpUrl|uuid\w*|guid|nanoid|cuid2?|ulid|xid|ksuid|ipv\d|cidrv\d|mac|base64\w*|jwt|e164|hostname|emoji|hex|hash)\(/g;
