@@ -18,7 +18,7 @@ export interface PathCost {
   readonly path: string;
   readonly outcome: string;
   readonly calls: number;
-  /** Number of sequential write calls. */
+  /** Number of write calls that were applied. */
   readonly durableWrites: number;
   /**
    * DynamoDB request units, including those of indexes. Undefined when a conditional write failed, because its response

@@ -203,7 +203,8 @@ function authorityGoals({ postgres, rocketRides, duplicateMs }: AuthorityCosts):
   ];
 }
 
-const REFUND_CAUSE = 'the whole chain is read when the newest transition has no sums, as in rows of older code.';
+const REFUND_CAUSE =
+  'the whole chain is read when the newest transition has no sums, as in rows that an older version wrote.';
 
 function percent(share: number): string {
   return `${(100 * share).toFixed(0)} %`;

@@ -41,7 +41,7 @@ export interface WarmRatios {
 interface Times {
   readonly import: number;
   readonly first: number;
-  /** A payment after the first half of the payments. */
+  /** Mean of the payments after the warm-up. */
   readonly warm: number;
 }
 

@@ -19,8 +19,8 @@ export interface Weight {
 }
 
 /**
- * Bundles the functions as a deployment does, and measures how much code each reads at its start. The payments function
- * uses the sandbox processor.
+ * Bundles the functions as a deployment does, and measures how much code some of them read at their start. The payments
+ * function uses the sandbox processor.
  */
 export function measureWeight(): Weight {
   const directory = mkdtempSync(join(tmpdir(), 'payonce-weight-'));

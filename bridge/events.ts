@@ -12,7 +12,7 @@ import * as z from 'zod';
 import type { Direction, Health } from './health.ts';
 import type { BridgeSettings } from './settings.ts';
 
-/** The fields of a bus event that the bridge needs. Each field becomes one or more tokens of a subject. */
+/** The fields of a bus event that the bridge needs: name and tenant for the subject, and the id for `Nats-Msg-Id`. */
 const busEvent = z.object({
   'detail-type': z.string().regex(/^[a-z0-9_]+(\.[a-z0-9_]+)*$/),
   detail: z.looseObject({

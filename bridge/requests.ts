@@ -126,7 +126,7 @@ export class RequestBridge {
     }
   }
 
-  /** Sends a signal to the server. If the signal is lost, the message is redelivered. */
+  /** Sends an ack, a nak or a progress report to the server. If it is lost, the server redelivers the message. */
   #signal(send: () => void): void {
     try {
       send();

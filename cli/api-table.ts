@@ -99,7 +99,7 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
       ],
       options: [
         ['--change <id>', 'the refund, capture or cancellation to decide; without it, the payment itself'],
-        ['--charge <id>', 'the charge at the processor, if a success has no recorded charge'],
+        ['--charge <id>', 'with --outcome succeeded: the charge at the processor, if the payment has none recorded'],
         ['--amount <amount>', 'the captured amount, for example 6.00; the default is the requested amount'],
         ['--override', 'decide although the processor’s books cannot be read'],
         ['--dry-run', 'show the status, the postings and whether an approval is needed, and write nothing'],

@@ -8,7 +8,7 @@ type Shell = (typeof SHELLS)[number];
 export function addCompletion(program: Command, session: Session): void {
   program
     .command('completion')
-    .description('prints a program that completes commands and options in a shell')
+    .description('prints a completion script for a shell')
     .argument('<shell>', `one of ${SHELLS.join(', ')}`, readShell)
     .action((shell: Shell) => {
       const words = wordsOf(program);

@@ -46,13 +46,14 @@ export function databaseOfSettings(settings: Readonly<Record<string, string>>): 
   const { postgresCaFile: ca = '' } = settings;
   return {
     ...defined({ secret, host, database, port: port === undefined ? undefined : Number(port) }),
-    // The functions contain this file. This machine has it only with the local stack.
+    // The file is part of the functions. On this machine, it exists only with the local stack.
     ...(existsSync(ca) ? { ca } : {}),
   };
 }
 
 /**
- * Returns the databases of a deployment's settings by name, the first one first. The others have no name without a list.
+ * Returns the databases of a deployment's settings with their names, the first one first. Without the setting
+ * `postgresShards`, there is only the first one.
  *
  * @param settings as recorded
  */
@@ -93,7 +94,7 @@ export async function withDatabase<T>(
     credentials: { current: async () => server, renewed: async () => undefined },
     clock: systemClock,
     tls: isLoopback(server.host) && chosen.ca === undefined ? undefined : { caFile: chosen.ca },
-    // Creating an index on a large table takes long.
+    // Creating an index on a large table takes a long time.
     statementMs: 0,
     ...defined({ schema: chosen.schema, connections: chosen.connections }),
   });
@@ -106,7 +107,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** Runs `work` on all databases of a deployment. @throws CliFailure for the faults of each */
+/** Runs `work` on all databases of a deployment. @throws CliFailure for a fault of any of them */
 export async function withDatabases<T>(
   session: Pick<Session, 'aws'>,
   [next, ...others]: ReturnType<typeof databasesOfSettings>,

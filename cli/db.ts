@@ -25,7 +25,7 @@ export function addDb(program: Command, session: Session): void {
   withTables(
     db.command('migrate').description('creates the tables, and grants the role of the functions its privileges'),
   )
-    .option('--role <name>', 'the role of the functions; without it, no privilege changes')
+    .option('--role <name>', 'the role of the functions; without it, no privileges are granted')
     .action((chosen: Chosen) => migrate(session, chosen));
   withTables(db.command('check').description('compares tables and privileges with this version; changes nothing'))
     .requiredOption('--role <name>', 'the role of the functions')
@@ -67,7 +67,7 @@ async function migrate(session: Session, chosen: Chosen): Promise<void> {
   );
   session.show({ applied, role }, [
     applied.length === 0 ? 'All migrations were already applied.' : `Migrations applied: ${applied.join(', ')}.`,
-    ...(role === undefined ? [] : [`The role ${role} has its privileges.`]),
+    ...(role === undefined ? [] : [`The role ${role} has the privileges that it needs.`]),
   ]);
 }
 
@@ -145,7 +145,8 @@ async function problemOfKey(
 ): Promise<readonly string[]> {
   const client = new SecretsManagerClient(await session.aws());
   const { KmsKeyId: key } = await client.send(new DescribeSecretCommand({ SecretId }));
-  // Absent for the AWS managed key. Otherwise the ARN, the id or the alias of the key, as its owner gave it.
+  // Usually absent for the AWS managed key. Otherwise the ARN, the id or the alias of the key, as entered when the
+  // secret was created.
   if (key === undefined || key.endsWith('alias/aws/secretsmanager')) return [];
   if (allowed !== undefined && (key.includes('alias/') || allowed.endsWith(key))) return [];
   return [

@@ -120,7 +120,7 @@ async function examineDatabase(
   return problems.map((detail) => ({ check: 'database', about: 'postgres', detail }));
 }
 
-/** Checks the peak rates of the next and the current deployment against those of all earlier deployments. */
+/** Checks the peak rates of the next deployment, if known, otherwise of the current one, against the recorded ones. */
 async function examineRates({ rates, nowMs }: Deployed, context: DoctorOptions['context']) {
   return examinePeakRates(rates, nowMs, await ofClone(({ peakRatesOfClone }) => peakRatesOfClone(context)));
 }

@@ -31,7 +31,9 @@ export function addErase(program: Command, session: Session): void {
   withServer(
     group
       .command('payment <id>')
-      .description('erases the description, the metadata and the reasons of a payment that has ended'),
+      .description(
+        'erases the personal data of a payment that has ended: its description, metadata and return URL, and the reasons of refunds, corrections and decisions',
+      ),
   ).action(async (text: string, chosen: ChosenDatabase) => {
     const id = read(text, parsePaymentId, 'payment');
     const outcome = await withAuthority(session, chosen, async (opened) => {

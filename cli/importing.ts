@@ -30,7 +30,7 @@ export function addImport(db: Command, session: Session): void {
     db
       .command('import')
       .description('copies payments and orders from DynamoDB, which remains in use; can be repeated')
-      .option('--finish', 'stops writes, copies the rest, compares all, and makes PostgreSQL the authority')
+      .option('--finish', 'stops writes, copies the rest, compares all rows, and makes PostgreSQL the authority')
       .option('--cancel', 'lets writes continue in DynamoDB after --finish found a difference')
       .option('--segments <count>', 'segments of each table that are read concurrently', readCountOf(MAX_SEGMENTS), 4),
   ).action(async (chosen: Chosen) => importPayments(session, await openTables(await session.aws()), chosen));

@@ -105,7 +105,7 @@ export function addKeys(program: Command, session: Session): void {
 
   keys
     .command('list')
-    .description('lists the keys of a tenant, without the keys themselves')
+    .description('lists the keys of a tenant; of each key, only the last characters are shown')
     .requiredOption('--tenant <id>', 'the tenant that owns the keys', readTenant)
     .action(async ({ tenant }: { tenant: TenantId }) => {
       const found = await (await open()).listApiKeys(tenant);
@@ -152,7 +152,7 @@ export function addOperators(program: Command, session: Session): void {
 
   operators
     .command('list')
-    .description('lists the keys of operators, without the keys themselves')
+    .description('lists the keys of operators; of each key, only the last characters are shown')
     .action(async () => {
       const found = await (await open()).listOperatorKeys();
       const nowMs = systemClock.nowMs();

@@ -32,7 +32,7 @@ const progress = z.object({
   secret: z.string(),
   /** Unix time in seconds. All events before this time are delivered. */
   since: z.int(),
-  /** Creation times, keyed by event id, of events that were delivered after `since`. */
+  /** Creation times, keyed by event id, of delivered events that were created at `since` or later. */
   delivered: z.record(z.string(), z.int()),
 });
 type Progress = z.infer<typeof progress>;

@@ -79,7 +79,7 @@ export async function change(call: ApiCall): Promise<void> {
 
 function outcomeLine(document: unknown): string {
   const { object, id, status = object } = readAnswer(decided, document);
-  return object === 'approval' ? `${id} waits for the approval of a second person.` : `${id} is ${status}.`;
+  return object === 'approval' ? `${id} waits until a second person approves it.` : `${id} is ${status}.`;
 }
 
 /** Formats the effects of a decision: the payment's status, whether it needs an approval, and the postings. */

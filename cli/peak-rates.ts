@@ -15,8 +15,8 @@ interface RatesFinding {
 const DAY_LENGTH = 'yyyy-mm-dd'.length;
 
 /**
- * Finds entries of `peakRates` that took effect, and that the latest settings change or lack.
- * Rows of that time are in partitions that the functions no longer read, or are under keys that they no longer find.
+ * Finds entries of `peakRates` that took effect, and that the latest settings change or lack: the functions no longer
+ * find the rows of that time. Also finds new entries whose day has already begun.
  *
  * @param recorded newest first
  * @param planned the setting of the next deployment, if it is known @default the newest recorded one

@@ -84,7 +84,8 @@ async function recover(session: Session, { segments, shard, ...chosen }: Chosen)
 }
 
 /**
- * Returns whether a tenant is in the database that is recovered; undefined if there is only one database.
+ * Returns a function that reports whether a tenant is in the recovered database; undefined if there is only one
+ * database.
  * @throws CliFailure if the database is not named
  */
 function ownerIn(

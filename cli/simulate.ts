@@ -34,7 +34,11 @@ export function addSimulate(program: Command): void {
       'with --mutants: number of series of histories, each with its own seeds; the median is reported',
       whole,
     )
-    .option('--processes <count>', 'with --mutants: number of concurrent faults; by default the number of cores', whole)
+    .option(
+      '--processes <count>',
+      'with --mutants: number of faults that are tested at a time; by default the number of cores',
+      whole,
+    )
     .option('--write', 'write the result to docs/proof')
     .action(async ({ mutants, authority = '', ...chosen }: Readonly<Record<string, string | true>>) => {
       const file = mutants === undefined ? SIMULATOR : MUTANTS;

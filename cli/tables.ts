@@ -37,7 +37,7 @@ const MAX_SHOWN = 50;
 const LEFT = [
   'Webhook deliveries: run "payonce events republish" for the events since a day before the restored time, once the functions run.',
   'E-mails that were sent since the restored time can be sent again; the mail service has no idempotency keys.',
-  'Inquiries: the Ledger does not show whether one has finished. A finished one reads the processor’s books again.',
+  'Inquiries: the Ledger does not show which have finished. A finished inquiry reads the processor’s books once more.',
   'Commissions of payments that were erased, and API keys, endpoints and limits created since the restored time, are lost.',
 ];
 
@@ -99,7 +99,7 @@ export async function recoverTables(session: Session, opened: OpenedAuthority, s
   await requireAuthority(opened);
   const { client, databases } = opened;
   if (databases !== undefined) return recopy(session, opened, databases, segments);
-  // An import can begin during the scan.
+  // The client checks the authority before each command, because an import can begin during the scan.
   return recover(session, { ...opened, client: checkedClient(client, checkAuthority(opened, 'dynamodb')) }, segments);
 }
 

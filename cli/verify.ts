@@ -255,7 +255,8 @@ function rateOf(expected: number | undefined, beganAtMs: number): (state: RowsSt
   let first: number | undefined;
   return ({ phase, after, counts: { rows, chains } }, nowMs) => {
     first ??= rows;
-    if (phase === 'compare' || phase === 'done') return `${chains} chains compared, part ${after ?? 'last'}`;
+    if (phase === 'compare' || phase === 'done')
+      return `${chains} chains compared, ${phase === 'done' ? 'all' : (after ?? 0)} parts done`;
     const perSecond = Math.round((rows - first) / Math.max(1, (nowMs - beganAtMs) / 1000));
     const left = expected === undefined || perSecond === 0 ? undefined : Math.max(0, expected - rows) / perSecond;
     return `${rows} rows read, ${perSecond} a second${left === undefined ? '' : `, about ${Math.ceil(left / 60)} minutes left`}`;

@@ -79,7 +79,7 @@ function checkedOptions(given: Partial<ClientOptions> | undefined): ClientOption
   return { ...given, url, keys };
 }
 
-/** Describes a `POST` request. Every change is made by `POST`, except for the deletion of an endpoint. */
+/** Describes a `POST` request. Every operation is a `POST`, except for the deletion of an endpoint. */
 const post = (path: string, params?: object) => ({ method: 'POST', path, ...(params === undefined ? {} : { params }) });
 
 function payments(changes: Operations, reading: ReadClient) {

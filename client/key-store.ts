@@ -32,9 +32,9 @@ export interface StoredOperation extends StoredRequest {
 type Awaitable<Value> = Value | Promise<Value>;
 
 /**
- * Stores operations. A custom store consists of two functions, for example on a column of your own order rows. Both
- * functions may run in a transaction of the caller. If one of the functions throws an error, the operation stops and
- * throws this error.
+ * Stores operations. A custom store needs two functions, for example on a column of your own order rows; `keepRefusal`
+ * is optional. The functions may run in a transaction of the caller. If one of them throws an error, the operation
+ * stops and throws this error.
  */
 export interface KeyStore {
   /**
@@ -84,7 +84,11 @@ export function memoryKeys(): KeyStore {
  */
 export function storedIn(request: string | null | undefined, answer?: string | null): StoredOperation {
   const row = { ...objectIn(request), ...(answer == null ? {} : { answer: objectIn(answer) }) };
-  if (!isOperation(row)) throw new PayonceError('invalid_key_store', 'The key store has no row for this operation.');
+  if (!isOperation(row))
+    throw new PayonceError(
+      'invalid_key_store',
+      'The key store has no valid row for this operation: the row is missing or damaged.',
+    );
   return row;
 }
 

@@ -1,4 +1,4 @@
-/** The environment of the client: Node 20 and later, and browsers. Replaced in tests. */
+/** The environment of the client: Node 20.3 and later, and browsers. Replaced in tests. */
 export interface Runtime {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Returns the current time in Unix milliseconds. */

@@ -25,7 +25,7 @@ export interface Field {
   readonly isDate?: true;
   /** Set for a list of words, entered with spaces between them. */
   readonly isList?: true;
-  /** Set for a field whose value `ask` chooses. */
+  /** Set for a field without an input: the content of `ask` sets its value. */
   readonly isHidden?: true;
 }
 

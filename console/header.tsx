@@ -10,7 +10,7 @@ export function Header({
   toggle,
 }: {
   readonly signOut: () => void;
-  /** Whether the list of screens is shown, which is always shown where there is room. */
+  /** Whether the list of screens is open on a narrow page. A wide page always shows it. */
   readonly isOpen: boolean;
   readonly toggle: () => void;
 }) {

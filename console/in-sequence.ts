@@ -1,6 +1,6 @@
 /**
- * Returns the entries in the order of the transitions, whose numbers do not depend on the clocks of several processes.
- * An entry without a transition stays after the entries that are older.
+ * Sorts the entries by the numbers of their transitions, because the clocks of several processes can differ. An entry
+ * without a transition stays after all entries that precede it.
  */
 export function inSequence<Entry extends { readonly sequence: number | null }>(
   entries: readonly Entry[],

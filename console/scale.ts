@@ -1,6 +1,6 @@
-/** Numbers of lines above zero. */
+/** Possible numbers of lines above zero. */
 const LINES = [4, 5] as const;
-/** Round distances of lines, in relation to the power of ten below the largest value. */
+/** Possible distances between lines, as multiples of the power of ten that is at most the largest value. */
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5] as const;
 const MAX_DAYS_SHOWN = 7;
 
@@ -14,7 +14,7 @@ export function scaleOf(largest: number): readonly number[] {
   return Array.from({ length: lines + 1 }, (_line, index) => index * step);
 }
 
-/** Returns the days whose dates are shown: the newest one, and others at the same distance. */
+/** Returns the days whose dates are shown: the newest one, and earlier ones at equal distances. */
 export function daysShown(days: readonly string[]): readonly string[] {
   const every = Math.ceil(days.length / MAX_DAYS_SHOWN);
   return days.filter((_day, index) => (days.length - 1 - index) % every === 0);

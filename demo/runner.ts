@@ -55,7 +55,7 @@ export class Runner {
 
   /** Deploys the naive shop, unless it is deployed. */
   async deploy({ step, deploying }: Watch): Promise<DeployedDemo> {
-    // `npm run demo` removes the naive shop when it is done.
+    // Check again: `npm run demo` removes the naive shop when it is done.
     if (this.#demo !== undefined && (await demoIsDeployed(this.#aws))) return this.#demo;
     step('deploying the naive shop and two consumers next to Payonce');
     let current = '';

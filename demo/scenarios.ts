@@ -20,7 +20,7 @@ export interface Scenario extends Trouble {
    */
   readonly turn?: 1 | 2;
   /**
-   * True if the scenario is excluded from `npm run demo`, because it takes long or has no effect to count.
+   * True if the scenario is excluded from `npm run demo`, because it takes a long time or has no effect to count.
    * @default false
    */
   readonly isOnlyInLab?: true;
@@ -218,7 +218,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-/** The scenarios of the lab: those of the demonstration, and slower ones. */
+/** The scenarios of the lab: those of the demonstration, and those that it excludes. */
 export const LAB_SCENARIOS: readonly Scenario[] = [
   ...SCENARIOS,
   {

@@ -56,8 +56,8 @@ export const PAYONCE: CdkApp = {
     // The batching window is zero, so payments are archived immediately.
     'payonce:archive': 'true',
     'payonce:archiveBatchSeconds': '0',
-    // Relay and projector take a tenth of a second locally. With a short period, a developer who stops one of them
-    // quickly sees the effect.
+    // Locally, the relay and the projector take a tenth of a second. The short period soon shows a developer the effect
+    // of stopping one of them.
     'payonce:eventsLostAfterSeconds': '20',
     // Developers can try approvals with larger amounts. No other example uses amounts this large.
     'payonce:approvalAbove': '{"*":5000000}',

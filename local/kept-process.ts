@@ -76,7 +76,7 @@ interface KeptServer extends Omit<KeptCommand, 'output'> {
 }
 
 export interface StartedServer {
-  /** The first group of `line`. */
+  /** The text that the first capture group of `line` matched. */
   readonly captured: string;
   readonly keeperPid: number;
   /** Aborts when the server has ended, for any reason. */

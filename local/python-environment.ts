@@ -49,7 +49,7 @@ export async function ensurePython(): Promise<string> {
     'venv',
     VENV,
   ]);
-  await step('install the emulator; check the network and pip’s index settings', [
+  await step('install the emulator (check the network and pip’s index settings)', [
     interpreter,
     '-m',
     'pip',

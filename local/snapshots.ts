@@ -64,8 +64,8 @@ export class Snapshots {
   }
 
   /**
-   * Stores a copy of `source`, unless a snapshot with the same key exists. Deletes the oldest snapshots beyond the
-   * maximum.
+   * Stores a copy of `source`, unless a snapshot with the same key exists. Deletes the least recently used snapshots
+   * beyond the maximum.
    */
   keep(key: string, source: string): void {
     makeDirectory(this.#directory);

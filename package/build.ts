@@ -102,7 +102,8 @@ function licences(): string {
     } = JSON.parse(readFileSync(join(PROJECT, folder, 'package.json'), 'utf8')) as {
       readonly [field in 'name' | 'version']: string;
     } & { readonly license?: string };
-    if (!isAllowedLicence(license)) throw new Error(`${name} has ${license}, which is not in package/licences.ts`);
+    if (!isAllowedLicence(license))
+      throw new Error(`${name} has ${license}; package/licences.ts lists the allowed licences`);
     const file = readdirSync(join(PROJECT, folder)).find((each) => /^licen[cs]e/i.test(each));
     const text = file === undefined ? '' : `\n\n${readFileSync(join(PROJECT, folder, file), 'utf8').trim()}`;
     return `${name} ${version}: ${license}${text}`;

@@ -89,8 +89,9 @@ export function newCharge({ id, order, beginning, actionUrl, withFee, livemode, 
 }
 
 /**
- * Completes a pending charge. A declined charge may still succeed, because some processors report a success late. Any
- * other charge remains unchanged, so that a redelivered task has no second effect.
+ * Completes a charge that is pending or waits for the payer. A declined charge can still succeed, because some
+ * processors report a success late. Any other charge remains unchanged, so that a redelivered task has no second
+ * effect.
  */
 export function end(charge: Charge, ending: Ending): Change | NoChange {
   const open = charge.status === 'pending' || charge.status === 'requires_action';

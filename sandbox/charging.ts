@@ -127,7 +127,7 @@ async function enqueueDelivery(world: SandboxWorld, eventId: string, kind: Callb
     case 'twice':
       return world.tasks.enqueue(delivery(eventId, { copies: 2 }), 0);
     case 'before_answer':
-      // The event is sent again in case the attempt before the response failed.
+      // This task sends the event again, unless the attempt before the response delivered it.
       return world.tasks.enqueue(delivery(eventId, { attempt: 2 }), FIRST_CALLBACK_TIMEOUT_MS / 1_000 + 1);
     case 'after_next':
       return undefined;

@@ -121,7 +121,7 @@ async function idsOfDay(
   const { Items } = await client.send(
     new QueryCommand({
       TableName: tableName,
-      // The id follows the seconds in a sort key, so no sort key equals the upper bound.
+      // BETWEEN includes both bounds, but no sort key equals `:to`, because an id follows the seconds.
       KeyConditionExpression: 'pk = :day AND sk BETWEEN :from AND :to',
       ExpressionAttributeValues: { ':day': `DAY#${day}`, ':from': seconds(from), ':to': seconds(to) },
       // Pointers are small: a page is far below the limit of 1 MB per query.

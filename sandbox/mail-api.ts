@@ -10,9 +10,9 @@
  *   GET  /messages/outbound/{id}/details      EmailDetails, with its text | 404
  *   GET  /server                              200 { "ID": 1, "Name": "Sandbox" }; a read, used as the breaker's probe
  *
- * Every call needs the header `X-Postmark-Server-Token` with any value; without it, the response is 401. Like Postmark,
- * it does not deduplicate: two equal requests are two e-mails. Unlike Postmark's, its search is strongly consistent and
- * lists nothing without a filter, and e-mails are kept permanently.
+ * Every call needs the header `X-Postmark-Server-Token` with the sandbox's secret (any value if the sandbox has none);
+ * without it, the response is 401. Like Postmark, it does not deduplicate: two equal requests are two e-mails. Unlike
+ * Postmark's, its search is strongly consistent and lists nothing without a filter, and e-mails are kept permanently.
  *
  * EmailError codes: 10 without a token (401), 300 `Invalid email request` naming the field, 402 `Invalid JSON`, 406 an
  * inactive recipient, 412 the account is pending approval, 600 an invalid search.

@@ -49,8 +49,8 @@ export function refund(
 }
 
 /**
- * Completes a pending refund, or fails a refund that has succeeded. If a refund fails, its amount returns to the
- * charge.
+ * Completes or fails a refund. A refund that has succeeded can still fail; a failed refund is final. If a refund fails,
+ * its amount returns to the charge.
  */
 export function endRefund(charge: Charge, refundId: string, status: 'succeeded' | 'failed'): Decision {
   const found = charge.refunds.find(({ id }) => id === refundId);

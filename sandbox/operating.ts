@@ -25,8 +25,8 @@ const PROMPT: Behavior = { effect: 'succeed', answer: { kind: 'honest', delayMs:
 
 /**
  * Changes a charge at a merchant's request. While failures are switched on for changes, the change behaves like a first
- * charge with the switched test token: it may be declined, not applied, or left without a response. A refund may be
- * pending at first.
+ * charge with the switched source: it can be declined, not applied, or left without a response. A refund can be pending
+ * at first.
  */
 export async function changeOnRequest(world: SandboxWorld, chargeId: string, asked: RequestedChange): Promise<Reply> {
   const { decide, refundId, ...operation } = asked;

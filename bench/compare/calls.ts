@@ -2,10 +2,13 @@
 export type Side = 'before' | 'after';
 
 interface Trap {
-  /** The call since {@link Calls.begin}, from 1. */
+  /** Number of the call since {@link Calls.begin}, counted from 1. */
   readonly call: number;
   readonly side: Side;
-  /** Springs the trap. @returns whether the call continues; false if its process has been killed */
+  /**
+   * Called when the call reaches the trap: kills the process, or waits while a rival acts.
+   * @returns whether the call continues; false if its process has been killed
+   */
   readonly spring: () => Promise<boolean>;
 }
 
@@ -14,7 +17,7 @@ export class Calls {
   #count = 0;
   #trap: Trap | undefined;
 
-  /** Starts counting from 1, and sets the trap. */
+  /** Starts counting from 1, and sets the trap, or removes it if none is given. */
   begin(trap?: Trap): void {
     this.#count = 0;
     this.#trap = trap;

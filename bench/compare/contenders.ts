@@ -34,7 +34,7 @@ export interface Contender {
   readonly database: 'dynamodb' | 'postgres';
   /** Counts the events and effects of a payment. @param published number of its events that the bus received */
   tracesOf(key: string, published: number): Promise<Traces>;
-  /** Returns the number of transactions that have written. */
+  /** Returns the number of writes so far: transactions in PostgreSQL, or write calls to DynamoDB. */
   writes(): Promise<number>;
 }
 
@@ -120,8 +120,8 @@ export function contendersOnPostgres(postgres: Postgres, peers: string): readonl
   let reads = 0;
   const writes = async (): Promise<number> => {
     const { rows } = await postgres.query('SELECT pg_current_xact_id()::text AS id');
-    // The function gives its own transaction an id, as a write does (PostgreSQL documentation, "Transaction ID and
-    // Snapshot Information Functions").
+    // Subtract these reads: `pg_current_xact_id` also assigns an id to the transaction that calls it (PostgreSQL
+    // documentation, "Transaction ID and Snapshot Information Functions").
     reads += 1;
     return Number(rows[0]?.['id']) - reads;
   };
@@ -176,6 +176,6 @@ interface Addresses {
   readonly accessKeyId: string;
   /** @default the process uses no PostgreSQL */
   readonly postgresUrl?: string | undefined;
-  /** Port of the process's gate to the HTTP services. */
+  /** Port of the HTTP gate: the local server through which the process calls the HTTP services. */
   readonly port: number;
 }

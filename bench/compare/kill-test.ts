@@ -58,7 +58,7 @@ export async function runTrial(contender: Contender, around: Surroundings, size:
   }
 }
 
-/** Two processes can run at once. Each retry after a kill is in a new process of the first instance. */
+/** Two instances can run at once. After a kill, a new process replaces the first instance. */
 type Instance = 'first' | 'second';
 
 class Running {
@@ -133,7 +133,7 @@ class Running {
       },
     });
     const answer = await subject.pay(key);
-    // Without this, a call in the background could spring the trap later.
+    // Remove the trap, so that a call in the background cannot reach it later.
     subject.calls.begin();
     if (!isKilled) return undefined;
     this.#subjects.delete('first');
@@ -163,7 +163,7 @@ class Running {
     return [...finals, await this.#payUntilFinal(key)];
   }
 
-  /** Sends the request until the response is final, each time after the lease of the last attempt. */
+  /** Sends the request until the response is final. Before each attempt, advances the clocks past all leases. */
   async #payUntilFinal(key: string): Promise<Answer> {
     let answer: Answer = { status: 0, body: '' };
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {

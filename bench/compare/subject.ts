@@ -25,7 +25,7 @@ export interface Answer {
 
 const PROGRAM = join(import.meta.dirname, 'subject-process.ts');
 
-/** The gates of the processes of a contender that run one after another. Their addresses stay the same. */
+/** The gates of one instance of a contender. A new process of the instance uses the same addresses. */
 export class Gates {
   readonly calls = new Calls();
   readonly #opened: Gate[] = [];

@@ -10,7 +10,7 @@ type Manifest = Schemas['Manifest'];
 const KINDS: Readonly<Record<Verified['kind'], { readonly title: string; readonly none: string }>> = {
   day: { title: 'Nightly: the previous day', none: 'No day was verified yet.' },
   part: { title: 'Hourly: a slice of everything before the current month', none: 'No slice was verified yet.' },
-  asked: { title: 'At other times', none: 'No operator started a verification of the auditor.' },
+  asked: { title: 'At other times', none: 'No operator has started a verification by the auditor.' },
 };
 const VERDICTS = { holds: 'holds', differs: 'does not hold', failed: 'failed' } as const;
 

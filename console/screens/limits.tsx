@@ -30,7 +30,7 @@ export function Limits({ tenant }: { readonly tenant: string }) {
           fields={[
             ...OF,
             { name: 'rate', label: 'Requests per second', isWhole: true },
-            { name: 'burst', label: 'Requests at once after a pause', isWhole: true },
+            { name: 'burst', label: 'Burst (requests at once)', isWhole: true },
           ]}
         />
         <Act

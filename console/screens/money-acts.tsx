@@ -45,7 +45,7 @@ export function Refund({ payment, done }: OfPayment) {
   );
 }
 
-/** Offers to capture or to cancel an authorization. */
+/** Offers to capture or cancel an authorized payment, or to cancel one that waits for its payer. */
 export function HoldActs({ payment, done }: OfPayment) {
   const { status, amount, currency } = payment;
   const isHeld = status === 'requires_capture';

@@ -22,7 +22,7 @@ const FIELDS: readonly Filter[] = [
   { name: 'reference', label: 'Reference' },
   { name: 'created_from', label: 'From (UTC day)', isDay: true },
   { name: 'created_to', label: 'Before (UTC day)', isDay: true },
-  { name: 'currency', label: 'Currency, for up to 31 days' },
+  { name: 'currency', label: 'Currency (at most 31 days)' },
   { name: 'amount_from', label: 'Smallest amount in this currency', isMoney: true },
   { name: 'amount_to', label: 'Largest amount in this currency', isMoney: true },
 ];

@@ -148,7 +148,7 @@ function EndpointActs({
       />
       <Act
         name="Replay missing"
-        does="Delivers the events of these days that the endpoint has not answered with 2xx. The first day is within the last 90."
+        does="Delivers the events of these days that the endpoint has not answered with 2xx. The first day must be one of the last 90."
         role="operator"
         because={enabled ? undefined : 'The endpoint is disabled.'}
         tenant={tenant}

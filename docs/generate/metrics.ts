@@ -79,8 +79,8 @@ const EVENTS: Readonly<Record<ValueOf<typeof EventMetric>, Meaning>> = {
 };
 
 const ARCHIVE: Readonly<Record<ArchiveMetric, Meaning>> = {
-  archive_listed: 'Hours in which a manifest lists everything that arrived in the archive.',
-  archive_stopped: 'Hours whose outcomes, and everything after them, were not archived an hour later.',
+  archive_listed: 'Hourly runs after which manifests list everything that had arrived in the archive.',
+  archive_stopped: 'Hourly checks that found an outcome older than an hour, but newer than everything in the archive.',
   archive_differs:
     'Places at which a verification by the auditor found a difference. The log line `audited` names the first.',
 };

@@ -14,7 +14,10 @@ export function longParagraphs(text: string): readonly string[] {
   return partsOf(text).flatMap((part) => (wrapped(part) === part ? [] : [part.split('\n')[0] ?? '']));
 }
 
-/** Splits a text into paragraphs and list items. Every other line is a part of its own. */
+/**
+ * Splits a text into paragraphs and list items. Each remaining line (blank, heading, table row, image, HTML or code) is
+ * a separate part.
+ */
 function partsOf(text: string): readonly string[] {
   const parts: string[] = [];
   let isCode = false;

@@ -6,7 +6,7 @@ import type { Construct } from 'constructs';
 
 /** Where alarms are shown. At least one destination is given. */
 export interface Destinations {
-  /** The topic of the alarms: of `alarmTopicArn`, or the one that a deployment with `alarmEmail` created. */
+  /** The topic of the alarms: the one in `alarmTopicArn`, or the one that a deployment with `alarmEmail` created. */
   readonly topicArn: string;
   /** A channel of a Slack workspace. @default none */
   readonly slack?: { readonly workspaceId: string; readonly channelId: string };
@@ -53,8 +53,8 @@ export class AlarmChat extends Stack {
   }
 
   /**
-   * Creates what people in a channel can use: alarms, metrics and their graphs. Without guardrails of its own, a channel
-   * has `AdministratorAccess` (AWS CloudFormation, `GuardrailPolicies`).
+   * Creates the role and the guardrail policy of the channels: people can read alarms, metrics and their graphs. A
+   * channel without a guardrail policy has `AdministratorAccess` (AWS CloudFormation, `GuardrailPolicies`).
    */
   #reader(): { readonly role: Role; readonly policy: ManagedPolicy } {
     const policy = new ManagedPolicy(this, 'ReadAlarms', {

@@ -146,7 +146,7 @@ function chargeCard(rows: Rows, key: string, params: Params, livemode: boolean):
 const CHANGES: Readonly<Record<string, (rows: Rows, card: string, charge: Charge, params: Params) => Answer>> = {
   capture: (rows, card, before, { amount = before.amount }) => {
     if (before.status !== 'authorized' || amount > before.amount)
-      return refusal(400, 'not_capturable', `The charge is ${before.status}, with ${before.amount}.`);
+      return refusal(400, 'not_capturable', `The charge is ${before.status}, with an amount of ${before.amount}.`);
     const after: Charge = { ...before, status: 'succeeded', amount_captured: amount };
     rows.giveBack(card, before.amount - amount);
     rows.keep(after);
@@ -165,7 +165,11 @@ const CHANGES: Readonly<Record<string, (rows: Rows, card: string, charge: Charge
   refunds: (rows, card, before, { amount = before.amount_captured - before.amount_refunded, metadata = {} }) => {
     const refunded = before.amount_refunded + amount;
     if (amount < 1 || refunded > before.amount_captured)
-      return refusal(400, 'amount_exceeds_left', `${before.amount_captured - before.amount_refunded} are left.`);
+      return refusal(
+        400,
+        'amount_exceeds_left',
+        `At most ${before.amount_captured - before.amount_refunded} can be refunded.`,
+      );
     const id = `re_${randomUUID()}`;
     const refund: Refund = { id, object: 'refund', charge: before.id, amount, status: 'succeeded', metadata };
     const after: Charge = { ...before, amount_refunded: refunded, refunds: [...before.refunds, refund] };

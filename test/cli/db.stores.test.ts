@@ -51,7 +51,7 @@ describe('payonce db', () => {
     const applied = readMigrations().map(({ version }) => version);
     expect(await payonce('db', 'migrate', '--role', role)).toEqual({
       exitCode: ExitCode.done,
-      printed: [`Migrations applied: ${applied.join(', ')}.\nThe role ${role} has its privileges.`],
+      printed: [`Migrations applied: ${applied.join(', ')}.\nThe role ${role} has the privileges that it needs.`],
     });
     expect(await payonce('db', 'migrate', '--json')).toEqual({
       exitCode: ExitCode.done,
@@ -75,7 +75,7 @@ describe('payonce db', () => {
     });
     const migrations = readMigrations('service');
     const applied = migrations.map(({ version }) => version).join(', ');
-    const done = `Migrations applied: ${applied}.\nThe role ${role} has its privileges.`;
+    const done = `Migrations applied: ${applied}.\nThe role ${role} has the privileges that it needs.`;
     expect(await db('migrate')).toEqual({ exitCode: ExitCode.done, printed: [done] });
     expect(await db('check')).toEqual({ exitCode: ExitCode.done, printed: ['No problems found.'] });
     const tables = 'SELECT tablename FROM pg_tables WHERE schemaname = $1 ORDER BY 1';

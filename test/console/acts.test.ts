@@ -113,7 +113,7 @@ describeConsole('acts of operators in a browser', (shown) => {
       await dialog.getByLabel('Kind of request').selectOption('payments');
       if (name === 'Set limit') {
         await dialog.getByLabel('Requests per second').fill('250');
-        await dialog.getByLabel('Requests at once after a pause').fill('500');
+        await dialog.getByLabel('Burst (requests at once)').fill('500');
         await accessible(page);
       }
       await dialog.getByRole('button', { name }).dblclick();

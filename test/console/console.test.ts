@@ -238,7 +238,7 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByLabel('Smallest amount').fill('1e3');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('needs a currency code, for example EUR').waitFor();
-    await page.getByLabel('Currency, for up to 31 days').fill('EUR');
+    await page.getByLabel('Currency (at most 31 days)').fill('EUR');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('must be an amount in EUR without separators of thousands').waitFor();
     await page.getByLabel('Smallest amount').fill('10');

@@ -116,7 +116,8 @@ def stored_in(request: str | None, answer: str | None = None) -> StoredOperation
     except (TypeError, KeyError):
         operation = None
     if operation is None or not is_operation(operation):
-        raise PayonceError("invalid_key_store", "The key store has no row for this operation.")
+        message = "The key store has no valid row for this operation: the row is missing or damaged."
+        raise PayonceError("invalid_key_store", message)
     return operation
 
 
