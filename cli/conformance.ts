@@ -17,7 +17,7 @@ export interface Answered {
 export interface Asked {
   readonly key?: string;
   readonly body?: object;
-  /** Sends the request without a signature. */
+  /** Sends the request without a signature and without a bearer token. */
   readonly unsigned?: true;
 }
 
@@ -30,7 +30,7 @@ export interface Subject {
   /** Maximum delay in milliseconds until a look-up finds a created charge; 0 if look-ups are strongly consistent. */
   readonly lagMs: number;
   readonly wait: (milliseconds: number) => Promise<void>;
-  /** True if requests are signed, so that the processor must refuse an unsigned request. */
+  /** True if requests have a signature or a bearer token, so that the processor must refuse a request without it. */
   readonly isSigned: boolean;
   /** Receiver of the callbacks. Absent if the processor does not call back to this machine. */
   readonly callbacks?: Callbacks;

@@ -153,7 +153,7 @@ export class Sender {
   }
 }
 
-/** Reports whether Node found nothing at the address. A browser does not say why a connection failed. */
+/** Reports whether the connection was refused, as Node reports it. A browser does not say why a connection failed. */
 function isConnectionRefused(error: unknown): boolean {
   const { cause } = error as { readonly cause?: { readonly code?: unknown } };
   return cause?.code === 'ECONNREFUSED';
