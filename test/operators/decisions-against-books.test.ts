@@ -3,8 +3,9 @@ import { describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { callback } from '../payments/payment-fixtures.ts';
 import { ChangedPayment, paymentInReview } from '../payments/provoked-changes.ts';
-import { type Api, type ApiWorldTools, as, dataOf, type Reply } from '../world/api.ts';
+import { Api, type ApiWorldTools, as, dataOf, type Reply } from '../world/api.ts';
 
 const SAID = { reason: 'Seen on the bank statement of 3 March' };
 const TWO_HOURS_MS = 2 * 3_600_000;
@@ -170,6 +171,69 @@ describe('a decision about a change', () => {
       const refusal = { code: 'amount_differs_from_processor', processor_amount: shown, processor_currency: 'EUR' };
       await isRefused(payment, about, refusal);
     } else expect((await decide(payment.ledger, payment, about)).status).toBe(200);
+  });
+});
+
+describe('a decision about the pending refund of a stray charge', () => {
+  /** Creates the stray charge. Its refund is pending at the bank, and another user removes the refund's metadata. */
+  async function pendingReturn(currency = 'EUR') {
+    const api = new Api();
+    const { world, processor, clock } = api;
+    const { inside } = processor;
+    const id = await api.paid('mine');
+    const { chargeId: stray } = await inside.charge({
+      paymentId: id,
+      operationId: 'by-hand',
+      amountMinor: 900,
+      currency,
+    });
+    await inside.failNextChange(1, 'tok_async');
+    await world.deliver(callback('evt_stray', stray));
+    await world.returnCharges();
+    const [made] = (await inside.read(stray)).refunds;
+    invariant(made !== undefined, 'the stray charge was not refunded');
+    await inside.correct(stray, { refunds: [{ ...made, metadata: {} }] });
+    clock.advance(TWO_HOURS_MS);
+    const { state } = await world.chain({ paymentId: id });
+    const change = [...state.refunds.keys()].find((refundId) => refundId.startsWith('rtn_'));
+    invariant(change !== undefined, 'the refund is not recorded');
+    return { api, id, stray, made, change };
+  }
+
+  const resolve = (api: Api, id: string, change: string, outcome = 'failed') =>
+    api.write(`/v1/admin/payments/${id}/resolve`, 'd', { ...SAID, outcome, change });
+
+  test('ends the refund, so that money that the bank has not returned is refunded again', async () => {
+    const { api, id, stray, made, change } = await pendingReturn();
+    const { world, processor } = api;
+    await processor.inside.endRefund(made.id, 'failed');
+    await world.deliver(callback('evt_failed', stray));
+    expect(await world.returnCharges()).toMatchObject({ undecidable: 1 });
+    const decided = await resolve(api, id, change);
+    expect([decided.status, decided.body]).toMatchObject([200, { object: 'refund', id: change, status: 'failed' }]);
+    expect(await world.returnCharges()).toMatchObject({ finished: 1 });
+    const kept = processor.inside.all.find(({ chargeId }) => chargeId === stray);
+    expect(kept?.refunds.filter(({ status }) => status === 'succeeded')).toMatchObject([{ amountMinor: 900 }]);
+  });
+
+  test.each([
+    [{ EUR: 5000, USD: 899 }, 202],
+    [{ EUR: 0, USD: 900 }, 200],
+  ])('is compared with the limit of its own currency: with %j, 9.00 USD return %d', async (aboveMinor, status) => {
+    const { api, id, change } = await pendingReturn('USD');
+    const desk = api.with({ approvals: { aboveMinor, lifetimeMs: 72 * 3_600_000 } });
+    const decided = await resolve(desk, id, change);
+    expect([decided.status, decided.body]).toMatchObject([status, { amount: 900, currency: 'USD' }]);
+  });
+
+  test('is not added to refunds in another currency', async () => {
+    const { api, id, stray, made, change } = await pendingReturn('USD');
+    await api.processor.inside.correct(stray, { refunds: [{ ...made, status: 'succeeded' }] });
+    expect((await resolve(api, id, change, 'succeeded')).status).toBe(200);
+    const desk = api.with({ approvals: { aboveMinor: { EUR: 500 }, lifetimeMs: 72 * 3_600_000 } });
+    const refund = (key: string, amount: number) =>
+      desk.write(`/v1/admin/payments/${id}/refunds`, key, { ...SAID, amount });
+    expect([(await refund('r-1', 500)).status, (await refund('r-2', 1)).status]).toEqual([201, 202]);
   });
 });
 

@@ -70,7 +70,7 @@ export interface Approval extends GivenReason {
   readonly asked: Asked;
   /** Amount, in minor units, that was compared with the limit of `currency`. */
   readonly amountMinor: number;
-  /** The currency of `amountMinor`. For a correction of a stray charge, it may differ from the payment's. */
+  /** The currency of `amountMinor`. For a stray charge or its refund, it may differ from the payment's. */
   readonly currency: string;
   readonly effect: ShownEffect;
   readonly askedBy: Person;
@@ -126,8 +126,8 @@ export type ApprovalAmount = Pick<Approval, 'amountMinor' | 'currency'>;
 /**
  * Returns the amount that exceeds its limit, if any. The corrections of one payment are added up per currency, and so
  * are its refunds, so that an amount above the limit cannot be split into smaller ones. The currency of a correction
- * can differ from the payment's, because the postings of a stray charge can. For a decision, the compared amount is at
- * least the amount under decision, even if the decision posts nothing.
+ * or of a decided refund can differ from the payment's, because the currency of a stray charge can. For a decision, the
+ * compared amount is at least the amount under decision, even if the decision posts nothing.
  */
 export function amountAboveLimit(
   rules: ApprovalRules,
@@ -164,7 +164,7 @@ function stakeOfChange(
   for (const { cause, subject } of transitions)
     if (cause.by === 'operator' && subject?.kind === 'refund') begun.add(subject.refundId);
   const earlier = [...state.refunds.values()].filter(
-    ({ refundId, status }) => begun.has(refundId) && status !== 'failed',
+    ({ refundId, status, currency: of = currency }) => begun.has(refundId) && status !== 'failed' && of === currency,
   );
   return { currency, amountMinor: earlier.reduce((sum, refund) => sum + refund.amountMinor, amountMinor) };
 }
@@ -186,9 +186,8 @@ function stakeOfDecision(
   draft: TransitionDraft,
   { state }: { readonly state: PaymentState },
 ): ApprovalAmount {
-  const { currency, amountMinor } = state.payment;
   const change = asked === undefined ? undefined : changeOf(state, asked);
-  const about = change?.kind === 'refund' ? change.amountMinor : amountMinor;
+  const { currency = state.payment.currency, amountMinor: about } = change?.kind === 'refund' ? change : state.payment;
   return { currency, amountMinor: Math.max(debitsMinor(draft, currency), about) };
 }
 

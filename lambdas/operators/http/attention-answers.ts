@@ -35,7 +35,7 @@ const attentionEntry = z
       description:
         'The action that resolves the entry. `decide_payment` and `decide_change`: `POST /v1/admin/payments/{about}/resolve`, for a change with `part` ' +
         'as `change`. `cancel`: `POST /v1/admin/payments/{about}/cancel`. `redrive`: redrive `queue`. `compare`: compare with the processor’s ' +
-        'books, then correct or decide. `approve`: approve or reject the approval `part`. `look`: no action of the API resolves it; `reason` says why.',
+        'books, then correct or decide. `approve`: approve or reject the approval `part`. `look`: read `reason`; no single action of the API resolves it.',
     }),
   })
   .meta({ id: 'AttentionEntry' });

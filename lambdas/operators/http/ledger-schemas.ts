@@ -120,11 +120,12 @@ export const decisionBody = z
       .meta({ description: 'The outcome that the operator determined.' }),
     change: z
       .string('must be a string')
-      .regex(/^(?:ref|cap|can)_[a-z2-7]{58}$/, 'must be the id of a refund, a capture or a cancellation')
+      .regex(/^(?:ref|rtn|cap|can)_[a-z2-7]{58}$/, 'must be the id of a refund, a capture or a cancellation')
       .optional()
       .meta({
         description:
-          'The refund (`ref_…`), capture (`cap_…`) or cancellation (`can_…`) to decide. Default: decide the payment itself.',
+          'The refund (`ref_…`, or `rtn_…` of an unexpected charge), capture (`cap_…`) or cancellation (`can_…`) to decide. ' +
+          'Default: decide the payment itself.',
       }),
     charge_id: z
       .string('must be a string')

@@ -33,7 +33,7 @@ export const ATTENTION_KINDS = [
 
 export type AttentionKind = (typeof ATTENTION_KINDS)[number];
 
-/** The actions that resolve an entry. `look`: no action of the API resolves it; the reason says why it is listed. */
+/** The actions that resolve an entry. `look`: no single action of the API resolves it; the reason says why it is listed. */
 export const ATTENTION_ACTS = [
   'decide_payment',
   'decide_change',
