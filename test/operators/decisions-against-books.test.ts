@@ -174,6 +174,50 @@ describe('a decision about a change', () => {
   });
 });
 
+describe('a refund in the books without metadata', () => {
+  const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
+  const NOTHING_SHOWN = { code: 'amount_differs_from_processor', processor_amount: 0, processor_currency: 'EUR' };
+
+  /** Requests a refund of 400 whose request and look-ups are lost. @returns the refund's id */
+  async function unanswered(payment: ChangedPayment, key: string): Promise<unknown> {
+    const desk = payment.withProcessor({ change: silent, findChange: silent });
+    const reply = await desk.change(`${payment.id}/refunds`, key, { amount: 400 });
+    expect(reply.status).toBe(202);
+    return reply.body['id'];
+  }
+
+  test('confirms no decision if it is already recorded as another refund', async () => {
+    const payment = await ChangedPayment.of({});
+    await payment.change('refunds', { amount: 400 }, 'first');
+    const { refunds } = await payment.inside.read(payment.chargeId);
+    await payment.inside.correct(payment.chargeId, { refunds: refunds.map((each) => ({ ...each, metadata: {} })) });
+    const change = await unanswered(payment, 'second');
+    payment.ledger.clock.advance(TWO_HOURS_MS);
+    await isRefused(payment, { change, outcome: 'succeeded' }, NOTHING_SHOWN);
+  });
+
+  test('confirms only one of two decisions, and a second such refund the other', async () => {
+    const payment = await ChangedPayment.of({});
+    const changes = [await unanswered(payment, 'first'), await unanswered(payment, 'second')];
+    payment.ledger.clock.advance(TWO_HOURS_MS);
+    await payment.inside.refund(payment.chargeId, 400);
+    const [first, second] = changes.map((change) => ({ change, outcome: 'succeeded' }));
+    expect((await decide(payment.ledger, payment, { ...first }, 'd-1')).status).toBe(200);
+    await isRefused(payment, { ...second }, NOTHING_SHOWN);
+    await payment.inside.refund(payment.chargeId, 400);
+    expect((await decide(payment.ledger, payment, { ...second }, 'd-2')).status).toBe(200);
+  });
+
+  test('confirms a decision although an earlier refund of the same amount has failed', async () => {
+    const { payment, change } = await undecided(REFUND);
+    const failed = await payment.inside.refund(payment.chargeId, 400);
+    await payment.inside.endRefund(failed, 'failed');
+    await isRefused(payment, { change, outcome: 'succeeded' }, NOTHING_SHOWN);
+    await payment.inside.refund(payment.chargeId, 400);
+    expect((await decide(payment.ledger, payment, { change, outcome: 'succeeded' })).status).toBe(200);
+  });
+});
+
 describe('a decision about the pending refund of a stray charge', () => {
   /** Creates the stray charge. Its refund is pending at the bank, and another user removes the refund's metadata. */
   async function pendingReturn(currency = 'EUR') {

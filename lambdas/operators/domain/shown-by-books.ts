@@ -3,7 +3,7 @@
  * refused: otherwise, a wrong amount would be posted and reported to the merchant until the next reconciliation.
  */
 import { changeOf } from '../../payments/domain/change.ts';
-import { mayBeSameRefund } from '../../payments/domain/nameless-refunds.ts';
+import { mayBeSameRefund, missingRefunds } from '../../payments/domain/nameless-refunds.ts';
 import type { HoldChange, Refund } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import {
@@ -95,7 +95,10 @@ function refundDiffers(
     const shownMinor = named === undefined || named.status === 'failed' ? 0 : named.amountMinor;
     return differs('refunded', 0, shownMinor, charge, charge.currency);
   }
-  const shown = named ?? refunds.find((each) => !state.refunds.has(each.refundId) && mayBeSameRefund(each, refund));
+  const unknown = refunds.filter((each) => each.status === 'succeeded' && !state.refunds.has(each.refundId));
+  // Each recorded refund whose metadata was removed is one of the refunds without an operation id.
+  const taken = missingRefunds(charge, state, 'succeeded').filter((each) => mayBeSameRefund(each, refund));
+  const shown = named ?? unknown.filter((each) => mayBeSameRefund(each, refund))[taken.length];
   const shownMinor = shown?.status === 'succeeded' ? shown.amountMinor : 0;
   return differs('refunded', amountMinor, shownMinor, charge, currency);
 }
