@@ -1,6 +1,7 @@
 /**
- * Active ISO 4217 currencies with their number of decimals. Amounts are integers in minor units everywhere, so the
- * decimals are needed only for limits and display.
+ * ISO 4217 currencies with their number of decimals. Amounts are integers in minor units everywhere, so the decimals
+ * are needed only for limits and display. A currency that ISO 4217 withdraws stays in this list, because recorded
+ * payments can have it.
  */
 const DECIMALS_BY_CURRENCIES: readonly (readonly [decimals: number, codes: string])[] = [
   [0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF'],
@@ -10,10 +11,13 @@ const DECIMALS_BY_CURRENCIES: readonly (readonly [decimals: number, codes: strin
       'CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR ' +
       'JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD ' +
       'NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN ' +
-      'SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD UYU UZS VED VES WST XCD YER ZAR ZMW ZWG',
+      'SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD UYU UZS VED VES WST XCD XCG YER ZAR ZMW ZWG',
   ],
   [3, 'BHD IQD JOD KWD LYD OMR TND'],
 ];
+
+/** Currencies that are no longer active. BGN was replaced by EUR on 1 January 2026 (ISO 4217, amendment 180). */
+const WITHDRAWN: readonly string[] = ['BGN'];
 
 const DECIMALS: ReadonlyMap<string, number> = new Map(
   DECIMALS_BY_CURRENCIES.flatMap(([decimals, codes]) => codes.split(' ').map((code) => [code, decimals] as const)),
@@ -29,7 +33,10 @@ const LARGEST_AMOUNT_MINOR_BY_DECIMALS: ReadonlyMap<number, number> = new Map([
   [3, 999_999_999_999],
 ]);
 
+/** The currencies that a recorded payment can have. */
 export const CURRENCIES: readonly string[] = [...DECIMALS.keys()].sort();
+/** The currencies that a new payment can have. */
+export const ACTIVE_CURRENCIES = CURRENCIES.filter((code) => !WITHDRAWN.includes(code));
 
 export function isCurrency(code: string): boolean {
   return DECIMALS.has(code);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import {
+  ACTIVE_CURRENCIES,
   CURRENCIES,
   decimalAmount,
   exampleAmount,
@@ -10,8 +11,14 @@ import {
 import { fc } from '../support/properties.ts';
 
 describe('currencies', () => {
-  test.each(['EUR', 'USD', 'JPY', 'KWD', 'CHF', 'VED'])('include %s', (code) => {
+  test.each(['EUR', 'USD', 'JPY', 'KWD', 'CHF', 'VED', 'XCG'])('include %s', (code) => {
     expect(isCurrency(code)).toBe(true);
+    expect(ACTIVE_CURRENCIES).toContain(code);
+  });
+
+  test('include BGN, which is withdrawn, but not for new payments', () => {
+    expect(isCurrency('BGN')).toBe(true);
+    expect(CURRENCIES.filter((code) => !ACTIVE_CURRENCIES.includes(code))).toEqual(['BGN']);
   });
 
   test.each(['eur', 'EURO', 'EU', '', 'XXX', 'XAU', 'XTS', 'DEM', 'toString', '978', 'ЕUR'])(
@@ -52,6 +59,8 @@ describe('an amount typed by a person', () => {
     ['6', 'JPY', 6],
     ['1.234', 'KWD', 1234],
     ['1.2', 'IQD', 1200],
+    ['6.5', 'XCG', 650],
+    ['6.5', 'BGN', 650],
     ['90071992547409.91', 'EUR', Number.MAX_SAFE_INTEGER],
   ])('%j in %s is %d minor units', (text, currency, minor) => {
     expect(parseAmount(text, currency)).toBe(minor);

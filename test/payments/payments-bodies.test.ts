@@ -4,9 +4,11 @@
  */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { fc } from '../support/properties.ts';
 import { API_KEY, Api } from '../world/api.ts';
+import { paymentRequest } from './payment-fixtures.ts';
 
 let harness: Api;
 
@@ -87,6 +89,17 @@ describe('an amount', () => {
   });
 });
 
+test('a payment in a currency that was withdrawn later can be read, reported and refunded', async () => {
+  const recorded = paymentRequest('lev', { tenantId: tenantId('ten_desk'), currency: 'BGN' });
+  await harness.world.pay(recorded);
+  const { paymentId: id } = recorded;
+  expect((await harness.get(`/v1/payments/${id}`)).body).toMatchObject({ status: 'succeeded', currency: 'BGN' });
+  const refunded = await harness.change(`${id}/refunds`, 'r', { amount: 400 });
+  expect([refunded.status, refunded.body]).toMatchObject([201, { amount: 400, currency: 'BGN' }]);
+  const days = 'from=2025-12-01&to=2025-12-31';
+  expect((await harness.get(`/v1/reports/volume?${days}&currency=BGN`)).status).toBe(200);
+});
+
 describe('a field', () => {
   const long = (length: number) => 'x'.repeat(length);
   const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 'v']));
@@ -95,6 +108,7 @@ describe('a field', () => {
     ['currency', { currency: 'eur' }],
     ['currency', { currency: 'XXX' }],
     ['currency', { currency: 978 }],
+    ['currency', { currency: 'BGN' }],
     ['source', { source: '' }],
     ['source', { source: 'tok ok' }],
     ['source', { source: long(256) }],

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type Parsed, refused } from '../../http/problems.ts';
 import { freeLines, freeText, ifUsed } from '../../http/validate.ts';
 import { MetadataName } from '../../kernel/contract/metadata.ts';
-import { CURRENCIES, isCurrency, largestAmountMinor } from '../../kernel/currency.ts';
+import { ACTIVE_CURRENCIES, CURRENCIES, largestAmountMinor } from '../../kernel/currency.ts';
 import { everyField } from '../../kernel/fields.ts';
 import type { Mode } from '../../kernel/ids.ts';
 import { ONE_LINE } from '../../kernel/one-line.ts';
@@ -39,10 +39,14 @@ export const amount = z
     example: 1000,
   });
 
-export const currency = z
-  .string('must be a string')
-  .refine(isCurrency, 'must be an active ISO 4217 code in upper case, for example EUR')
-  .meta({ description: 'ISO 4217, upper case.', enum: [...CURRENCIES], example: 'EUR' });
+const currencyIn = (codes: readonly string[], message: string) =>
+  z
+    .string('must be a string')
+    .refine((code) => codes.includes(code), message)
+    .meta({ description: 'ISO 4217, upper case.', enum: [...codes], example: 'EUR' });
+
+/** Schema of a currency in a filter. */
+export const currency = currencyIn(CURRENCIES, 'must be the code of a currency, for example EUR');
 
 const source = z
   .string('must be a string')
@@ -131,7 +135,7 @@ function utf8Bytes(value: Readonly<Record<string, string>>): number {
 export const createPaymentBody = z
   .strictObject({
     amount,
-    currency,
+    currency: currencyIn(ACTIVE_CURRENCIES, 'must be an active ISO 4217 code in upper case, for example EUR'),
     source,
     capture: capture.optional(),
     reference: reference.optional(),
