@@ -355,7 +355,7 @@ const namelessRefund: Course = {
 
 /**
  * Late money is refunded. While the refund is pending at the bank, another user of the processor's account removes the
- * refund's metadata.
+ * refund's metadata. An operator may decide that the refund failed.
  */
 const namelessReturn: Course = {
   of: 'pay',
@@ -377,6 +377,9 @@ const namelessReturn: Course = {
     ),
     ...(dice.chance(0.5)
       ? [draft('fail_refund', ['hours', 'days'], { which: 'newest' }, after(root, 3 * HOUR_MS))]
+      : []),
+    ...(dice.chance(0.5)
+      ? [draft('decide_change', ['hours', 'days'], { outcome: 'failed' }, after(root, 3 * HOUR_MS))]
       : []),
   ],
 };

@@ -2,6 +2,7 @@
 import { JOBS } from '../../../../lambdas/jobs/contract/jobs.ts';
 import type { PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { OUTCOME_KNOWN_WITHIN_MS } from '../../../../lambdas/payments/domain/settlement.ts';
+import { isReturn } from '../../../../lambdas/payments/ids.ts';
 import type { Step } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import { type Act, type Arguments, act, type Scene } from './act.ts';
@@ -167,7 +168,7 @@ async function bringIntoReview(scene: Scene, step: Step): Promise<Step | undefin
 }
 
 interface ChangeDecision extends Arguments {
-  /** Step that requested the change. */
+  /** Step that requested the change, or step that created the payment, whose late money is being refunded. */
   readonly of: number;
   readonly outcome: 'succeeded' | 'failed';
   /**
@@ -188,13 +189,13 @@ const decideChange = act<ChangeDecision>({
   draw: () => undefined,
   play: async (scene, step) => {
     const asked = scene.stepOf(step.of);
-    const found =
-      asked === undefined ? undefined : stepsFrom(scene, asked, CHANGES).find((each) => isOpen(scene, each));
-    const change = found === undefined ? undefined : changeOf(scene, found);
-    const paymentId = found === undefined ? undefined : paymentOf(scene, found);
-    if (found === undefined || change === undefined || paymentId === undefined) return 'nothing';
-    const body = { outcome: step.outcome, change: change.id, ...WHO };
-    return askDecision(scene, step, found, paymentId, body);
+    for (const found of asked === undefined ? [] : stepsFrom(scene, asked, CHANGES)) {
+      const paymentId = paymentOf(scene, found);
+      const change = changeOf(scene, found)?.id ?? pendingReturn(scene, paymentId);
+      if (paymentId === undefined || change === undefined || !isOpen(scene, paymentId, change)) continue;
+      return askDecision(scene, step, found, paymentId, { outcome: step.outcome, change, ...WHO });
+    }
+    return 'nothing';
   },
   describe: ({ of, outcome, override }, { name }) =>
     `an operator resolves ${name(of)} as ${outcome}${describeOverride(override)}`,
@@ -202,15 +203,21 @@ const decideChange = act<ChangeDecision>({
 
 const CHANGES = ['refund', 'capture', 'cancel'];
 
-/** Returns whether a step's change has been pending long enough for an operator's decision. */
-function isOpen(scene: Scene, step: Step): boolean {
-  const change = changeOf(scene, step);
-  const paymentId = paymentOf(scene, step);
-  if (change === undefined || paymentId === undefined) return false;
+/** Returns the id of the payment's newest refund of late money, if it is pending. */
+function pendingReturn(scene: Scene, paymentId: PaymentId | undefined): string | undefined {
+  const returns = (paymentId === undefined ? [] : chainOf(scene, paymentId)).flatMap(({ subject }) =>
+    subject?.kind === 'refund' && isReturn(subject.refundId) ? [subject] : [],
+  );
+  const newest = returns.at(-1);
+  return newest?.status === 'pending' ? newest.refundId : undefined;
+}
+
+/** Returns whether a change has been pending long enough for an operator's decision. */
+function isOpen(scene: Scene, paymentId: PaymentId, change: string): boolean {
   const own = chainOf(scene, paymentId).filter(
     ({ subject }) =>
-      (subject?.kind === 'refund' && subject.refundId === change.id) ||
-      ((subject?.kind === 'capture' || subject?.kind === 'void') && subject.operationId === change.id),
+      (subject?.kind === 'refund' && subject.refundId === change) ||
+      ((subject?.kind === 'capture' || subject?.kind === 'void') && subject.operationId === change),
   );
   const newest = own.at(-1)?.subject;
   const status = chainOf(scene, paymentId).at(-1)?.payment.status;
