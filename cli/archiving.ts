@@ -8,9 +8,12 @@ import { DynamoDbLedgerRows } from '../lambdas/archive/store/dynamodb-ledger-row
 import { lateRecords } from '../lambdas/archive/store/late-records.ts';
 import { RowFiles } from '../lambdas/archive/store/row-files.ts';
 import { S3Objects } from '../lambdas/archive/store/s3-objects.ts';
-import { missingRows } from '../lambdas/archive/use/missing-rows.ts';
+import { StoredManifests } from '../lambdas/archive/store/stored-manifests.ts';
+import { boundsOfBatch, missingRows } from '../lambdas/archive/use/missing-rows.ts';
 import type { ParkedWork } from '../lambdas/events/use/redrive-parked.ts';
-import { systemClock } from '../lambdas/kernel/platform/platform.ts';
+import { DynamoDbJobMarks } from '../lambdas/jobs/store/dynamodb-job-marks.ts';
+import { readCarriedUntil } from '../lambdas/jobs/use/carried-until.ts';
+import { systemClock, systemDigest } from '../lambdas/kernel/platform/platform.ts';
 import { s3Client } from '../lambdas/kernel/platform/s3.ts';
 import { type AwsTarget, openTables, stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
@@ -31,12 +34,15 @@ export async function archiveAgain(target: AwsTarget, work: ParkedWork): Promise
   const [archiver] = await stackOutputs(target, 'service', ['archiverFunction']);
   const [bucket] = await stackOutputs(target, 'data', ['archiveBucket']);
   const { client, tables, pacing } = await openTables(target);
+  const objects = new S3Objects(s3Client(target), bucket);
   const tools = {
-    archive: archivedLines(new S3Objects(s3Client(target), bucket)),
+    archive: archivedLines(objects),
     ledger: new DynamoDbLedgerRows(client, tables.ledger, pacing),
     parts: () => new RowFiles(mkdtempSync(join(tmpdir(), 'payonce-redrive-'))),
   };
-  const bounds = { fromMs: work.sinceMs, untilMs: work.untilMs };
+  const isCopied = (await readCarriedUntil(new DynamoDbJobMarks(client, tables.registry, pacing))) !== undefined;
+  const manifests = { manifests: new StoredManifests(objects), digest: systemDigest };
+  const bounds = await boundsOfBatch(manifests, work, isCopied);
   const lambda = new LambdaClient(target);
   // One read returns a limited number of missing rows. If the next read begins with the same row again, the archiver
   // failed to archive that row.

@@ -3,11 +3,12 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PostgresStores } from '../lambdas/authority/postgres-stores.ts';
 import type { Recopied } from '../lambdas/authority/recopy-chains.ts';
-import { recopyChains } from '../lambdas/authority/recopy-chains.ts';
+import { readCopiesSince, recopyChains } from '../lambdas/authority/recopy-chains.ts';
 import { checkAuthority, checkedClient } from '../lambdas/authority/store/authority-state.ts';
 import { commissionOfChain } from '../lambdas/follow-ups/recover-commission.ts';
 import { DynamoDbLostCommissions } from '../lambdas/follow-ups/store/dynamodb-lost-commissions.ts';
-import { systemDigest } from '../lambdas/kernel/platform/platform.ts';
+import { DynamoDbJobMarks } from '../lambdas/jobs/store/dynamodb-job-marks.ts';
+import { systemClock, systemDigest } from '../lambdas/kernel/platform/platform.ts';
 import { DynamoDbApprovals } from '../lambdas/operators/store/dynamodb-approvals.ts';
 import { DynamoDbOrders } from '../lambdas/orders/store/dynamodb-orders.ts';
 import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
@@ -160,12 +161,17 @@ async function recopy(
     const found = commissionOfChain(systemDigest, chain);
     return found !== undefined && commissions.restore(found);
   };
+  const marks = new DynamoDbJobMarks(client, tables.registry, pacing);
+  const tooOld: string[] = [];
+  const resumed = async (id: string, sinceMs: number): Promise<void> => {
+    if (!(await readCopiesSince(marks, sinceMs, systemClock.nowMs()))) tooOld.push(id);
+  };
   const found = await session.during('Recovering', async (report) => {
     const all: Recopied[] = [];
     for (const postgres of databases) {
       const before = all.reduce((sum, each) => sum + each.read, 0);
       const progress = (done: number): void => report(`${before + done} payments and orders read`);
-      all.push(await recopyChains({ client, tables, pacing, postgres, commission }, atOnce, progress));
+      all.push(await recopyChains({ client, tables, pacing, postgres, commission, resumed }, atOnce, progress));
     }
     return all;
   });
@@ -177,13 +183,16 @@ async function recopy(
   };
   const differing = found.flatMap((each) => each.differing);
   const unreadable = found.flatMap((each) => each.unreadable);
-  session.show({ read, missing, differing, unreadable, left: LEFT }, [
+  session.show({ read, missing, differing, unreadable, tooOld, left: LEFT }, [
     `${read} payments and orders read. Rows that were missing: ${countsOf(missing).join(', ')}.`,
     ...LEFT,
     ...differing
       .slice(0, MAX_SHOWN)
       .map((id) => `differs     ${id}: the Ledger has a transition that PostgreSQL lacks`),
     ...unreadable.slice(0, MAX_SHOWN).map((id) => `unreadable  ${id}`),
+    ...tooOld
+      .slice(0, MAX_SHOWN)
+      .map((id) => `too old     ${id}: its events are published only by the relay; check that they were`),
   ]);
   const bad = unreadable.length + differing.length;
   if (bad > 0) throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read or differ.`);

@@ -1,3 +1,6 @@
+import { republishSince } from '../events/use/republish-lost-events.ts';
+import { moveCarriedUntil } from '../jobs/use/carried-until.ts';
+import type { JobMarks } from '../jobs/use/job-marks.ts';
 import { sameBytes } from '../kernel/digest.ts';
 import { isFault } from '../kernel/faults.ts';
 import type { Link } from '../kernel/hash-chain.ts';
@@ -15,6 +18,12 @@ export interface RecopyTools extends Pick<PostgresStoresTools, 'client' | 'table
   readonly postgres: Pick<PostgresStores, 'tools' | 'carrier' | 'store' | 'orders'>;
   /** Writes the commission that follows from a payment, if it is missing. @returns whether it was missing */
   readonly commission: (chain: PaymentChain) => Promise<boolean>;
+  /**
+   * Called when the transitions of a stopped chain are in the Ledger, before the chain is resumed.
+   *
+   * @param sinceMs the time of the oldest transition, in Unix milliseconds
+   */
+  readonly resumed: (id: ChainId, sinceMs: number) => Promise<void>;
 }
 
 export interface Recopied {
@@ -70,11 +79,24 @@ export async function recopyChains(
 }
 
 /**
+ * Makes the readers of the Ledger read transitions of a resumed chain, for which they did not wait: the auditor waits
+ * until the archiver has processed them, and the job that publishes lost events begins at them.
+ *
+ * @param sinceMs time of the oldest one, in Unix milliseconds
+ * @returns false if the job publishes no events of this age
+ */
+export async function readCopiesSince(marks: JobMarks, sinceMs: number, nowMs: number): Promise<boolean> {
+  // The job `carry` moves this mark, too.
+  for (let isMoved = false; !isMoved; ) isMoved = await moveCarriedUntil(marks, sinceMs, nowMs);
+  return republishSince(marks, sinceMs, nowMs);
+}
+
+/**
  * Compares one chain with its copy. The copy is read first: a transition that is committed between the two reads is
  * then missing in the copy, and does not count as a difference.
  */
 async function recopy(
-  { client, tables, pacing, postgres, commission }: RecopyTools,
+  { client, tables, pacing, postgres, commission, resumed }: RecopyTools,
   id: ChainId,
 ): Promise<'differs' | { readonly transitions: number; readonly isCommissionMissing: boolean }> {
   const payments = new DynamoDbStore(client, tables, pacing);
@@ -89,7 +111,7 @@ async function recopy(
   for (const { sequence } of copy) bySequence.delete(sequence);
   const missing = [...bySequence.keys()];
   await new Outbox(postgres.tools).announceAgain(id, missing);
-  if ((await postgres.carrier.carry(id)) === 'stopped') return 'differs';
+  if ((await postgres.carrier.carryAgain(id, (sinceMs) => resumed(id, sinceMs))) === 'stopped') return 'differs';
   await postgres.carrier.eraseCopies(id);
   return { transitions: missing.length, isCommissionMissing: chain !== undefined && (await commission(chain)) };
 }

@@ -34,8 +34,9 @@ export function wire(platform: Platform & Queues & Buckets, _runner: OperationRu
     const unreadable = read.filter((each) => each.kind === 'unreadable');
     // Park unreadable records first: a redelivered batch may then park a record twice, but no record is lost.
     for (const { whole, detail } of unreadable) await parking.park({ body: whole, reason: 'unreadable', detail });
-    const object = await archiveLines(tools, lines, deadlineMs, isLate);
-    telemetry.run('archived', {}, { lines: lines.length, parked: unreadable.length, object: object?.name ?? 'none' });
+    const written = await archiveLines(tools, lines, deadlineMs, isLate);
+    const object = written.map(({ name }) => name).join(' ') || 'none';
+    telemetry.run('archived', {}, { lines: lines.length, parked: unreadable.length, object });
   };
 }
 

@@ -65,19 +65,23 @@ export class Outbox {
   }
 
   /**
-   * Queues transitions of a chain to be copied again, and resumes a chain that was stopped. A row of the outbox gets
-   * the time of its transition, so that the copies do not count as complete after this time.
+   * Queues transitions of a chain to be copied again. A row of the outbox gets the time of its transition, so that the
+   * copies do not count as complete after this time.
    */
   async announceAgain(chainId: string, sequences: readonly number[]): Promise<void> {
-    if (sequences.length > 0)
-      await writeRows(this.#tools, {
-        name: 'outbox-announce-again',
-        text: `INSERT INTO outbox (chain_id, kind, sequence, shard, created_at)
-          SELECT chain_id, 'transition', sequence, $3::integer, occurred_at FROM transition
-          WHERE chain_id = $1 AND sequence IN (SELECT value::integer FROM json_array_elements_text($2::json))
-          ON CONFLICT (chain_id, kind, sequence) DO NOTHING`,
-        values: [chainId, JSON.stringify(sequences), shardOf(chainId, OUTBOX_SHARDS)],
-      });
+    if (sequences.length === 0) return;
+    await writeRows(this.#tools, {
+      name: 'outbox-announce-again',
+      text: `INSERT INTO outbox (chain_id, kind, sequence, shard, created_at)
+        SELECT chain_id, 'transition', sequence, $3::integer, occurred_at FROM transition
+        WHERE chain_id = $1 AND sequence IN (SELECT value::integer FROM json_array_elements_text($2::json))
+        ON CONFLICT (chain_id, kind, sequence) DO NOTHING`,
+      values: [chainId, JSON.stringify(sequences), shardOf(chainId, OUTBOX_SHARDS)],
+    });
+  }
+
+  /** Resumes a chain that was stopped. */
+  async resume(chainId: string): Promise<void> {
     await writeRows(this.#tools, {
       name: 'outbox-resume',
       text: 'UPDATE outbox SET stopped_at = NULL WHERE chain_id = $1 AND stopped_at IS NOT NULL',

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type ArchiveLine, lineText } from '../../lambdas/archive/domain/archive-line.ts';
-import { archiveObject, LINES_NAME } from '../../lambdas/archive/domain/archive-object.ts';
+import { archiveObject, hourPath, LATE_PREFIX, LINES_NAME } from '../../lambdas/archive/domain/archive-object.ts';
 import { archivedItem, readLine } from '../../lambdas/archive/store/read-line.ts';
 import { readStreamLine } from '../../lambdas/archive/store/stream-lines.ts';
 import { archiveLines } from '../../lambdas/archive/use/archive-lines.ts';
@@ -9,7 +9,7 @@ import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/ker
 import { hex } from '../../lambdas/kernel/hash-chain.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { MemoryArchive, streamRecord } from './memory-archive.ts';
+import { MemoryArchive, streamLine, streamRecord } from './memory-archive.ts';
 import { type Fields, someLedger } from './verify-world.ts';
 
 const AT_SECONDS = Date.UTC(2026, 10, 23, 14, 59, 58) / 1_000;
@@ -118,6 +118,15 @@ class Archiver {
   /** Whether the call fails after the object is written. */
   lost = false;
 
+  /** Archives rows that were written to the Ledger this long after their time. */
+  async copy(ages: ReadonlyMap<Fields, number>) {
+    const lines = [...ages].map(([row, ageMs], index) => {
+      const line = streamLine(streamRecord(row, index));
+      return { ...line, atMs: line.atMs + ageMs };
+    });
+    return archiveLines({ ...this.#tools(), objects: this.archive }, lines, this.clock.nowMs());
+  }
+
   async take(rows: readonly Fields[], waitsMs = 0) {
     const objects = {
       put: async (object: Parameters<MemoryArchive['put']>[0]) => {
@@ -127,11 +136,14 @@ class Archiver {
         return 'written' as const;
       },
     };
+    const lines = rows.map((row) => lineOf(recordOf(row, ledger.indexOf(row))));
+    return archiveLines({ ...this.#tools(), objects }, lines, this.clock.nowMs() + waitsMs);
+  }
+
+  #tools() {
     const entropy = { fraction: () => 0.5 };
     const report = (error: unknown) => void this.reported.push(error);
-    const tools = { objects, digest: systemDigest, clock: this.clock, entropy, report };
-    const lines = rows.map((row) => lineOf(recordOf(row, ledger.indexOf(row))));
-    return archiveLines(tools, lines, this.clock.nowMs() + waitsMs);
+    return { digest: systemDigest, clock: this.clock, entropy, report };
   }
 }
 
@@ -181,9 +193,27 @@ describe('the archiver', () => {
     expect(archiver.clock.nowMs()).toBe(begunMs);
   });
 
+  test('writes rows that were copied to the Ledger late as an object of their own, the same at each delivery', async () => {
+    const archiver = new Archiver();
+    const [one = {}, two = {}, three = {}] = ledger;
+    const batch = new Map([
+      [one, 61 * 60_000],
+      [two, 59 * 60_000],
+      [three, 50 * 60 * 60_000],
+    ]);
+    const written = await archiver.copy(batch);
+    expect(written.map(({ name }) => name.startsWith(LATE_PREFIX))).toEqual([false, true]);
+    expect(written.map(({ text }) => text.trimEnd().split('\n').length)).toEqual([1, 2]);
+    const oldest = streamLine(streamRecord(one, 0)).atMs + 61 * 60_000;
+    expect(written[1]?.name.startsWith(`${LATE_PREFIX}${hourPath(oldest)}/1000-`)).toBe(true);
+    archiver.clock.advance(3 * 60 * 60_000);
+    await archiver.copy(batch);
+    expect(archiver.archive.objects.size).toBe(2);
+  });
+
   test('writes nothing for a batch without lines', async () => {
     const archiver = new Archiver();
-    expect(await archiver.take([])).toBeUndefined();
+    expect(await archiver.take([])).toEqual([]);
     expect(archiver.archive.objects.size).toBe(0);
   });
 });

@@ -3,13 +3,15 @@ import { slicesOf } from '../../lambdas/archive/domain/audit-slices.ts';
 import { manifestName } from '../../lambdas/archive/domain/manifest.ts';
 import { archivedLines } from '../../lambdas/archive/store/archived-lines.ts';
 import { StoredManifests } from '../../lambdas/archive/store/stored-manifests.ts';
+import { archiveLines } from '../../lambdas/archive/use/archive-lines.ts';
 import { type AuditTools, auditBetween, firstHourMs, isStopped } from '../../lambdas/archive/use/audit-archive.ts';
+import { verifyRows } from '../../lambdas/archive/use/verify-rows.ts';
 import { writeManifests } from '../../lambdas/archive/use/write-manifests.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { positionAt, type RecentOutcomes } from '../../lambdas/payments/use/transition-reader.ts';
 import { fc } from '../support/properties.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { archiveOfRows, MemoryArchive } from './memory-archive.ts';
+import { archiveOfRows, MemoryArchive, streamLine, streamRecord } from './memory-archive.ts';
 import { type Fields, ledgerOf, rowFiles, someLedger } from './verify-world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -67,6 +69,29 @@ describe('the auditor', () => {
     expect(await audit(archive, rows, HOUR_MS, settled(copiedAt))).toEqual([]);
     expect(await audit(archive, rows, HOUR_MS, settled(lastMs + 1))).toEqual(['not_archived']);
   });
+
+  test.each([5, 30 * 24])(
+    'does not report a row that was copied and archived %d hours after its time',
+    async (hours) => {
+      const late = rows.find(({ sk }) => sk === 'T#000002') ?? {};
+      const archive = await archiveOfRows(
+        rows.filter((row) => row !== late),
+        4,
+      );
+      const line = { ...streamLine(streamRecord(late, 99)), atMs: lastMs + hours * HOUR_MS };
+      const tools = { objects: archive, digest: systemDigest, entropy: { fraction: () => 0.5 }, report: () => {} };
+      const clock = new SimulatedClock(line.atMs + 60_000);
+      await archiveLines({ ...tools, clock }, [line], clock.nowMs());
+      const settled = { settledMs: async () => lastMs + 1 };
+      expect(await audit(archive, rows, (hours + 30) * HOUR_MS, settled)).toEqual([]);
+      // Nor does an auditor without access to the Ledger miss the row.
+      const parts = rowFiles();
+      const bounds = { fromMs: 0, untilMs: lastMs + 1 };
+      const sources = { archive: archivedLines(archive), parts, save: () => undefined };
+      expect((await verifyRows(sources, { bounds })).findings).toEqual([]);
+      parts.close();
+    },
+  );
 });
 
 describe('a stopped archiver', () => {

@@ -4,10 +4,11 @@ import { type Bounds, NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain
 import { archivedLines } from '../../lambdas/archive/store/archived-lines.ts';
 import { lateRecords } from '../../lambdas/archive/store/late-records.ts';
 import { StoredManifests } from '../../lambdas/archive/store/stored-manifests.ts';
-import { missingRows } from '../../lambdas/archive/use/missing-rows.ts';
+import { boundsOfBatch, missingRows } from '../../lambdas/archive/use/missing-rows.ts';
 import { verifyManifests } from '../../lambdas/archive/use/verify-manifests.ts';
 import { verifyRows } from '../../lambdas/archive/use/verify-rows.ts';
 import { writeManifests } from '../../lambdas/archive/use/write-manifests.ts';
+import { parkedWork } from '../../lambdas/events/store/parked-work.ts';
 import type { wire as Wire } from '../../lambdas/functions/archiver.ts';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -66,9 +67,20 @@ class Behind {
     return writeManifests(tools, this.clock.nowMs() + HOUR_MS / 2);
   }
 
-  missing(rows = ledger) {
+  missing(rows = ledger, bounds = { fromMs: 0, untilMs: this.clock.nowMs() }) {
     const tools = { archive: archivedLines(this.archive), ledger: ledgerOf(rows), parts: () => rowFiles() };
-    return missingRows(tools, { fromMs: 0, untilMs: this.clock.nowMs() }, this.clock.nowMs());
+    return missingRows(tools, bounds, this.clock.nowMs());
+  }
+
+  /** Finds the missing rows of a batch that was written to the Ledger at this time and parked. */
+  async missingOf(writtenMs: number, isCopied: boolean): Promise<readonly string[]> {
+    const at = new Date(writtenMs).toISOString();
+    const batch = { approximateArrivalOfFirstRecord: at, approximateArrivalOfLastRecord: at };
+    const work = parkedWork(JSON.stringify({ DDBStreamBatchInfo: batch }));
+    if (work.kind !== 'range') throw new Error('the message describes no range');
+    const tools = { manifests: this.manifests, digest: systemDigest };
+    const { rows } = await this.missing(ledger, await boundsOfBatch(tools, work, isCopied));
+    return rows.map(({ item }) => keyOf(item));
   }
 
   /** Puts rows back as `payonce redrive` does. @returns the keys of the new objects */
@@ -123,6 +135,19 @@ describe('rows of a parked batch', () => {
     const written = [...behind.archive.objects.values()].filter(({ name }) => name.startsWith('manifests/'));
     expect(written.filter(({ text }) => text.includes(LATE_PREFIX))).toHaveLength(1);
     expect(await behind.findings()).toEqual([]);
+  });
+
+  test('are found if they were copied to the Ledger hours after their time, but not before the archive begins', async () => {
+    const [lost = {}] = ledger.filter(({ sk }) => String(sk).startsWith('T#'));
+    const behind = await Behind.lacking([lost]);
+    await behind.hours(6);
+    const copiedMs = timeOf(lost) + 5 * HOUR_MS;
+    expect(await behind.missingOf(copiedMs, true)).toEqual([keyOf(lost)]);
+    expect(await behind.missingOf(timeOf(lost), false)).toEqual([keyOf(lost)]);
+    // Earlier rows were never archived.
+    const range = { sinceMs: copiedMs, untilMs: copiedMs + 1 };
+    const { fromMs } = await boundsOfBatch({ manifests: behind.manifests, digest: systemDigest }, range, true);
+    expect(fromMs).toBe(Math.floor(Math.min(...ledger.map(timeOf)) / HOUR_MS) * HOUR_MS);
   });
 
   test('are found when their own period is verified, and are not read when a later period is verified', async () => {

@@ -1,12 +1,16 @@
 /** Tests `payonce tables recover` after a restore of the DynamoDB tables, but not of PostgreSQL. */
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type PostgresStores, postgresStores } from '../../lambdas/authority/postgres-stores.ts';
-import { recopyChains } from '../../lambdas/authority/recopy-chains.ts';
+import { readCopiesSince, recopyChains } from '../../lambdas/authority/recopy-chains.ts';
+import { LOST_EVENTS_JOB } from '../../lambdas/events/contract.ts';
+import { moveCarriedUntil, readCarriedUntil } from '../../lambdas/jobs/use/carried-until.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { orderOperation, paymentOfOrder } from '../../lambdas/orders/ids.ts';
 import { orderPartition } from '../../lambdas/orders/store/order-items.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
+import { positionAt } from '../../lambdas/payments/use/transition-reader.ts';
 import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
 import { firstOf } from '../orders/order-store-suite.ts';
@@ -35,7 +39,7 @@ beforeEach(async () => {
   postgres = postgresStores({ ...copies.tools(), client: copies.tables.client, tables: TABLES, observer: copies });
 });
 
-function recover() {
+function recover(resumed = async (_id: string, _sinceMs: number): Promise<void> => undefined) {
   const { client } = copies.tables;
   return recopyChains(
     {
@@ -44,6 +48,7 @@ function recover() {
       pacing: copies.tools().pacing,
       postgres,
       commission: async ({ first }) => commissions.push(first.payment.id) === 1,
+      resumed,
     },
     2,
     () => undefined,
@@ -84,6 +89,52 @@ test('copies missing transitions and details, resumes stopped chains, and is saf
   ]);
   expect(commissions.toSorted()).toEqual([id, stopped, whole.id].toSorted());
   expect(await recover()).toMatchObject({ read: 3, missing: { transition: 0, commission: 0 } });
+});
+
+test('moves back the marks of the jobs that have passed a stopped chain before it is resumed, also after a crash', async () => {
+  const { id, refund } = await copiedPayment('behind');
+  await copies.loseCopies(id, 2);
+  await copies.write(refundAfter(refund));
+  expect(await postgres.carrier.carry(id)).toBe('stopped');
+  const { jobMarks: marks } = new Stores(copies.clock, copies.tables);
+  const nowMs = refund.occurredAtMs + 5 * 60 * 60_000;
+  await marks.moveMark(LOST_EVENTS_JOB, undefined, positionAt(nowMs));
+  await moveCarriedUntil(marks, nowMs, nowMs);
+
+  const died = new RetryableError('died', 'the command died');
+  await expect(recover(() => Promise.reject(died))).rejects.toBe(died);
+  // The rows are in the Ledger, but a pass over the outbox does not forget them.
+  expect(copies.copied(id)).toEqual([1, 2, 3]);
+  expect(await postgres.carrier.carry(id)).toBe('stopped');
+  expect(await copies.outbox(id)).toHaveLength(2);
+
+  const moved: unknown[] = [];
+  const resumed = async (chain: string, sinceMs: number): Promise<void> => {
+    expect(copies.copied(id)).toEqual([1, 2, 3]);
+    moved.push(chain, await readCopiesSince(marks, sinceMs, nowMs));
+  };
+  expect(await recover(resumed)).toMatchObject({ missing: { transition: 0 }, differing: [] });
+  expect(moved).toEqual([id, true]);
+  expect(await marks.readMark(LOST_EVENTS_JOB)).toBe(positionAt(refund.occurredAtMs));
+  expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: refund.occurredAtMs });
+  expect(await copies.outbox(id)).toEqual([]);
+  await recover(resumed);
+  expect(moved).toHaveLength(2);
+});
+
+test('copies a long chain whose copy was stopped', async () => {
+  const { id, refund } = await copiedPayment('long');
+  await copies.loseCopies(id, 2);
+  let last = refund;
+  for (let sequence = 3; sequence <= 25; sequence += 1) {
+    last = refundAfter(last);
+    await copies.write(last);
+  }
+  expect(await postgres.carrier.carry(id)).toBe('stopped');
+  const resumed: number[] = [];
+  expect(await recover(async () => void resumed.push(copies.copied(id).length))).toMatchObject({ differing: [] });
+  expect(resumed).toEqual([25]);
+  expect(await copies.outbox(id)).toEqual([]);
 });
 
 test('copies a payment again if the Ledger has only its later transition, or nothing', async () => {

@@ -2,7 +2,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { RepublishRequest } from '../../lambdas/events/contract.ts';
 import { readLedgerEvent } from '../../lambdas/events/use/ledger-events.ts';
-import { republishLostEventsJob } from '../../lambdas/events/use/republish-lost-events.ts';
+import { republishLostEventsJob, republishSince } from '../../lambdas/events/use/republish-lost-events.ts';
+import type { JobMarks } from '../../lambdas/jobs/use/job-marks.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -371,6 +372,61 @@ describe('the job that republishes lost events', () => {
     harness.complete();
     harness.clock.advance(2 * HOUR_MS);
     expect(await harness.run()).toMatchObject({ done: 1 });
+  });
+
+  test('does not move its mark past a row that is copied while a run works on an earlier read', async () => {
+    const harness = new LostEventsApiHarness();
+    harness.completeMs = harness.clock.nowMs();
+    harness.clock.advance(3 * HOUR_MS);
+    await harness.run();
+    const job = harness.job();
+    const run = { ...RUN, scheduledForMs: harness.clock.nowMs() };
+    const page = await job.page(undefined, 100, run);
+    harness.clock.advance(-2 * HOUR_MS);
+    harness.complete();
+    harness.clock.advance(2 * HOUR_MS);
+    harness.completeMs = harness.clock.nowMs();
+    for (const { thing } of page.items) await job.handle(thing, { ...run, deadlineMs: Number.POSITIVE_INFINITY });
+    expect(await harness.run()).toMatchObject({ done: 1 });
+  });
+
+  test('publishes an event that was copied behind its mark, once the mark is moved back', async () => {
+    const harness = new LostEventsApiHarness();
+    harness.clock.advance(2 * HOUR_MS);
+    await harness.run();
+    await harness.run();
+    harness.clock.advance(-HOUR_MS);
+    harness.complete();
+    const sinceMs = harness.clock.nowMs();
+    harness.clock.advance(HOUR_MS);
+    expect(await harness.run()).toMatchObject({ done: 0 });
+    // A run moves the mark at the same time.
+    let isRunning = true;
+    const marks: JobMarks = {
+      readMark: async (job) => {
+        const mark = await harness.marks.readMark(job);
+        if (isRunning) harness.clock.advance(5 * MINUTE_MS);
+        if (isRunning) await harness.run();
+        isRunning = false;
+        return mark;
+      },
+      moveMark: (...moved) => harness.marks.moveMark(...moved),
+    };
+    for (const ms of [sinceMs, sinceMs + 1]) {
+      expect(await republishSince(marks, ms, harness.clock.nowMs())).toBe(true);
+      expect(await harness.mark()).toBe(sinceMs);
+    }
+    expect(await harness.run()).toMatchObject({ done: 1, failed: 0 });
+  });
+
+  test('keeps its mark rather than report minutes that it would skip', async () => {
+    const harness = new LostEventsApiHarness();
+    await harness.run();
+    harness.clock.advance(14 * DAY_MS - 90 * MINUTE_MS);
+    await harness.run();
+    const before = await harness.mark();
+    expect(await republishSince(harness.marks, NOON, harness.clock.nowMs())).toBe(false);
+    expect(await harness.mark()).toBe(before);
   });
 
   test('does not move its mark past the present in a run that is scheduled for a future time', async () => {

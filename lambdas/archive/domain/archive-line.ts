@@ -26,6 +26,16 @@ export type ArchiveLine = {
   | { readonly change: 'REMOVE'; readonly was: RowImage }
 );
 
+/**
+ * Returns the time of the row that a line contains, in Unix milliseconds.
+ * @returns undefined when the line contains no row, or a row without a readable time
+ */
+export function rowTimeOf(line: ArchiveLine): number | undefined {
+  if (line.change !== 'INSERT') return undefined;
+  const { N } = (line.item['occurredAtMs'] ?? {}) as { readonly N?: unknown };
+  return typeof N === 'string' && /^\d+$/.test(N) ? Number(N) : undefined;
+}
+
 /** Serializes a line, without a line feed. Fields are sorted at every depth, so equal rows have equal text. */
 export function lineText(digest: Digest, { atMs, ...line }: ArchiveLine): string {
   return digest.canonicalJson({ v: LINE_VERSION, at: new Date(atMs).toISOString(), ...line });

@@ -6,8 +6,9 @@ import { type ArchiveLine, lineText } from './archive-line.ts';
 export const LINES_PREFIX = 'ledger/';
 
 /**
- * Prefix of objects that an operator added long after their rows were written. The key contains the hour of the
- * addition, so the rows can be much older than this hour. Sorts after all hours under {@link LINES_PREFIX}.
+ * Prefix of objects whose rows can be much older than the hour in the key: the hour in which an operator added the
+ * object, or in which the first of its rows was copied to the Ledger late. Sorts after all hours under
+ * {@link LINES_PREFIX}.
  */
 export const LATE_PREFIX = `${LINES_PREFIX}late/`;
 
@@ -26,7 +27,7 @@ export const LINES_NAME =
  * Creates the object that contains these lines.
  *
  * @param lines at least one line, in the order of the Stream
- * @param lateAtMs the current time in Unix milliseconds, only for lines that are written long after their rows
+ * @param lateAtMs the hour of the key in Unix milliseconds, only for lines whose rows can be much older
  */
 export function archiveObject(
   digest: Digest,

@@ -1,3 +1,4 @@
+import { type ArchiveLine, rowTimeOf } from './archive-line.ts';
 import { hourPath, LATE_PREFIX, LINES_PREFIX } from './archive-object.ts';
 import type { Bounds } from './judge-chain.ts';
 
@@ -5,9 +6,18 @@ const HOUR_MS = 60 * 60_000;
 /**
  * Maximum time, in milliseconds, from the hour in an object's key (the hour of its oldest row) to its newest row.
  * Covers the retries of a batch, and a skew of less than an hour between the clocks of the writers and the Stream.
- * There is no other delay, so the object is also written within this time. Does not apply to late objects.
+ * Other delays are in late objects only, so the object is also written within this time.
  */
 export const OLDER_BY_MS = 22 * HOUR_MS;
+
+/**
+ * Returns whether the row of a line is more than an hour older than its write, so that it must be in a late object: a
+ * reader looks for the rows of an hour in other objects only up to the following hour. With PostgreSQL as the authority,
+ * a row is copied to the Ledger hours after its time if DynamoDB was unavailable, and days if its chain was stopped.
+ */
+export function isLateLine(line: ArchiveLine): boolean {
+  return line.atMs - (rowTimeOf(line) ?? line.atMs) > HOUR_MS;
+}
 
 /** Returns a text that sorts before the keys of all objects that can contain rows from this time range. */
 export function beginOf({ fromMs }: Pick<Bounds, 'fromMs'>): string {

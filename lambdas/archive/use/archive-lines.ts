@@ -4,6 +4,7 @@ import { isFault, TerminalError } from '../../kernel/faults.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import type { ArchiveLine } from '../domain/archive-line.ts';
 import { type ArchiveObject, archiveObject } from '../domain/archive-object.ts';
+import { isLateLine } from '../domain/object-times.ts';
 
 /** Write access to the archive. Objects are never changed or removed. */
 export interface ArchiveObjects {
@@ -29,32 +30,51 @@ const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * Writes the lines of a batch as one object, and retries while the archive is unavailable. If the archiver failed
- * immediately instead, Lambda would keep splitting the batch in two, and the objects written after an outage would be
- * tiny:
+ * Writes the lines of a batch as one object, and its late lines as another. Retries while the archive is unavailable. If
+ * the archiver failed immediately instead, Lambda would keep splitting the batch in two, and the objects written after
+ * an outage would be tiny:
  *
  *   batch of 1,000   unavailable ── 1 s ── unavailable ── 2 s ── … ── 9 minutes: redelivered as two batches
  *
- * The object's key is derived from its content, so a batch that is delivered twice yields one object. If Lambda splits
+ * The object's key is derived from its lines, so a batch that is delivered twice yields one object. If Lambda splits
  * a batch between two deliveries, several objects contain its lines.
  *
  * @param deadlineMs time after which no attempt begins, in Unix milliseconds
  * @param isLate true if the rows are no longer in the Stream, so that their positions in it are unknown
+ * @returns the written objects
  * @throws the error of the last attempt
  */
 export async function archiveLines(
-  { objects, digest, clock, entropy, report }: ArchiveTools,
+  tools: ArchiveTools,
   lines: readonly ArchiveLine[],
   deadlineMs: number,
   isLate = false,
-): Promise<ArchiveObject | undefined> {
-  const [first, ...others] = lines;
-  if (first === undefined) return undefined;
-  const object = archiveObject(digest, [first, ...others], isLate ? clock.nowMs() : undefined);
+): Promise<readonly ArchiveObject[]> {
+  const { digest, clock } = tools;
+  const { inTime = [], late = [] } = Object.groupBy(lines, (line) => (isLate || isLateLine(line) ? 'late' : 'inTime'));
+  const lateAtMs = isLate ? clock.nowMs() : Math.min(...late.map(({ atMs }) => atMs));
+  const objects = [...objectOf(digest, inTime), ...objectOf(digest, late, lateAtMs)];
+  for (const object of objects) await putObject(tools, object, deadlineMs);
+  return objects;
+}
+
+function objectOf(
+  digest: Digest,
+  [first, ...others]: readonly ArchiveLine[],
+  lateAtMs?: number,
+): readonly ArchiveObject[] {
+  return first === undefined ? [] : [archiveObject(digest, [first, ...others], lateAtMs)];
+}
+
+async function putObject(
+  { objects, clock, entropy, report }: ArchiveTools,
+  object: ArchiveObject,
+  deadlineMs: number,
+): Promise<void> {
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
     try {
       await objects.put(object);
-      return object;
+      return;
     } catch (error) {
       const jitteredMs = fullJitter(waitMs, entropy);
       const isLast = clock.nowMs() + jitteredMs > deadlineMs;

@@ -1,6 +1,7 @@
 import type { Bounds } from '../domain/judge-chain.ts';
-import { ARCHIVED_WITHIN_MS } from './audit-archive.ts';
+import { ARCHIVED_WITHIN_MS, firstHourMs } from './audit-archive.ts';
 import { type LedgerRows, type ReadRow, wholeChain } from './ledger-rows.ts';
+import type { VerifyManifestsTools } from './verify-manifests.ts';
 import { type ArchiveLines, type RowParts, verifyRows } from './verify-rows.ts';
 
 export interface MissingRows {
@@ -8,6 +9,22 @@ export interface MissingRows {
   readonly rows: readonly ReadRow[];
   /** Broken chains, whose rows must not be added to the archive. */
   readonly broken: readonly string[];
+}
+
+/**
+ * Returns the time range of the rows that a parked batch can contain. Rows that are copied from PostgreSQL can have any
+ * earlier time since the beginning of the archive.
+ *
+ * @param batch the time range in which the batch was written to the Ledger
+ * @param isCopied whether the Ledger is a copy of PostgreSQL
+ */
+export async function boundsOfBatch(
+  tools: VerifyManifestsTools,
+  { sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number },
+  isCopied: boolean,
+): Promise<Bounds> {
+  const beginMs = isCopied ? await firstHourMs(tools) : undefined;
+  return { fromMs: Math.min(sinceMs, beginMs ?? sinceMs), untilMs };
 }
 
 /**

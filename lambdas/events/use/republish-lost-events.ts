@@ -50,6 +50,8 @@ const MAX_PARTS = 20;
  * run.
  */
 const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS - 60 * MINUTE_MS;
+/** Time within which a run reads a mark that was moved back, in milliseconds. */
+const RUNS_WITHIN_MS = 60 * MINUTE_MS;
 
 export interface RepublishLostEventsTools extends RepublishTools {
   readonly processed: ProcessedEvents;
@@ -94,6 +96,8 @@ export type RepublishStep =
       readonly to: OutcomePosition;
       /** Number of outcomes after this part on the same page. */
       readonly following: number;
+      /** Time before which the Ledger had every transition when the outcomes were read, in Unix milliseconds. */
+      readonly completeMs: number;
     };
 
 /**
@@ -124,7 +128,7 @@ export function republishLostEventsJob(tools: RepublishLostEventsTools): Job<Rep
     },
     handle: async (step, { deadlineMs }) => {
       if (step.kind === 'begin') return setMark(tools, step);
-      const { from, outcomes, to } = step;
+      const { from, outcomes, to, completeMs } = step;
       const places = placesOf(outcomes);
       const waiting = { ...tools, isQueued: createQueueCheck(tools, step) };
       const { published, unpublishable, isFinished, isQueued } = await republishPart(waiting, from, places, deadlineMs);
@@ -134,7 +138,6 @@ export function republishLostEventsJob(tools: RepublishLostEventsTools): Job<Rep
         tools.report(new RetryableError('part_unfinished', `not all events from ${nameOf(from)} were published`));
         return { done: published, left: 0, failed: unpublishable.length + 1 };
       }
-      const completeMs = (await tools.completeUntilMs?.()) ?? clock.nowMs();
       const latest = positionAt(Math.min(clock.nowMs() - MARK_BEHIND_MS, completeMs));
       const mark = to < latest ? to : latest;
       if (from < mark) {
@@ -220,6 +223,23 @@ async function setMark(
   return { done: 0, left: 0, failed: mark === undefined ? 0 : 1 };
 }
 
+/**
+ * Moves the mark back, so that the job reads outcomes that were copied to the Ledger behind it. Call it after the copy:
+ * a run can move the mark forward again at any time.
+ *
+ * @param sinceMs time of the oldest of these outcomes, in Unix milliseconds
+ * @returns false if they are so old that the job would skip some of them; then nothing changes
+ */
+export async function republishSince(marks: JobMarks, sinceMs: number, nowMs: number): Promise<boolean> {
+  if (sinceMs < nowMs - HORIZON_MS + RUNS_WITHIN_MS) return false;
+  const from = positionAt(sinceMs);
+  for (;;) {
+    const mark = await marks.readMark(LOST_EVENTS_JOB);
+    // Before its first run, the job has no mark, and that run begins a day before it.
+    if (mark === undefined || mark <= from || (await marks.moveMark(LOST_EVENTS_JOB, mark, from))) return true;
+  }
+}
+
 function beginStep(mark: OutcomePosition | undefined, nowMs: number): Extract<RepublishStep, { kind: 'begin' }> {
   const kind = 'begin';
   if (mark === undefined) return { kind, mark, from: positionAt(nowMs - MAX_FIRST_MARK_AGE_MS) };
@@ -232,12 +252,14 @@ function beginStep(mark: OutcomePosition | undefined, nowMs: number): Extract<Re
  * the mark also advances when there is no traffic.
  */
 async function partsFrom(
-  { transitions }: RepublishLostEventsTools,
+  { transitions, completeUntilMs }: RepublishLostEventsTools,
   after: OutcomePosition,
   untilMs: number,
   limit: number,
 ): Promise<JobPage<RepublishStep>> {
   if (timeOf(after) >= untilMs) return { items: [] };
+  // Read this time first: a row that is copied after the read of the outcomes must stay ahead of the mark.
+  const completeMs = (await completeUntilMs?.()) ?? Number.POSITIVE_INFINITY;
   const { outcomes, isLast } = await transitions.outcomesAfter(after, untilMs, Math.min(limit, MAX_PARTS) * PART);
   const items: JobItem<RepublishStep>[] = [];
   let from = after;
@@ -246,7 +268,8 @@ async function partsFrom(
     const isEnd = isLast && start + PART >= outcomes.length;
     const to = isEnd ? positionAt(untilMs) : (part.at(-1)?.position ?? from);
     const following = outcomes.length - start - part.length;
-    items.push({ thing: { kind: 'part', from, outcomes: part, to, following }, name: nameOf(from), after: to });
+    const thing = { kind: 'part', from, outcomes: part, to, following, completeMs } as const;
+    items.push({ thing, name: nameOf(from), after: to });
     from = to;
   }
   return { items, ...(isLast ? {} : { next: from }) };

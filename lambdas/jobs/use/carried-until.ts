@@ -36,10 +36,11 @@ export async function readCarriedUntil(marks: Pick<JobMarks, 'readMark'>): Promi
  *
  * @param untilMs result of reading the outbox, in Unix milliseconds
  * @param atMs time just before the outbox was read, in Unix milliseconds
+ * @returns false if another process has stored a time since this one read the mark
  */
-export async function moveCarriedUntil(marks: JobMarks, untilMs: number, atMs: number): Promise<void> {
+export async function moveCarriedUntil(marks: JobMarks, untilMs: number, atMs: number): Promise<boolean> {
   const text = await marks.readMark(MARK);
-  await marks.moveMark(MARK, text, JSON.stringify(nextMark(text, untilMs, atMs)));
+  return marks.moveMark(MARK, text, JSON.stringify(nextMark(text, untilMs, atMs)));
 }
 
 /**

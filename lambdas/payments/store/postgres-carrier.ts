@@ -53,6 +53,8 @@ export interface LedgerCarrierTools extends PostgresTools {
  * (Amazon DynamoDB developer guide, "Quotas": item size, transaction size).
  */
 const ROWS_AT_ONCE = 10;
+/** More rows than a chain has. */
+const ALL_ROWS = 1_000_000;
 /** Maximum number of items in one transaction (Amazon DynamoDB API reference, "TransactWriteItems"). */
 const ITEMS_AT_ONCE = 100;
 
@@ -121,16 +123,42 @@ export class LedgerCarrier implements Carrier {
       if (rows.some(({ isStopped }) => isStopped)) return this.#stopped(chainId);
       const copies = rows.flatMap(({ copy }) => copy ?? []);
       const stoppedAt = await this.#copy(copies);
-      if (stoppedAt !== undefined) {
-        // Raise the alarm before the row is marked: a crash may then raise it twice, but cannot lose it.
-        this.#tools.observer.stopped(chainId, stoppedAt);
-        await this.#outbox.stop(chainId, stoppedAt);
-        return this.#stopped(chainId);
-      }
+      if (stoppedAt !== undefined) return this.#stop(chainId, stoppedAt);
       if (copies.length < rows.length) await this.eraseCopies(chainId);
       await this.#outbox.remove(chainId, rows);
       if (rows.length < ROWS_AT_ONCE) return 'carried';
     }
+  }
+
+  /**
+   * Copies a chain again, even if it is stopped. It stays stopped until all waiting transitions are in the Ledger and
+   * `copied` has ended. After a crash, the next call therefore calls `copied` again:
+   *
+   *   jobs      mark after T2 ───────────────────────────────────── read T2 again
+   *   carrier   T2 in the Ledger ── copied: mark before T2 ── T2 leaves the outbox
+   *
+   * @param copied called for a stopped chain, with the time of its oldest waiting transition in Unix milliseconds. Jobs
+   * that did not wait for the chain may have passed this time
+   */
+  async carryAgain(chainId: string, copied: (sinceMs: number) => Promise<void>): Promise<'carried' | 'stopped'> {
+    const rows = await this.#waiting(chainId, ALL_ROWS);
+    if (rows.some(({ isStopped }) => isStopped)) {
+      const copies = rows.flatMap(({ copy }) => copy ?? []);
+      for (let from = 0; from < copies.length; from += ROWS_AT_ONCE) {
+        const stoppedAt = await this.#copy(copies.slice(from, from + ROWS_AT_ONCE));
+        if (stoppedAt !== undefined) return this.#stop(chainId, stoppedAt);
+      }
+      await copied(Math.min(...copies.map(({ item }) => Number(item['occurredAtMs']))));
+      await this.#outbox.resume(chainId);
+    }
+    return this.carry(chainId);
+  }
+
+  async #stop(chainId: string, sequence: number): Promise<'stopped'> {
+    // Raise the alarm before the row is marked: a crash may then raise it twice, but cannot lose it.
+    this.#tools.observer.stopped(chainId, sequence);
+    await this.#outbox.stop(chainId, sequence);
+    return this.#stopped(chainId);
   }
 
   async #stopped(chainId: string): Promise<'stopped'> {
@@ -139,11 +167,11 @@ export class LedgerCarrier implements Carrier {
   }
 
   /** Reads the first waiting rows of a chain, with their transitions and personal data, in one statement. */
-  async #waiting(chainId: string): Promise<readonly WaitingRow[]> {
+  async #waiting(chainId: string, limit = ROWS_AT_ONCE): Promise<readonly WaitingRow[]> {
     const found = await readRows(this.#tools, {
       name: 'outbox-waiting',
       text: WAITING,
-      values: [chainId, ROWS_AT_ONCE],
+      values: [chainId, limit],
     });
     // A transition with personal data has one row for each part of it.
     const parts = Map.groupBy(found.map(valuesOf), ({ kind, sequence }) => `${String(kind)} ${String(sequence)}`);
