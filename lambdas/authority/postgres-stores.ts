@@ -36,13 +36,15 @@ export function postgresStores({ database, pacing, client, tables, observer }: P
       carryOrReport({ carrier: carrier.until(beganMs + COMMIT_SECONDS * 1000), observer }, id),
   };
   const store = new PostgresStore(tools);
+  const approvals = new PostgresApprovals(tools, store);
   return {
     tools,
     carrier,
     store,
     orders: (unreadable?: Unreadable) => new PostgresOrders(tools, unreadable),
     effects: (unreadable?: Unreadable) => new PostgresEffects(tools, store, unreadable),
-    approvals: new PostgresApprovals(tools, store),
+    approvals,
+    effectRecords: approvals,
     activity: new PostgresActivity(tools),
     work: (unreadable: Unreadable) => new PostgresUnfinishedWork(tools, unreadable),
     holds: new PostgresHolds(tools),

@@ -1,6 +1,8 @@
 import type { ActivityDraft } from '../activity/domain/activity.ts';
 import type { ActivityLog } from '../activity/use/activity-log.ts';
+import { OperationPrefix } from '../kernel/contract/rows.ts';
 import { defined } from '../kernel/defined.ts';
+import { storedOperationId } from '../kernel/ids.ts';
 import type { Unreadable } from '../kernel/platform/queue-rows.ts';
 import type { EffectRecord } from '../once/domain/idempotency.ts';
 import { approvalTime } from '../operators/domain/approval.ts';
@@ -10,7 +12,7 @@ import type { QueueLists } from '../operators/use/queue-lists.ts';
 import { parseOrderId } from '../orders/ids.ts';
 import type { OrderStore } from '../orders/use/order-store.ts';
 import type { PostgresEffects } from '../payments/store/postgres-effects.ts';
-import type { Effect, EffectStore } from '../payments/use/effect-store.ts';
+import type { Effect, EffectOutcome, EffectStore } from '../payments/use/effect-store.ts';
 import type { Hold, PaymentStore } from '../payments/use/payment-store.ts';
 import type { OrphanStore, UnfinishedWork } from '../payments/use/unfinished-work.ts';
 import type { DuePage, DueQueue } from '../resolving/use/due-queue.ts';
@@ -24,6 +26,8 @@ export interface AuthorityStores {
   readonly orders: (unreadable?: Unreadable) => OrderStore;
   readonly effects: (unreadable?: Unreadable) => EffectStore & OrphanStore;
   readonly approvals: ApprovingStore;
+  /** Reads the records of effects for an operator, who acts on a record that is missing. */
+  readonly effectRecords: Pick<EffectStore, 'readEffect'>;
   readonly activity: ActivityLog;
   readonly work: (unreadable: Unreadable) => UnfinishedWork;
   readonly holds: DueQueue<Hold>;
@@ -34,7 +38,8 @@ export interface AuthorityStores {
 
 /**
  * Returns the stores of a deployment with several databases. Each call runs in its tenant's database. Lists read all
- * databases. Callbacks without a payment, and acts of operators that concern no payment, are in the first.
+ * databases. Callbacks without a payment, acts of operators that concern no payment, and the payments of the keys of
+ * corrections are in the first.
  */
 export function shardedStores(shards: Shards): AuthorityStores {
   return {
@@ -42,6 +47,7 @@ export function shardedStores(shards: Shards): AuthorityStores {
     orders: (unreadable) => ordersOf(shards, unreadable),
     effects: (unreadable) => effectsOf(shards, ({ effects }) => effects(unreadable)),
     approvals: approvalsOf(shards),
+    effectRecords: { readEffect: (id) => shards.one(({ stores }) => stores.approvals.readEffect(id)) },
     activity: {
       listActivity: async (chain, page) =>
         (await shards.of(subjectOfChain(chain))).stores.activity.listActivity(chain, page),
@@ -186,7 +192,8 @@ function approvalsOf(shards: Shards): ApprovingStore {
   const effects = effectsOf(shards, ({ approvals }) => approvals);
   return {
     ...effects,
-    recordEffect: (effect: Effect & ApprovalChange) => effects.recordEffect(effect),
+    recordEffect: async (effect: Effect & ApprovalChange) =>
+      (await refusedKey(shards, effect)) ?? effects.recordEffect(effect),
     claimChange: async (claim) => {
       const { tenantId } = claim.pending.payment;
       return (await shards.of({ tenantId })).stores.approvals.claimChange(claim);
@@ -197,6 +204,31 @@ function approvalsOf(shards: Shards): ApprovingStore {
       return lists.flat().toSorted(newestFirst).slice(0, page.limit);
     },
   };
+}
+
+/**
+ * Binds the key of a correction to its payment, before the correction is written in the payment's database. The id of a
+ * correction, unlike those of other effects on payments, is not derived from the payment. So the record of a correction
+ * in one database does not prevent a second correction with the same key in another. The first database has the
+ * bindings of all:
+ *
+ *   K for a payment in b   K is bound to it ✓ ── correction ✓
+ *   K for a payment in c   ─── K is bound ✗: another request
+ *
+ * After a crash in between, the key can still be used, but only for the payment to which it is bound.
+ *
+ * @returns undefined when the key is bound to the payment of the effect
+ */
+async function refusedKey(
+  { first }: Shards,
+  { record }: Pick<Effect, 'record'>,
+): Promise<Exclude<EffectOutcome, { kind: 'recorded' }> | undefined> {
+  const { operationId, paymentId } = record;
+  if (!operationId.startsWith(OperationPrefix.correction)) return undefined;
+  const bound = { ...record, operationId: storedOperationId(`${operationId}#payment`) };
+  const outcome = await first.stores.approvals.recordEffect({ record: bound, transitions: [] });
+  if (outcome.kind === 'recorded') return undefined;
+  return outcome.kind === 'recorded_before' && outcome.record.paymentId === paymentId ? undefined : outcome;
 }
 
 function newestFirst({ id }: { readonly id: string }, { id: other }: { readonly id: string }): number {

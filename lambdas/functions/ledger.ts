@@ -80,7 +80,7 @@ export async function wire(
     timeline: {
       chains: store,
       records: store,
-      effects,
+      effects: postgres?.effectRecords ?? effects,
       webhooks: new DynamoDbWebhooks(documents, tables, pacing),
       activity,
       digest,

@@ -3,10 +3,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { STATE_VALID_MS } from '../../lambdas/authority/contract.ts';
 import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { NotBegunError, RetryableError } from '../../lambdas/kernel/faults.ts';
-import { ownerToken, type PaymentId, type TenantId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
+import { ownerToken, type PaymentId, storedOperationId, type TenantId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import type { ApprovalRules } from '../../lambdas/operators/domain/approval.ts';
+import type { ApprovingStore } from '../../lambdas/operators/use/approving-store.ts';
+import { correctLedger } from '../../lambdas/operators/use/correct-ledger.ts';
 import type { QueueEntry, QueuePosition } from '../../lambdas/operators/use/queue-lists.ts';
+import { readKeyRecord } from '../../lambdas/operators/use/read-key-record.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
@@ -19,6 +25,8 @@ import { describeEffectStore } from '../payments/effect-store-suite.ts';
 import { callback, change, paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
 import { describePaymentStore } from '../payments/payment-store-suite.ts';
 import { describeUnfinishedWork } from '../resolving/unfinished-work-suite.ts';
+import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
 import { ALL_DUE } from '../support/due.ts';
 import { whole } from '../support/slice.ts';
 import { FourDatabases, NAMES, ShardedDeployment } from './four-databases.ts';
@@ -282,6 +290,104 @@ describe('the tenants of a deployment', () => {
       expect(delivered).toMatchObject({ kind: 'recorded' });
     });
     expect(await tools.work.routineInquiries(ALL_DUE)).toEqual([]);
+  });
+
+  const AWAY = new RetryableError('database_unavailable', 'away');
+  const CORRECTION = storedOperationId(`cor_${'a'.repeat(32)}`);
+  const entropy = countingEntropy();
+  const paidIn = async (shard: string, tools: { readonly store: PaymentStore }): Promise<PaymentId> => {
+    const tenant = tenants.get(shard);
+    invariant(tenant !== undefined, `no tenant is in ${shard}`);
+    const request = requestOf(tenant, 'corrected');
+    await deployment.world.answered(request, tools);
+    return request.paymentId;
+  };
+  /** Corrects a payment. The operator uses the same idempotency key for each payment. */
+  const correct = (payment: PaymentId, effects: ApprovingStore, approvals?: ApprovalRules) => {
+    const reversal = { kind: 'reverse', sequence: 2 } as const;
+    return correctLedger(
+      { effects, approvals, runner: idempotentRunner, clock: deployment.world.clock, entropy, digest: systemDigest },
+      {
+        cause: BY_OPERATOR,
+        operationId: CORRECTION,
+        fingerprint: fingerprintOf(systemDigest, { body: { payment, ...reversal }, query: {} }),
+        payment,
+        reason: 'Booked twice',
+        by: OPERATOR,
+        asked: { kind: 'correction', change: reversal },
+      },
+    );
+  };
+
+  test.each([
+    ['first', 'b'],
+    ['b', 'first'],
+    ['b', 'c'],
+  ])('get one correction for one key, although its requests concern payments in %s and %s', async (one, other) => {
+    const { tools } = await deployment.start();
+    const [payment, rivals] = [await paidIn(one, tools), await paidIn(other, tools)];
+    let rival: Awaited<ReturnType<typeof correct>> | undefined;
+    const late = await correct(payment, {
+      ...tools.effects,
+      // The rival writes after this request has found no record.
+      recordEffect: async (effect) => {
+        rival ??= await correct(rivals, (await deployment.start()).tools.effects);
+        return tools.effects.recordEffect(effect);
+      },
+    });
+    expect([rival?.kind, late.kind]).toEqual(['first', 'payload_mismatch']);
+    expect(await correct(rivals, tools.effects)).toMatchObject({ kind: 'replay' });
+    expect(await correct(payment, tools.effects)).toMatchObject({ kind: 'payload_mismatch' });
+  });
+
+  test('get no second correction for a key while the database of the first, or of its approval, is unavailable', async () => {
+    const { tools } = await deployment.start();
+    const [inB, inC] = [await paidIn('b', tools), await paidIn('c', tools)];
+    const rules = { aboveMinor: { EUR: 0 }, lifetimeMs: 60_000 };
+    expect(await correct(inB, tools.effects, rules)).toMatchObject({ kind: 'first', answer: { status: 202 } });
+    deployment.away.set('b', AWAY);
+    expect(await correct(inC, tools.effects)).toEqual({ kind: 'payload_mismatch' });
+    deployment.away.set('first', AWAY);
+    await expect(correct(inC, tools.effects)).rejects.toBeInstanceOf(RetryableError);
+  });
+
+  test('get a correction once after a crash, but its key is not accepted for another payment', async () => {
+    const { tools } = await deployment.start();
+    const [inB, inC] = [await paidIn('b', tools), await paidIn('c', tools)];
+    const crashing: ApprovingStore = {
+      ...tools.effects,
+      recordEffect: (effect) => {
+        deployment.away.set('b', AWAY);
+        return tools.effects.recordEffect(effect);
+      },
+    };
+    await expect(correct(inB, crashing)).rejects.toBeInstanceOf(RetryableError);
+    deployment.away.clear();
+    expect(await correct(inC, tools.effects)).toEqual({ kind: 'payload_mismatch' });
+    expect((await correct(inB, tools.effects)).kind).toBe('first');
+    expect((await correct(inB, tools.effects)).kind).toBe('replay');
+  });
+
+  test('are corrected while the database of another tenant is unavailable', async () => {
+    const { tools } = await deployment.start();
+    const inB = await paidIn('b', tools);
+    deployment.away.set('c', AWAY);
+    expect((await correct(inB, tools.effects)).kind).toBe('first');
+  });
+
+  test('have no record that an operator reads as missing while its database is unavailable', async () => {
+    const { tools, store, effectRecords } = await deployment.start();
+    expect((await correct(await paidIn('b', tools), tools.effects)).kind).toBe('first');
+    const read = () =>
+      readKeyRecord(
+        { records: store, effects: effectRecords, chains: store, digest: systemDigest },
+        CORRECTION,
+        deployment.world.clock.nowMs(),
+      );
+    deployment.away.set('c', AWAY);
+    expect(await read()).toMatchObject({ operationId: CORRECTION, state: 'completed' });
+    deployment.away.set('b', AWAY);
+    await expect(read()).rejects.toBeInstanceOf(RetryableError);
   });
 
   test('are refused if their row is missing, names an unknown database, or not the database of their payment', async () => {

@@ -12,6 +12,7 @@ import { annotationObject } from '../domain/annotation.ts';
 import { correctionObject } from '../domain/correction.ts';
 import { decisionObject } from '../domain/operator-decision.ts';
 import { parseOperatorEffectId } from '../ids.ts';
+import type { KeyRecordTools } from '../use/read-key-record.ts';
 import {
   annotation,
   annotationsOfPayment,
@@ -23,6 +24,7 @@ import {
 
 interface ReadTools {
   readonly effects: EffectStore;
+  readonly timeline: Pick<KeyRecordTools, 'effects'>;
 }
 
 /** One kind of operator effect on a payment. `shown` returns the effects in the order in which they were recorded. */
@@ -140,7 +142,7 @@ export const OPERATOR_EFFECT_ROUTES: readonly TenantEndpoint<ReadTools>[] = [
 /** Shows one effect. Its payment is found through the operation's record, which does not expire. */
 async function show({ tools, caller, request, id }: ShowCall, { noun, shown }: Effects): Promise<Handled> {
   const operationId = parseOperatorEffectId(id);
-  const record = operationId === undefined ? undefined : await tools.effects.readEffect(operationId);
+  const record = operationId === undefined ? undefined : await tools.timeline.effects.readEffect(operationId);
   const chain = await readOwnChain(tools.effects, caller, record?.paymentId);
   const effect = chain === undefined ? undefined : shown(chain).find((each) => each['id'] === id);
   return effect === undefined ? refusal(problem('not_found', `There is no such ${noun}.`), request) : found(effect);
