@@ -27,6 +27,7 @@ import { DynamoDbApprovals } from '../operators/store/dynamodb-approvals.ts';
 import { DynamoDbQueues } from '../operators/store/dynamodb-queues.ts';
 import { deployedQueues, messageQueueNames, SqsQueues, startRedrives } from '../operators/store/sqs-queues.ts';
 import { callOnce } from '../outbound/http-call.ts';
+import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
 import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
@@ -101,6 +102,7 @@ export async function wire(
     // The processors whose books decisions are compared with.
     ...(await configuredProcessors(payments, platform)),
     effects,
+    accessRecords: new DynamoDbEffects(documents, tables, pacing, store),
     replays: postgres?.replays ?? new ProcessReplayCache(),
     copies: postgres?.copies,
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),

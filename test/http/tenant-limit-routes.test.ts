@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { keyOfTenant } from '../api-docs/provoked-problems.ts';
-import { as, dataOf, UNKNOWN_TENANT } from '../world/api.ts';
+import { Api, as, dataOf, UNKNOWN_TENANT } from '../world/api.ts';
 
 const PATH = '/v1/admin/limits';
 const RAISED = { mode: 'live', kind: 'payments', rate: 200, burst: 400 } as const;
@@ -44,6 +44,17 @@ test('a retried change returns the stored response, does not undo a later change
       caused_by: { type: 'operator', operator: 'Ada Example' },
     },
   ]);
+});
+
+test('a retried change of a key or a limit is replayed even if another store has the payments', async () => {
+  const { api: here, tenant, body, made } = await keyOfTenant();
+  const api = here.with({ effects: new Api().world.tools.effects });
+  const sent = [await api.write(PATH, 'k', { tenant, ...RAISED }), await api.write(PATH, 'k', { tenant, ...RAISED })];
+  expect(sent.map(({ status }) => status)).toEqual([200, 200]);
+  expect(sent.map(({ headers }) => headers['Idempotency-Replayed'])).toEqual([undefined, 'true']);
+  expect((await api.write(PATH, 'k', { tenant, ...RAISED, rate: 51 })).status).toBe(422);
+  const again = await api.write('/v1/admin/keys', 'k', body);
+  expect([again.status, again.body]).toEqual([201, { ...made.body, secret: null }]);
 });
 
 test('equal concurrent requests change the limit once', async () => {

@@ -53,7 +53,7 @@ class History {
       const administration = this.#administration(client, process);
       const effects = new DynamoDbApprovals(client, TABLES, pacing, new DynamoDbStore(client, TABLES, pacing));
       const outcome: RecordedOutcome = await makeKeyOnce(
-        { effects, runner: idempotentRunner, ...pacing },
+        { accessRecords: effects, runner: idempotentRunner, ...pacing },
         {
           operationId: storedOperationId(`mkr_${key}`),
           fingerprint: fingerprintOf(systemDigest, { body: {}, query: {} }),

@@ -423,6 +423,7 @@ export class Api<Of extends World = World> {
     return {
       ...world.tools,
       replays: new ProcessReplayCache(),
+      accessRecords: behind,
       entropy,
       telemetry: this.#telemetry,
       keys: this.#keys,

@@ -4,9 +4,13 @@ import type { OperationId } from '../../kernel/ids.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
+import type { EffectStore } from '../../payments/use/effect-store.ts';
 import type { KeyedEffectTools } from './keyed-effect.ts';
 
-export type RecordTools = Pick<KeyedEffectTools, 'effects' | 'runner' | 'clock' | 'entropy'>;
+export interface RecordTools extends Pick<KeyedEffectTools, 'runner' | 'clock' | 'entropy'> {
+  /** Reads the records that are written with keys and limits. With any authority, they are in DynamoDB. */
+  readonly accessRecords: Pick<EffectStore, 'readEffect'>;
+}
 
 /** An operator's action that only writes rows, without a call to another system. */
 export interface RecordedAct {
@@ -34,11 +38,11 @@ export type RecordedOutcome =
  * @throws RetryableError when nothing was written
  */
 export async function recordOnce(
-  { effects, runner, clock, entropy }: RecordTools,
+  { accessRecords, runner, clock, entropy }: RecordTools,
   { operationId, fingerprint, act }: RecordedAct,
 ): Promise<RecordedOutcome> {
   const find = async (): Promise<RecordedOutcome | undefined> => {
-    const record = await effects.readEffect(operationId);
+    const record = await accessRecords.readEffect(operationId);
     return record === undefined ? undefined : judgeEffect(record, fingerprint);
   };
   return commitOnce<undefined, RecordedOutcome>(runner, {
