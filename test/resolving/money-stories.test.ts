@@ -1,7 +1,4 @@
-/**
- * A bank, a payer or another user of the processor's account acts between two steps of Payonce. Tests the guarantee
- * "returned money".
- */
+/** A bank, a payer or another program acts between two steps of Payonce. Tests the guarantee "returned money". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
