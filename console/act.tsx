@@ -80,6 +80,12 @@ interface Attempt {
  * it is not known whether a request took effect, the dialog opens again with the same key.
  */
 export function Act(props: ActProps) {
+  const { name, method, path, tenant, fixed } = props;
+  // With another target, this is another action. The dialog closes: it must not act on an object that it did not name.
+  return <ActOnTarget key={JSON.stringify([name, method, path, tenant, fixed])} {...props} />;
+}
+
+function ActOnTarget(props: ActProps) {
   const { name, role, because, initial = {} } = props;
   const { self } = useApi();
   const [opened, setOpened] = useState<Attempt>();

@@ -53,8 +53,13 @@ function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], orde
   });
 }
 
+/** Returns the id of a row, so that a dialog of the row stays with it when the list is read again. */
+function idOf(row: object): string | undefined {
+  return 'id' in row && typeof row.id === 'string' ? row.id : undefined;
+}
+
 /** Shows a table. On a narrow screen, each row is a card. The roles keep the table's meaning there. */
-export function Table<Row>({
+export function Table<Row extends object>({
   rows,
   columns,
   label,
@@ -75,8 +80,8 @@ export function Table<Row>({
         </thead>
         <tbody role="rowgroup">
           {sorted(rows, columns, order).map((row, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no common id and are replaced as a whole
-            <tr key={index} role="row">
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows without an id have no dialogs
+            <tr key={idOf(row) ?? index} role="row">
               {columns.map(({ title, of, isNumber }) => (
                 <td key={title} role="cell" class={isNumber ? 'number' : ''} data-title={title}>
                   {of(row)}

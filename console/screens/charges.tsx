@@ -141,7 +141,7 @@ export function Decide({ id, tenant, currency, change, name = 'Decide', because,
       does={
         change === undefined
           ? 'Records the outcome that the processor shows. The payment ends, its postings are made, and its tenant receives the event.'
-          : 'Records whether the processor has made this change. The change ends, its postings are made, and its tenant receives the event.'
+          : `Records whether the processor has made the change ${change}. It ends, its postings are made, and its tenant receives the event.`
       }
       role="operator"
       because={because}

@@ -113,7 +113,7 @@ function Acts({ row }: { readonly row: Key }) {
       {row.tenant !== null && (
         <Act
           name="Roll"
-          does="Creates a replacement. The old key stays valid for some hours. The new secret is shown only once."
+          does={`Creates a replacement of the key ${row.name} (${row.id}). The old key stays valid for some hours. The new secret is shown only once.`}
           role="owner"
           because={ended ?? (row.rolled_to === null ? undefined : 'The key was already rolled.')}
           path={`${path}/roll`}
@@ -130,7 +130,7 @@ function Acts({ row }: { readonly row: Key }) {
       )}
       <Act
         name="Revoke"
-        does={`The key ${row.name} is no longer accepted. This cannot be undone.`}
+        does={`The key ${row.name} (${row.id}) is no longer accepted. This cannot be undone.`}
         role="owner"
         because={ended}
         method="PATCH"

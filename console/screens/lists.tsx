@@ -52,11 +52,7 @@ export function Approvals() {
         hint="Changes above the limit of the deployment appear here."
         columns={[
           { title: 'Payment', of: ({ payment }) => <About id={payment} /> },
-          {
-            title: 'Request',
-            of: ({ request }) =>
-              request.type === 'decision' && request.override ? 'decision without the processor’s books' : request.type,
-          },
+          { title: 'Request', of: ({ request }) => kindOf(request) },
           {
             title: 'Amount',
             isNumber: true,
@@ -69,14 +65,15 @@ export function Approvals() {
           { title: 'Status', of: ({ status }) => <Status of={status} />, by: ({ status }) => status },
           {
             title: 'Verdict',
-            of: ({ id, status }) => {
+            of: ({ id, status, request, payment, amount, currency }) => {
               const because = status === 'pending_approval' ? undefined : `The request is ${status}.`;
               const path = `/v1/admin/approvals/${id}`;
+              const about = `${kindOf(request)}, ${money(amount, currency)}, ${payment}`;
               return (
                 <span class="acts">
                   <Act
                     name="Approve"
-                    does="Executes the request once."
+                    does={`Executes this request once: ${about}.`}
                     role="approver"
                     because={because}
                     path={`${path}/approve`}
@@ -84,7 +81,7 @@ export function Approvals() {
                   />
                   <Act
                     name="Reject"
-                    does="Ends the request without effect."
+                    does={`Ends this request without effect: ${about}.`}
                     role="approver"
                     because={because}
                     path={`${path}/reject`}
@@ -98,6 +95,10 @@ export function Approvals() {
       />
     </>
   );
+}
+
+function kindOf(request: Schemas['ApprovalRequest']): string {
+  return request.type === 'decision' && request.override ? 'decision without the processor’s books' : request.type;
 }
 
 export function Jobs() {

@@ -109,10 +109,10 @@ function OfEndpoint({ tenant, path }: { readonly tenant: string; readonly path: 
           { title: 'Next attempt', of: (row) => <Time at={row.next_attempt} /> },
           {
             title: 'Act',
-            of: ({ id }) => (
+            of: ({ id, event }) => (
               <Act
                 name="Resend"
-                does="Sends this delivery immediately, with the same event id, even if it is waiting for its next attempt. A receiver that stores ids processes the event only once."
+                does={`Sends the event ${event} immediately, with the same id, even if its delivery is waiting for its next attempt. A receiver that stores ids processes the event only once.`}
                 role="operator"
                 tenant={tenant}
                 path={`${path}/deliveries/${encodeURIComponent(id)}/resend`}

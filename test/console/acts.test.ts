@@ -1,10 +1,11 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { comparedPayment, differsBy } from '../reconciliation/mismatch-fixtures.ts';
+import { until } from '../support/until.ts';
 import { Api, dataOf } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 import { accessible, decideOn, describeConsole } from './console-in-browser.ts';
@@ -71,6 +72,46 @@ describeConsole('acts of operators in a browser', (shown) => {
     await second.getByText('The request is rejected.').first().waitFor();
     expect(dataOf(await api.get(`/v1/corrections?payment=${payment}`))).toEqual([]);
     expect(shown.written.filter((each) => each.endsWith('/reject'))).toHaveLength(1);
+  });
+
+  test('a dialog names its request, and approves it even if a newer request appears above it', async () => {
+    const first = String((await api.correct('c', { payment, reverses: 2 })).body['id']);
+    const page = await opened('approvals', APPROVER_KEY);
+    const button = page.getByRole('button', { name: 'Approve', exact: true });
+    await button.waitFor();
+    const held: Route[] = [];
+    await page.route('**/v1/admin/approvals', (route) => void held.push(route), { times: 1 });
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    const read = await until(async () => held[0]);
+    await button.click();
+    const dialog = page.getByRole('dialog', { name: 'Approve' });
+    await dialog.getByText(`Executes this request once: correction, 15.00 EUR, ${payment}.`).waitFor();
+    const other = await api.paid('k2', { amount: 2000 });
+    const refund = { amount: 2000, reason: 'Asked by phone' };
+    expect((await api.write(`/v1/admin/payments/${other}/refunds`, 'r', refund)).status).toBe(202);
+    await read.continue();
+    await page.locator('tbody tr').nth(1).waitFor();
+    await dialog.getByText(payment).waitFor();
+    await dialog.getByRole('button', { name: 'Approve', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(shown.written).toEqual([`POST /v1/admin/approvals/${first}/approve`]);
+    expect(dataOf(await api.get(`/v1/payments/${other}/refunds`))).toEqual([]);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('a dialog closes without an action if the address changes to another tenant', async () => {
+    const tenant = await new TenantAdministration(api.store.database.client, TABLES, 'ada').createTenant('Shop');
+    const page = await opened(`keys?tenant=${tenant}`);
+    await page.getByText(`The API keys of ${tenant}`).waitFor();
+    await page.goto(`${shown.url}/#/keys?tenant=ten_desk`);
+    await page.getByText('The API keys of ten_desk').waitFor();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Create key' });
+    await dialog.getByText('Creates an API key of ten_desk.').waitFor();
+    await page.goBack();
+    await page.getByText(`The API keys of ${tenant}`).waitFor();
+    await dialog.waitFor({ state: 'detached' });
+    expect(shown.written).toEqual([]);
   });
 
   test('a double click starts a job run, an export or a key roll only once', async () => {
