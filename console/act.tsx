@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { may, Refused, type Role, type Schemas } from './api.ts';
+import { type Attempt, forgetAttempt, keepAttempt, keptAttempt, type Values } from './attempts.ts';
 import { Trouble } from './parts.tsx';
 import { useApi, useApiOf, useRefresh } from './reading.ts';
 import { amountWanted, enteredAmount, money, words } from './show.ts';
@@ -28,8 +29,6 @@ export interface Field {
   /** Set for a field without an input: the content of `ask` sets its value. */
   readonly isHidden?: true;
 }
-
-export type Values = Readonly<Record<string, string>>;
 
 export interface Form {
   readonly values: Values;
@@ -66,35 +65,30 @@ interface ActProps {
 /** Thrown when a field has an invalid value, so nothing was sent. */
 class Unsent extends Error {}
 
-/** One request, with all of its repetitions. */
-interface Attempt {
-  readonly key: string;
-  readonly values: Values;
-  /** Set if an earlier request with this key may have taken effect. */
-  readonly isRepeated?: true;
-}
-
 /**
  * Offers an action to an operator, with a description of its effect and one confirmation. The idempotency key is
  * generated when the dialog opens, so a double click, or a retry after a lost response, causes only one action. While
- * it is not known whether a request took effect, the dialog opens again with the same key.
+ * it is not known whether a request took effect, the dialog opens again with the same request.
  */
 export function Act(props: ActProps) {
+  const { self } = useApi();
   const { name, method, path, tenant, fixed } = props;
+  const act = JSON.stringify([self.operator, name, method, path, tenant, fixed]);
   // With another target, this is another action. The dialog closes: it must not act on an object that it did not name.
-  return <ActOnTarget key={JSON.stringify([name, method, path, tenant, fixed])} {...props} />;
+  return <ActOnTarget key={act} act={act} {...props} />;
 }
 
-function ActOnTarget(props: ActProps) {
-  const { name, role, because, initial = {} } = props;
+interface ActOnTargetProps extends ActProps {
+  /** The operator, the action and its target. */
+  readonly act: string;
+}
+
+function ActOnTarget(props: ActOnTargetProps) {
+  const { act, name, role, because, initial = {} } = props;
   const { self } = useApi();
   const [opened, setOpened] = useState<Attempt>();
-  const unknown = useRef<Attempt>(undefined);
-  const close = (own: string, left: Attempt | undefined) => {
-    unknown.current = left;
-    // The browser may report the closing of a dialog only after the next dialog was opened.
-    setOpened((now) => (now?.key === own ? undefined : now));
-  };
+  // The browser may report the closing of a dialog only after the next dialog was opened.
+  const close = (own: string) => setOpened((now) => (now?.key === own ? undefined : now));
   const why = may(self, role) ? because : `Your role is ${self.role}; this action requires the role ${role}.`;
   const id = `why-${name.replaceAll(/\W+/g, '-')}`;
   return (
@@ -103,7 +97,7 @@ function ActOnTarget(props: ActProps) {
         type="button"
         disabled={why !== undefined}
         aria-describedby={why === undefined ? undefined : id}
-        onClick={() => setOpened(unknown.current ?? { key: crypto.randomUUID(), values: initial })}
+        onClick={() => setOpened(keptAttempt(act) ?? { key: crypto.randomUUID(), values: initial })}
       >
         {name}
       </button>
@@ -112,42 +106,48 @@ function ActOnTarget(props: ActProps) {
           {why}
         </small>
       )}
-      {opened !== undefined && (
-        <Dialog key={opened.key} attempt={opened} close={(left) => close(opened.key, left)} {...props} />
-      )}
+      {opened !== undefined && <Dialog key={opened.key} attempt={opened} close={() => close(opened.key)} {...props} />}
     </>
   );
 }
 
-interface DialogProps extends ActProps {
+interface DialogProps extends ActOnTargetProps {
   readonly attempt: Attempt;
-  /** Closes the dialog. @param left the request, if it is not known whether it took effect */
-  readonly close: (left?: Attempt) => void;
+  readonly close: () => void;
 }
 
-/** Returns functions that send an action, one request at a time. */
-function useSending({ attempt, close, ...act }: DialogProps) {
-  const { method = 'POST', path, tenant, fields, fixed = {}, shows, done } = act;
+/**
+ * Returns functions that send an action, one request at a time.
+ * @param show shows the values of the request that can only be repeated
+ */
+function useSending(
+  { attempt: opened, act, method = 'POST', path, tenant, fields, fixed = {}, shows, done, close }: DialogProps,
+  show: (values: Values) => void,
+) {
   const api = useApiOf(tenant);
   const refresh = useRefresh();
   const [preview, setPreview] = useState<DryRun>();
   const [ended, setEnded] = useState<readonly [answer: unknown, shown: ComponentChildren]>();
   const [failed, setFailed] = useState<Failed | undefined>(
-    attempt.isRepeated === true ? { error: undefined, isUnknown: true } : undefined,
+    opened.isRepeated === true ? { error: undefined, isUnknown: true } : undefined,
   );
-  const wasUnknown = useRef(attempt.isRepeated === true);
+  const attempt = useRef(opened);
   const [waits, setWaits] = useState(false);
   // The second click of a double click still sees the state rendered before the first click.
   const isBusy = useRef(false);
-  const send = async (values: Values, isDry: boolean): Promise<void> => {
+  const send = async (entered: Values, isDry: boolean): Promise<void> => {
     if (isBusy.current) return;
+    const { key, isRepeated } = attempt.current;
+    const values = isRepeated === true ? attempt.current.values : entered;
     isBusy.current = true;
     setWaits(true);
     setFailed(undefined);
     try {
       refuseWrongAmounts(fields, values);
       const body = { ...fixed, ...bodyOf(fields, values), ...(isDry ? { dry_run: true } : {}) };
-      const answer = await api.send(method, path, body, attempt.key);
+      if (!isDry) keepAttempt(act, { key, values });
+      const answer = await api.send(method, path, body, key);
+      if (!isDry) forgetAttempt(act, key);
       if (isDry) {
         setPreview(answer as DryRun);
       } else if (shows !== undefined) {
@@ -159,8 +159,15 @@ function useSending({ attempt, close, ...act }: DialogProps) {
         done?.(answer);
       }
     } catch (error) {
-      wasUnknown.current = isOutcomeUnknown(error, isDry, wasUnknown.current);
-      setFailed({ error, isUnknown: wasUnknown.current });
+      const isUnknown = isOutcomeUnknown(error, isDry, isRepeated === true);
+      if (isUnknown) {
+        attempt.current = { key, values, isRepeated: true };
+        show(values);
+      } else {
+        forgetAttempt(act, key);
+        attempt.current = { key, values };
+      }
+      setFailed({ error, isUnknown });
     } finally {
       isBusy.current = false;
       setWaits(false);
@@ -174,7 +181,7 @@ function Dialog(props: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const refresh = useRefresh();
   const [values, setValues] = useState<Values>(attempt.values);
-  const sending = useSending(props);
+  const sending = useSending(props, setValues);
   const open = (element: HTMLDialogElement | null) => {
     if (element !== null && dialog.current === null) element.showModal();
     dialog.current = element;
@@ -186,7 +193,7 @@ function Dialog(props: DialogProps) {
   const { failed } = sending;
   const isUnknown = failed?.isUnknown === true;
   const leave = () => {
-    close(isUnknown ? { ...attempt, values, isRepeated: true } : undefined);
+    close();
     // After a refusal, the screen may be outdated.
     if (failed !== undefined) refresh();
   };
@@ -245,9 +252,20 @@ interface Failed {
 function isOutcomeUnknown(error: unknown, isDry: boolean, before: boolean): boolean {
   if (isDry || error instanceof Unsent) return before;
   if (!(error instanceof Refused) || error.status >= 500) return true;
-  if (error.code === 'idempotency_key_in_progress') return true;
-  // A request above the limit is refused before its key is read.
-  return error.status === 429 && before;
+  // The API knows another request with this key.
+  if (error.code.startsWith('idempotency_key_')) return true;
+  return before && !isSettled(error);
+}
+
+/** Statuses of the API's refusals after it has read the key. A gateway and a proxy do not send them. */
+const AFTER_KEY: readonly number[] = [402, 409, 422];
+
+/**
+ * Returns whether a refusal also means that no earlier request with the same key took effect. A refusal before the key
+ * is read, for example by a firewall, does not. The API refuses an invalid field of each request with the same body.
+ */
+function isSettled({ status, param }: Refused): boolean {
+  return AFTER_KEY.includes(status) || (status === 400 && param !== undefined);
 }
 
 function WhatFailed({ name, of: { error, isUnknown } }: { readonly name: string; readonly of: Failed }) {

@@ -1,5 +1,6 @@
-import { Act, Asked, type Field, type Form, type Values } from '../act.tsx';
+import { Act, Asked, type Field, type Form } from '../act.tsx';
 import { may, type Schemas } from '../api.ts';
+import type { Values } from '../attempts.ts';
 import { Id, Loaded, Time } from '../parts.tsx';
 import { useApi, useRead } from '../reading.ts';
 import { amountToEnter, money, words } from '../show.ts';

@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { MemoryMessages } from '../operators/memory-messages.ts';
-import { Api, dataOf } from '../world/api.ts';
+import { sliceOf } from '../support/slice.ts';
+import { until } from '../support/until.ts';
+import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { accessible, decideOn, describeConsole, focused, picture, tabTo } from './console-in-browser.ts';
 
 const BEN_KEY = 'ok_benbenbenbenbenbenbenben00';
@@ -119,6 +121,108 @@ describeConsole('money acts of operators in a browser', (shown) => {
     await page.getByText('The refund was made.').waitFor();
     expect(await refunds(id)).toMatchObject([{ amount: 500 }]);
     expect(shown.violations).toEqual([]);
+  });
+
+  const lost = async (route: Route) => {
+    await route.fetch();
+    await route.abort();
+  };
+  const refused = (status: number, problem: object) => (route: Route) =>
+    route.fulfill({ status, body: JSON.stringify({ detail: 'It was refused.', ...problem }) });
+
+  /** Opens a payment, and enters a refund of 5.00 EUR. The first requests get these responses. */
+  async function enterRefund(id: string, responses: ((route: Route) => Promise<void>)[]) {
+    const page = await shown.signedIn();
+    await page.goto(`${shown.url}/#/payments/${id}`);
+    await page.route('**/v1/admin/payments/*/refunds', (route) => responses.shift()?.(route) ?? route.continue());
+    await page.getByRole('button', { name: 'Refund' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Refund' });
+    await dialog.getByLabel('Amount in EUR').fill('5');
+    await dialog.getByLabel('Reason').fill('Asked by phone');
+    await dialog.getByRole('button', { name: 'Refund' }).click();
+    return { page, dialog };
+  }
+
+  // Each of these can be sent before the API reads the idempotency key.
+  const refusals = [
+    [400, { code: 'invalid_request' }],
+    [403, { code: 'forbidden' }],
+    [404, { code: 'not_found' }],
+    [429, { code: 'rate_limited' }],
+  ] as const;
+  test.each(sliceOf(refusals, 4))(
+    'after a lost response, a refusal with status %i does not permit a second refund',
+    async (status, problem) => {
+      const id = await api.paid('k', { amount: 2000 });
+      const { page, dialog } = await enterRefund(id, [lost, refused(status, problem)]);
+      await dialog.getByText('The action may have taken effect.').waitFor();
+      await dialog.getByRole('button', { name: 'Refund' }).click();
+      await dialog.getByText('It was refused.').waitFor();
+      await dialog.getByRole('button', { name: 'Close' }).click();
+      await page.getByRole('button', { name: 'Refund' }).click();
+      await dialog.getByText('The action may have taken effect.').waitFor();
+      expect(await dialog.getByLabel('Amount in EUR').inputValue()).toBe('5');
+      await dialog.getByRole('button', { name: 'Refund' }).click();
+      await page.getByText('The refund was made.').waitFor();
+      expect(await refunds(id)).toMatchObject([{ amount: 500 }]);
+      expect(shown.violations).toEqual([]);
+    },
+  );
+
+  test('after a lost response, a dialog only repeats its request, even after another screen, a reload or a new sign-in', async () => {
+    const id = await api.paid('k', { amount: 2000 });
+    const { page, dialog } = await enterRefund(id, [lost, refused(401, { code: 'unauthorized' })]);
+    const again = async () => {
+      await page.getByRole('button', { name: 'Refund' }).click();
+      await dialog.getByText('The action may have taken effect.').waitFor();
+    };
+    await dialog.getByText('The action may have taken effect.').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('link', { name: 'All payments' }).click();
+    await page.getByRole('link', { name: id }).click();
+    await again();
+    await page.reload();
+    await again();
+    await dialog.getByRole('button', { name: 'Refund' }).click();
+    await page.getByText('Your sign-in has ended.').waitFor();
+    await page.getByLabel('Operator’s key').fill(OPERATOR_KEY);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await again();
+    await dialog.getByRole('button', { name: 'Refund' }).click();
+    await page.getByText('The refund was made.').waitFor();
+    expect(await refunds(id)).toMatchObject([{ amount: 500 }]);
+    await page.getByRole('button', { name: 'Refund' }).click();
+    await dialog.getByText('Refunds this payment').waitFor();
+    expect(await dialog.getByText('The action may have taken effect.').count()).toBe(0);
+  });
+
+  test('a repeated request has the values that were sent first', async () => {
+    const id = await api.paid('k', { amount: 2000 });
+    const held: Route[] = [];
+    const { page, dialog } = await enterRefund(id, [async (route) => void held.push(route)]);
+    const sent = await until(async () => held[0]);
+    await dialog.getByLabel('Amount in EUR').fill('7');
+    await lost(sent);
+    await dialog.getByText('The action may have taken effect.').waitFor();
+    expect(await dialog.getByLabel('Amount in EUR').inputValue()).toBe('5');
+    await dialog.getByRole('button', { name: 'Refund' }).click();
+    await page.getByText('The refund was made.').waitFor();
+    expect(await refunds(id)).toMatchObject([{ amount: 500 }]);
+  });
+
+  test('after a lost response, a field that the API refuses can be corrected', async () => {
+    const id = await api.paid('k', { amount: 2000 });
+    const { page, dialog } = await enterRefund(id, [
+      (route) => route.abort(),
+      refused(400, { code: 'invalid_request', param: 'reason' }),
+    ]);
+    await dialog.getByText('The action may have taken effect.').waitFor();
+    await dialog.getByRole('button', { name: 'Refund' }).click();
+    await dialog.getByText('It was refused.').waitFor();
+    await dialog.getByLabel('Reason').fill('Asked by e-mail');
+    await dialog.getByRole('button', { name: 'Refund' }).click();
+    await page.getByText('The refund was made.').waitFor();
+    expect(await refunds(id)).toMatchObject([{ amount: 500, reason: 'Asked by e-mail' }]);
   });
 
   test('a refund above the limit waits for a second person, who approves it once', async () => {

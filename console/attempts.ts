@@ -1,0 +1,34 @@
+export type Values = Readonly<Record<string, string>>;
+
+/** One request, with all of its repetitions. */
+export interface Attempt {
+  readonly key: string;
+  readonly values: Values;
+  /** Set if an earlier request with this key may have taken effect. */
+  readonly isRepeated?: true;
+}
+
+const STORED = 'payonce request';
+
+/**
+ * Stores a request before it is sent, until its outcome is known. The operator can then only repeat it, also after a
+ * lost response, a reload or another sign-in: a new request could have the effect a second time. Browsers delete it
+ * with the tab.
+ *
+ * @param act the operator, the action and its target
+ */
+export function keepAttempt(act: string, { key, values }: Attempt): void {
+  const kept: Attempt = { key, values, isRepeated: true };
+  sessionStorage.setItem(`${STORED} ${act}`, JSON.stringify(kept));
+}
+
+/** Returns the request whose outcome is not known. @returns undefined when there is none */
+export function keptAttempt(act: string): Attempt | undefined {
+  const stored = sessionStorage.getItem(`${STORED} ${act}`);
+  return stored === null ? undefined : (JSON.parse(stored) as Attempt);
+}
+
+/** Forgets a request whose outcome is known, but no later one. */
+export function forgetAttempt(act: string, key: string): void {
+  if (keptAttempt(act)?.key === key) sessionStorage.removeItem(`${STORED} ${act}`);
+}
