@@ -165,7 +165,8 @@ function useSending(
         show(values);
       } else {
         forgetAttempt(act, key);
-        attempt.current = { key, values };
+        // The API repeats a stored failure to the same key, so the next request is a new one.
+        attempt.current = { key: crypto.randomUUID(), values };
       }
       setFailed({ error, isUnknown });
     } finally {

@@ -225,6 +225,31 @@ describeConsole('money acts of operators in a browser', (shown) => {
     expect(await refunds(id)).toMatchObject([{ amount: 500, reason: 'Asked by e-mail' }]);
   });
 
+  test('a refund that the processor refused can be made with another amount in the same dialog', async () => {
+    const id = await api.paid('k', { amount: 2000 });
+    await api.processor.inside.failNextChange(1, 'tok_declined');
+    const { page, dialog } = await enterRefund(id, []);
+    await dialog.getByRole('alert').getByText('refund_failed').waitFor();
+    await dialog.getByLabel('Amount in EUR').fill('4');
+    await dialog.getByRole('button', { name: 'Refund' }).click();
+    await page.getByText('The refund was made.').waitFor();
+    expect((await refunds(id)).map(({ status, amount }) => `${String(status)} ${String(amount)}`).toSorted()).toEqual([
+      'failed 500',
+      'succeeded 400',
+    ]);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('a refund that the processor refused can be repeated in the same dialog', async () => {
+    const id = await api.paid('k', { amount: 2000 });
+    await api.processor.inside.failNextChange(1, 'tok_declined');
+    const { page, dialog } = await enterRefund(id, []);
+    await dialog.getByRole('alert').getByText('refund_failed').waitFor();
+    await dialog.getByRole('button', { name: 'Refund' }).click();
+    await page.getByText('The refund was made.').waitFor();
+    expect((await refunds(id)).map(({ status }) => status).toSorted()).toEqual(['failed', 'succeeded']);
+  });
+
   test('a refund above the limit waits for a second person, who approves it once', async () => {
     const id = await api.paid('k', { amount: 9900 });
     const page = await shown.signedIn();
