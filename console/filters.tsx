@@ -74,7 +74,7 @@ function FilterForm({
     >
       {fields.map(({ name, label, required, choices, isDay, isDate }) => {
         const value = given[name] ?? '';
-        const change = (next: string) => setGiven({ ...given, [name]: next.trim() });
+        const change = (next: string) => setGiven({ ...given, [name]: next });
         return (
           <label key={name}>
             {label}
@@ -123,10 +123,11 @@ function written(fields: readonly Filter[], { currency = '', ...filters }: Value
 }
 
 /**
- * Converts form values to filters for the API, with amounts in minor units.
+ * Converts form values to filters for the API, without outer spaces, and with amounts in minor units.
  * @throws Error when an amount is not valid in the currency
  */
-function sent(fields: readonly Filter[], given: Values): Values {
+function sent(fields: readonly Filter[], entered: Values): Values {
+  const given: Values = Object.fromEntries(Object.entries(entered).map(([name, text]) => [name, text.trim()]));
   const { currency = '' } = given;
   const amounts = fields.flatMap<[string, string]>(({ name, label, isMoney }) => {
     const text = given[name] ?? '';
