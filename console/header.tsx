@@ -44,7 +44,7 @@ function Search() {
         onSubmit={(event) => {
           event.preventDefault();
           const given = text.trim();
-          location.hash = given.startsWith('pay_')
+          location.hash = /^pay_[a-z2-7]{32}$/.test(given)
             ? to(`payments/${encodeURIComponent(given)}`)
             : to('payments', { q: given });
         }}
@@ -69,6 +69,8 @@ function Switch() {
   const { tenant, mode, tenants, isUnknown } = usePlace();
   const show = (scope: Parameters<typeof hashOf>[1]) => {
     const { path, filters } = addressOf(location.hash);
+    // The choice of a tenant ends a search of all tenants.
+    filters.delete('in');
     // An object belongs to one tenant, so another tenant shows the list.
     const [list = ''] = path.split('/');
     location.hash = hashOf(path.startsWith('payments/') ? list : path, scope, filters);

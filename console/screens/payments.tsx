@@ -40,8 +40,16 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: 'Created', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
 ];
 
-/** Matches an id with a prefix. The API finds such an id without a tenant. */
-const ID = /^[a-z]{2,5}_[A-Za-z0-9_.-]+$/;
+/** Matches an id that Payonce derives. The API finds its payment without a tenant. */
+const ID = /^(?:pay|ord|ref|rtn|cap|can|dsp)_[a-z2-7]{32}[A-Za-z0-9_.-]*$/;
+/** Matches the id of a charge, or a reference or key of the same form. Without a tenant, the API finds only the charge. */
+const CHARGE = /^[a-z]{2,5}_[A-Za-z0-9_.-]+$/;
+
+/** Returns whether a search covers all tenants. */
+function isOfAll(filters: URLSearchParams, { tenant }: Place): boolean {
+  // An id belongs to one tenant, which need not be the chosen one.
+  return tenant === undefined || filters.get('in') === 'all' || ID.test(filters.get('q') ?? '');
+}
 
 /** Column for lists that cover all tenants. */
 const OWNER: Column<Row> = {
@@ -50,24 +58,36 @@ const OWNER: Column<Row> = {
   by: ({ tenant }) => tenant,
 };
 
-function pathOf(filters: URLSearchParams, { tenant, mode }: Place): string {
+function pathOf(filters: URLSearchParams, place: Place): string {
   const query = new URLSearchParams([...filters, ['limit', '100']]);
-  // An id belongs to one tenant, which need not be the chosen one.
-  if (tenant !== undefined && !ID.test(filters.get('q') ?? '')) {
-    query.set('tenant', tenant);
-    query.set('mode', mode);
+  query.delete('in');
+  if (place.tenant !== undefined && !isOfAll(filters, place)) {
+    query.set('tenant', place.tenant);
+    query.set('mode', place.mode);
   }
   return `/v1/admin/payments?${query.toString()}`;
 }
 
 /** Returns the texts for an empty list: the reason, and a hint. */
-function nothing(filters: URLSearchParams, { tenant, mode }: Place) {
+function nothing(filters: URLSearchParams, place: Place) {
+  const { tenant, mode, to } = place;
   const other = mode === 'live' ? 'test' : 'live';
-  if (filters.has('q')) {
-    const where = tenant === undefined ? 'in the deployment' : `of ${tenant} in ${mode} mode`;
-    const none = `No payment ${where} matches “${filters.get('q') ?? ''}”.`;
-    return { none, hint: `Search in ${other} mode, or for another tenant: choose it at the top of the page.` };
-  }
+  const q = filters.get('q');
+  if (q !== null && isOfAll(filters, place))
+    return {
+      none: `No payment in the deployment matches “${q}”.`,
+      hint: 'Only ids are searched for all tenants. Choose a tenant at the top of the page to search its references.',
+    };
+  if (q !== null)
+    return {
+      none: `No payment of ${tenant} in ${mode} mode matches “${q}”.`,
+      hint: (
+        <>
+          Search in {other} mode, or for another tenant: choose it at the top of the page.{' '}
+          {CHARGE.test(q) && <a href={to('payments', { q, in: 'all' })}>Search the charges of all tenants</a>}
+        </>
+      ),
+    };
   if (filters.size > 0)
     return { none: 'No payment matches.', hint: `Remove a filter, or choose ${other} mode at the top of the page.` };
   return {

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
-import type { PaymentId } from '../../lambdas/kernel/ids.ts';
+import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { MemoryMessages } from '../operators/memory-messages.ts';
 import { sliceOf } from '../support/slice.ts';
 import { until } from '../support/until.ts';
-import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
+import { Api, as, dataOf, OPERATOR_KEY, OTHER_KEY } from '../world/api.ts';
 import { accessible, decideOn, describeConsole, focused, picture, tabTo } from './console-in-browser.ts';
 
 const BEN_KEY = 'ok_benbenbenbenbenbenbenben00';
@@ -304,6 +304,22 @@ describeConsole('money acts of operators in a browser', (shown) => {
       await page.getByRole('link', { name: id }).waitFor();
       expect([text, await page.getByRole('row').count()]).toEqual([text, 2]);
     }
+    // Their form is that of a payment’s id or a charge’s id.
+    const other = await api.paid('order_5678', { reference: 'pay_5678' });
+    for (const text of ['order_5678', 'pay_5678']) {
+      await page.getByLabel('Search payments').fill(text);
+      await page.keyboard.press('Enter');
+      await page.getByText(`Payments that match “${text}”.`).waitFor();
+      await page.getByRole('link', { name: other }).waitFor();
+    }
+    api.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
+    const ofOther = String((await api.pay('k', {}, as(OTHER_KEY))).body['id']);
+    const chargeOfOther = String(api.processor.charges(ofOther)[0]?.chargeId);
+    await page.getByLabel('Search payments').fill(chargeOfOther);
+    await page.keyboard.press('Enter');
+    await page.getByText(`No payment of ten_desk in test mode matches “${chargeOfOther}”.`).waitFor();
+    await page.getByRole('link', { name: 'Search the charges of all tenants' }).click();
+    await page.getByRole('link', { name: ofOther }).waitFor();
     await accessible(page);
     await page.getByLabel('Search payments').fill('nothing');
     await page.keyboard.press('Enter');
