@@ -8,7 +8,17 @@ import { Limits } from './limits.tsx';
 
 type Key = Schemas['KeyList']['data'][number];
 
-const SCOPES = 'payments:read payments:write events:read ledger:read webhooks:read webhooks:write';
+/** All scopes. The compiler names a missing one. */
+const SCOPES: Readonly<Record<Schemas['CreateKey']['scopes'][number], true>> = {
+  'payments:read': true,
+  'payments:write': true,
+  'events:read': true,
+  'ledger:read': true,
+  'webhooks:read': true,
+  'webhooks:write': true,
+  'exports:read': true,
+  'exports:write': true,
+};
 
 /** Renders the secret. Only the first response contains the secret. */
 function secretOf(answer: unknown) {
@@ -49,7 +59,7 @@ export function Keys() {
             fields={[
               { name: 'name', label: 'Purpose of the key' },
               { name: 'mode', label: 'Mode', choices: ['test', 'live'] },
-              { name: 'scopes', label: `Scopes, separated by spaces (${SCOPES})`, isList: true },
+              { name: 'scopes', label: `Scopes, separated by spaces (${Object.keys(SCOPES).join(' ')})`, isList: true },
               { name: 'expires_in_days', label: 'Days until it expires', isOptional: true, isWhole: true },
             ]}
             shows={secretOf}

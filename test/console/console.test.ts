@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { consoleSignIn } from '../../lambdas/api-docs/console-page.ts';
+import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { byIdentityProvider } from '../../lambdas/tenants/identity-provider.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
@@ -286,6 +287,8 @@ describeConsole('an operator in a browser', (shown) => {
     const dialog = page.getByRole('dialog', { name: 'Create key' });
     await dialog.getByLabel('Purpose of the key').fill('Web shop');
     await dialog.getByLabel('Mode').selectOption('test');
+    const offered = (await dialog.getByText('Scopes, separated').textContent()) ?? '';
+    expect(ALL_SCOPES.filter((scope) => !offered.includes(scope))).toEqual([]);
     await dialog.getByLabel('Scopes').fill('payments:read  payments:write');
     await dialog.getByRole('button', { name: 'Create key' }).dblclick();
     await dialog.getByText('It is not shown again.').waitFor();
