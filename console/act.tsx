@@ -126,7 +126,7 @@ function useSending(
 ) {
   const api = useApiOf(tenant);
   const refresh = useRefresh();
-  const [preview, setPreview] = useState<DryRun>();
+  const [preview, setPreview] = useState<{ readonly run: DryRun; readonly of: Values }>();
   const [ended, setEnded] = useState<readonly [answer: unknown, shown: ComponentChildren]>();
   const [failed, setFailed] = useState<Failed | undefined>(
     opened.isRepeated === true ? { error: undefined, isUnknown: true } : undefined,
@@ -149,7 +149,7 @@ function useSending(
       const answer = await api.send(method, path, body, key);
       if (!isDry) forgetAttempt(act, key);
       if (isDry) {
-        setPreview(answer as DryRun);
+        setPreview({ run: answer as DryRun, of: values });
       } else if (shows !== undefined) {
         setEnded([answer, shows(answer)]);
         refresh();
@@ -174,7 +174,7 @@ function useSending(
       setWaits(false);
     }
   };
-  return { send, isBusy, waits, failed, ended, preview, forget: () => setPreview(undefined) };
+  return { send, isBusy, waits, failed, ended, preview };
 }
 
 function Dialog(props: DialogProps) {
@@ -200,11 +200,10 @@ function Dialog(props: DialogProps) {
   };
   // A sent request cannot be canceled, so the dialog stays open until the response arrives.
   const stay = (event: Event) => sending.isBusy.current && event.preventDefault();
-  const change = (more: Values) => {
-    setValues((before) => ({ ...before, ...more }));
-    sending.forget();
-  };
-  const isPreviewed = preview !== true || sending.preview !== undefined || isUnknown;
+  const change = (more: Values) => setValues((before) => ({ ...before, ...more }));
+  // Every change, also while the preview was read, creates new values.
+  const previewed = sending.preview?.of === values ? sending.preview.run : undefined;
+  const isPreviewed = preview !== true || previewed !== undefined || isUnknown;
   return (
     <dialog ref={open} aria-label={name} onClose={leave} onCancel={stay}>
       <form
@@ -230,7 +229,7 @@ function Dialog(props: DialogProps) {
           )}
         </fieldset>
         {effect?.(values)}
-        {sending.preview !== undefined && <Previewed run={sending.preview} />}
+        {previewed !== undefined && <Previewed run={previewed} />}
         {failed !== undefined && <WhatFailed name={name} of={failed} />}
         <p role="status">{sending.waits && 'Waiting for the response …'}</p>
         <Choices name={isPreviewed ? name : 'Preview'} close={leave} waits={sending.waits} />

@@ -114,6 +114,24 @@ describeConsole('acts of operators in a browser', (shown) => {
     expect(shown.written).toEqual([]);
   });
 
+  test('a preview is shown only for the values that it was made for', async () => {
+    const page = await opened(`payments/${payment}`);
+    await page.getByRole('button', { name: 'Correct' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Correct' });
+    await dialog.getByLabel('Postings to reverse').selectOption({ index: 1 });
+    await dialog.getByLabel('Reason').fill('The processor has 16.00 EUR');
+    const held: Route[] = [];
+    await page.route('**/v1/admin/corrections', (route) => void held.push(route), { times: 1 });
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    const read = await until(async () => held[0]);
+    await dialog.getByLabel('Reason').fill('Booked twice');
+    await read.continue();
+    await dialog.getByText('Waiting for the response').waitFor({ state: 'detached' });
+    expect(await dialog.getByText('Nothing was written.').count()).toBe(0);
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    await dialog.getByText('Nothing was written.').waitFor();
+  });
+
   test('a double click starts a job run, an export or a key roll only once', async () => {
     const administration = new TenantAdministration(api.store.database.client, TABLES, 'ada');
     const tenant = await administration.createTenant('Shop');
