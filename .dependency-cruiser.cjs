@@ -40,8 +40,12 @@ const DESCRIPTORS = ['^lambdas/processors/(registry|descriptor)\\.ts$', '^lambda
 const PROTOCOL = ['^lambdas/processors/sandbox/sandbox-(answers|api|charge)\\.ts$'];
 /** The APIs of a processor and of a shop that the sandbox implements. */
 const SANDBOX_APIS = ['^lambdas/processors/sandbox/sandbox-api\\.ts$', '^lambdas/orders/parties/shop-api\\.ts$'];
-/** Schedules and addresses are parsed in one place, so that synthesis validates what run time executes. */
-const PARSERS = ['^lambdas/jobs/schedules\\.ts$', '^lambdas/kernel/platform/web-url\\.ts$'];
+/** Schedules, addresses and currencies are parsed in one place, so that synthesis validates what run time executes. */
+const PARSERS = [
+  '^lambdas/jobs/schedules\\.ts$',
+  '^lambdas/kernel/platform/web-url\\.ts$',
+  '^lambdas/kernel/currency\\.ts$',
+];
 const AWS_PLACES = ['^lambdas/[^/]+/(store|transport|parties)/', '^lambdas/kernel/platform/'];
 
 /** Pure types and decisions. The ids of a room are part of its domain. */

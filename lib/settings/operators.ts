@@ -1,4 +1,5 @@
 import { ROLES, type Role } from '../../lambdas/kernel/contract/api.ts';
+import { isCurrency } from '../../lambdas/kernel/currency.ts';
 import { matching, objectOf, PREFIX, readUrl, whole } from './rules.ts';
 
 /** The settings of operators and of approvals by a second person. */
@@ -83,5 +84,5 @@ function readAmounts(given: unknown): Readonly<Record<string, number>> | undefin
   const isAmount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
   const amounts = objectOf(isAmount)(given);
   const names = Object.keys(amounts ?? {});
-  return names.every((name) => /^(?:[A-Z]{3}|\*)$/.test(name)) ? amounts : undefined;
+  return names.every((name) => name === '*' || isCurrency(name)) ? amounts : undefined;
 }

@@ -1,4 +1,5 @@
-import { address, email, matching, PREFIX, whole } from './rules.ts';
+import * as z from 'zod';
+import { address, matching, PREFIX, whole } from './rules.ts';
 
 /** The settings of the external services for orders. */
 export interface PartySettings {
@@ -44,7 +45,11 @@ export const PARTY_RULES = {
   },
   bigcommerceStore: { allowed: '1 to 30 lower-case letters and digits', read: matching(/^[a-z0-9]{1,30}$/) },
   bigcommerceLocation: whole(1, 999_999_999),
-  emailSender: email(),
+  emailSender: {
+    allowed: "an e-mail address of ASCII letters, digits and the characters . _ ' + -",
+    // The pattern of `z.email`, with which the functions check the address.
+    read: matching(z.regexes.email),
+  },
   emailsPerRecipient: whole(1, 999),
 };
 

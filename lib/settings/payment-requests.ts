@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { REQUESTS_SOURCE } from '../../lambdas/intake/contract.ts';
-import { PREFIX, parsedJson, type Rule } from './rules.ts';
+import { PREFIX, parsedJson, type Rule, TENANT_ID } from './rules.ts';
 
 /** The settings of payment requests by event. */
 export interface PaymentRequestSettings {
@@ -15,7 +15,7 @@ export type PaymentRequests = z.output<typeof paymentRequests>;
 export type Kafka = NonNullable<PaymentRequests['kafka']>;
 
 const owner = {
-  tenant: z.string('must be the id of a tenant').regex(/^ten_\w{1,100}$/, 'must be the id of a tenant'),
+  tenant: z.string('must be the id of a tenant').regex(TENANT_ID, 'must be the id of a tenant'),
   mode: z.enum(['test', 'live'], 'must be test or live'),
 };
 const account = z.string().regex(/^\d{12}$/, 'must be the 12 digits of an AWS account');

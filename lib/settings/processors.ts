@@ -1,12 +1,13 @@
 import type { Node } from 'constructs';
 import type { RoutingRule } from '../../lambdas/kernel/contract/environment.ts';
+import { isCurrency } from '../../lambdas/kernel/currency.ts';
 import {
   inMode,
   type ProcessorContract,
   type ProcessorSetting,
   schemeNames,
 } from '../../lambdas/processors/contract.ts';
-import { address, addressOrLoopback, matching, PREFIX, parsedJson, type Rule, read } from './rules.ts';
+import { address, addressOrLoopback, matching, PREFIX, parsedJson, type Rule, read, TENANT_ID } from './rules.ts';
 
 export type Mode = RoutingRule['mode'];
 
@@ -187,10 +188,13 @@ function routes(processors: readonly ProcessorContract[]): Rule<readonly GivenRu
     const fields = Object.entries(rule);
     const known = fields.every(([name, value]) => ROUTE_FIELDS.has(name) && typeof value === 'string');
     const ofMode = !('mode' in rule) || rule.mode === 'test' || rule.mode === 'live';
-    return known && ofMode && 'processor' in rule && names.has(String(rule.processor));
+    const ofTenant = !('tenant' in rule) || TENANT_ID.test(String(rule.tenant));
+    const ofCurrency = !('currency' in rule) || isCurrency(String(rule.currency));
+    return known && ofMode && ofTenant && ofCurrency && 'processor' in rule && names.has(String(rule.processor));
   };
   return {
-    allowed: 'a JSON list of { "mode"?, "tenant"?, "currency"?, "processor" }',
+    allowed:
+      'a JSON list of { "mode"?, "tenant"?, "currency"?, "processor" }, with the id of a tenant and the upper-case code of a currency',
     read: (given) => {
       const rules: unknown = typeof given === 'string' ? parsedJson(given) : given;
       return Array.isArray(rules) && rules.every(isRoute) ? rules : undefined;

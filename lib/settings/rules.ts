@@ -4,6 +4,8 @@ import { webUrl } from '../../lambdas/kernel/platform/web-url.ts';
 
 export const PREFIX = 'payonce:';
 
+export const TENANT_ID = /^ten_\w{1,100}$/;
+
 export interface Rule<Value> {
   readonly allowed: string;
   /**

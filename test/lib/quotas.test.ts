@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Template } from 'aws-cdk-lib/assertions';
+import { CURRENCIES } from '../../lambdas/kernel/currency.ts';
 import { synthesize } from '../support/synth.ts';
 import { EVERYTHING, present } from './templates.ts';
 
@@ -109,9 +110,7 @@ describe('the environment of a function', () => {
   });
 
   test('contains a digest of a long setting, for the activity log', async () => {
-    const approvalAbove = Object.fromEntries(
-      Array.from({ length: 26 }, (_, index) => [`A${String.fromCharCode(65 + index)}A`, 100_000]),
-    );
+    const approvalAbove = Object.fromEntries(CURRENCIES.slice(0, 26).map((currency) => [currency, 100_000]));
     const service = present((await synthesize({ 'payonce:approvalAbove': JSON.stringify(approvalAbove) })).service);
     const [settings] = Object.values(service.findResources('AWS::Lambda::Function')).flatMap(({ Properties }) => {
       const { DEPLOYMENT_SETTINGS: text } = (Properties as { Environment: { Variables: Record<string, string> } })

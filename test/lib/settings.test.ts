@@ -149,6 +149,7 @@ describe('settings', () => {
     [{ 'payonce:operatorIssuer': 'http://id.example' }, 'but must be an https address'],
     [{ 'payonce:operatorIssuer': 'https://id.example' }, 'must be given together or not at all'],
     [{ 'payonce:approvalAbove': '{"EURO":5}' }, 'but must be a JSON object that maps currencies, or *, to'],
+    [{ 'payonce:approvalAbove': '{"EUX":5,"*":9}' }, 'but must be a JSON object that maps currencies, or *, to'],
     [{ 'payonce:approvalAbove': '{"EUR":5,"*":0.5}' }, 'to amounts in minor units'],
     [{ 'payonce:approvalAbove': '{}' }, 'to amounts in minor units'],
     [{ 'payonce:operatorRoles': '{"staff":"boss"}' }, 'to viewer, operator, approver or owner'],
@@ -185,12 +186,24 @@ describe('settings', () => {
       'payonce:stripeAccount is "me", but must be the id of a Stripe account, acct_…',
     ],
     [{ 'payonce:routes': '[{"processor":"paypal"}]' }, 'but must be a JSON list of'],
+    [{ 'payonce:routes': '[{"processor":"sandbox","currency":"usd"}]' }, 'the upper-case code of a currency'],
+    [{ 'payonce:routes': '[{"processor":"sandbox","currency":"EUX"}]' }, 'the upper-case code of a currency'],
+    [{ 'payonce:routes': '[{"processor":"sandbox","tenant":""}]' }, 'with the id of a tenant'],
+    [{ 'payonce:routes': '[{"processor":"sandbox","tenant":"desk"}]' }, 'with the id of a tenant'],
     [{ 'payonce:shopUrl': 'https://shop.example' }, 'but the sandbox is enabled and simulates the parties of orders'],
     [{ 'payonce:emailSender': 'a@shop.example' }, 'but the sandbox is enabled and simulates the parties of orders'],
     [{ 'payonce:emailSender': 'the shop' }, 'payonce:emailSender is "the shop", but must be an e-mail address'],
     [
       { ...OWN_PROCESSOR, 'payonce:shopUrl': 'https://shop.example' },
       'so payonce:emailSender must be an e-mail address',
+    ],
+    [
+      { ...OWN_PROCESSOR, ...BIGCOMMERCE, 'payonce:emailSender': 'a@müller.example' },
+      'must be an e-mail address of ASCII',
+    ],
+    [
+      { ...OWN_PROCESSOR, ...BIGCOMMERCE, 'payonce:emailSender': 'a&b@shop.example' },
+      'must be an e-mail address of ASCII',
     ],
     [{ ...OWN_PROCESSOR, 'payonce:emailSender': 'a@shop.example' }, 'so payonce:shopUrl must be an https address'],
     [
