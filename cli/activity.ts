@@ -65,6 +65,8 @@ export function addActivity(program: Command, session: Session): void {
     const first = data.find(({ broken }) => broken !== null);
     if (first !== undefined)
       throw new CliFailure(ExitCode.incomplete, `The chain ${first.chain} is broken at entry ${first.broken}.`);
+    if (data.every(({ entries }) => entries === 0))
+      throw new CliFailure(ExitCode.notFound, 'Nothing was verified: no entry was found.');
   });
 }
 

@@ -67,13 +67,9 @@ export function addVerify(program: Command, session: Session): void {
 }
 
 async function verify(session: Session, chosen: Chosen): Promise<void> {
-  const target = await session.aws();
-  const { from, to } = chosen;
   const clock = systemClock;
-  const given: Bounds = {
-    fromMs: from === undefined ? NO_BOUNDS.fromMs : from * 1000,
-    untilMs: to === undefined ? clock.nowMs() : to * 1000,
-  };
+  const given = chosenBounds(chosen, clock.nowMs());
+  const target = await session.aws();
   const chain = chosen.payment === undefined ? undefined : chainNamed(chosen.payment);
   const ledger = chosen.archiveOnly ? undefined : await chosenLedger(target, chosen, given, chain);
   const bounds = chain === undefined || ledger === undefined ? given : await boundsOfChain(ledger.rows, chain, given);
@@ -127,11 +123,27 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
     ...(listed === undefined ? [] : [`${listed.objects} objects of ${listed.manifests} manifests exist.`]),
     ...changes.slice(0, MAX_SHOWN).map(changeLine),
     ...all.slice(0, MAX_SHOWN).map(findingLine),
-    ...(found === 0 ? ['All chains are valid.'] : []),
+    ...(found === 0 && counts.chains > 0 ? ['All chains are valid.'] : []),
   ]);
   const entry = bucket === undefined ? 'The Ledger was changed' : 'The archive differs';
   if (found > 0)
     throw new CliFailure(ExitCode.incomplete, `${found} violations were found: see the runbook, "${entry}".`);
+  if (counts.chains === 0) refuseNothing(chosen);
+}
+
+/** Returns the chosen time range. @throws CliFailure when the range is empty */
+function chosenBounds({ from, to }: Chosen, nowMs: number): Bounds {
+  const fromMs = from === undefined ? NO_BOUNDS.fromMs : from * 1000;
+  const untilMs = to === undefined ? nowMs : to * 1000;
+  if (untilMs > fromMs) return { fromMs, untilMs };
+  throw new CliFailure(ExitCode.usage, 'The range is empty: --from must be earlier than --to, and than now.');
+}
+
+/** @throws CliFailure unless only a range was chosen, which may have no rows */
+function refuseNothing({ from, to, payment }: Chosen): void {
+  if (payment === undefined && (from ?? to) !== undefined) return;
+  const what = payment === undefined ? 'no row' : `no row of ${payment}`;
+  throw new CliFailure(ExitCode.notFound, `Nothing was verified: ${what} was found.`);
 }
 
 /** Checks the bucket itself: the configuration that protects its objects, and that each object has only one version. */

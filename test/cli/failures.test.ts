@@ -201,6 +201,8 @@ describe('payonce', () => {
       'events republish --created-from 1772452800 --created-to 1772366400',
       'The range is empty: --created-to must be later than --created-from.',
     ],
+    ['verify --from 1772452800 --to 1772366400', 'The range is empty: --from must be earlier than --to, and than now.'],
+    ['verify --from 9999999999', 'The range is empty: --from must be earlier than --to, and than now.'],
     [
       'tables restore --to 1772366400 --only ledger,books',
       "option '--only <tables>': ledger,books is not a list of idempotency, ledger, registry, views.",

@@ -169,3 +169,21 @@ test('verification reports a bucket that does not have the required lock', async
   });
   await expect(verify('--lock', 'forever')).rejects.toThrow();
 });
+
+test('verification of nothing is a failure: a payment without rows, an empty archive and an empty range', async () => {
+  archive = await listed(await archiveOfRows(rows, 3));
+  const payment = `pay_${'a'.repeat(32)}`;
+  expect(await verify('--payment', payment)).toMatchObject({
+    code: 4,
+    sentence: `Nothing was verified: no row of ${payment} was found.`,
+    document: { chains: 0 },
+  });
+  expect(await verify('--from', '1577836800', '--to', '1577923200')).toMatchObject({
+    code: 0,
+    document: { chains: 0 },
+  });
+  archive = await archiveOfRows([], 3);
+  expect(await verify()).toMatchObject({ code: 4, sentence: 'Nothing was verified: no row was found.' });
+  // Wrong usage prints no document.
+  await expect(verify('--from', '1772452800', '--to', '1772366400')).rejects.toThrow();
+});
