@@ -42,18 +42,22 @@ export function hasShortRange({ created_from: from, created_to: to }: Range): bo
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Creates the schema of a calendar day in UTC. The parsed value is the day's start and end (exclusive), in Unix
- * milliseconds.
+ * Creates the schema of a calendar day in UTC, from 1970 on: the sort keys of lists have no earlier times. The parsed
+ * value is the day's start and end (exclusive), in Unix milliseconds.
  */
 export const day = (description: string) =>
   z
     .string('must be a string')
     .refine((text) => startOfDay(text) !== undefined, 'must be a day in the form YYYY-MM-DD, for example 2026-03-01')
+    .refine((text) => (startOfDay(text) ?? 0) >= 0, 'must be 1970-01-01 or later')
     .transform((text) => {
       const fromMs = startOfDay(text) ?? 0;
       return { fromMs, untilMs: fromMs + DAY_MS };
     })
-    .meta({ description, ...described({ type: 'string', format: 'date' }) });
+    .meta({
+      description: `${description} Days before 1970-01-01 are refused.`,
+      ...described({ type: 'string', format: 'date' }),
+    });
 
 /** Formats the UTC day of a time as `2026-03-01`. @param ms Unix milliseconds */
 export function dayText(ms: number): string {

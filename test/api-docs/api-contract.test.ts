@@ -216,8 +216,8 @@ function valueOf(schema: Node): fc.Arbitrary<unknown> {
   }
 }
 
-/** Years of four digits, as RFC 3339 requires. */
-const YEARS = { min: new Date('0000-01-01T00:00:00Z'), max: new Date('9999-12-31T00:00:00Z') };
+/** Years of four digits, as RFC 3339 requires, from the first day that the descriptions of days allow. */
+const YEARS = { min: new Date('1970-01-01T00:00:00Z'), max: new Date('9999-12-31T00:00:00Z') };
 
 function textOf(schema: Node): fc.Arbitrary<string> {
   const {
@@ -270,6 +270,7 @@ beforeEach(() => {
   keys = 0;
 });
 
+/** Returns the status, and the problem if the request was refused for its form, or could not be answered. */
 async function send({ method, path }: DescribedOperation, sent: Sent): Promise<readonly [number, string]> {
   const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(sent.path[name])));
   const query = new URLSearchParams(
@@ -289,7 +290,9 @@ async function send({ method, path }: DescribedOperation, sent: Sent): Promise<r
   const { code = '' } = reply.body as { readonly code?: string };
   return [
     reply.status,
-    REFUSED_FORM.has(code) ? `${code}: ${String(reply.body['param'])}: ${String(reply.body['detail'])}` : '',
+    REFUSED_FORM.has(code) || reply.status >= 500
+      ? `${code}: ${String(reply.body['param'])}: ${String(reply.body['detail'])}`
+      : '',
   ];
 }
 

@@ -147,6 +147,7 @@ describe('an export request', () => {
   test.each([
     ['to', { to: '2026-02-28' }],
     ['to', { to: '2027-03-02' }],
+    ['from', { from: '1969-12-31', to: '1970-01-01' }],
     ['account', { kind: 'payments', account: 'fees' }],
     ['type', { type: 'payment.failed' }],
     ['status', { status: 'succeeded' }],

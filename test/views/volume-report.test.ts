@@ -143,3 +143,18 @@ describe('the volume report', () => {
     expect(await shown(await traded(), 'from=2026-01-01&to=2026-04-02')).toEqual(VOLUMES);
   });
 });
+
+test.each([
+  ['from', '/v1/reports/volume?from=1969-12-31&to=1970-01-01'],
+  ['day', '/v1/ledger/entries?day=1969-12-31'],
+  ['from', '/v1/ledger/entries?from=0202-03-01'],
+  ['to', '/v1/ledger/entries?to=1969-12-30'],
+])('a day before 1970 in %s is refused: %s', async (param, path) => {
+  const api = new Api();
+  const { status, body } = await api.get(path);
+  expect([status, body['param'], api.faults]).toEqual([400, param, []]);
+});
+
+test('the first day of 1970 is accepted', async () => {
+  expect(await shown(new Api(), 'from=1970-01-01&to=1970-01-01')).toEqual([]);
+});
