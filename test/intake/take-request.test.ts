@@ -189,6 +189,20 @@ describe('an event that cannot be accepted is parked with its reason, and acknow
     ]);
   });
 
+  test.each([
+    ['a number that is too large', '"amount":9007199254740993'],
+    ['a key twice', '"amount":1000,"amount":1000'],
+    ['the key __proto__', '"amount":1000,"__proto__":{}'],
+    ['too many levels', `"amount":1000,"metadata":${'['.repeat(20)}${']'.repeat(20)}`],
+  ])('an event on the bus with %s is parked as malformed, also after it is redriven', async (_what, written) => {
+    const event = site.onBus(site.request());
+    await site.deliver({ ...event, body: event.body.replace('"amount":1000', written) });
+    await site.deliver(site.queues.parked.map((each) => site.record(each)));
+    const attributes = { reason: 'malformed', sender: 'bus:payonce.requests:111122223333' };
+    expect(site.queues.parked).toMatchObject([{ attributes }, { attributes }]);
+    expect(site.charged()).toBe(0);
+  });
+
   test('an event whose sender is not configured is parked as unknown_sender', async () => {
     await site.deliver([
       site.onSubject(json(), 'payments.stranger'),

@@ -118,14 +118,25 @@ const envelope = z.looseObject({
   detail: z.looseObject({}),
 });
 
-/** Reads an event from the bus. EventBridge sets the account, so a sender cannot claim another account. */
+/**
+ * Reads an event from the bus. EventBridge sets the account, so a sender cannot claim another account. If the JSON is
+ * ambiguous, the payload is the whole text: it is refused as malformed, under the name of its sender.
+ */
 function readOnBus(body: string, sentAtMs: number): RequestMessage {
   const json = parseStrictJson(body);
-  const read = envelope.safeParse(json.kind === 'valid' ? json.value : undefined);
+  const read = envelope.safeParse(json.kind === 'valid' ? json.value : looselyParsed(body));
   if (!read.success) return { sender: senderName.bus('', ''), payload: Buffer.from(body), sentAtMs };
   const { source, account, time, detail } = read.data;
-  const payload = Buffer.from(JSON.stringify(detail));
+  const payload = Buffer.from(json.kind === 'valid' ? JSON.stringify(detail) : body);
   return { sender: senderName.bus(source, account), payload, sentAtMs: Date.parse(time) };
+}
+
+function looselyParsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 // ------------------------------------------------------------------------------------------------------------------ Kafka
