@@ -16,6 +16,7 @@ import { type ChosenDatabase, withServer } from './database.ts';
 import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { readTenant } from './keys.ts';
+import { refuseModeAlone } from './operator-api.ts';
 import { isoTime, readCountOf, type Session, table } from './session.ts';
 
 interface ChainOptions {
@@ -33,7 +34,8 @@ export function addActivity(program: Command, session: Session): void {
     .command('activity')
     .description('shows and verifies the log of operators’ actions')
     .option('--tenant <id>', 'only the chain of this tenant; the default is the chain of the deployment', readTenant)
-    .addOption(new Option('--mode <mode>', 'the mode of the tenant').choices(['test', 'live']).default('test'));
+    .addOption(new Option('--mode <mode>', 'the mode of the tenant').choices(['test', 'live']).default('test'))
+    .hook('preAction', refuseModeAlone);
 
   withServer(
     activity

@@ -13,7 +13,7 @@ import { CliFailure, ExitCode, sentence } from './failure.ts';
 import type { Session } from './session.ts';
 
 /** Environment variable with the connection URL, which contains a password. */
-const URL_VARIABLE = 'PAYONCE_DATABASE_URL';
+export const URL_VARIABLE = 'PAYONCE_DATABASE_URL';
 
 /** Options that name a database. */
 export interface ChosenDatabase {

@@ -56,8 +56,18 @@ export function addTenant(command: Command, does: string): void {
     .addOption(new Option('--mode <mode>', 'the mode of the tenant').choices(['test', 'live']).default('test'));
 }
 
-/** Returns the header that selects the tenant given by `--tenant` and `--mode` for an operator's request. */
+/** @throws CliFailure for `--mode` without `--tenant`, which would have no effect */
+export function refuseModeAlone(command: Command): void {
+  if (command.getOptionValueSource('mode') === 'cli' && command.getOptionValue('tenant') === undefined)
+    throw new CliFailure(ExitCode.usage, '--mode needs --tenant.');
+}
+
+/**
+ * Returns the header that selects the tenant given by `--tenant` and `--mode` for an operator's request.
+ * @throws as {@link refuseModeAlone}
+ */
 export function tenantOf(command: Command): Readonly<Record<string, string>> {
+  refuseModeAlone(command);
   const { tenant, mode } = command.opts<{ readonly tenant?: string; readonly mode: string }>();
   return tenant === undefined ? {} : { 'payonce-tenant': `${tenant}/${mode}` };
 }
@@ -82,13 +92,14 @@ export function createApiCaller(
  * @throws CliFailure when the key or the address is missing
  */
 export async function locate(session: Session, command: Command, caller: Caller): Promise<ApiAccess> {
-  const { url, key = process.env[caller.variable] } = command.opts<Named>();
+  const { url, key: given = process.env[caller.variable] ?? '' } = command.opts<Named>();
+  // Shells and containers set empty variables, so an empty key is a missing key.
+  const key = given.trim();
   // Checked here, because an error of `fetch` would show the key. This message omits it.
-  if (key !== undefined && !/^[\x21-\x7e]*$/.test(key.trim()))
-    throw new CliFailure(ExitCode.settings, 'The key contains invalid characters.');
+  if (!/^[\x21-\x7e]*$/.test(key)) throw new CliFailure(ExitCode.settings, 'The key contains invalid characters.');
   const local = await session.local();
-  if (local !== undefined) return { url: url ?? local.apiUrl, key: key ?? local[caller.local] };
-  if (key === undefined || key.trim() === '')
+  if (local !== undefined) return { url: url ?? local.apiUrl, key: key === '' ? local[caller.local] : key };
+  if (key === '')
     throw new CliFailure(
       ExitCode.settings,
       `No key is set: set ${caller.variable} or --key to the key of ${caller.ownerName}.`,

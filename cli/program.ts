@@ -11,6 +11,7 @@ import { addClock } from './clock.ts';
 import { addCompletion } from './completion.ts';
 import { addConform } from './conform.ts';
 import { addCost } from './cost.ts';
+import { URL_VARIABLE } from './database.ts';
 import { addDb } from './db.ts';
 import { addDeadLetters } from './dead-letters.ts';
 import { addDoctor } from './doctor.ts';
@@ -44,8 +45,10 @@ export function payonceProgram(surroundings: Surroundings): Command {
     .option('--operator <name>', "the operator's name in the activity log", userInfo().username)
     .addHelpText('after', '\nExit codes: docs/reference/cli.md')
     .hook('preAction', () => {
-      // The SDK would prefer an empty region to the profile's region. Shells and containers set empty variables.
-      if (process.env['AWS_REGION'] === '') delete process.env['AWS_REGION'];
+      // The SDK would prefer an empty region to the profile's region, and commands would prefer an empty address to the
+      // deployment's address. Shells and containers set empty variables.
+      for (const name of ['AWS_REGION', 'AWS_ENDPOINT_URL', URL_VARIABLE])
+        if (process.env[name] === '') delete process.env[name];
       const { local = false, directory } = program.opts<{ readonly local?: boolean; readonly directory: string }>();
       const offsetMs = local ? new StateFile(directory).clockOffsetMs() : 0;
       if (offsetMs > 0) process.env[CLOCK_OFFSET] = String(offsetMs);

@@ -5,9 +5,12 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { Command } from 'commander';
 import { EXAMPLES } from '../../cli/examples.ts';
 import { ExitCode, endingOf } from '../../cli/failure.ts';
+import { addAccess, locate, TENANT } from '../../cli/operator-api.ts';
 import { commandsOf, payonceProgram } from '../../cli/program.ts';
+import type { Session } from '../../cli/session.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { sliceOf } from '../support/slice.ts';
 
@@ -150,11 +153,28 @@ describe('payonce', () => {
     expect(ended.sentence).toMatch(/^No key is set: /);
   });
 
+  test('uses the key of the local stack if the API key is empty, and sends a given key without blanks', async () => {
+    const local = { apiUrl: 'http://127.0.0.1:65111', apiKey: 'sk_test_local' };
+    const session = { local: async () => local } as unknown as Session;
+    const used = async (key: string) => {
+      process.env = { ...BARE, PAYONCE_API_KEY: key };
+      const command = new Command();
+      addAccess(command, TENANT);
+      return (await locate(session, command, TENANT)).key;
+    };
+    expect([await used(''), await used(' '), await used('\ufeffsk_test_own\n')]).toEqual([
+      'sk_test_local',
+      'sk_test_local',
+      'sk_test_own',
+    ]);
+  });
+
   test.each([
     ['', 'No database is set: set PAYONCE_DATABASE_URL, or use --url or --secret.'],
     ['--url postgres://h/d', 'The database URL has no user.'],
   ])('reports missing database settings: %s', async (words, sentence) => {
-    expect(await payonce(`db check --role r ${words}`)).toEqual({ code: ExitCode.settings, sentence, printed: [] });
+    const ended = await payonce(`db check --role r ${words}`, { PAYONCE_DATABASE_URL: '' });
+    expect(ended).toEqual({ code: ExitCode.settings, sentence, printed: [] });
   });
 
   test('reports an unreachable database', async () => {
@@ -234,6 +254,10 @@ describe('payonce', () => {
     ['completion powershell', 'powershell is not a supported shell: bash, zsh, fish.'],
     ['payments decide pay_a --outcome failed', "required option '--reason <text>' not specified"],
     ['tenants list --all', "unknown option '--all'"],
+    ['exports list --mode live', '--mode needs --tenant.'],
+    ['api GET /v1/payments --mode test', '--mode needs --tenant.'],
+    ['activity list --mode live', '--mode needs --tenant.'],
+    ['activity verify --mode live', '--mode needs --tenant.'],
   ])('refuses "%s"', async (words, sentence) => {
     const ended = await payonce(words);
     expect(ended).toMatchObject({ code: ExitCode.usage, printed: [] });
