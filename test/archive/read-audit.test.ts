@@ -33,6 +33,7 @@ describe('the record of a verification', () => {
     ledger: readonly Fields[],
     change: Partial<AuditTools> = {},
     lost?: { readonly write: () => Promise<void> },
+    range = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER },
   ) {
     const objects = await archiveOfRows(rows, 4);
     const audited = new AuditedArchive(objects);
@@ -46,7 +47,7 @@ describe('the record of a verification', () => {
       bucket: async () => [],
       ...change,
     };
-    const slice = { kind: 'asked', fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER } as const;
+    const slice = { kind: 'asked', ...range } as const;
     const reported: Verification[] = [];
     const recording = {
       verifications,
@@ -84,6 +85,15 @@ describe('the record of a verification', () => {
     const kinds = Array.from({ length: 30 }, (_, index) => ({ kind: `k${index}` }));
     const { recorded: many } = await verified(rows, { bucket: async () => kinds });
     expect(many).toMatchObject({ found: 30, first: kinds.slice(0, 20) });
+  });
+
+  test.each([
+    ['ends before it begins', { fromMs: 2, untilMs: 1 }],
+    ['has not begun', { fromMs: Number.MAX_SAFE_INTEGER - 1, untilMs: Number.MAX_SAFE_INTEGER }],
+  ])('fails the verification of a range that %s', async (_what, range) => {
+    const { recorded, reported } = await verified(rows, {}, undefined, range);
+    expect(reported).toEqual([]);
+    expect(recorded).toMatchObject({ verdict: 'failed', because: expect.stringContaining('the range is empty') });
   });
 
   test('states why a run failed; the error is rethrown so that the run is retried', async () => {

@@ -84,6 +84,8 @@ export async function auditAndRecord(
   });
   let verification: Verification;
   try {
+    if (slice.untilMs <= slice.fromMs)
+      throw new Error('the range is empty: it must begin before its end, and before now');
     const { counts, findings, further } = await auditBetween(tools, slice, beganMs);
     const found = findings.length + further;
     const verdict = found === 0 ? 'holds' : 'differs';
