@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import type { SQSEvent } from 'aws-lambda';
+import type { MSKEvent, SQSEvent } from 'aws-lambda';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { eventHandler } from '../../lambdas/services/http/event-deliveries.ts';
-import { consumeInTable } from '../../lambdas/services/use/consume-event.ts';
+import { consumeInTable, type ParkedMessage } from '../../lambdas/services/use/consume-event.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
@@ -38,4 +38,23 @@ test('a service’s consumer without a business key refuses an event that is old
   expect(await failed()).toBe(1);
   expect(await failed(() => 'o1')).toBe(0);
   expect(written).toHaveLength(2);
+});
+
+test('a Kafka record without a value is parked, and the other records of its batch are consumed', async () => {
+  const record = (offset: number, id?: string) => {
+    const event = { id, type: 'order.completed', data: { object: { id } } };
+    const text = JSON.stringify({ tenant: 't', mode: 'test', occurredAtMs: 1, event });
+    const value = id === undefined ? {} : { value: Buffer.from(text).toString('base64') };
+    return { topic: 'payments', partition: 0, offset, ...value };
+  };
+  const records = { 'payments-0': [record(1, 'evt_1'), record(2), record(3, 'evt_3')] };
+  const consumed: string[] = [];
+  const parked: ParkedMessage[] = [];
+  const handle = eventHandler(
+    async ({ event }) => void consumed.push(event.id),
+    async (message) => void parked.push(message),
+  );
+  await handle({ eventSource: 'aws:kafka', records } as unknown as MSKEvent);
+  expect(consumed).toEqual(['evt_1', 'evt_3']);
+  expect(parked).toEqual([{ transport: 'kafka', text: '', reason: 'the message is not a Payonce event' }]);
 });

@@ -60,7 +60,8 @@ export function eventHandler(consume: (event: BusEvent) => Promise<void>, park?:
     }
     if ('records' in delivery) {
       const texts = Object.values(delivery.records).flatMap((partition) =>
-        partition.map(({ value }) => Buffer.from(value, 'base64').toString('utf8')),
+        // Lambda omits the field `value` of a record without a value, although the type requires the field.
+        partition.map(({ value }: { value?: string }) => Buffer.from(value ?? '', 'base64').toString('utf8')),
       );
       const settled = await Promise.allSettled(texts.map((text) => parking('kafka', text)));
       const errors = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
