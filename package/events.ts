@@ -30,12 +30,14 @@ interface ConsumerOptions<Name extends EventName> {
   /** The handler name, in lower case with hyphens. Records contain it, so it must never change. */
   readonly handler: string;
   /**
-   * Returns the business key, for example the order's id. A key takes effect only once, permanently.
+   * Returns the business key, for example the order's id. A key takes effect only once, permanently. An event whose key
+   * is empty fails.
    * @default the event's id, which takes effect only once in 30 days
    */
   readonly key?: (event: EventOf<Name>) => string;
   /**
-   * Stores a Kafka or NATS message that can never be processed: it matches no schema of these events, or is too old.
+   * Stores a Kafka or NATS message that can never be processed: it matches no schema of these events, is too old, or
+   * its business key is empty.
    * @default none: the message fails at each redelivery
    */
   readonly park?: (message: ParkedMessage) => Promise<void>;

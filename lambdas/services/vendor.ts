@@ -89,7 +89,8 @@ export interface Vendor {
    * request is sent. A later process that finds the claim searches the vendor for the request (`lookUp`), or returns
    * `needs_review`.
    *
-   * @throws RetryableError while another process may be sending; AmbiguousError when the outcome is not known yet
+   * @throws RetryableError while another process may be sending; AmbiguousError when the outcome is not known yet;
+   * Error for an empty key, which all sends without a key would share
    */
   sendOnce(
     request: Omit<SendOnceRequest, 'givenUp'> & { readonly givenUp?: Exclude<OnGivenUp, 'delay'> },
@@ -135,6 +136,8 @@ export function createVendor(options: VendorOptions): Vendor {
     read: (read) => policy.read(read),
     sendOnce: async (request) => {
       if (postgres === undefined) throw new Error('sendOnce needs the option postgres, for the table of local keys');
+      const { key } = request;
+      check(typeof key === 'string' && key !== '', 'key', key, 'must be a text that is not empty');
       const claims = new PostgresSendingClaims(statementsOf(postgres, pacing), `${schema}.sending`, name);
       return sendOnce({ policy, claims, clock: pacing.clock }, request);
     },

@@ -1,30 +1,33 @@
-import { expect, test } from '@jest/globals';
-import type { MSKEvent, SQSEvent } from 'aws-lambda';
+import { describe, expect, test } from '@jest/globals';
+import type { EventBridgeEvent, MSKEvent, SQSEvent } from 'aws-lambda';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { eventHandler } from '../../lambdas/services/http/event-deliveries.ts';
-import { consumeInTable, type ParkedMessage } from '../../lambdas/services/use/consume-event.ts';
+import { consumeInTable, consumeInTransaction, type ParkedMessage } from '../../lambdas/services/use/consume-event.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
+/** Returns the tools of a consumer on a table without records. The written operations are added to a list. */
+const toolsOf = (written: string[], clock = new SimulatedClock()) => ({
+  records: {
+    readEffect: async () => undefined,
+    recordEffect: async ({ operationId }: { readonly operationId: string }) => {
+      written.push(operationId.slice(0, 4));
+      return 'recorded' as const;
+    },
+  },
+  runner: idempotentRunner,
+  clock,
+  entropy: countingEntropy(),
+  digest: systemDigest,
+});
+
 test('a service’s consumer without a business key refuses an event that is older than the retention of its record', async () => {
   const clock = new SimulatedClock();
   const written: string[] = [];
-  const tools = {
-    records: {
-      readEffect: async () => undefined,
-      recordEffect: async ({ operationId }: { readonly operationId: string }) => {
-        written.push(operationId.slice(0, 4));
-        return 'recorded' as const;
-      },
-    },
-    runner: idempotentRunner,
-    clock,
-    entropy: countingEntropy(),
-    digest: systemDigest,
-  };
+  const tools = toolsOf(written, clock);
   const event = { id: 'evt_1', type: 'order.completed', data: { object: { id: 'o1' } } };
   const detail = { tenant: 't', mode: 'test', occurredAtMs: clock.nowMs(), event };
   const batch = { Records: [{ messageId: 'm1', body: JSON.stringify({ detail }) }] } as SQSEvent;
@@ -38,6 +41,50 @@ test('a service’s consumer without a business key refuses an event that is old
   expect(await failed()).toBe(1);
   expect(await failed(() => 'o1')).toBe(0);
   expect(written).toHaveLength(2);
+});
+
+describe.each<[string, () => string]>([
+  ['empty', () => ''],
+  ['undefined', () => undefined as never],
+])('an event whose business key is %s', (_what, key) => {
+  const event = { id: 'evt_1', type: 'order.completed', data: { object: {} } };
+  const detail = { tenant: 't', mode: 'test' as const, occurredAtMs: 1, event };
+  const text = JSON.stringify(detail);
+  const reason = 'the business key of points is empty for evt_1';
+
+  test('fails over SQS and EventBridge, is parked over Kafka and NATS, and has no effect', async () => {
+    const [written, parked]: [string[], ParkedMessage[]] = [[], []];
+    const consumer = { handler: 'points', key, handle: async () => [] };
+    const handle = eventHandler(
+      (each) => consumeInTable(toolsOf(written), consumer, each),
+      async (message) => void parked.push(message),
+    );
+    const failures = [{ itemIdentifier: 'm1' }];
+    expect(await handle({ Records: [{ messageId: 'm1', body: text }] } as SQSEvent)).toEqual({
+      batchItemFailures: failures,
+    });
+    await expect(handle({ detail } as unknown as EventBridgeEvent<string, unknown>)).rejects.toThrow(reason);
+    const value = Buffer.from(text).toString('base64');
+    await handle({ eventSource: 'aws:kafka', records: { 'payments-0': [{ value }] } } as unknown as MSKEvent);
+    let acknowledged = 0;
+    await handle({ data: Buffer.from(text), ack: () => void (acknowledged += 1), nak: () => undefined });
+    expect([acknowledged, written]).toEqual([1, []]);
+    expect(parked).toEqual([
+      { transport: 'kafka', text, reason },
+      { transport: 'nats', text, reason },
+    ]);
+  });
+
+  test('begins no transaction in PostgreSQL', async () => {
+    const transactions = {
+      run: () => Promise.reject(new Error('a transaction was begun')),
+      readRequest: async () => undefined,
+      deleteExpired: async () => 0,
+    };
+    const consumer = { handler: 'points', key, handle: async () => undefined };
+    const consumed = consumeInTransaction({ ...toolsOf([]), transactions }, consumer, detail);
+    await expect(consumed).rejects.toMatchObject({ code: 'business_key_empty' });
+  });
 });
 
 test('a Kafka record without a value is parked, and the other records of its batch are consumed', async () => {

@@ -10,6 +10,7 @@ import { parseIdempotencyKey } from '../../kernel/idempotency-key.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { Executed } from '../../once/use/execute-once.ts';
 import { serviceOperation } from '../ids.ts';
+import { check } from '../options.ts';
 import { type Expired, FencedError, NotStored } from '../use/run-request.ts';
 
 /** A request to one of the team's own services, with its body as text. */
@@ -35,6 +36,7 @@ export interface KeyedCall {
  * handler's response. Transient faults result in 503; all other errors are thrown.
  *
  * @param run runs the handler once
+ * @throws Error if the caller is not a string
  */
 export async function answerOnce(
   digest: Digest,
@@ -43,6 +45,8 @@ export async function answerOnce(
   run: (call: KeyedCall) => Promise<Executed<Expired>>,
 ): Promise<Answer> {
   const { requestId, method, resolvedPath, caller } = call;
+  // In Hono, `c.get` can return undefined. All such callers would share their keys, and get each other's responses.
+  check(typeof caller === 'string', 'caller', caller, 'must be a string');
   const refuse = (code: ProblemCode, detail: string): Answer => problemAnswer(problem(code, detail), requestId);
   const key = parseIdempotencyKey(call.header('idempotency-key'));
   if (key.kind === 'missing') return refuse('missing_idempotency_key', 'Send an Idempotency-Key header.');

@@ -1,5 +1,6 @@
 import { retentionHours } from '../../kernel/contract/retention.ts';
 import type { Digest } from '../../kernel/digest.ts';
+import { TerminalError } from '../../kernel/faults.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { type ExpiryOptions, expirySeconds } from '../../once/domain/idempotency.ts';
 import { consumerOperation } from '../../once/ids.ts';
@@ -39,12 +40,14 @@ interface NamedConsumer {
   /** The handler name, in lower case with hyphens. It must never change, because records contain it. */
   readonly handler: string;
   /**
-   * Returns the business key, for example the order id. A key takes effect only once, permanently.
+   * Returns the business key, for example the order id. A key takes effect only once, permanently. An event whose key
+   * is empty fails.
    * @default the event id, which takes effect only once in 30 days
    */
   readonly key?: (event: BusEvent) => string;
   /**
-   * Stores a Kafka or NATS message that no retry can process: it is not an event for this consumer, or it is too old.
+   * Stores a Kafka or NATS message that no retry can process: it is not an event for this consumer, is too old, or its
+   * business key is empty.
    * @default none: the message fails at every redelivery
    */
   readonly park?: Park;
@@ -113,12 +116,15 @@ export async function consumeInTransaction<Tx>(
 /**
  * Returns the operation of an event: its id, its key, and the expiry of its record.
  *
- * @throws TerminalError as `refuseTooOld`, if the consumer has no business key
+ * @throws TerminalError as `refuseTooOld`, if the consumer has no business key; `business_key_empty`
  */
 function effectOf(tools: ConsumerTools, { handler, key: keyOf }: NamedConsumer, event: BusEvent) {
   const { digest, clock, retention } = tools;
   if (keyOf !== undefined) {
-    const key = keyOf(event);
+    // All events with an empty key would have one record, and only the first of them would take effect.
+    const key: unknown = keyOf(event);
+    if (typeof key !== 'string' || key === '')
+      throw new TerminalError('business_key_empty', `the business key of ${handler} is empty for ${event.event.id}`);
     const operationId = serviceOperation(digest, ['consumer', handler, event.tenant, event.mode, key]);
     return { operationId, key, expiry: {} };
   }
