@@ -75,8 +75,8 @@ export interface PostgresOnce {
    */
   createEventHandler(consumer: TransactionConsumer<PoolClient>): EventHandler;
   /**
-   * Deletes records and local keys of vendors after the end of their retention, at most 100,000 of each. Call it once a
-   * day. Until then, an expired key is refused; afterwards, it would run again.
+   * Deletes records and local keys of vendors an hour after the end of their retention, at most 100,000 of each. Call it
+   * once a day. Until then, an expired key is refused; afterwards, it would run again.
    *
    * @returns the number of deleted rows
    */
@@ -86,6 +86,11 @@ export interface PostgresOnce {
 const LONGEST_WAIT_SECONDS = 900;
 const DELETED_AT_ONCE = 1_000;
 const MAX_DELETIONS = 100;
+/**
+ * Time between the end of a retention and the deletion, in milliseconds, because clocks differ: the process that wrote
+ * the expiry may have a slow clock, and this process a fast one.
+ */
+const CLOCK_MARGIN_MS = 60 * 60_000;
 
 export function createPostgresOnce({
   postgres,
@@ -129,7 +134,7 @@ export function createPostgresOnce({
         return eventHandler((event) => consumeInTransaction(tools, consumer, event), consumer.park);
       },
       deleteExpired: async () => {
-        const beforeMs = systemClock.nowMs();
+        const beforeMs = systemClock.nowMs() - CLOCK_MARGIN_MS;
         let deleted = 0;
         for (let part = 0; part < MAX_DELETIONS; part += 1) {
           const more = await transactions.deleteExpired(beforeMs, DELETED_AT_ONCE);

@@ -333,6 +333,22 @@ describe("a service's route on PostgreSQL", () => {
     expect([await database.pointsOf('short-lived'), await database.pointsOf('other-scope')]).toEqual([2, 1]);
   });
 
+  test('keeps an expired record for an hour, because the clock that wrote its expiry may be slow', async () => {
+    const route = routeOf('margin');
+    const key = { 'idempotency-key': 'margin' };
+    await route.post(key);
+    const expire = (ago: string) =>
+      database.administrator.query(
+        `UPDATE payonce_once.record SET expires_at = now() - interval '${ago}' WHERE key = 'margin'`,
+      );
+    await expire('50 minutes');
+    expect(await once.deleteExpired()).toBe(0);
+    expect(codeOf(await route.post(key))).toBe('idempotency_key_expired');
+    await expire('70 minutes');
+    expect(await once.deleteExpired()).toBe(1);
+    expect([route.runs, await database.pointsOf('margin')]).toEqual([1, 1]);
+  });
+
   test('requests a retry while the database cannot be reached', async () => {
     const proxy = await PostgresProxy.start(database.url);
     await proxy.stop();
