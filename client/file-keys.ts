@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type KeyStore, type StoredOperation, storedIn } from './key-store.ts';
 
@@ -14,10 +15,13 @@ import { type KeyStore, type StoredOperation, storedIn } from './key-store.ts';
  */
 export function fileKeys(folder: string): KeyStore {
   const root = resolve(folder);
+  let isSynced = false;
   const fileOf = (operation: string) => join(root, `${createHash('sha256').update(operation).digest('hex')}.json`);
   return {
     putIfAbsent: async (request) => {
-      await makeFolder(root);
+      const created = await mkdir(root, { recursive: true, mode: 0o700 });
+      if (created !== undefined || !isSynced) await syncNames(root);
+      isSynced = true;
       const file = fileOf(request.operation);
       const draft = await writeDraft(root, request);
       try {
@@ -64,11 +68,24 @@ async function writeDraft(root: string, row: StoredOperation): Promise<string> {
   return draft;
 }
 
-/** Creates a folder and syncs its parent. Otherwise, a new folder could be lost together with its rows. */
-async function makeFolder(root: string): Promise<void> {
-  const first = await mkdir(root, { recursive: true, mode: 0o700 });
-  if (first === undefined) return;
-  for (let folder = root; folder.length >= first.length; folder = dirname(folder)) await syncFolder(dirname(folder));
+/**
+ * Syncs the names of a folder and of all folders above it. Otherwise, a new folder could be lost together with its
+ * rows. The process that created an existing folder may have crashed before it synced the name.
+ */
+async function syncNames(root: string): Promise<void> {
+  for (let folder = root; folder !== dirname(folder); folder = dirname(folder)) {
+    const parent = dirname(folder);
+    try {
+      await syncFolder(parent);
+    } catch (error) {
+      // A folder that this process cannot write to need not be readable, and its file system need not sync folders.
+      const isWritable = await access(parent, constants.W_OK).then(
+        () => true,
+        () => false,
+      );
+      if (isWritable) throw error;
+    }
+  }
 }
 
 async function syncFolder(folder: string): Promise<void> {

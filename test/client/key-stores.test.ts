@@ -1,6 +1,6 @@
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type FileHandle, mkdir, open as openFolder, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { fileKeys } from '../../client/file-keys.ts';
 import { type KeyStore, memoryKeys, type StoredRequest } from '../../client/key-store.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
@@ -10,6 +10,7 @@ let folders = 0;
 beforeAll(async () => {
   folder = bundleFolder('keys');
 });
+afterEach(() => void jest.restoreAllMocks());
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function newFolder(): string {
@@ -93,6 +94,26 @@ describe('a key store in files', () => {
     const names = await readdir(path);
     expect(names).toHaveLength(1);
     expect((await stat(join(path, String(names[0])))).mode & 0o777).toBe(0o600);
+  });
+
+  test('syncs the names of its folders once, because the process that created them may have crashed before', async () => {
+    const path = newFolder();
+    await mkdir(path, { recursive: true });
+    const handle = await openFolder(path);
+    const synced: number[] = [];
+    jest.spyOn(Object.getPrototypeOf(handle) as FileHandle, 'sync').mockImplementation(async function (
+      this: FileHandle,
+    ) {
+      synced.push((await this.stat()).ino);
+    });
+    const keys = fileKeys(path);
+    await keys.putIfAbsent(request('k-1'));
+    const [parent, above] = [await stat(dirname(path)), await stat(dirname(dirname(path)))];
+    expect(synced.slice(0, 2)).toEqual([parent.ino, above.ino]);
+    synced.length = 0;
+    await keys.putIfAbsent(request('k-2'));
+    expect(synced).not.toContain(parent.ino);
+    await handle.close();
   });
 
   test('ignores a draft left by a crashed process', async () => {

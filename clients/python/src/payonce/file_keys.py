@@ -24,9 +24,12 @@ class FileKeys:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._root = os.path.abspath(folder)
+        self._is_synced = False
 
     def put_if_absent(self, request: StoredRequest) -> StoredOperation:
-        _make_folder(self._root)
+        if not (self._is_synced and os.path.isdir(self._root)):
+            _make_folder(self._root)
+            self._is_synced = True
         file = self._file_of(request.operation)
         draft = self._write_draft(asdict(request))
         try:
@@ -74,18 +77,26 @@ def _read(file: str) -> StoredOperation:
 
 
 def _make_folder(folder: str) -> None:
-    """Create a folder and sync its parent. Otherwise, a new folder could be lost together with its rows."""
-    if os.path.isdir(folder):
-        return
+    """Create a folder, and sync its name and the names of all folders above it.
+
+    Otherwise, a new folder could be lost together with its rows. The process that created an existing folder may have
+    crashed before it synced the name.
+    """
     parent = os.path.dirname(folder)
-    if parent != folder:
-        _make_folder(parent)
+    if parent == folder:
+        return
+    _make_folder(parent)
     try:
         os.mkdir(folder, 0o700)
-    except FileExistsError:
+    except OSError:
         if not os.path.isdir(folder):
             raise
-    _sync_folder(parent)
+    try:
+        _sync_folder(parent)
+    except OSError:
+        # A folder that this process cannot write to need not be readable, and its file system need not sync folders.
+        if os.access(parent, os.W_OK):
+            raise
 
 
 def _sync_folder(folder: str) -> None:
