@@ -43,7 +43,9 @@ async function inReview(key: string) {
 /** Corrects the processor's books to the amount of the order, without a callback. */
 const correctAmount = (chargeId: string) => harness.processor.inside.correct(chargeId, { amount_captured: 2_000 });
 
-async function decide(request: CreateOrder, takenMinor: number, override?: true): Promise<void> {
+/** Decides that the payment succeeded with this amount, or that it failed. */
+async function decide(request: CreateOrder, takenMinor: number | 'failed', override?: true): Promise<void> {
+  const asked = takenMinor === 'failed' ? { outcome: takenMinor } : { outcome: 'succeeded' as const, takenMinor };
   const outcome = await decidePayment(
     { ...harness.tools, ...(override ? away() : {}) },
     {
@@ -53,7 +55,7 @@ async function decide(request: CreateOrder, takenMinor: number, override?: true)
       payment: paymentOf(request).paymentId,
       reason: 'Seen on the statement',
       by: OPERATOR,
-      asked: { kind: 'decision', outcome: 'succeeded', takenMinor, ...(override ? { override } : {}) },
+      asked: { kind: 'decision', ...asked, ...(override ? { override } : {}) },
     },
   );
   expect(outcome.kind).toBe('first');
@@ -147,6 +149,19 @@ describe('an order in review', () => {
     await resolveDaily(1);
     expect(await ended(request)).toEqual({ status: 'completed', kept: 2_000 });
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
+  });
+
+  test('is canceled by the decision about a payment whose charge the processor no longer knows', async () => {
+    const request = orderRequest('gone', { source: 'tok_action' });
+    await harness.order(request);
+    const readCharge = async () => undefined;
+    const findCharge = async () => ({ kind: 'absent' as const });
+    const processor = { ...harness.processor, readCharge, findCharge };
+    await resolveDaily(1, { processor, books: [processor] });
+    expect((await harness.read(request)).status).toBe('needs_review');
+    await decide(request, 'failed');
+    await resolveDaily(1);
+    expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
   });
 
   test('is checked for thirty days after its reopening', async () => {

@@ -389,7 +389,7 @@ describe('the resolver', () => {
     await harness.pay(request, { processor });
     for (const minutes of [1, 16, 60]) {
       harness.clock.advance(minutes * 60_000);
-      await resolveInquiries({ ...harness.tools, processor });
+      await resolveInquiries({ ...harness.tools, processor, books: [processor] });
     }
     const charge = String(processor.charges(request.paymentId)[0]?.chargeId);
     await processor.inside.approve(charge);
@@ -457,6 +457,58 @@ describe('the resolver', () => {
       });
       await lookFor(QUARTER);
       expect(await harness.store.inquiries()).toEqual([]);
+    });
+
+    /** Returns the processor without its charges. */
+    const forgetful = ({ processor }: World) => ({
+      ...processor,
+      readCharge: async () => undefined,
+      findCharge: async () => ({ kind: 'absent' as const }),
+    });
+
+    const WITHOUT_LOOK_UP = { abilities: { lookup: { kind: 'none' } as const, keyRetentionMs: 86_400_000 } };
+
+    test.each([
+      ['tok_action', 'finds charges by key', {}],
+      ['tok_action', 'cannot look charges up', WITHOUT_LOOK_UP],
+      ['tok_async', 'cannot look charges up', WITHOUT_LOOK_UP],
+    ])(
+      'leaves a payment (%s) whose charge is gone to an operator if the processor %s, and returns money that arrives later',
+      async (source, _how, options) => {
+        const world = new World(options);
+        const request = paymentRequest('gone', { source });
+        await world.pay(request);
+        const charge = world.chargeOf(request);
+        const processor = forgetful(world);
+        const look = () => resolveInquiries({ ...world.tools, processor, books: [processor] });
+        const payment = async () => (await world.chain(request)).state.payment;
+        world.clock.advance(44 * 60_000);
+        expect(await look()).toMatchObject({ waiting: 1 });
+        expect((await payment()).status).not.toBe('needs_review');
+        world.clock.advance(QUARTER * 60_000);
+        expect(await look()).toMatchObject({ finished: 1 });
+        expect(await payment()).toMatchObject({ status: 'needs_review', failure: { code: 'charge_vanished' } });
+        expect(world.reported).toEqual([]);
+        await world.processor.inside.approve(charge);
+        await world.deliver(callback('late', charge));
+        await world.returnCharges();
+        expect((await payment()).status).toBe('failed');
+        expect(world.refundedAtProcessor(request)).toBe(1000);
+      },
+    );
+
+    test('waits while the look-up of a charge that is gone fails', async () => {
+      const request = paymentRequest('unsure', { source: 'tok_action' });
+      await harness.pay(request);
+      const no = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
+      const processor = { ...forgetful(harness), findCharge: no };
+      harness.clock.advance(2 * 60 * 60_000);
+      const outcome = await resolveInquiries({ ...harness.tools, processor, books: [processor] });
+      expect(outcome).toMatchObject({ waiting: 1, failed: 0 });
+      expect((await harness.chain(request)).state.payment.status).toBe('requires_action');
+      await harness.processor.inside.approve(harness.chargeOf(request));
+      await lookFor(QUARTER);
+      expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
     });
 
     test('finds an approval that was given before a cancellation was refused', async () => {

@@ -204,7 +204,8 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResul
     if (inquiry.waitsFor === 'bank') return inquireCharge(tools, inquiry, chain);
     if (!isOpenOperation(inquiry.operationId, chain)) return 'finished';
     const charge = chargeOfPayer(inquiry, chain);
-    if (charge !== undefined) return inquireKnownCharge(tools, inquiry, chain, charge);
+    const looked = charge === undefined ? undefined : await inquireKnownCharge(tools, inquiry, chain, charge);
+    if (looked !== undefined) return looked;
     if (pinnedProcessor(tools, chain.first) === undefined) return elsewhere(tools, inquiry);
     // Repeat the look-up after every conflict, because its result must not be older than the state on which the
     // decision is made.
@@ -248,19 +249,26 @@ function chargeOfPayer({ operationId }: Inquiry, { state }: PaymentChain): strin
 }
 
 /**
- * Makes an inquiry about a charge that exists. Nothing is sent: the processor's books contain the decision of the payer
- * or the bank.
+ * Makes an inquiry about a charge that waits for its payer. Nothing is sent: the processor's books contain the decision
+ * of the payer or the bank.
+ *
+ * @returns undefined when the processor no longer knows the charge, and no owner can still send: the operation itself
+ * is then looked up
  */
 async function inquireKnownCharge(
   tools: ResolveTools,
   inquiry: Inquiry,
   chain: PaymentChain,
   chargeId: string,
-): Promise<ItemResult> {
-  const { operationId, paymentId: id } = inquiry;
+): Promise<ItemResult | undefined> {
+  const { operationId, paymentId: id, claimedAtMs } = inquiry;
   const books = pinnedBooks(tools, chain.first);
   if (books === undefined) return elsewhere(tools, inquiry);
-  await recordCharge(tools, id, operationId, () => readCharge(books, chargeId));
+  const shown = await books.readCharge(chargeId, { timeoutMs: BOOKS_TIMEOUT_MS });
+  if (shown === undefined) return tools.clock.nowMs() > claimedAtMs + OUTCOME_KNOWN_WITHIN_MS ? undefined : 'waiting';
+  // After a conflict, the chain is read again, and then the charge, which must not be older than the chain.
+  const unused = [shown];
+  await recordCharge(tools, id, operationId, async () => unused.pop() ?? (await readCharge(books, chargeId)), chain);
   const after = await readChain(tools.store, id);
   return after === undefined || isOpenOperation(operationId, after) ? 'waiting' : 'finished';
 }
@@ -386,10 +394,14 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   const { returnUrl } = detailsOf(chain.first);
   const asked = { operationId, paymentId, amountMinor, currency, source, capture };
   const order = returnUrl === undefined ? asked : { ...asked, returnUrl };
-  const fact = await settleCharge({ processor, clock, entropy }, { order, ...underway });
+  const found = await settleCharge({ processor, clock, entropy }, { order, ...underway });
+  const isOverdue = clock.nowMs() > claimedAtMs + OUTCOME_KNOWN_WITHIN_MS;
+  // Without a look-up by key, only the books can prove that a confirmed charge is gone.
+  const isGone =
+    isOverdue && found.kind === 'undecidable' && books !== undefined && (await isChargeUnknown(books, chain));
+  const fact: ChargeFact = isGone ? { kind: 'not_attempted' } : found;
   // Read the charge instead: the look-up by key refuses a charge that differs from the request, and reports a charge's
   // first outcome instead of its current state.
-  const isOverdue = clock.nowMs() > claimedAtMs + OUTCOME_KNOWN_WITHIN_MS;
   const another = chargeOfAnother(fact, chain);
   if (books !== undefined && (another !== undefined || (isOverdue && OPEN_FACTS.has(fact.kind)))) {
     const otherCharges = another === undefined ? [] : [another];

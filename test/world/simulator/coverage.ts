@@ -30,11 +30,10 @@ const FAULT_KINDS: readonly FaultKind[] = [
 const NEVER_OLDER =
   'the chain is read before the charge, and a charge never returns to this state in the processor’s books, so the fact cannot be older than the chain';
 const HAS_CHARGE =
-  'a payment in this state has a charge: a decline of this charge is `revoked`, and a decline of a different charge is `stray_nothing`';
-const ASKED_WHILE_PROCESSING =
-  'only an inquiry about a processing payment has this result, and the payment is still processing when the result is decided';
-const CAN_BE_LOOKED_UP =
-  'every simulated processor can look up a charge by its operation; unit tests of the state table cover this cell';
+  'a payment in this state has a charge: its decline is `revoked`, its absence `vanished`, and a decline of another charge `stray_nothing`';
+const ASKED_WHILE_OPEN =
+  'only an inquiry about an open payment has this result, and the payment is still open when the result is decided';
+const NOT_SIMULATED = 'no simulated processor loses a charge or lacks a look-up; other tests cover this';
 const FEE_AFTER_MONEY = 'the fee is reported after the charge moved money, so the payment is no longer in this state';
 const GIVEN_UP_WHILE_PENDING = 'Payonce gives up only pending refunds';
 
@@ -49,11 +48,14 @@ const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {
     ['requires_action', 'requires_capture', 'succeeded', 'canceled', 'needs_review'],
     HAS_CHARGE,
   ),
-  ...noneOf('charge unknown', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
-  ...noneOf('charge not_attempted', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
-  ...noneOf('charge vanished', PAYMENT_STATUSES.filter(isNotProcessing), ASKED_WHILE_PROCESSING),
+  ...noneOf('charge unknown', ['requires_action'], NOT_SIMULATED),
+  ...noneOf('charge unknown', PAYMENT_STATUSES.filter(isNotOpen), ASKED_WHILE_OPEN),
+  ...noneOf('charge not_attempted', ['requires_action'], HAS_CHARGE),
+  ...noneOf('charge not_attempted', PAYMENT_STATUSES.filter(isNotOpen), ASKED_WHILE_OPEN),
+  ...noneOf('charge vanished', ['requires_action'], NOT_SIMULATED),
+  ...noneOf('charge vanished', PAYMENT_STATUSES.filter(isNotOpen), ASKED_WHILE_OPEN),
   ...noneOf('charge fee', ['processing', 'requires_action', 'requires_capture'], FEE_AFTER_MONEY),
-  ...noneOf('charge undecidable', PAYMENT_STATUSES, CAN_BE_LOOKED_UP),
+  ...noneOf('charge undecidable', PAYMENT_STATUSES, NOT_SIMULATED),
   ...noneOf('refund pending', ['failed'], NEVER_OLDER),
   ...noneOf('refund given_up', ['none', 'succeeded', 'failed', 'given_up'], GIVEN_UP_WHILE_PENDING),
   ...noneOf('dispute open', ['won', 'lost'], NEVER_OLDER),
@@ -63,8 +65,8 @@ function noneOf(row: string, columns: readonly string[], why: string): Readonly<
   return Object.fromEntries(columns.map((column) => [`${row} × ${column}`, why]));
 }
 
-function isNotProcessing(status: PaymentStatus): boolean {
-  return status !== 'processing';
+function isNotOpen(status: PaymentStatus): boolean {
+  return status !== 'processing' && status !== 'requires_action';
 }
 
 /** Faults that no history can reach, each with the reason. */
