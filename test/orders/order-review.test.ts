@@ -1,6 +1,6 @@
 /** Tests the guarantee "goods for money". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
@@ -162,6 +162,47 @@ describe('an order in review', () => {
     await decide(request, 'failed');
     await resolveDaily(1);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
+  });
+
+  test('is canceled when its payer is refunded by hand, however late', async () => {
+    const request = orderRequest('by-hand', { items: [{ sku: 'sku_none', quantity: 1 }] });
+    await harness.processor.inside.failNextChange(5, 'tok_declined');
+    await harness.order(request);
+    await resolveDaily(40);
+    expect(await ended(request)).toEqual({ status: 'needs_review', kept: 2_000 });
+    const chargeId = harness.chargeOf(paymentOf(request));
+    await harness.processor.inside.refund(chargeId, 2_000);
+    await harness.deliver(callback('by-hand_1', chargeId));
+    await resolveDaily(1);
+    expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
+    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
+  });
+
+  test('is refunded if its payer approves after its cancellation was refused, however late', async () => {
+    const request = orderRequest('asleep', { source: 'tok_action' });
+    await harness.processor.inside.failNextChange(5, 'tok_declined');
+    await harness.order(request);
+    await resolveDaily(40);
+    expect(await harness.read(request)).toMatchObject({ status: 'needs_review', charge: { by: 'cancel', attempt: 5 } });
+    const chargeId = harness.chargeOf(paymentOf(request));
+    await harness.processor.inside.approve(chargeId);
+    await harness.deliver(callback('asleep_1', chargeId));
+    await resolveDaily(2);
+    expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
+    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
+  });
+
+  test('is canceled when its goods can be released, however late', async () => {
+    const request = orderRequest('away');
+    const silent = () => Promise.reject(new AmbiguousError('shop_timeout', 'no'));
+    const { stock } = harness.shop;
+    const losing = { reserve: (...call: Parameters<typeof stock.reserve>) => stock.reserve(...call).then(silent) };
+    await harness.order(request, { stock: { ...losing, release: silent } });
+    await resolveDaily(40, { stock: { ...losing, release: silent } });
+    expect(await ended(request)).toEqual({ status: 'needs_review', kept: 0 });
+    await resolveDaily(1);
+    expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
+    expect(await given(request)).toEqual(NOTHING);
   });
 
   test('is checked for thirty days after its reopening', async () => {

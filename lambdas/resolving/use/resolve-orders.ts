@@ -72,9 +72,10 @@ export async function resolveOrders(
 }
 
 /**
- * Reports whether an order in review is no longer driven. An order that was reopened is driven for as long as one that
- * has just gone into review. An order whose payment is no longer in review is driven until the processor's books have
- * been read, because nothing would reopen the order later.
+ * Reports whether an order in review is no longer driven. Only the end of a payment's review reopens an order. An order
+ * that waits for anything else is therefore driven until it ends: for its reversal, for the release of its goods, or,
+ * after the review of its payment, for the processor's books. An order that was reopened is driven for as long as one
+ * that has just gone into review.
  */
 async function isReviewOver(
   { store }: ResolveOrderTools,
@@ -82,9 +83,8 @@ async function isReviewOver(
   open: OpenOrder,
   nowMs: number,
 ): Promise<boolean> {
-  if (order.status !== 'needs_review') return false;
+  if (order.status !== 'needs_review' || order.charge.status !== 'review') return false;
   if (nowMs - Math.max(reviewedAtMs, open.createdAtMs) <= REVIEW_WATCH_MS) return false;
-  if (order.charge.status !== 'review') return true;
   const chain = await readChain(store, order.paymentId);
   return chain?.state.payment.status === 'needs_review';
 }

@@ -147,6 +147,15 @@ describe('an order', () => {
     expect(world.now()).toEqual(['unfinished work is queued']);
   });
 
+  test('must be in the queue of open orders however long its reversal is in review, unlike its payment', async () => {
+    const charge = (status: 'review' | 'reversal_failed') => ({ charge: { status, sinceMs: 0 } });
+    await become('order.review_required', { status: 'needs_review', ...charge('review') });
+    harness.clock.advance(30 * 24 * 3_600_000);
+    expect(world.now()).toEqual([]);
+    await become('reversal.failed', { status: 'needs_review', ...charge('reversal_failed') });
+    expect(world.now()).toEqual(['unfinished work is queued']);
+  });
+
   test('must not stay in review after the decision about its payment', async () => {
     world.shop.push(deed('reserved'), deed('credited'));
     world.mails.push(mail());

@@ -156,10 +156,11 @@ export function checkOrderQueued(
 ): readonly Violation[] {
   const newest = chain.at(-1);
   if (newest === undefined || isSettled(newest.row.order)) return [];
-  const { status } = newest.row.order;
+  const { status, charge } = newest.row.order;
   const { atMs: reviewedAtMs } = chain.findLast(({ row }) => row.type === 'order.review_required') ?? newest;
-  // An order in review is watched for thirty days and then leaves the queue.
-  if (status === 'needs_review' && world.nowMs - reviewedAtMs > 29 * DAY_MS) return [];
+  // An order whose payment is in review is watched for thirty days and then leaves the queue.
+  const isInReview = status === 'needs_review' && charge.status === 'review';
+  if (isInReview && world.nowMs - reviewedAtMs > 29 * DAY_MS) return [];
   if (claims.has(id) || queued.orders.has(id)) return [];
   return [{ oracle: ORACLE, what: `the order with status ${status} is in no queue`, about: id }];
 }
