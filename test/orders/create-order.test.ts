@@ -25,6 +25,8 @@ beforeEach(() => {
 /** Minutes between two runs of the jobs during days without events. When deployed, they run once a minute. */
 const QUIET_MINUTES = whole(1, { slice: 15 });
 
+const no = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
+
 const counted = async (request: ReturnType<typeof orderRequest>) => ({
   kept: harness.keptMinor(request),
   reserved: await harness.shop.reserved(request.orderId),
@@ -197,6 +199,48 @@ describe('an order with an unknown outcome', () => {
     expect(await harness.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'payment_abandoned' } });
     expect((await harness.payment(request)).state.payment.status).toBe('canceled');
     expect(await harness.shop.reservations(request.orderId)).toBe(0);
+  });
+
+  test('waits for the bank if its payer approved within a day', async () => {
+    const request = orderRequest('at-bank', { source: 'tok_action' });
+    await harness.order(request);
+    const { chargeId = '' } = (await harness.payment(request)).state.payment;
+    await harness.processor.inside.correct(chargeId, { status: 'pending', action_url: null });
+    await harness.resolveFor(26 * 60, {}, QUIET_MINUTES);
+    expect(await harness.read(request)).toMatchObject({ status: 'processing', charge: { status: 'pending' } });
+    await harness.processor.inside.approve(chargeId);
+    await harness.resolveFor(2 * 60, {}, QUIET_MINUTES);
+    expect((await harness.read(request)).status).toBe('completed');
+    expect(await counted(request)).toEqual({ kept: 2_000, reserved: 1, emails: 1, credits: 1 });
+  });
+
+  test('is canceled if its payer approved within a day and the bank refuses later', async () => {
+    const request = orderRequest('refused', { source: 'tok_action' });
+    await harness.order(request);
+    const { chargeId = '' } = (await harness.payment(request)).state.payment;
+    await harness.processor.inside.correct(chargeId, { status: 'pending', action_url: null });
+    await harness.resolveFor(25 * 60, {}, QUIET_MINUTES);
+    await harness.processor.inside.decline(chargeId);
+    await harness.resolveFor(2 * 60, {}, QUIET_MINUTES);
+    expect(await harness.read(request)).toMatchObject({ status: 'canceled', charge: { status: 'failed' } });
+    expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
+  });
+
+  test.each([
+    ['no callback reports it', {}],
+    ['the processor’s books cannot be read until then', { showCharge: no }],
+  ])('is completed after more than a day if its payer approved and %s', async (_why, changes) => {
+    const request = orderRequest('unread', { source: 'tok_action' });
+    await harness.order(request);
+    const { chargeId = '' } = (await harness.payment(request)).state.payment;
+    const away = { ...harness.processor, readCharge: no, ...changes };
+    await harness.resolveFor(23 * 60, { processor: away, books: [away] }, QUIET_MINUTES);
+    await harness.processor.inside.approve(chargeId);
+    await harness.resolveFor(3 * 60, { processor: away, books: [away] }, QUIET_MINUTES);
+    expect((await harness.read(request)).failure).toBeUndefined();
+    await harness.resolveFor(2 * 60, {}, QUIET_MINUTES);
+    expect((await harness.read(request)).status).toBe('completed');
+    expect(await counted(request)).toEqual({ kept: 2_000, reserved: 1, emails: 1, credits: 1 });
   });
 
   test('waits for a stock service that does not respond, and reserves once after the service recovers', async () => {

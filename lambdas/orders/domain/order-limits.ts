@@ -18,7 +18,10 @@ export const CHARGE_WINDOW_MS = SEND_WINDOW_MS;
  */
 export const NEVER_CHARGED_AFTER_MS = OUTCOME_KNOWN_WITHIN_MS;
 
-/** Maximum time for a payer to approve, in milliseconds. After that, the payment and the order are canceled. */
+/**
+ * Maximum time for a payer to approve, in milliseconds. After that, the payment and the order are canceled, unless the
+ * processor's books show the approval.
+ */
 export const PAYER_BOUND_MS = DAY_MS;
 
 /** Maximum time for which a reservation is retried, in milliseconds. A customer who has paid is waiting. */

@@ -13,7 +13,7 @@ import { isAsPosted, moneyOf } from '../../payments/domain/charge-money.ts';
 import { isUnresolved } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import { chargeOperation } from '../../payments/ids.ts';
-import { readChargeBeforeSend } from '../../payments/use/before-send.ts';
+import { type ReadCharge, readChargeBeforeSend } from '../../payments/use/before-send.ts';
 import { type ChangePaymentTools, changePayment } from '../../payments/use/change-payment.ts';
 import { createPayment } from '../../payments/use/create-payment.ts';
 import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
@@ -187,11 +187,35 @@ async function askForPayment(
     chain = await readChain(store, order.paymentId);
   }
   if (chain === undefined) return undefined;
+  if (isPayersTurn(chain.state) && ageMs > PAYER_BOUND_MS) return factOfPayer(tools, chain, context);
   const { status } = chain.state.payment;
-  const isPayersTurn = status === 'requires_action' || status === 'requires_capture';
-  if (isPayersTurn && ageMs > PAYER_BOUND_MS) return { kind: 'payment_abandoned' };
   if (status === 'succeeded' && chain.state.decisions.size > 0) return factOfBooks(tools, chain, context);
   return paymentFact(chain.state);
+}
+
+function isPayersTurn({ payment: { status } }: PaymentState): boolean {
+  return status === 'requires_action' || status === 'requires_capture';
+}
+
+/**
+ * Reads the charge of a payment whose payer has not approved in time, according to the chain. Callbacks can be lost,
+ * and the chain still shows the payer's turn while the bank decides.
+ *
+ *   payer  approves ── the bank decides for days ─────────────────── paid
+ *   order  ────────── a day has passed ── read: pending ── waits ─────┴─ fulfilled
+ *
+ * @returns undefined while the bank decides, or the books cannot be read
+ * @throws as `readChargeBeforeSend`
+ */
+async function factOfPayer(
+  tools: OrderTools,
+  chain: PaymentChain,
+  context: OrderCallContext,
+): Promise<OrderFact | undefined> {
+  const read = await readOwnCharge(tools, chain, context);
+  if (read === undefined || read.charge.status === 'pending') return undefined;
+  const { state } = read.chain;
+  return isPayersTurn(state) ? { kind: 'payment_abandoned' } : paymentFact(state);
 }
 
 /**
@@ -208,15 +232,26 @@ async function askForPayment(
 async function factOfBooks(
   tools: OrderTools,
   chain: PaymentChain,
-  { cause }: OrderCallContext,
+  context: OrderCallContext,
 ): Promise<PaymentFact | undefined> {
+  const read = await readOwnCharge(tools, chain, context);
+  return read !== undefined && isAsPosted(read.charge, read.chain.state) ? paymentFact(read.chain.state) : undefined;
+}
+
+/**
+ * Reads the payment's own charge, and records its facts.
+ * @returns undefined when this deployment does not call the payment's processor
+ */
+async function readOwnCharge(
+  tools: OrderTools,
+  chain: PaymentChain,
+  { cause }: OrderCallContext,
+): Promise<ReadCharge | undefined> {
   const { id: paymentId, chargeId } = chain.state.payment;
   const processor = pinnedProcessor(tools, chain.first);
   if (processor === undefined || chargeId === undefined) return undefined;
   const operationId = chargeOperation(paymentId);
-  const read = await readChargeBeforeSend({ ...tools, processor, cause }, { operationId, paymentId, chargeId }, chain);
-  const { state } = read.chain;
-  return isAsPosted(read.charge, state) ? paymentFact(state) : undefined;
+  return readChargeBeforeSend({ ...tools, processor, cause }, { operationId, paymentId, chargeId }, chain);
 }
 
 /** Reads the payment. @returns undefined when there is none, or the store is unavailable */
