@@ -57,9 +57,9 @@ export interface ProcessorSetting {
 type SettingForm =
   /**
    * A URL without a trailing slash. Deployments require https; a function also accepts http, because the local AWS
-   * emulator uses http.
+   * emulator uses http. Paths are appended to an `address`, so deployments refuse a query; a `page` may have one.
    */
-  'address' | { readonly pattern: RegExp; readonly allowed: string };
+  'address' | 'page' | { readonly pattern: RegExp; readonly allowed: string };
 
 interface ProcessorSecretSetting {
   /**

@@ -90,7 +90,7 @@ function readProcessor(processor: ProcessorDescriptor, ofMode: Mode, environment
 }
 
 function valueOf({ form }: ProcessorSetting): z.ZodType<string> {
-  return form === 'address' ? baseUrl : z.string('is not set').regex(form.pattern, `must be ${form.allowed}`);
+  return typeof form === 'string' ? baseUrl : z.string('is not set').regex(form.pattern, `must be ${form.allowed}`);
 }
 
 export interface CallbacksConfig extends PaymentsConfig {

@@ -2,7 +2,7 @@ import type { JobTarget, JobTargets } from '../../lambdas/jobs/contract/job-targ
 import { jobsOf } from '../../lambdas/jobs/contract/jobs.ts';
 import { webUrl } from '../../lambdas/kernel/platform/web-url.ts';
 import { checkTiming, JOB_ID, JOB_ID_ALLOWED } from '../job-registry.ts';
-import { isLoopback, objectOf, PREFIX } from './rules.ts';
+import { isLoopback, objectOf, PREFIX, WITH_QUERY } from './rules.ts';
 
 /** The settings of other services whose jobs Payonce calls on schedule. */
 export interface JobTargetSettings {
@@ -106,9 +106,8 @@ function faultsOf(name: string, target: JobTarget, ids: Set<string>, allowLoopba
 function isAddress(url: unknown, allowLoopback: boolean): boolean {
   const read = typeof url === 'string' && !url.endsWith('/') ? webUrl(url) : undefined;
   if (read === undefined) return false;
-  const { protocol, search, hash } = read;
-  if (`${search}${hash}` !== '') return false;
-  return protocol === 'https:' || (allowLoopback && isLoopback(String(url)));
+  if (WITH_QUERY.test(String(url))) return false;
+  return read.protocol === 'https:' || (allowLoopback && isLoopback(String(url)));
 }
 
 function isObject(value: unknown): boolean {

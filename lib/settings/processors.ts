@@ -7,7 +7,7 @@ import {
   type ProcessorSetting,
   schemeNames,
 } from '../../lambdas/processors/contract.ts';
-import { address, addressOrLoopback, matching, PREFIX, parsedJson, type Rule, read, TENANT_ID } from './rules.ts';
+import { address, matching, orLoopback, PREFIX, page, parsedJson, type Rule, read, TENANT_ID } from './rules.ts';
 
 export type Mode = RoutingRule['mode'];
 
@@ -122,8 +122,9 @@ function refuseIncomplete(
 }
 
 function ruleOf({ form }: ProcessorSetting, allowLoopback = false): Rule<string> {
-  if (form === 'address') return allowLoopback ? addressOrLoopback() : address();
-  return { allowed: form.allowed, read: matching(form.pattern) };
+  if (typeof form === 'object') return { allowed: form.allowed, read: matching(form.pattern) };
+  const rule = form === 'page' ? page() : address();
+  return allowLoopback ? orLoopback(rule) : rule;
 }
 
 /**

@@ -53,25 +53,39 @@ export function whole(min: number, max: number): Rule<number> {
   };
 }
 
+/** The rule for an address to which paths are appended. */
 export function address(): Rule<string> {
-  return { allowed: 'an https address without a trailing slash', read: readUrl };
+  return { allowed: 'an https address without a trailing slash, a query or a fragment', read: readUrl };
+}
+
+/** The rule for an address that is used unchanged. */
+export function page(): Rule<string> {
+  return { allowed: 'an https address without a trailing slash', read: readPage };
+}
+
+/** Matches an address with a query or a fragment, also an empty one: a path that follows would be part of it. */
+export const WITH_QUERY = /[?#]/;
+
+/** Reads an https address to which paths are appended. */
+export function readUrl(given: unknown): string | undefined {
+  return typeof given === 'string' && WITH_QUERY.test(given) ? undefined : readPage(given);
 }
 
 /**
  * Reads an https address. Also accepts a token for an address of another stack, which only CloudFormation can resolve.
  */
-export function readUrl(given: unknown): string | undefined {
+function readPage(given: unknown): string | undefined {
   if (typeof given === 'string' && Token.isUnresolved(given) && given.startsWith('https://') && !given.endsWith('/'))
     return given;
   if (typeof given !== 'string' || given.endsWith('/')) return undefined;
   return webUrl(given)?.protocol === 'https:' ? given : undefined;
 }
 
-/** As {@link address}, and an http address of the same machine, which only the local stack allows. */
-export function addressOrLoopback(): Rule<string> {
+/** Adds the http addresses of the same machine, which only the local stack allows. */
+export function orLoopback({ allowed, read: readOther }: Rule<string>): Rule<string> {
   return {
-    allowed: 'an https address, or an http address of localhost or 127.0.0.1, without a trailing slash',
-    read: (given) => readUrl(given) ?? (typeof given === 'string' && isLoopback(given) ? given : undefined),
+    allowed: `${allowed}, or an http address of localhost or 127.0.0.1`,
+    read: (given) => readOther(given) ?? (typeof given === 'string' && isLoopback(given) ? given : undefined),
   };
 }
 

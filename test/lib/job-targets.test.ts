@@ -30,6 +30,7 @@ describe('the setting jobTargets', () => {
       'url "http://members.shop.example" must be an https address',
     ],
     [{ membership: { ...MEMBERSHIP, url: 'https://a:b@members.shop.example' } }, 'must be an https address'],
+    [{ membership: { ...MEMBERSHIP, url: 'https://members.shop.example?' } }, 'must be an https address'],
     [{ membership: { ...MEMBERSHIP, secret: 'x' } }, 'secret "x" is not a field of a target'],
     [{ membership: { ...MEMBERSHIP, jobs: [] } }, 'jobs [] must not be empty'],
     [

@@ -104,6 +104,12 @@ describe('settings', () => {
       expect(() => settingsOf(context)).toThrow(/rocessorUrl is .* must be an https address/);
   });
 
+  test('accept a query in the address of a page, to which no path is appended', () => {
+    const returnUrl = 'https://shop.example/paid?from=payonce';
+    const context = { 'payonce:stripeAccount': 'acct_1', 'payonce:stripeReturnUrl': returnUrl };
+    expect(settingsOf(context).processors.at(-1)).toMatchObject({ mode: 'live', settings: { returnUrl } });
+  });
+
   const routesOf = (context: Record<string, unknown>) => settingsOf(context).routes;
   const LIVE = { 'payonce:stripeAccount': 'acct_1' };
 
@@ -161,6 +167,11 @@ describe('settings', () => {
       { 'payonce:sandbox': 'false', 'payonce:processorUrl': 'http://processor.example' },
       'payonce:processorUrl is "http://processor.example", but must be an https address without a trailing slash',
     ],
+    [
+      { 'payonce:sandbox': 'false', 'payonce:processorUrl': 'https://processor.example?shop=1' },
+      'must be an https address without a trailing slash, a query or a fragment',
+    ],
+    [{ 'payonce:operatorIssuer': 'https://id.example#' }, 'but must be an https address'],
     [
       { 'payonce:testProcessorUrl': 'https://processor.example' },
       'sandbox and external are called in test mode, so payonce:routes must define which payments are sent to each of them',

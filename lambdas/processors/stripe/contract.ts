@@ -11,7 +11,7 @@ export const stripeContract = {
       form: { pattern: /^acct_[A-Za-z0-9]{1,60}$/, allowed: 'the id of a Stripe account, acct_…' },
     },
     /** The URL to which Stripe redirects a payer after an approval. */
-    returnUrl: { context: 'stripeReturnUrl', variable: 'STRIPE_RETURN_URL', form: 'address', optional: true },
+    returnUrl: { context: 'stripeReturnUrl', variable: 'STRIPE_RETURN_URL', form: 'page', optional: true },
   },
   secrets: {
     apiKey: {
