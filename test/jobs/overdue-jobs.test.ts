@@ -28,15 +28,17 @@ function storeOf(...runs: readonly JobRun[]) {
   };
 }
 
-/**
- * Returns a store with a mark for each of these jobs: the start of the time without a known run, in Unix milliseconds.
- */
-function marksOf(marks: Readonly<Record<string, number>> = {}) {
-  const kept = new Map(Object.entries(marks).map(([job, atMs]) => [`missed:${job}`, String(atMs)]));
+/** Returns a store of marks in which these jobs are watched since these times, in Unix milliseconds. */
+function marksOf(watchedSinceMs?: Readonly<Record<string, number>>) {
+  const kept = new Map<string, string>();
+  if (watchedSinceMs !== undefined) kept.set('watched:jobs', JSON.stringify(watchedSinceMs));
   return {
+    moves: 0,
     readMark: async (name: string) => kept.get(name),
-    moveMark: async (name: string, _from: string | undefined, to: string) => {
+    async moveMark(name: string, from: string | undefined, to: string) {
+      expect(kept.get(name)).toBe(from);
       kept.set(name, to);
+      this.moves += 1;
       return true;
     },
   };
@@ -66,7 +68,7 @@ describe('a job', () => {
       ['resolve'],
     ],
   ])('%s', async (_what, runs, expected) => {
-    const tools = { runs: storeOf(...runs), marks: marksOf(), watched: [EVERY_MINUTE] };
+    const tools = { runs: storeOf(...runs), marks: marksOf({ resolve: 0 }), watched: [EVERY_MINUTE] };
     expect(await overdueJobs(tools, NOW_MS)).toEqual(expected);
   });
 
@@ -77,14 +79,25 @@ describe('a job', () => {
     expect(await overdueJobs(tools, NOW_MS)).toEqual(['close-days']);
   });
 
-  test('is not overdue immediately after it is added to an old deployment', async () => {
-    const runs = storeOf(run(WATCHER, 48 * HOUR_MS, 'succeeded'));
-    expect(await overdueJobs({ runs, marks: marksOf(), watched: [NIGHTLY] }, NOW_MS)).toEqual([]);
+  test.each<[string, readonly JobRun[]]>([
+    ['that never had it', []],
+    ['that removed it after its runs', [run('close-days', 60 * 24 * HOUR_MS, 'succeeded')]],
+  ])('is not overdue immediately after it is added to an old deployment %s', async (_which, runs) => {
+    const marks = marksOf({ [WATCHER]: 0 });
+    const other = { ...EVERY_MINUTE, id: WATCHER };
+    const check = (watched: readonly (typeof NIGHTLY)[], agoMs: number) =>
+      overdueJobs({ runs: storeOf(...runs), marks, watched }, NOW_MS - agoMs);
+    // The watch for the job ends when the job is removed.
+    if (runs.length > 0) await check([other, NIGHTLY], 90 * 24 * HOUR_MS);
+    await check([other], 59 * 24 * HOUR_MS);
+    expect(await check([other, NIGHTLY], 29 * HOUR_MS)).toEqual([WATCHER]);
+    expect(await check([other, NIGHTLY], 0)).toEqual([WATCHER, 'close-days']);
   });
 
   test('stays overdue even after the rows of its last runs have expired', async () => {
     const marks = marksOf({ 'close-days': NOW_MS - 31 * 24 * HOUR_MS });
     expect(await overdueJobs({ runs: storeOf(), marks, watched: [NIGHTLY] }, NOW_MS)).toEqual(['close-days']);
+    expect(marks.moves).toBe(0);
   });
 });
 
@@ -119,7 +132,7 @@ describe('the job that watches all jobs', () => {
     const reported: unknown[] = [];
     const tools = {
       runs: { listRuns: () => Promise.reject(error) },
-      marks: marksOf(),
+      marks: marksOf(Object.fromEntries(JOBS.map(({ id }) => [id, 0]))),
       watched: JOBS,
       clock: { nowMs: () => NOW_MS },
       reportOverdue: () => undefined,

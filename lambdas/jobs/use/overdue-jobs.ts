@@ -31,37 +31,43 @@ interface OverdueTools {
 }
 
 /**
- * Returns the ids of the jobs whose last successful run is too long ago. The first check that finds no recent success
- * of a job sets a mark. For a job that has never run, the time is counted from this mark, so that a new job is not
- * overdue before its first scheduled time.
+ * Returns the ids of the jobs that have been watched for longer than the maximum time between their successful runs, and
+ * have no successful run within this time. A new job, or one that was removed and added again, is therefore not overdue
+ * before its first scheduled time.
  */
-export async function overdueJobs({ runs, marks, watched }: OverdueTools, nowMs: number): Promise<readonly string[]> {
+export async function overdueJobs(tools: OverdueTools, nowMs: number): Promise<readonly string[]> {
+  const { runs, watched } = tools;
+  const watchedSinceMs = await readWatchedSince(tools, nowMs);
   const overdue: string[] = [];
   for (const job of watched) {
     const sinceMs = nowMs - maxSecondsBetweenSuccesses(job) * 1_000;
+    if ((watchedSinceMs.get(job.id) ?? nowMs) > sinceMs) continue;
     // A run that was scheduled before `sinceMs` may have ended after it.
     const fromMs = sinceMs - (job.maxDuration ?? JOB_DEFAULT_MAX_DURATION_SECONDS) * 1_000;
     const found = await runs.listRuns(job.id, { limit: MAX_RUNS, fromMs });
-    if (found.some(({ status, endedAtMs = 0 }) => status === 'succeeded' && endedAtMs >= sinceMs)) continue;
-    const [earlier] = await runs.listRuns(job.id, { limit: 1, beforeMs: sinceMs });
-    // Call this for every job without a recent success, so that the job's mark still exists after its last row has
-    // expired.
-    const missedSinceMs = await firstMissed(marks, job.id, nowMs);
-    if (earlier !== undefined || missedSinceMs <= sinceMs) overdue.push(job.id);
+    if (!found.some(({ status, endedAtMs = 0 }) => status === 'succeeded' && endedAtMs >= sinceMs))
+      overdue.push(job.id);
   }
   return overdue;
 }
 
+/** The mark of the watch. Job ids contain no colon, so this name never equals the name of a job's own mark. */
+const MARK = 'watched:jobs';
+
 /**
- * Returns the time at which a check first found no recent success, and stores it as a mark unless one exists. Job ids
- * contain no colon, so this name never equals the name of a job's own mark.
+ * Returns the time since which each job has been watched, in Unix milliseconds, by its id. The times are stored as a
+ * mark, which changes only when jobs are added or removed.
  */
-async function firstMissed(marks: JobMarks, jobId: string, nowMs: number): Promise<number> {
-  const name = `missed:${jobId}`;
-  const mark = await marks.readMark(name);
-  if (mark !== undefined) return Number(mark);
-  await marks.moveMark(name, undefined, String(nowMs));
-  return nowMs;
+async function readWatchedSince(
+  { marks, watched }: Pick<OverdueTools, 'marks' | 'watched'>,
+  nowMs: number,
+): Promise<ReadonlyMap<string, number>> {
+  const text = await marks.readMark(MARK);
+  const before = new Map(Object.entries(JSON.parse(text ?? '{}') as Record<string, number>));
+  const since = new Map(watched.map(({ id }) => [id, before.get(id) ?? nowMs]));
+  const next = JSON.stringify(Object.fromEntries(since));
+  if (next !== text) await marks.moveMark(MARK, text, next);
+  return since;
 }
 
 export interface WatchJobsTools extends OverdueTools {

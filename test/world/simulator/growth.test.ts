@@ -93,7 +93,7 @@ const ORDER = {
 function readsRunsOfJobs(command: string, sent: object): boolean {
   const text = JSON.stringify(sent);
   return (
-    text.includes(`"${RegistryRow.jobMark}missed:`) ||
+    text.includes(`"${RegistryRow.jobMark}watched:`) ||
     (command === 'QueryCommand' && text.includes(`"${RegistryRow.jobRuns}`))
   );
 }
