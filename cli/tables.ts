@@ -179,6 +179,7 @@ async function recopy(
   const read = sum((each) => each.read);
   const missing = {
     transition: sum((each) => each.missing.transition),
+    details: sum((each) => each.missing.details),
     commission: sum((each) => each.missing.commission),
   };
   const differing = found.flatMap((each) => each.differing);

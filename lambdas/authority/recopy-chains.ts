@@ -29,8 +29,8 @@ export interface RecopyTools extends Pick<PostgresStoresTools, 'client' | 'table
 export interface Recopied {
   /** Number of payments and orders that were read. */
   readonly read: number;
-  /** Number of rows that DynamoDB lacked. */
-  readonly missing: { readonly transition: number; readonly commission: number };
+  /** Number of rows that DynamoDB lacked. `details` are those whose transition the Ledger had. */
+  readonly missing: { readonly transition: number; readonly details: number; readonly commission: number };
   /** Payments and orders with a transition in the Ledger that PostgreSQL lacks. They are not copied. */
   readonly differing: readonly string[];
   /** Payments and orders that this code cannot read. Nothing was copied for them. */
@@ -53,13 +53,17 @@ export async function recopyChains(
   atOnce: number,
   progress: (read: number) => void,
 ): Promise<Recopied> {
-  const found = { read: 0, transition: 0, commission: 0, differing: [] as string[], unreadable: [] as string[] };
+  const missing = { transition: 0, details: 0, commission: 0 };
+  const found = { read: 0, missing, differing: [] as string[], unreadable: [] as string[] };
   const each = async (id: ChainId): Promise<void> => {
     try {
       const result = await recopy(tools, id);
       if (result === 'differs') found.differing.push(id);
-      else found.transition += result.transitions;
-      if (result !== 'differs' && result.isCommissionMissing) found.commission += 1;
+      else {
+        missing.transition += result.transitions;
+        missing.details += result.details;
+        if (result.isCommissionMissing) missing.commission += 1;
+      }
     } catch (error) {
       // A fault from a store proves nothing about the chain.
       if (isFault(error)) throw error;
@@ -74,8 +78,13 @@ export async function recopyChains(
     after = ids.at(-1) ?? after;
     if (ids.length < CHAINS_PER_PAGE) break;
   }
-  const { read, transition, commission, differing, unreadable } = found;
-  return { read, missing: { transition, commission }, differing, unreadable };
+  return found;
+}
+
+interface RecopiedChain {
+  readonly transitions: number;
+  readonly details: number;
+  readonly isCommissionMissing: boolean;
 }
 
 /**
@@ -98,7 +107,7 @@ export async function readCopiesSince(marks: JobMarks, sinceMs: number, nowMs: n
 async function recopy(
   { client, tables, pacing, postgres, commission, resumed }: RecopyTools,
   id: ChainId,
-): Promise<'differs' | { readonly transitions: number; readonly isCommissionMissing: boolean }> {
+): Promise<'differs' | RecopiedChain> {
   const payments = new DynamoDbStore(client, tables, pacing);
   const isOrder = isOrderId(id);
   const copy = isOrder
@@ -112,8 +121,9 @@ async function recopy(
   const missing = [...bySequence.keys()];
   await new Outbox(postgres.tools).announceAgain(id, missing);
   if ((await postgres.carrier.carryAgain(id, (sinceMs) => resumed(id, sinceMs))) === 'stopped') return 'differs';
-  await postgres.carrier.eraseCopies(id);
-  return { transitions: missing.length, isCommissionMissing: chain !== undefined && (await commission(chain)) };
+  const details = await postgres.carrier.restoreCopies(id);
+  const isCommissionMissing = chain !== undefined && (await commission(chain));
+  return { transitions: missing.length, details, isCommissionMissing };
 }
 
 /** Lists the copies of a payment's transitions. A restored copy can lack any of them. */

@@ -7,6 +7,7 @@ import { moveCarriedUntil, readCarriedUntil } from '../../lambdas/jobs/use/carri
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { OWN_DETAILS } from '../../lambdas/once/store/details-rows.ts';
 import { orderOperation, paymentOfOrder } from '../../lambdas/orders/ids.ts';
 import { orderPartition } from '../../lambdas/orders/store/order-items.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
@@ -78,7 +79,7 @@ test('copies missing transitions and details, resumes stopped chains, and is saf
 
   expect(await recover()).toEqual({
     read: 3,
-    missing: { transition: 3, commission: 1 },
+    missing: { transition: 3, details: 0, commission: 1 },
     differing: [],
     unreadable: [],
   });
@@ -155,7 +156,39 @@ test('copies an order again', async () => {
   await database.run(sql('DELETE FROM outbox'));
   expect(await recover()).toMatchObject({ read: 1, missing: { transition: 1, commission: 0 } });
   expect(copies.tables.items(TABLES.ledger, orderPartition(orderId))).toHaveLength(1);
-  expect(copies.details(orderId as never)).toHaveLength(1);
+  const details = copies.details(orderId as never);
+  expect(details).toHaveLength(1);
+  await copies.loseDetails(orderId as never, OWN_DETAILS);
+  expect(await recover()).toMatchObject({ missing: { transition: 0, details: 1 } });
+  expect(copies.details(orderId as never)).toEqual(details);
+});
+
+test('copies personal data again if only the Registry was restored', async () => {
+  const { id } = await copiedPayment('registry');
+  const before = copies.details(id);
+  const parts = before.map(({ sk }) => String(sk));
+  expect(parts.toSorted()).toEqual(['DETAILS', 'dec_1', 'ref_1']);
+  for (const part of parts) await copies.loseDetails(id, part);
+  expect(await recover()).toEqual({
+    read: 1,
+    missing: { transition: 0, details: parts.length, commission: 1 },
+    differing: [],
+    unreadable: [],
+  });
+  expect(copies.details(id)).toEqual(before);
+  expect(await recover()).toMatchObject({ missing: { details: 0 } });
+});
+
+test('copies no personal data that is erased before its copy is written', async () => {
+  const { id } = await copiedPayment('erased-since');
+  await copies.loseDetails(id, OWN_DETAILS);
+  let isErased = false;
+  const client = copies.tables.clientWith(async (command, apply) => {
+    if (command === 'TransactWriteCommand' && !isErased) isErased = await copies.erase(id);
+    return apply();
+  });
+  expect(await copies.carrier(client).restoreCopies(id)).toBe(1);
+  expect([isErased, copies.details(id)]).toEqual([true, []]);
 });
 
 test('deletes restored copies of personal data that was erased in the meantime', async () => {
@@ -180,7 +213,7 @@ test.each([
   if (isForked) await copies.write(outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' }));
   expect(await recover()).toEqual({
     read: 1,
-    missing: { transition: 0, commission: 0 },
+    missing: { transition: 0, details: 0, commission: 0 },
     differing: [id],
     unreadable: [],
   });

@@ -71,6 +71,16 @@ LEFT JOIN transition ON waiting.kind = 'transition'
 LEFT JOIN details ON details.chain_id = transition.chain_id AND details.sequence = transition.sequence
 ORDER BY waiting.kind = 'erasure', waiting.sequence`;
 
+/** Personal data whose transition does not wait to be copied, so that both were copied in one transaction. */
+const COPIED_DETAILS = `SELECT transition.body::text, transition.prev_hash, transition.hash,
+  details.part, details.salt, details.details, details.email_hash
+FROM details
+JOIN transition ON transition.chain_id = details.chain_id AND transition.sequence = details.sequence
+WHERE details.chain_id = $1 AND NOT EXISTS (
+  SELECT 1 FROM outbox WHERE outbox.chain_id = details.chain_id AND outbox.kind = 'transition'
+    AND outbox.sequence = details.sequence
+)`;
+
 /** A transition with its row in the Ledger and the puts of its personal data. */
 interface Copy {
   readonly link: Link;
@@ -124,7 +134,7 @@ export class LedgerCarrier implements Carrier {
       const copies = rows.flatMap(({ copy }) => copy ?? []);
       const stoppedAt = await this.#copy(copies);
       if (stoppedAt !== undefined) return this.#stop(chainId, stoppedAt);
-      if (copies.length < rows.length) await this.eraseCopies(chainId);
+      if (copies.length < rows.length) await this.#eraseCopies(chainId);
       await this.#outbox.remove(chainId, rows);
       if (rows.length < ROWS_AT_ONCE) return 'carried';
     }
@@ -162,7 +172,7 @@ export class LedgerCarrier implements Carrier {
   }
 
   async #stopped(chainId: string): Promise<'stopped'> {
-    if (await this.#outbox.hasErasure(chainId)) await this.eraseCopies(chainId);
+    if (await this.#outbox.hasErasure(chainId)) await this.#eraseCopies(chainId);
     return 'stopped';
   }
 
@@ -262,10 +272,37 @@ export class LedgerCarrier implements Carrier {
   }
 
   /**
+   * Writes the copies of personal data that the Registry lacks although the Ledger has their transitions, because only
+   * the Registry was restored. Then deletes the copies of erased personal data, which also deletes what was written
+   * here and erased in the meantime:
+   *
+   *   here    ── read details ─────────────────────────────────── write copies ── no details: delete copies ✓
+   *   erasure ────────────────── delete details ── delete copies ✓
+   *
+   * Safe to repeat. After a crash, it must be repeated, because erased data can remain until then.
+   *
+   * @returns the number of copies that were missing
+   */
+  async restoreCopies(chainId: string): Promise<number> {
+    const { client, pacing, tables } = this.#tools;
+    const rows = await readRows(this.#tools, { name: 'details-copied', text: COPIED_DETAILS, values: [chainId] });
+    const copied = await readDetailsRows({ client, pacing, registry: tables.registry }, chainId);
+    const puts = rows
+      .map(valuesOf)
+      .filter(({ part }) => !copied.has(part))
+      .flatMap((row) => this.#copyOf(chainId, row, [row]).details);
+    for (let from = 0; from < puts.length; from += ROWS_AT_ONCE) {
+      await transactOnce(client, pacing, puts.slice(from, from + ROWS_AT_ONCE));
+    }
+    await this.#eraseCopies(chainId);
+    return puts.length;
+  }
+
+  /**
    * Deletes the copies of erased personal data. The copies are listed first: a copy that is listed and has no row in
    * PostgreSQL afterwards was erased, because a row is copied only after its commit.
    */
-  async eraseCopies(chainId: string): Promise<void> {
+  async #eraseCopies(chainId: string): Promise<void> {
     const { client, pacing, tables } = this.#tools;
     const copied = await readDetailsRows({ client, pacing, registry: tables.registry }, chainId);
     const rows = await readRows(this.#tools, {
