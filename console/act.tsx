@@ -42,7 +42,7 @@ interface ActProps {
   readonly role: Role;
   /** The reason why the action is not possible now. */
   readonly because?: string | undefined;
-  readonly method?: 'PATCH';
+  readonly method?: 'POST' | 'PATCH';
   readonly path: string;
   /** The tenant and mode, for a route that tenants call. */
   readonly tenant?: string;

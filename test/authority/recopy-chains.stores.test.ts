@@ -166,7 +166,7 @@ test('copies an order again', async () => {
 test('copies personal data again if only the Registry was restored', async () => {
   const { id } = await copiedPayment('registry');
   const before = copies.details(id);
-  const parts = before.map(({ sk }) => String(sk));
+  const parts = before.map(({ sk }) => sk as string);
   expect(parts.toSorted()).toEqual(['DETAILS', 'dec_1', 'ref_1']);
   for (const part of parts) await copies.loseDetails(id, part);
   expect(await recover()).toEqual({
