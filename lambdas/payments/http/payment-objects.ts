@@ -39,14 +39,12 @@ export const amount = z
     example: 1000,
   });
 
-const currencyIn = (codes: readonly string[], message: string) =>
+/** Returns the schema of one of these currencies. */
+export const currencyIn = (codes: readonly string[], message: string) =>
   z
     .string('must be a string')
     .refine((code) => codes.includes(code), message)
     .meta({ description: 'ISO 4217, upper case.', enum: [...codes], example: 'EUR' });
-
-/** Schema of a currency in a filter. */
-export const currency = currencyIn(CURRENCIES, 'must be the code of a currency, for example EUR');
 
 const source = z
   .string('must be a string')

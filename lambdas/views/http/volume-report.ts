@@ -6,7 +6,7 @@ import { day, dayText } from '../../http/range-filters.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { defined } from '../../kernel/defined.ts';
 import { TerminalError } from '../../kernel/faults.ts';
-import { currency } from '../../payments/http/payment-objects.ts';
+import { currency } from '../../payments/http/filtered-currency.ts';
 import { DAY_MS } from '../domain/views.ts';
 import { type DayVolume, readVolumes } from '../use/read-volumes.ts';
 import type { ViewStore } from '../use/view-store.ts';
