@@ -60,7 +60,7 @@ async function secondFunction(): Promise<PaymentsOnPostgres> {
     { Action: 'secretsmanager:GetSecretValue', Resource: secretId },
     { Action: 'dynamodb:ConditionCheckItem', Resource: `arn:aws:dynamodb:*:*:table/${aws.tables.ledger}` },
     {
-      Action: ['dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem'],
+      Action: ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem'],
       Resource: `arn:aws:dynamodb:*:*:table/${aws.tables.registry}`,
     },
   ]);
