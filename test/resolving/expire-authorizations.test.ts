@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { expireAuthorizationsJob } from '../../lambdas/resolving/use/expire-authorizations.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
 import { DAY_MS, HOUR_MS, HoldWorld } from './hold-world.ts';
@@ -127,6 +128,37 @@ describe('an authorization hold', () => {
     expect(alarms).toEqual([['undecidable', world.request.paymentId]]);
     expect(await run(world.processor.account)).toMatchObject({ done: 1 });
     expect(await status()).toMatchObject({ status: 'canceled' });
+  });
+
+  describe('whose charge the processor no longer knows', () => {
+    type Find = typeof world.processor.findCharge;
+    const run = (findCharge: Find) => {
+      const processor = { ...world.processor, readCharge: async () => undefined, findCharge };
+      const job = expireAuthorizationsJob({ ...world.tools, processor, books: [processor] });
+      return sweepJob(job, { nowMs: world.clock.nowMs() });
+    };
+
+    test('is left to an operator, and is voided if the charge reappears', async () => {
+      await world.authorize();
+      overdue();
+      expect(await run(async () => ({ kind: 'absent' }))).toMatchObject({ done: 1, failed: 0 });
+      expect(await status()).toMatchObject({ status: 'needs_review', failure: { code: 'charge_vanished' } });
+      expect(world.store.holdsLeft()).toEqual([]);
+      await world.callBack();
+      await world.returnCharges();
+      expect((await status()).status).toBe('failed');
+      expect(world.processor.charges(world.request.paymentId)).toMatchObject([{ status: 'voided' }]);
+    });
+
+    test('stays open until its absence is proven', async () => {
+      await world.authorize();
+      overdue();
+      const no = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
+      expect(await run(no)).toMatchObject({ left: 1, failed: 0 });
+      expect((await status()).status).toBe('requires_capture');
+      expect(await world.expire()).toMatchObject({ done: 1 });
+      expect(await world.violations(true)).toEqual([]);
+    });
   });
 
   test('is voided under a new key only after a proven failure, and only a limited number of times', async () => {

@@ -203,7 +203,7 @@ export const CHARGE_TABLE: Readonly<Record<ChargeRow, Readonly<Record<PaymentSta
   vanished: {
     processing: REVIEW,
     requires_action: REVIEW,
-    requires_capture: STANDS,
+    requires_capture: REVIEW,
     succeeded: STANDS,
     failed: ENDED,
     canceled: ENDED,

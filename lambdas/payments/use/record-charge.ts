@@ -62,6 +62,27 @@ export async function recordCharge(
   return part;
 }
 
+/**
+ * Reads a charge once and appends its facts, as `recordCharge`.
+ *
+ * @param chain the newest chain
+ * @returns undefined when the processor does not know the charge
+ */
+export async function recordIfKnown(
+  tools: RecordChargeTools,
+  books: ProcessorBooks,
+  chargeId: string,
+  asked: OperationId,
+  chain: PaymentChain,
+): Promise<Awaited<ReturnType<typeof recordCharge>> | undefined> {
+  const charge = await books.readCharge(chargeId, { timeoutMs: READ_TIMEOUT_MS });
+  if (charge === undefined) return undefined;
+  // After a conflict, the chain is read again, and then the charge, which must not be older than the chain.
+  const unused = [charge];
+  const read = async () => unused.pop() ?? (await readCharge(books, chargeId));
+  return recordCharge(tools, chain.first.payment.id, asked, read, chain);
+}
+
 /** Records as many facts as fit into one transaction. Each call appends new facts, so the number of calls is finite. */
 async function recordPart(
   tools: RecordChargeTools,

@@ -4,14 +4,15 @@ import { TerminalError } from '../../kernel/faults.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { isHoldChanging } from '../../payments/domain/change.ts';
+import { chargeOperation } from '../../payments/ids.ts';
 import { changePayment } from '../../payments/use/change-payment.ts';
 import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { Hold } from '../../payments/use/payment-store.ts';
 import { knownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
-import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
+import { recordIfKnown } from '../../payments/use/record-charge.ts';
 import { holdExpiryOperation } from '../ids.ts';
 import type { DueQueue } from './due-queue.ts';
-import { marked, type ResolveTools } from './resolve.ts';
+import { inquireOperation, marked, type ResolveTools } from './resolve.ts';
 
 export interface ExpireAuthorizationsTools extends Omit<ResolveTools, 'work' | 'report' | 'deadlineMs' | 'cause'> {
   readonly holds: DueQueue<Hold>;
@@ -136,8 +137,14 @@ function failedExpiries({ holdChanges }: PaymentChain['state']): number {
   return [...holdChanges.values()].filter(({ reason, status }) => reason === 'expired' && status === 'failed').length;
 }
 
-/** Reads the charge at the processor and records it. */
-async function checkHold(tools: EndHoldTools, { first, state }: PaymentChain) {
+/**
+ * Reads the charge at the processor and records it. If the processor provably no longer has the charge, the payment
+ * goes into review.
+ *
+ * @returns undefined when the processor does not know the charge
+ */
+async function checkHold(tools: EndHoldTools, chain: PaymentChain) {
+  const { first, state } = chain;
   const { id, chargeId } = state.payment;
   const books = pinnedBooks(tools, first);
   invariant(
@@ -145,8 +152,12 @@ async function checkHold(tools: EndHoldTools, { first, state }: PaymentChain) {
     'an authorized payment has no charge id or no configured books',
   );
   const asked = holdExpiryOperation(tools.digest, id, 1);
-  const { charge } = await recordCharge(tools, id, asked, () => readCharge(books, chargeId));
-  return charge.status;
+  const recorded = await recordIfKnown(tools, books, chargeId, asked, chain);
+  if (recorded === undefined) {
+    const operationId = chargeOperation(id);
+    await inquireOperation(tools, { operationId, paymentId: id, claimedAtMs: first.occurredAtMs }, chain);
+  }
+  return recorded?.charge.status;
 }
 
 async function chainOfHold({ store }: ExpireAuthorizationsTools, { paymentId }: Hold): Promise<PaymentChain> {

@@ -36,7 +36,7 @@ import {
 } from '../../payments/use/processor.ts';
 import { queueEntriesFor } from '../../payments/use/queued-with.ts';
 import { alarmContradictions, alarmLateSuccess } from '../../payments/use/raise-alarms.ts';
-import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
+import { readCharge, recordCharge, recordIfKnown } from '../../payments/use/record-charge.ts';
 import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
 import { inParallelByName } from './lanes.ts';
 
@@ -59,6 +59,8 @@ export interface ResolveTools extends ChangePaymentTools {
    */
   readonly deadlineMs?: number;
 }
+
+type LookUpTools = Omit<ResolveTools, 'work' | 'report'>;
 
 /** The result of a run. Each item is attempted once, and a failed item does not block the others. */
 export interface Resolved {
@@ -196,9 +198,8 @@ function inquireEach(tools: ResolveTools, inquiries: readonly Inquiry[], started
  */
 async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResult> {
   if (inquiry.waitsFor === 'books') return inquireBooks(tools, inquiry);
-  const { store, effects, digest, clock, entropy, cause } = tools;
   return rounds<ItemResult>('this payment', async () => {
-    const chain = await readChain(store, inquiry.paymentId);
+    const chain = await readChain(tools.store, inquiry.paymentId);
     // A restore has lost the payment but kept its queue entry.
     if (chain === undefined) return 'finished';
     if (inquiry.waitsFor === 'bank') return inquireCharge(tools, inquiry, chain);
@@ -209,29 +210,42 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResul
     if (pinnedProcessor(tools, chain.first) === undefined) return elsewhere(tools, inquiry);
     // Repeat the look-up after every conflict, because its result must not be older than the state on which the
     // decision is made.
-    const decision = (await ask(tools, inquiry, chain))(chain);
-    if (decision?.kind !== 'append') return decision?.kind === 'review' ? 'undecidable' : 'waiting';
-    const nowMs = clock.nowMs();
-    const transition = nextTransition(digest, chain, decision.draft, { occurredAtMs: nowMs, cause });
-    alarmLateSuccess(tools, inquiry.paymentId, [transition]);
-    const contradictions = decision.contradicts === undefined ? [] : [decision.contradicts];
-    await alarmContradictions(tools, chain, contradictions, transition.subject, 'look');
-    const record = {
-      operationId: inquiryOperation(digest, inquiry.operationId, transition.hash),
-      paymentId: inquiry.paymentId,
-      owner: entropy.ownerToken(),
-      recordedAtMs: nowMs,
-      expiresAtSeconds: expirySeconds(tools, 'events', nowMs),
-    };
-    const outcome = await effects.recordEffect({
-      record,
-      transitions: [transition],
-      ...queueEntriesFor(chain, [transition]),
-    });
-    if (outcome.kind !== 'recorded') return 'again';
-    const after = chainOf([...chain.transitions, transition]);
-    return isOpenOperation(inquiry.operationId, after) ? 'waiting' : 'finished';
+    return inquireOperation(tools, inquiry, chain);
   });
+}
+
+/**
+ * Looks up the operation at the processor, and records its outcome.
+ * @returns `again` when a rival has appended to the chain
+ */
+export async function inquireOperation(
+  tools: LookUpTools,
+  inquiry: Inquiry,
+  chain: PaymentChain,
+): Promise<ItemResult | 'again'> {
+  const { effects, digest, clock, entropy, cause } = tools;
+  const decision = (await ask(tools, inquiry, chain))(chain);
+  if (decision?.kind !== 'append') return decision?.kind === 'review' ? 'undecidable' : 'waiting';
+  const nowMs = clock.nowMs();
+  const transition = nextTransition(digest, chain, decision.draft, { occurredAtMs: nowMs, cause });
+  alarmLateSuccess(tools, inquiry.paymentId, [transition]);
+  const contradictions = decision.contradicts === undefined ? [] : [decision.contradicts];
+  await alarmContradictions(tools, chain, contradictions, transition.subject, 'look');
+  const record = {
+    operationId: inquiryOperation(digest, inquiry.operationId, transition.hash),
+    paymentId: inquiry.paymentId,
+    owner: entropy.ownerToken(),
+    recordedAtMs: nowMs,
+    expiresAtSeconds: expirySeconds(tools, 'events', nowMs),
+  };
+  const outcome = await effects.recordEffect({
+    record,
+    transitions: [transition],
+    ...queueEntriesFor(chain, [transition]),
+  });
+  if (outcome.kind !== 'recorded') return 'again';
+  const after = chainOf([...chain.transitions, transition]);
+  return isOpenOperation(inquiry.operationId, after) ? 'waiting' : 'finished';
 }
 
 function isOpenOperation(operationId: OperationId, { state }: PaymentChain): boolean {
@@ -264,11 +278,8 @@ async function inquireKnownCharge(
   const { operationId, paymentId: id, claimedAtMs } = inquiry;
   const books = pinnedBooks(tools, chain.first);
   if (books === undefined) return elsewhere(tools, inquiry);
-  const shown = await books.readCharge(chargeId, { timeoutMs: BOOKS_TIMEOUT_MS });
-  if (shown === undefined) return tools.clock.nowMs() > claimedAtMs + OUTCOME_KNOWN_WITHIN_MS ? undefined : 'waiting';
-  // After a conflict, the chain is read again, and then the charge, which must not be older than the chain.
-  const unused = [shown];
-  await recordCharge(tools, id, operationId, async () => unused.pop() ?? (await readCharge(books, chargeId)), chain);
+  const isKnown = (await recordIfKnown(tools, books, chargeId, operationId, chain)) !== undefined;
+  if (!isKnown) return tools.clock.nowMs() > claimedAtMs + OUTCOME_KNOWN_WITHIN_MS ? undefined : 'waiting';
   const after = await readChain(tools.store, id);
   return after === undefined || isOpenOperation(operationId, after) ? 'waiting' : 'finished';
 }
@@ -330,7 +341,7 @@ async function recordChargesOf(...request: Parameters<typeof readChargesOf>): Pr
  * @param otherCharges the other charges of the payment, if known. @default the books are searched for them
  */
 async function readChargesOf(
-  tools: ResolveTools,
+  tools: LookUpTools,
   operationId: OperationId,
   chain: PaymentChain,
   books: ProcessorBooks,
@@ -369,7 +380,7 @@ type DecideOn = (chain: PaymentChain) => Decision | undefined;
  * Looks up the charge or the change at the processor.
  * @returns a function that decides, given a chain
  */
-async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, chain: PaymentChain): Promise<DecideOn> {
+async function ask(tools: LookUpTools, { operationId, claimedAtMs }: Inquiry, chain: PaymentChain): Promise<DecideOn> {
   const { clock, entropy } = tools;
   const processor = pinnedProcessor(tools, chain.first);
   invariant(processor !== undefined, 'the processor of the inquiry is not configured');

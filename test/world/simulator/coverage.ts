@@ -50,11 +50,11 @@ const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {
     ['requires_action', 'requires_capture', 'succeeded', 'canceled', 'needs_review'],
     HAS_CHARGE,
   ),
-  ...noneOf('charge unknown', ['requires_action'], NOT_SIMULATED),
+  ...noneOf('charge unknown', ['requires_action', 'requires_capture'], NOT_SIMULATED),
   ...noneOf('charge unknown', PAYMENT_STATUSES.filter(isNotOpen), ASKED_WHILE_OPEN),
-  ...noneOf('charge not_attempted', ['requires_action'], HAS_CHARGE),
+  ...noneOf('charge not_attempted', ['requires_action', 'requires_capture'], HAS_CHARGE),
   ...noneOf('charge not_attempted', PAYMENT_STATUSES.filter(isNotOpen), ASKED_WHILE_OPEN),
-  ...noneOf('charge vanished', ['requires_action'], NOT_SIMULATED),
+  ...noneOf('charge vanished', ['requires_action', 'requires_capture'], NOT_SIMULATED),
   ...noneOf('charge vanished', PAYMENT_STATUSES.filter(isNotOpen), ASKED_WHILE_OPEN),
   ...noneOf('charge fee', ['processing', 'requires_action', 'requires_capture'], FEE_AFTER_MONEY),
   ...noneOf('charge undecidable', PAYMENT_STATUSES, NOT_SIMULATED),
@@ -68,7 +68,7 @@ function noneOf(row: string, columns: readonly string[], why: string): Readonly<
 }
 
 function isNotOpen(status: PaymentStatus): boolean {
-  return status !== 'processing' && status !== 'requires_action';
+  return status !== 'processing' && status !== 'requires_action' && status !== 'requires_capture';
 }
 
 /** Faults that no history can reach, each with the reason. */
