@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { CURRENCIES, isCurrency } from '../kernel/currency.ts';
 import { described, wholeNumber } from './validate.ts';
 
 /* Filters that few callers use. They are not in `lists.ts`, because functions load that file at startup. */
@@ -25,6 +26,12 @@ export const amountFilter = (max: number) =>
     max,
     `Only objects with this requested amount, in minor units of any currency. The filter ${NEEDS_RANGE}`,
   );
+
+/** Schema of a currency in a filter, also of one that ISO 4217 has withdrawn. */
+export const currencyFilter = z
+  .string('must be a string')
+  .refine(isCurrency, 'must be the code of a currency, for example EUR')
+  .meta({ description: 'ISO 4217, upper case.', enum: [...CURRENCIES], example: 'EUR' });
 
 export const RANGE_MESSAGE = 'needs created_from and created_to, at most 31 days apart';
 const LONGEST_RANGE_SECONDS = 31 * 24 * 60 * 60;

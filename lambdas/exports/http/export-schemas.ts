@@ -1,10 +1,9 @@
 import * as z from 'zod';
 import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
 import { pageLimit } from '../../http/lists.ts';
-import { day } from '../../http/range-filters.ts';
+import { currencyFilter, day } from '../../http/range-filters.ts';
 import { DISPUTE_STATUSES, PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
-import { currency } from '../../payments/http/filtered-currency.ts';
 import { LARGEST_AMOUNT } from '../../payments/http/payment-objects.ts';
 import { DAY_MS } from '../../views/domain/views.ts';
 import { EXPORT_KINDS, type ExportKind } from '../domain/data-export.ts';
@@ -38,7 +37,7 @@ export const exportBody = z
       .meta({ description: 'The kind of the rows.' }),
     from: day('The first day, in UTC.'),
     to: day(`The last day, in UTC. The range can include at most ${MAX_DAYS} days.`),
-    currency: currency.optional().meta({ description: 'Only rows in this currency.' }),
+    currency: currencyFilter.optional().meta({ description: 'Only rows in this currency.' }),
     account: z
       .enum(ACCOUNTS, `must be one of ${ACCOUNTS.join(', ')}`)
       .optional()

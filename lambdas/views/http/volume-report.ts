@@ -2,11 +2,10 @@ import * as z from 'zod';
 import { found, type Handled, refusal } from '../../http/authenticated-api.ts';
 import { type ReadingCall, reading } from '../../http/endpoint.ts';
 import { problem } from '../../http/problems.ts';
-import { day, dayText } from '../../http/range-filters.ts';
+import { currencyFilter, day, dayText } from '../../http/range-filters.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { defined } from '../../kernel/defined.ts';
 import { TerminalError } from '../../kernel/faults.ts';
-import { currency } from '../../payments/http/filtered-currency.ts';
 import { DAY_MS } from '../domain/views.ts';
 import { type DayVolume, readVolumes } from '../use/read-volumes.ts';
 import type { ViewStore } from '../use/view-store.ts';
@@ -23,7 +22,7 @@ const volumesQuery = z
   .strictObject({
     from: day('The first day, in UTC.'),
     to: day(`The last day, in UTC. The range can include at most ${MAX_DAYS} days.`),
-    currency: currency.optional().meta({ description: 'Only volumes in this currency.' }),
+    currency: currencyFilter.optional().meta({ description: 'Only volumes in this currency.' }),
   })
   .superRefine(({ from, to }, context) => {
     const days = (to.untilMs - from.fromMs) / DAY_MS;
