@@ -1,5 +1,6 @@
 import { DescribeSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { type Command, InvalidArgumentError } from 'commander';
+import { TerminalError } from '../lambdas/kernel/faults.ts';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { SERVICE_SCHEMA } from '../lambdas/postgres/contract.ts';
 import type { Runner } from '../lambdas/postgres/database.ts';
@@ -130,8 +131,11 @@ async function problemsOf(
 /** Returns a problem if this is not the database that has the payments. */
 async function problemOfIdentity(database: Runner, expected: number | undefined): Promise<readonly string[]> {
   if (expected === undefined) return [];
-  // A database without the table of migrations is another one, too.
-  const found = await readIdentity(database).catch(() => undefined);
+  const found = await readIdentity(database).catch((error: unknown) => {
+    // A database without the table of migrations is another one, too.
+    if (error instanceof TerminalError) return undefined;
+    throw error;
+  });
   return found === expected
     ? []
     : ['The payments are in another database: correct the address in the settings or in the secret.'];

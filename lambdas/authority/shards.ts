@@ -1,6 +1,7 @@
 import { NotBegunError, RetryableError } from '../kernel/faults.ts';
 import type { TenantId } from '../kernel/ids.ts';
 import { tenantOfChain } from '../payments/store/postgres-chains.ts';
+import { DatabaseFault } from '../postgres/faults.ts';
 import type { TenantShards } from '../tenants/store/tenant-shards.ts';
 import type { PostgresStores } from './postgres-stores.ts';
 
@@ -151,7 +152,9 @@ export class Shards {
     if (waitForOthers === undefined) return started;
     const late = Promise.race(started.map((read) => read.catch(() => undefined)))
       .then(waitForOthers)
-      .then(() => Promise.reject(new RetryableError('store_unavailable', 'the database did not respond in time')));
+      .then(() =>
+        Promise.reject(new RetryableError(DatabaseFault.unavailable, 'the database did not respond in time')),
+      );
     late.catch(() => undefined);
     return started.map((read) => Promise.race([read, late]));
   }
