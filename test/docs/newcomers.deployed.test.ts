@@ -103,7 +103,12 @@ test('the lines in docs/start/first-payment.md set up a shop that receives a pay
   expect(more).toEqual([]);
   // The next line waits for the shop.
   for (const line of [settings, shop, listen]) await shell.run(line);
-  expect(await shell.run(buy)).toContain('<b>paid</b>');
+  // On a busy machine, a service of the order can respond too late. The order is then completed by the resolver.
+  await until(async () => {
+    if ((await shell.run(buy)).includes('<b>paid</b>')) return true;
+    await runJob(aws, 'resolve');
+    return undefined;
+  });
   expect(await shell.run(buy)).toContain('<b>paid</b>');
   const database = new DatabaseSync(join(folder, 'shop.db'), { readOnly: true });
   const row = database.prepare("SELECT order_id FROM purchases WHERE id = 'my-tea'").get();
