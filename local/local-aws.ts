@@ -203,7 +203,7 @@ async function reuse(
     );
     report('Tenant and API keys');
     const aws = await connect(access, outputs, keys === undefined ? {} : { keys });
-    await expectAnswer(aws);
+    await expectAnswers(aws);
     return aws;
   } catch (error) {
     if (state.origin === 'snapshot') throw error;
@@ -213,13 +213,16 @@ async function reuse(
 }
 
 /**
- * Checks that a read of payments succeeds.
+ * Checks that the stacks work: reads payments and, at the same time, the OpenAPI document, each from its own function.
  * @throws StartFailure when the API responds with an error
  */
-async function expectAnswer({ apiUrl, apiKey }: Connected): Promise<void> {
-  const answer = await fetch(`${apiUrl}/v1/payments?limit=1`, { headers: { authorization: `Bearer ${apiKey}` } });
-  await answer.body?.cancel();
-  if (!answer.ok) throw new StartFailure(`The API returned HTTP ${answer.status}.`);
+async function expectAnswers({ apiUrl, apiKey }: Connected): Promise<void> {
+  const read = async (path: string): Promise<void> => {
+    const answer = await fetch(`${apiUrl}${path}`, { headers: { authorization: `Bearer ${apiKey}` } });
+    await answer.body?.cancel();
+    if (!answer.ok) throw new StartFailure(`The API returned HTTP ${answer.status} for ${path}.`);
+  };
+  await Promise.all([read('/v1/payments?limit=1'), read('/v1/openapi.json')]);
 }
 
 async function deployAndConnect(

@@ -14,7 +14,14 @@ const JOB = 'resolve';
 const DOCUMENTS = ['/docs', '/v1/openapi.json'];
 
 /** The body of a response: a payment, a run, or a problem document, whose `status` is a number. */
-const body = z.object({ id: z.string(), status: z.union([z.string(), z.number()]), code: z.string() }).partial();
+const body = z
+  .object({
+    id: z.string(),
+    status: z.union([z.string(), z.number()]),
+    code: z.string(),
+    next_action: z.object({ url: z.string() }),
+  })
+  .partial();
 
 interface Answer extends z.infer<typeof body> {
   readonly httpStatus: number;
@@ -33,19 +40,23 @@ export async function selfCheck(aws: Target, withinMs = ENDED_WITHIN_MS): Promis
   const results = await Promise.allSettled([
     checkPayment(aws, untilMs),
     checkJob(aws, untilMs),
-    ...DOCUMENTS.map((path) => checkDocument(aws, path, untilMs)),
+    checkDocuments(aws, untilMs),
   ]);
   return results.flatMap((result) => (result.status === 'rejected' ? [sentenceOf(result.reason)] : []));
 }
 
 async function checkPayment({ apiUrl, apiKey }: Target, untilMs: number): Promise<void> {
   const description = 'Created by npm start, to check that payments and callbacks work';
-  const payment = { amount: 100, currency: 'EUR', source: 'tok_async', description };
+  const payment = { amount: 100, currency: 'EUR', source: 'tok_action', description };
   const begun = await ask(`${apiUrl}/v1/payments`, apiKey, untilMs, payment);
-  if (begun.httpStatus !== 202) throw new Error(`The request for a payment returned ${describe(begun)}.`);
+  if (begun.httpStatus !== 202 || begun.next_action === undefined)
+    throw new Error(`The request for a payment returned ${describe(begun)}.`);
+  // The sandbox sends the callback at the payer's decision, without a delay.
+  const decided = await ask(begun.next_action.url, apiKey, untilMs, { decision: 'approve' });
+  if (decided.httpStatus !== 200) throw new Error(`The payer's approval returned ${describe(decided)}.`);
   const last = await untilEnded(`${apiUrl}/v1/payments/${begun.id}`, apiKey, untilMs);
-  if (last.status === 'processing')
-    throw new Error(`The payment ${begun.id} is still processing: no callback of the processor completed it.`);
+  if (last.status === 'requires_action')
+    throw new Error(`The payment ${begun.id} still requires an action: no callback of the processor completed it.`);
   if (last.status !== 'succeeded') throw new Error(`The payment ${begun.id} did not succeed: ${describe(last)}.`);
 }
 
@@ -57,9 +68,12 @@ async function checkJob({ apiUrl, operatorKey }: Target, untilMs: number): Promi
   if (last.status !== 'succeeded') throw new Error(`The run ${begun.id} did not succeed: ${describe(last)}.`);
 }
 
-async function checkDocument({ apiUrl, apiKey }: Target, path: string, untilMs: number): Promise<void> {
-  const answer = await ask(`${apiUrl}${path}`, apiKey, untilMs);
-  if (answer.httpStatus !== 200) throw new Error(`The request for ${path} returned ${describe(answer)}.`);
+/** Reads one document after the other, because two reads at once would start the function twice. */
+async function checkDocuments({ apiUrl, apiKey }: Target, untilMs: number): Promise<void> {
+  for (const path of DOCUMENTS) {
+    const answer = await ask(`${apiUrl}${path}`, apiKey, untilMs);
+    if (answer.httpStatus !== 200) throw new Error(`The request for ${path} returned ${describe(answer)}.`);
+  }
 }
 
 const describe = ({ httpStatus, status, code }: Answer): string => `${httpStatus} ${code ?? status ?? ''}`.trimEnd();

@@ -17,22 +17,21 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-const check = () => {
-  const { port } = server.address() as AddressInfo;
-  return selfCheck({ apiUrl: `http://127.0.0.1:${port}`, apiKey: 'sk', operatorKey: 'ok' }, 0);
-};
+const address = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const check = () => selfCheck({ apiUrl: address(), apiKey: 'sk', operatorKey: 'ok' }, 0);
 
-const WELL: typeof answers = {
+const WELL = (): typeof answers => ({
   'GET /docs': [200, {}],
   'GET /v1/openapi.json': [200, {}],
-  'POST /v1/payments': [202, { id: 'pay_1', status: 'processing' }],
+  'POST /v1/payments': [202, { id: 'pay_1', status: 'requires_action', next_action: { url: `${address()}/payer` } }],
+  'POST /payer': [200, {}],
   'GET /v1/payments/pay_1': [200, { id: 'pay_1', status: 'succeeded' }],
   'POST /v1/admin/jobs/resolve/runs': [202, { id: RUN, status: 'accepted' }],
   [`GET /v1/admin/jobs/resolve/runs/${RUN}`]: [200, { id: RUN, status: 'succeeded' }],
-};
+});
 
 test('a start reports no problem if a payment, a callback and a job run succeed', async () => {
-  answers = WELL;
+  answers = WELL();
   expect(await check()).toEqual([]);
 });
 
@@ -44,9 +43,10 @@ test.each<[fault: string, change: typeof answers, sentences: readonly string[]]>
   ],
   [
     'no callback arrives',
-    { 'GET /v1/payments/pay_1': [200, { id: 'pay_1', status: 'processing' }] },
-    ['The payment pay_1 is still processing: no callback of the processor completed it.'],
+    { 'GET /v1/payments/pay_1': [200, { id: 'pay_1', status: 'requires_action' }] },
+    ['The payment pay_1 still requires an action: no callback of the processor completed it.'],
   ],
+  ['the payer cannot approve', { 'POST /payer': [409, {}] }, ["The payer's approval returned 409."]],
   [
     'the payment fails',
     { 'GET /v1/payments/pay_1': [200, { id: 'pay_1', status: 'failed' }] },
@@ -71,6 +71,6 @@ test.each<[fault: string, change: typeof answers, sentences: readonly string[]]>
     ['The payment pay_1 did not succeed: 500.', `The run ${RUN} did not succeed: 200 accepted.`],
   ],
 ])('a start reports the problem if %s', async (_fault, change, sentences) => {
-  answers = { ...WELL, ...change };
+  answers = { ...WELL(), ...change };
   expect(await check()).toEqual(sentences);
 });
