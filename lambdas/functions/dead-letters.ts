@@ -14,7 +14,7 @@ import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
 import { type DeadLetterRequest, type DeadLetterResponse, MAX_DEAD_LETTERS } from '../outbound/contract.ts';
 import { callOnce } from '../outbound/http-call.ts';
 import { readDeadLetter } from '../outbound/store/sqs-dead-letter-store.ts';
-import { makeDelayedCall } from '../outbound/use/last-rung.ts';
+import { makeDelayedCall } from '../outbound/use/delayed-call.ts';
 import { listDeadLetters, redriveDeadLetters, UNREADABLE } from '../outbound/use/redrive-dead-letters.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
@@ -60,12 +60,12 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
         // An operator redrove a dead letter that has a different version or was not written by Payonce. Park it again,
         // so that an operator can act.
         await unreadable.park({ body: delayed.body, reason: UNREADABLE, detail: delayed.messageId });
-        telemetry.run('last rung', {}, { result: UNREADABLE });
+        telemetry.run('delayed call', {}, { result: UNREADABLE });
         return { batchItemFailures: [] };
       }
       const isRepeated = delayed.attributes.ApproximateReceiveCount > 1;
       const result = await makeDelayedCall(tools, deadLetter, delayed.messageId, isRepeated);
-      telemetry.run('last rung', {}, { result });
+      telemetry.run('delayed call', {}, { result });
       // The batch has only one message, so an error affects exactly this message.
       return { batchItemFailures: [] };
     }

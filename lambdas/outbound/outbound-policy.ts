@@ -1,8 +1,8 @@
 import { defined } from '../kernel/defined.ts';
 import { AmbiguousError, TerminalError } from '../kernel/faults.ts';
 import type { Clock, Entropy } from '../kernel/world.ts';
+import { callWithRetries, type RetryTools, VENDOR_WAITS } from './call-with-retries.ts';
 import { type BreakerSettings, createCircuitBreaker } from './circuit-breaker.ts';
-import { callWithRetries, type LadderTools, VENDOR_WAITS } from './ladder.ts';
 import {
   type DeadLettered,
   isFault,
@@ -83,7 +83,7 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
     isFailure: (error) => isVendorUnhealthy(vendor, error),
     onOpened: () => observer.count(vendor, 'outbound_breaker_opened'),
   });
-  const tools: LadderTools = {
+  const tools: RetryTools = {
     vendor,
     clock,
     entropy: options.entropy,

@@ -1,9 +1,9 @@
 import type { OutboundMetric } from '../kernel/contract/metrics.ts';
 import { systemClock, systemEntropy } from '../kernel/platform/platform.ts';
 import type { CallLimit } from '../kernel/world.ts';
+import { VENDOR_WAITS } from '../outbound/call-with-retries.ts';
 import type { BreakerSettings } from '../outbound/circuit-breaker.ts';
 import { callOnce, type HttpAnswer, type HttpCall } from '../outbound/http-call.ts';
-import { VENDOR_WAITS } from '../outbound/ladder.ts';
 import type { DeadLettered, OnGivenUp, OutboundCall, OutboundRead } from '../outbound/outbound-calls.ts';
 import { createOutboundPolicy } from '../outbound/outbound-policy.ts';
 import { type SendOnceRequest, type SendOutcome, sendOnce } from '../outbound/send-once.ts';

@@ -74,11 +74,11 @@ describe('a callback without a payment', () => {
 
   describe('has a give-up alarm, which', () => {
     const UNKNOWN_CHARGE = 'ch_none';
-    let rung: [string, string][];
-    const alarm = (what: string, about: string): void => void rung.push([what, about]);
+    let raised: [string, string][];
+    const alarm = (what: string, about: string): void => void raised.push([what, about]);
     const retry = (changes: Parameters<World['retryOrphans']>[0] = {}) => harness.retryOrphans({ alarm, ...changes });
     beforeEach(() => {
-      rung = [];
+      raised = [];
     });
 
     test('is raised if the charge names a payment or is unknown to the processor', async () => {
@@ -86,12 +86,12 @@ describe('a callback without a payment', () => {
       await harness.deliver(callback('evt_1', named));
       await harness.deliver(callback('evt_2', UNKNOWN_CHARGE));
       await retry();
-      expect(rung).toEqual([]);
+      expect(raised).toEqual([]);
       harness.clock.advance(24 * HOUR_MS);
       await retry();
       await retry();
-      expect(rung).toHaveLength(2);
-      expect(rung).toEqual(expect.arrayContaining([named, UNKNOWN_CHARGE].map((about) => ['undecidable', about])));
+      expect(raised).toHaveLength(2);
+      expect(raised).toEqual(expect.arrayContaining([named, UNKNOWN_CHARGE].map((about) => ['undecidable', about])));
     });
 
     test('is not raised if the charge names no payment, because another application created the charge', async () => {
@@ -99,7 +99,7 @@ describe('a callback without a payment', () => {
       await harness.deliver(callback('evt_1', chargeId));
       harness.clock.advance(24 * HOUR_MS);
       expect(await retry()).toMatchObject({ givenUp: 1 });
-      expect(rung).toEqual([]);
+      expect(raised).toEqual([]);
     });
 
     test('is raised even if the process crashes before the give-up is recorded', async () => {
@@ -111,14 +111,14 @@ describe('a callback without a payment', () => {
         giveUp: () => Promise.reject(new Error('the process crashed')),
       };
       expect(await retry({ orphanStore })).toMatchObject({ failed: 1 });
-      expect(rung).toEqual([['undecidable', UNKNOWN_CHARGE]]);
+      expect(raised).toEqual([['undecidable', UNKNOWN_CHARGE]]);
     });
 
     test('is raised even if the processor is no longer configured', async () => {
       await harness.deliver(callback('evt_1', await stray()));
       harness.clock.advance(24 * HOUR_MS);
       await retry({ books: [] });
-      expect(rung).toHaveLength(1);
+      expect(raised).toHaveLength(1);
     });
   });
 

@@ -5,7 +5,7 @@ import type { CallLimit } from '../../lambdas/kernel/world.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { makeAgain, recordGivenUp } from '../../lambdas/orders/parties/make-again.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
-import { makeDelayedCall } from '../../lambdas/outbound/use/last-rung.ts';
+import { makeDelayedCall } from '../../lambdas/outbound/use/delayed-call.ts';
 import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { type ConnectedParties, connectParties } from '../orders/connected-parties.ts';
@@ -51,7 +51,7 @@ async function delayedReceipt(): Promise<void> {
  * Delivers the delayed message after the mail service has recovered. @param chain the chain that the Ledger contains at
  * that time
  */
-async function lastRung(chain: readonly Transition[]): Promise<readonly string[]> {
+async function delayedCall(chain: readonly Transition[]): Promise<readonly string[]> {
   const store = ledgerOf(chain) as PaymentStore;
   const parties = {
     ...world.tools,
@@ -89,7 +89,7 @@ describe('the last attempt of a delayed receipt', () => {
   ])('for a charge that %s sends %i e-mails', async (_what, sent, chain) => {
     await delayedReceipt();
     world.clock.advance(24 * 60 * 60_000);
-    expect(await lastRung(chain)).toEqual([sent === 1 ? 'applied' : 'refused']);
+    expect(await delayedCall(chain)).toEqual([sent === 1 ? 'applied' : 'refused']);
     expect(await sandbox.books.emailsLabelled('tag=payment-receipt')).toHaveLength(sent);
     expect(await deadLetters.take(10)).toEqual([]);
   });

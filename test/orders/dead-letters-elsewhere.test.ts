@@ -13,7 +13,7 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { configuredRedrive } from '../../lambdas/orders/parties/configured-parties.ts';
 import type { PartiesConfig } from '../../lambdas/orders/parties/settings.ts';
 import type { SendRequest } from '../../lambdas/outbound/http-call.ts';
-import { makeDelayedCall } from '../../lambdas/outbound/use/last-rung.ts';
+import { makeDelayedCall } from '../../lambdas/outbound/use/delayed-call.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { MemoryDeadLetterStore } from '../outbound/memory-dead-letter-store.ts';
 import { chainOfPaid, eventsOfPaid, ledgerOf } from '../payments/paid-chain.ts';

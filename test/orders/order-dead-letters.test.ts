@@ -10,7 +10,7 @@ import { makeAgain, recordGivenUp } from '../../lambdas/orders/parties/make-agai
 import type { OrderRedriveTools } from '../../lambdas/orders/use/call-for-order-again.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import { callOnce, type SendRequest } from '../../lambdas/outbound/http-call.ts';
-import { makeDelayedCall } from '../../lambdas/outbound/use/last-rung.ts';
+import { makeDelayedCall } from '../../lambdas/outbound/use/delayed-call.ts';
 import { redriveDeadLetters } from '../../lambdas/outbound/use/redrive-dead-letters.ts';
 import { MemoryDeadLetterStore } from '../outbound/memory-dead-letter-store.ts';
 import { callback } from '../payments/payment-fixtures.ts';
@@ -88,7 +88,7 @@ interface Delivery extends Partial<OrderRedriveTools> {
 }
 
 /** Delivers the delayed message, half a minute later. */
-async function lastRung(
+async function delayedCall(
   connected = connect('throw'),
   { isRepeated = false, ...changes }: Delivery = {},
 ): Promise<readonly string[]> {
@@ -260,7 +260,7 @@ test('a delayed message attempts an e-mail and a credit one last time after thei
   expect(await harness.read(request)).toMatchObject({ email: { status: 'queued' }, referral: { status: 'queued' } });
   // The resolver skips a call that a delayed message will retry.
   await harness.resolveFor(3, { mailer: refusing, referrals: refusing });
-  expect(await lastRung()).toEqual(['applied', 'applied']);
+  expect(await delayedCall()).toEqual(['applied', 'applied']);
   expect(await harness.read(request)).toMatchObject({ email: { status: 'sent' }, referral: { status: 'credited' } });
   expect([await sent(request), await deadLetters.take(10)]).toMatchObject([[{}], []]);
 });
@@ -269,7 +269,7 @@ test('a delayed call that also fails is dead-lettered with its order, and the or
   const request = orderRequest('dead');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
-  expect(await lastRung(await unreachableParties('throw'))).toEqual(['stays', 'stays']);
+  expect(await delayedCall(await unreachableParties('throw'))).toEqual(['stays', 'stays']);
   expect(await harness.read(request)).toMatchObject({ email: { status: 'failed' }, referral: { status: 'failed' } });
   const reports = await redrive();
   expect(reports.map(({ order, state }) => [order, state])).toEqual([
@@ -296,12 +296,12 @@ test('dead letters that an operator moves to the delayed calls take effect on th
   const request = orderRequest('put-back');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
-  expect(await lastRung(await unreachableParties('throw'))).toEqual(['stays', 'stays']);
+  expect(await delayedCall(await unreachableParties('throw'))).toEqual(['stays', 'stays']);
   await putIntoDelayed();
-  expect(await lastRung(await unreachableParties('throw'))).toEqual(['stays', 'stays']);
+  expect(await delayedCall(await unreachableParties('throw'))).toEqual(['stays', 'stays']);
   expect(await harness.read(request)).toMatchObject({ email: { status: 'failed' }, referral: { status: 'failed' } });
   await putIntoDelayed({ twice: true });
-  expect(await lastRung()).toEqual(['applied', 'applied', 'applied', 'applied']);
+  expect(await delayedCall()).toEqual(['applied', 'applied', 'applied', 'applied']);
   expect(await harness.read(request)).toMatchObject({ email: { status: 'sent' }, referral: { status: 'credited' } });
   expect([await sent(request), await deadLetters.take(10)]).toMatchObject([[{}], []]);
   expect(await sandbox.books.credits.entriesOfOrder(request.orderId)).toHaveLength(1);
@@ -326,7 +326,7 @@ test.each([
     const refused: SendRequest = async () => ({ status, retryAfter: null, headers: new Headers(), text: '' });
     const busy = connectParties({ ...around, send: refused }, 'delay', claims);
     await harness.resolve({ mailer, referrals: busy.referrals });
-    await lastRung(connectParties({ ...around, send: refused }, 'throw', claims));
+    await delayedCall(connectParties({ ...around, send: refused }, 'throw', claims));
     expect(await harness.read(request)).toMatchObject({ status: 'completed', referral: { status: 'unknown' } });
 
     harness.clock.advance(HIDDEN_MS);
@@ -351,13 +351,13 @@ test.each([
     listOrderTransitions: store.listOrderTransitions.bind(store),
     appendToOrder: () => Promise.reject(new RetryableError('store_unavailable', 'no', { retryAfterSeconds: 1 })),
   };
-  if (isRepeated) await expect(lastRung(undefined, { orders })).rejects.toThrow('no');
+  if (isRepeated) await expect(delayedCall(undefined, { orders })).rejects.toThrow('no');
   expect(await sent(request)).toHaveLength(isRepeated ? 1 : 0);
   const paymentId = paymentOfOrder(systemDigest, request.orderId);
   const chargeId = harness.chargeOf({ paymentId });
   await harness.processor.inside.refund(chargeId, 2_000);
   await harness.deliver(callback('refunded', chargeId));
-  await lastRung(undefined, { isRepeated });
+  await delayedCall(undefined, { isRepeated });
   expect(await harness.read(request)).toMatchObject({ email: { status }, referral: { status } });
   expect((await deadLetters.take(10)).map(({ deadLetter }) => deadLetter?.mayBeApplied)).toEqual([
     isRepeated,

@@ -12,7 +12,7 @@ import { defined } from '../../kernel/defined.ts';
 import { RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { isAfterAttempt } from '../../kernel/platform/sdk-errors.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
-import { VENDOR_WAITS } from '../ladder.ts';
+import { VENDOR_WAITS } from '../call-with-retries.ts';
 import type { DeadLetter, DeadLetterQueueName, DeadLetterStore, TakenDeadLetter } from '../use/dead-letters.ts';
 
 /**

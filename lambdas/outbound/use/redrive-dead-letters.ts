@@ -38,7 +38,7 @@ export interface DeadLetterRun {
 }
 
 /**
- * Time limit for one dead letter's call, in milliseconds. Long enough for the first steps of the retry ladder, but so
+ * Time limit for one dead letter's call, in milliseconds. Long enough for the first retries, but so
  * short that one run can call several vendors that are unavailable.
  */
 const CALL_MS = 15_000;

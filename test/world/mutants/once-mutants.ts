@@ -391,7 +391,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     needs: ['order'],
     edits: [
       {
-        file: 'lambdas/outbound/use/last-rung.ts',
+        file: 'lambdas/outbound/use/delayed-call.ts',
         find: 'isRepeated && result.isUnmade === true',
         replace: '!isRepeated && result.isUnmade === true',
       },

@@ -62,9 +62,9 @@ function unreportedOnceQuiet(world: Observed): readonly Violation[] {
   const counted = newestOf(BooksMetric.mismatches)?.count ?? 0;
   if (confirmed > 0 && counted < confirmed)
     unreported(`${confirmed} mismatches are confirmed, but the newest comparison counted ${counted}`);
-  const rung = new Set(alarms.flatMap(({ metric, about }) => (metric === 'undecidable' ? [about] : [])));
+  const raised = new Set(alarms.flatMap(({ metric, about }) => (metric === 'undecidable' ? [about] : [])));
   for (const { event } of database.items(tables.registry, RegistryRow.keptOrphan).map(parseOrphan)) {
-    if (!rung.has(event.chargeId) && !isOfAnotherProgram(world, event.chargeId))
+    if (!raised.has(event.chargeId) && !isOfAnotherProgram(world, event.chargeId))
       unreported(`a callback about ${event.chargeId} was given up without an alarm`);
   }
   for (const atMs of givenUpEarly(world)) unreported(`at ${atMs}, a callback was given up within a day`);

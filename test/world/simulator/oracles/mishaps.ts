@@ -44,10 +44,10 @@ function changedByHand({ mishaps, alarms }: Observed): readonly Violation[] {
     if (named.some((each) => each.includes(' ') && each !== finding)) wrong(`besides ${sort}, ${named.join(', ')}`, id);
     if (putBack !== 'put' || left.length > 0) wrong(`${sort} was not restored: ${putBack} ${left.join(', ')}`, id);
   }
-  const rung = alarms.reduce((sum, { metric, count }) => sum + (metric === EventMetric.tampered ? count : 0), 0);
+  const raised = alarms.reduce((sum, { metric, count }) => sum + (metric === EventMetric.tampered ? count : 0), 0);
   // If records expired before the relay read them, only the verification can notice the change.
-  if (trimmed === 0 && rung < changesByHand.length)
-    wrong(`${changesByHand.length} rows were changed, but the alarm was raised ${rung} times`, 'the Ledger');
+  if (trimmed === 0 && raised < changesByHand.length)
+    wrong(`${changesByHand.length} rows were changed, but the alarm was raised ${raised} times`, 'the Ledger');
   return found;
 }
 

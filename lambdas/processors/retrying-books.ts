@@ -1,7 +1,7 @@
 import { AmbiguousError, RetryableError } from '../kernel/faults.ts';
 import type { CallLimit, Clock, Entropy } from '../kernel/world.ts';
+import { callWithRetries, type RetryTools, VENDOR_WAITS } from '../outbound/call-with-retries.ts';
 import type { CircuitBreaker } from '../outbound/circuit-breaker.ts';
-import { callWithRetries, type LadderTools, VENDOR_WAITS } from '../outbound/ladder.ts';
 import { createRetryBudget } from '../outbound/retry-budget.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
 
@@ -9,7 +9,7 @@ import type { ProcessorBooks } from '../payments/use/processor.ts';
  * Codes of transient faults: no response, 5xx, 429, and 409 (another request is in progress). The same read may succeed
  * later.
  */
-const PASSING: ReadonlySet<string> = new Set([
+const TRANSIENT: ReadonlySet<string> = new Set([
   'processor_unreachable',
   'processor_timeout',
   'processor_connection_lost',
@@ -44,7 +44,7 @@ export function retryingBooks(
   books: ProcessorBooks,
   { clock, entropy }: { readonly clock: Clock; readonly entropy: Pick<Entropy, 'fraction'> },
 ): ProcessorBooks {
-  const tools: Omit<LadderTools, 'timeoutMs'> = {
+  const tools: Omit<RetryTools, 'timeoutMs'> = {
     vendor: books.name,
     clock,
     entropy,
@@ -55,12 +55,12 @@ export function retryingBooks(
     probeTimeoutMs: 0,
     waitsMs: VENDOR_WAITS.inProcessMs,
   };
-  const climbed = async <T>({ timeoutMs }: CallLimit, read: (limit: CallLimit) => Promise<T>): Promise<T> => {
+  const retried = async <T>({ timeoutMs }: CallLimit, read: (limit: CallLimit) => Promise<T>): Promise<T> => {
     const call = {
       operation: 'books.read',
       deadlineMs: clock.nowMs() + timeoutMs + WAITS_MS,
       idempotent: 'by_key' as const,
-      send: (limit: CallLimit) => passingOnly(() => read(limit)),
+      send: (limit: CallLimit) => transientOnly(() => read(limit)),
     };
     const end = await callWithRetries({ ...tools, timeoutMs }, call, 'read');
     if (end.kind === 'gave_up') throw end.fault;
@@ -69,9 +69,9 @@ export function retryingBooks(
   };
   return {
     ...books,
-    readCharge: (chargeId, limit) => climbed(limit, (each) => books.readCharge(chargeId, each)),
-    chargesOfPayment: (paymentId, limit) => climbed(limit, (each) => books.chargesOfPayment(paymentId, each)),
-    listCharges: (window, limit) => climbed(limit, (each) => books.listCharges(window, each)),
+    readCharge: (chargeId, limit) => retried(limit, (each) => books.readCharge(chargeId, each)),
+    chargesOfPayment: (paymentId, limit) => retried(limit, (each) => books.chargesOfPayment(paymentId, each)),
+    listCharges: (window, limit) => retried(limit, (each) => books.listCharges(window, each)),
   };
 }
 
@@ -81,11 +81,11 @@ type Read<T> = { readonly kind: 'read'; readonly value: T } | { readonly kind: '
  * Reads once.
  * @throws transient faults, so that the read is retried; other faults are returned, which ends the retries
  */
-async function passingOnly<T>(read: () => Promise<T>): Promise<Read<T>> {
+async function transientOnly<T>(read: () => Promise<T>): Promise<Read<T>> {
   try {
     return { kind: 'read', value: await read() };
   } catch (error) {
-    if ((error instanceof RetryableError || error instanceof AmbiguousError) && PASSING.has(error.code)) throw error;
+    if ((error instanceof RetryableError || error instanceof AmbiguousError) && TRANSIENT.has(error.code)) throw error;
     return { kind: 'final', error };
   }
 }

@@ -19,7 +19,7 @@ export const VENDOR_WAITS = {
  */
 const SHORTEST_CALL_MS = 250;
 
-export interface LadderTools {
+export interface RetryTools {
   readonly vendor: string;
   readonly clock: Clock;
   readonly entropy: Pick<Entropy, 'fraction'>;
@@ -37,24 +37,24 @@ export type CallResult<T> =
   | { readonly kind: 'gave_up'; readonly fault: Fault; readonly attempts: number };
 
 interface Progress {
-  /** The number of the current rung, from 0. A rung is a wait, followed by a look-up or a send. */
-  rung: number;
+  /** The number of the current step, from 0. A step is a wait, followed by a look-up or a send. */
+  step: number;
   sent: number;
   /** The number of sends and look-ups. */
   reached: number;
   /** The last send without a response whose outcome is still unknown, and the time at which this send ended. */
   unanswered?: { readonly fault: AmbiguousError; readonly atMs: number };
-  /** The fault of the latest rung. */
+  /** The fault of the latest step. */
   fault: Fault;
-  /** Minimum wait until the next rung begins, in milliseconds from now. */
+  /** Minimum wait until the next step begins, in milliseconds from now. */
   waitAtLeastMs: number;
 }
 
-/** Result of one rung. After `climb`, the next rung follows. */
-type AttemptStep<T> =
+/** Result of one step. After `next`, the call continues with the next step. */
+type StepResult<T> =
   | { readonly kind: 'answered'; readonly answer: T }
   | { readonly kind: 'send' }
-  | { readonly kind: 'climb' }
+  | { readonly kind: 'next' }
   | { readonly kind: 'give_up' };
 
 /**
@@ -62,22 +62,22 @@ type AttemptStep<T> =
  * open.
  */
 export async function callWithRetries<T>(
-  tools: LadderTools,
+  tools: RetryTools,
   call: OutboundCall<T>,
   effect: 'read' | 'write',
 ): Promise<CallResult<T>> {
   const { vendor, clock, entropy, observer } = tools;
-  const progress: Progress = { rung: 0, sent: 0, reached: 0, fault: noTime(vendor), waitAtLeastMs: 0 };
-  for (const rungMs of [0, ...tools.waitsMs]) {
-    const waitMs = Math.max(fullJitter(rungMs, entropy), progress.waitAtLeastMs);
+  const progress: Progress = { step: 0, sent: 0, reached: 0, fault: noTime(vendor), waitAtLeastMs: 0 };
+  for (const longestMs of [0, ...tools.waitsMs]) {
+    const waitMs = Math.max(fullJitter(longestMs, entropy), progress.waitAtLeastMs);
     if (clock.nowMs() + waitMs + SHORTEST_CALL_MS > call.deadlineMs) break;
     if (waitMs > 0) await clock.sleep(waitMs);
     progress.waitAtLeastMs = 0;
     const looked = await lookUpBeforeResend(tools, call, progress);
-    const rung = looked.kind === 'send' ? await send(tools, call, progress, effect) : looked;
-    if (rung.kind === 'answered') return rung;
-    if (rung.kind === 'give_up') break;
-    progress.rung += 1;
+    const result = looked.kind === 'send' ? await send(tools, call, progress, effect) : looked;
+    if (result.kind === 'answered') return result;
+    if (result.kind === 'give_up') break;
+    progress.step += 1;
   }
   observer.count(vendor, 'outbound_gave_up');
   // Report the send without a response instead of a later fault, because that send may have been applied.
@@ -89,16 +89,16 @@ export async function callWithRetries<T>(
  * repeating the call is harmless.
  */
 async function lookUpBeforeResend<T>(
-  tools: LadderTools,
+  tools: RetryTools,
   call: OutboundCall<T>,
   progress: Progress,
-): Promise<AttemptStep<T>> {
+): Promise<StepResult<T>> {
   if (call.idempotent !== 'by_lookup' || progress.unanswered === undefined) return { kind: 'send' };
   const { atMs } = progress.unanswered;
   const askedAtMs = tools.clock.nowMs();
   try {
     const found = await reach(tools, call, progress, 'read', call.lookUp);
-    if (found === undefined) return { kind: 'climb' };
+    if (found === undefined) return { kind: 'next' };
     if (found.kind === 'found') return { kind: 'answered', answer: found.answer };
   } catch (error) {
     // A failed look-up does not change the time of the unanswered send.
@@ -107,24 +107,24 @@ async function lookUpBeforeResend<T>(
   const lagLeftMs = atMs + call.maxLagMs - askedAtMs;
   if (lagLeftMs > 0) {
     progress.waitAtLeastMs = lagLeftMs;
-    return { kind: 'climb' };
+    return { kind: 'next' };
   }
   delete progress.unanswered;
   return { kind: 'send' };
 }
 
 async function send<T>(
-  tools: LadderTools,
+  tools: RetryTools,
   call: OutboundCall<T>,
   progress: Progress,
   effect: 'read' | 'write',
-): Promise<AttemptStep<T>> {
+): Promise<StepResult<T>> {
   try {
     const sent = await reach(tools, call, progress, effect, async (limit) => {
       progress.sent += 1;
       return { answer: await call.send(limit) };
     });
-    return sent === undefined ? { kind: 'climb' } : { kind: 'answered', answer: sent.answer };
+    return sent === undefined ? { kind: 'next' } : { kind: 'answered', answer: sent.answer };
   } catch (error) {
     const next = learn(tools, progress, error);
     if (!(error instanceof AmbiguousError) || effect === 'read') return next;
@@ -135,11 +135,11 @@ async function send<T>(
 
 /**
  * Calls the vendor once. Returns undefined if the deadline or the retry budget does not allow the call. Every call
- * after the first rung uses the budget, even if nothing was sent before. Otherwise, all calls that waited for an open
+ * after the first step uses the budget, even if nothing was sent before. Otherwise, all calls that waited for an open
  * breaker would be sent at once when it closes.
  */
 async function reach<R>(
-  { vendor, clock, breaker, budget, observer, timeoutMs, probeTimeoutMs }: LadderTools,
+  { vendor, clock, breaker, budget, observer, timeoutMs, probeTimeoutMs }: RetryTools,
   { deadlineMs }: { readonly deadlineMs: number },
   progress: Progress,
   effect: 'read' | 'write',
@@ -152,7 +152,7 @@ async function reach<R>(
   }
   const leftMs = deadlineMs - clock.nowMs();
   if (leftMs < SHORTEST_CALL_MS) return undefined;
-  if (progress.rung + progress.reached > 0 && !budget.take()) return undefined;
+  if (progress.step + progress.reached > 0 && !budget.take()) return undefined;
   return breaker[effect](() => {
     if (progress.reached === 0) budget.earn();
     observer.count(vendor, progress.reached === 0 ? 'outbound_call' : 'outbound_retry');
@@ -162,10 +162,10 @@ async function reach<R>(
 }
 
 /**
- * Records why this rung of the ladder failed.
+ * Records why this step failed.
  * @throws every error that is not a `Fault`
  */
-function learn({ vendor }: LadderTools, progress: Progress, error: unknown): AttemptStep<never> {
+function learn({ vendor }: RetryTools, progress: Progress, error: unknown): StepResult<never> {
   if (error instanceof TerminalError) {
     progress.fault = error;
     return { kind: 'give_up' };
@@ -174,7 +174,7 @@ function learn({ vendor }: LadderTools, progress: Progress, error: unknown): Att
   progress.fault = error;
   // If the breaker refused the call, do not wait for a whole pause, because the pause began before this call.
   if (!isCircuitOpen(error, vendor)) progress.waitAtLeastMs = (error.retryAfterSeconds ?? 0) * 1_000;
-  return { kind: 'climb' };
+  return { kind: 'next' };
 }
 
 function noTime(vendor: string): RetryableError {

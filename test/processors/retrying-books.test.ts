@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { retryingBooks } from '../../lambdas/processors/climbing-books.ts';
+import { retryingBooks } from '../../lambdas/processors/retrying-books.ts';
 import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
 
 /** Returns Stripe's books with the given HTTP responses, and the times of the requests, in milliseconds. */

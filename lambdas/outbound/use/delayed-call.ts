@@ -4,7 +4,7 @@ import { redriveOperation } from '../ids.ts';
 import type { DeadLetter, DeadLetters } from './dead-letters.ts';
 import { type CallMadeAgain, callAgain, type RedriveTools } from './redrive-dead-letters.ts';
 
-export interface LastRungTools extends Pick<RedriveTools, 'report'> {
+export interface DelayedCallTools extends Pick<RedriveTools, 'report'> {
   readonly deadLetters: Pick<DeadLetters, 'put'>;
   readonly makeLast: RedriveTools['makeAgain'];
   readonly recordGivenUp: (deadLetter: DeadLetter, id: string) => Promise<void>;
@@ -29,7 +29,7 @@ export interface LastRungTools extends Pick<RedriveTools, 'report'> {
  * outcome is open), or when the dead letter or the order cannot be written: the message must be redelivered
  */
 export async function makeDelayedCall(
-  tools: LastRungTools,
+  tools: DelayedCallTools,
   deadLetter: DeadLetter,
   id: string,
   isRepeated: boolean,
