@@ -94,7 +94,7 @@ export const SCENARIOS: readonly Scenario[] = [
     provoke: async (side, key, payment) => {
       const cut = side.pay(key, SLOW);
       await untilCharged(side, payment);
-      invariant(kill(side.config.paymentsFunction) > 0, 'there was no process to kill');
+      invariant(kill(side.config.paymentsFunction, side.config.keeperPid) > 0, 'there was no process to kill');
       if ((await cut).status < 500) throw new TooLate();
     },
     retry: (side, key) => side.payUntilAnswered(key, SLOW),
@@ -159,7 +159,7 @@ export const SCENARIOS: readonly Scenario[] = [
     provoke: async (side, key, payment) => {
       await side.payUntilAnswered(key, { metadata: { [HOLD.name]: HOLD.acknowledgement } });
       await untilEffect(side, payment);
-      invariant(kill(side.config.receiptsFunction) > 0, 'there was no consumer to kill');
+      invariant(kill(side.config.receiptsFunction, side.config.keeperPid) > 0, 'there was no consumer to kill');
     },
   },
   {

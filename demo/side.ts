@@ -23,6 +23,8 @@ export interface SideConfig {
   readonly processorHeaders: Readonly<Record<string, string>>;
   readonly paymentsFunction: string;
   readonly receiptsFunction: string;
+  /** The process whose group contains the processes of the local AWS. */
+  readonly keeperPid: number;
   /** Time after the failure, in milliseconds, after which absent results are considered missing. */
   readonly givenUpAfterMs: number;
   /** Returns the payment id for an idempotency key, even before the payment exists. */
@@ -171,13 +173,18 @@ export class Side {
 }
 
 /**
- * Kills the processes of a function, like a machine crash.
+ * Kills the processes of a function, like a machine crash. Functions of another local AWS on this machine can have the
+ * same name.
+ *
+ * @param keeperPid the process whose group contains the processes of the local AWS
  * @returns the number of killed processes
  */
-export function kill(functionName: string): number {
+export function kill(functionName: string, keeperPid: number): number {
   const workers = runningProcesses().filter(
-    ({ commandLine }) =>
-      commandLine.includes(`ministack-lambda-${functionName}-`) && commandLine.includes('_worker.js'),
+    ({ group, commandLine }) =>
+      group === keeperPid &&
+      commandLine.includes(`ministack-lambda-${functionName}-`) &&
+      commandLine.includes('_worker.js'),
   );
   for (const { pid } of workers) signalProcess(pid, 'SIGKILL');
   return workers.length;

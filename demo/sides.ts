@@ -53,7 +53,7 @@ export async function withSides<Result>(
   const posted = database === undefined ? postedIn(client, aws.tables.ledger) : postedInPostgres(database);
   try {
     return await use({
-      naive: naiveSide(target, client, demo),
+      naive: naiveSide(target, client, { aws, demo }),
       payonce: payonceSide(target, client, { aws, demo, tenantId, apiKey, relay, posted }),
     });
   } finally {
@@ -65,7 +65,11 @@ export async function withSides<Result>(
 
 type Target = Required<Omit<AwsTarget, 'environment'>>;
 
-function naiveSide(target: Target, client: DynamoDBDocumentClient, demo: DeployedDemo): Side {
+function naiveSide(
+  target: Target,
+  client: DynamoDBDocumentClient,
+  { aws, demo }: Pick<PayonceParts, 'aws' | 'demo'>,
+): Side {
   const bus = new EventBridgeClient(target);
   return new Side({
     apiUrl: demo.shopUrl,
@@ -75,6 +79,7 @@ function naiveSide(target: Target, client: DynamoDBDocumentClient, demo: Deploye
     processorHeaders: {},
     paymentsFunction: demo.shopFunction,
     receiptsFunction: demo.naiveReceiptsFunction,
+    keeperPid: aws.keeperPid,
     // The naive shop loses events, so each wait for a lost event ends after this time.
     givenUpAfterMs: 60_000,
     paymentOf: (key) => key,
@@ -89,7 +94,7 @@ function naiveSide(target: Target, client: DynamoDBDocumentClient, demo: Deploye
     // another process for the next request.
     withoutPublisher: async (save) => {
       await save();
-      invariant(kill(demo.shopFunction) > 0, 'there was no publisher to kill');
+      invariant(kill(demo.shopFunction, aws.keeperPid) > 0, 'there was no publisher to kill');
     },
     publishAgain: async (paymentId) => {
       const type: EventKind = 'payment.completed';
@@ -146,6 +151,7 @@ function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: Payo
     processorHeaders: { authorization: `Bearer ${aws.sandboxSecret}` },
     paymentsFunction: aws.paymentsFunction,
     receiptsFunction: demo.payonceReceiptsFunction,
+    keeperPid: aws.keeperPid,
     // Longer than any result takes on a busy machine.
     givenUpAfterMs: 600_000,
     paymentOf: (key) => paymentOf(tenantId, key),

@@ -1,0 +1,38 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterEach, expect, test } from '@jest/globals';
+import { kill } from '../../demo/side.ts';
+
+const begun: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of begun.splice(0)) child.kill('SIGKILL');
+});
+
+/** Starts a process that looks like a worker of a function, in a process group of its own. */
+async function worker(functionName: string): Promise<ChildProcess> {
+  const child = spawn(
+    process.execPath,
+    [
+      '-e',
+      'process.stdout.write("ready"); setInterval(() => undefined, 1_000)',
+      `ministack-lambda-${functionName}-1/_worker.js`,
+    ],
+    { detached: true, stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  begun.push(child);
+  if (child.stdout !== null) await once(child.stdout, 'data');
+  return child;
+}
+
+test('a killed function keeps its processes on every other local AWS of the machine', async () => {
+  const [mine, sameNameElsewhere] = await Promise.all([worker('Payments'), worker('Payments')]);
+  const ended = once(mine, 'exit');
+  expect(kill('Payments', mine.pid ?? 0)).toBe(1);
+  expect(await ended).toEqual([null, 'SIGKILL']);
+  expect(kill('Payments', sameNameElsewhere.pid ?? 0)).toBe(1);
+});
+
+test('a function keeps its processes if another function of the same local AWS is killed', async () => {
+  const payments = await worker('Payments');
+  expect(kill('Shop', payments.pid ?? 0)).toBe(0);
+});
