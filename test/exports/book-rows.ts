@@ -3,22 +3,24 @@ import type { PostingRow, ViewRow } from '../../lambdas/views/domain/views.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 /**
- * Returns the rows that the projector writes to the books for this many payments, one payment per millisecond. Each
- * payment has two entries of the same amount.
+ * Returns the rows that the projector writes to the books for this many payments, one payment per millisecond. Each row
+ * has this many pairs of entries; each pair has an amount of its own.
  */
-export function bookRows(owner: ViewOwner, count: number, fromMs: number): readonly ViewRow[] {
+export function bookRows(owner: ViewOwner, count: number, fromMs: number, pairs = 1): readonly ViewRow[] {
   return Array.from({ length: count }, (_, index) => {
     const paymentId = paymentIdFor(`${owner.tenantId}-${index}`);
-    const leg = { amountMinor: 1 + (index % 1_000), currency: 'EUR' };
     const set: PostingRow = {
       occurredAtMs: fromMs + index,
       paymentId,
       sequence: 2,
       type: 'payment.completed',
-      legs: [
-        { ...leg, account: 'processor_clearing', direction: 'debit', leg: 0 },
-        { ...leg, account: 'merchant_payable', direction: 'credit', leg: 1 },
-      ],
+      legs: Array.from({ length: pairs }, (__, pair) => {
+        const leg = { amountMinor: 1 + ((index * pairs + pair) % 1_000), currency: 'EUR' };
+        return [
+          { ...leg, account: 'processor_clearing', direction: 'debit', leg: 2 * pair },
+          { ...leg, account: 'merchant_payable', direction: 'credit', leg: 2 * pair + 1 },
+        ] as const;
+      }).flat(),
     };
     const key = { partition: bookPartition(owner, 'all', paymentId), sort: entrySortKey(set) };
     return { ...key, chainId: paymentId, sequence: 2, body: JSON.stringify(set) };

@@ -26,7 +26,7 @@ const transitions = Number(process.argv[2]);
 const FORGED = Math.floor(transitions / 3);
 
 function rowsOfPayment(payment: number): readonly Record<string, unknown>[] {
-  const first = pendingTransition(paymentIdFor(`million-${payment}`));
+  const first = pendingTransition(paymentIdFor(`many-${payment}`));
   const second = outcomeTransition(first, { kind: 'succeeded', chargeId: `ch_${payment}` });
   return [first, second].map(transitionRow);
 }
@@ -53,12 +53,12 @@ function placeOf(name: string): number {
   return Number(LINES_NAME.exec(name)?.groups?.['first']) - FIRST_SEQUENCE;
 }
 
-const forgedChain = paymentPartition(paymentIdFor(`million-${Math.floor(FORGED / 2)}`));
+const forgedChain = paymentPartition(paymentIdFor(`many-${Math.floor(FORGED / 2)}`));
 const forged = (item: Record<string, unknown>) =>
   item['pk'] === forgedChain && item['sk'] === 'T#000002' ? { ...item, type: 'payment.failed' } : item;
 const read = (item: Record<string, unknown>) => ({ row: readChainRow(item), item });
 
-const parts = new RowFiles(mkdtempSync(join(tmpdir(), 'payonce-million-')));
+const parts = new RowFiles(mkdtempSync(join(tmpdir(), 'payonce-many-')));
 const { counts, findings } = await verifyRows(
   {
     ledger: {
