@@ -2,7 +2,7 @@ import { EXPORT_WRITER_BEGINS_SECONDS } from '../exports/contract.ts';
 import { parseWriterRequest, readExportWriterConfig } from '../exports/settings.ts';
 import { DynamoDbExports } from '../exports/store/dynamodb-exports.ts';
 import { lambdaWriters } from '../exports/store/lambda-writers.ts';
-import { S3_ATTEMPTS, S3ExportFiles } from '../exports/store/s3-export-files.ts';
+import { FILES_CLIENT, S3ExportFiles } from '../exports/store/s3-export-files.ts';
 import { exportRows } from '../exports/use/export-rows.ts';
 import { writeExport } from '../exports/use/write-export.ts';
 import { tenantId } from '../kernel/ids.ts';
@@ -18,8 +18,7 @@ import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 /** Writes the files of exports. */
 export const handler = idempotently(
   { unit: 'a part of an export', record: "the export's own row, saved under its lease" },
-  (runner) =>
-    wire({ ...systemPlatform(), s3: () => s3Client({ maxAttempts: S3_ATTEMPTS }), lambda: lambdaClient }, runner),
+  (runner) => wire({ ...systemPlatform(), s3: () => s3Client(FILES_CLIENT), lambda: lambdaClient }, runner),
 );
 
 export function wire(platform: Platform & Buckets & Functions, _runner: OperationRunner) {

@@ -2,7 +2,7 @@ import { EXPORT_ROUTES } from '../exports/http/export-routes.ts';
 import { readExportsConfig } from '../exports/settings.ts';
 import { DynamoDbExports } from '../exports/store/dynamodb-exports.ts';
 import { lambdaWriters } from '../exports/store/lambda-writers.ts';
-import { linkTo, S3_ATTEMPTS } from '../exports/store/s3-export-files.ts';
+import { FILES_CLIENT, linkTo } from '../exports/store/s3-export-files.ts';
 import { authenticatedApi } from '../http/authenticated-api.ts';
 import { lambdaClient } from '../kernel/platform/lambda.ts';
 import { s3Client } from '../kernel/platform/s3.ts';
@@ -16,8 +16,7 @@ import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 
 export const handler = idempotently(
   { unit: 'a request with an idempotency key', record: 'the row of the export' },
-  (runner) =>
-    wire({ ...systemPlatform(), s3: () => s3Client({ maxAttempts: S3_ATTEMPTS }), lambda: lambdaClient }, runner),
+  (runner) => wire({ ...systemPlatform(), s3: () => s3Client(FILES_CLIENT), lambda: lambdaClient }, runner),
 );
 
 export function wire(platform: Platform & Buckets & Functions, runner: OperationRunner) {

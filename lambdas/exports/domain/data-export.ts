@@ -22,8 +22,6 @@ export interface ExportFilters {
 export interface FilePart {
   readonly number: number;
   readonly etag: string;
-  /** The checksum that S3 computed, in base64. */
-  readonly crc32?: string;
 }
 
 export interface ExportKey {

@@ -51,7 +51,7 @@ const exportItem = itemSchema<DataExport>()({
   leaseExpiresAtMs: z.int(),
   tries: z.int(),
   uploadId: z.string().exactOptional(),
-  parts: z.array(itemSchema<FilePart>()({ number: z.int(), etag: z.string(), crc32: z.string().exactOptional() })),
+  parts: z.array(itemSchema<FilePart>()({ number: z.int(), etag: z.string() })),
   nextPart: z.int(),
   rest: z.int().exactOptional(),
   cursor: z.string().exactOptional(),
