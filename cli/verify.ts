@@ -114,7 +114,7 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
           );
         });
   const ofBucket =
-    bucket === undefined || chain !== undefined ? [] : await bucketFindings(target, bucket, chosen, bounds);
+    bucket === undefined || chain !== undefined ? [] : await bucketFindings(session, target, bucket, chosen, bounds);
   const all: readonly AnyFinding[] = [...ofBucket, ...(listed?.findings ?? []), ...findings];
   const found = all.length + further;
   const counted = listed === undefined ? counts : { ...counts, manifests: listed.manifests, objects: listed.objects };
@@ -148,13 +148,17 @@ function refuseNothing({ from, to, payment }: Chosen): void {
 
 /** Checks the bucket itself: the configuration that protects its objects, and that each object has only one version. */
 async function bucketFindings(
+  session: Session,
   target: AwsTarget,
   bucket: string,
   { lock }: Chosen,
   bounds: Bounds,
 ): Promise<readonly (BucketFinding | ReplacedObject)[]> {
   const client = s3Client(target);
-  const judged = judgeBucket(bucket, await readBucket(client, bucket), lock);
+  const facts = await readBucket(client, bucket);
+  if (facts.policy.kind === 'elsewhere')
+    session.note("The bucket's policy was not checked: only an identity of the bucket's account may read it.");
+  const judged = judgeBucket(bucket, facts, lock);
   return [...judged, ...(await objectsWithSeveralVersions(client, bucket, bounds))];
 }
 

@@ -11,7 +11,7 @@ type Answer = readonly [status: number, body: string];
 type Configuration = 'versioning' | 'object-lock' | 'publicAccessBlock' | 'lifecycle';
 
 const BLOCKS = ['BlockPublicAcls', 'BlockPublicPolicy', 'IgnorePublicAcls', 'RestrictPublicBuckets'];
-const error = (status: number, code: string): Answer => [status, `<Error><Code>${code}</Code></Error>`];
+export const error = (status: number, code: string): Answer => [status, `<Error><Code>${code}</Code></Error>`];
 
 /** S3's responses to requests for the bucket configuration. */
 const ANSWERS: Readonly<Record<Configuration, (value: string) => string>> = {
@@ -30,7 +30,7 @@ export class BucketServer {
   /** Object versions in S3's order. `isMarker` marks a delete marker. */
   versions: readonly (readonly [name: string, isMarker: boolean])[] = [];
   readonly #bucket: string;
-  readonly #refused = new Set<string>();
+  readonly #refused = new Map<string, Answer>();
   readonly #values: Record<Configuration, string | undefined> = {
     versioning: 'Enabled',
     'object-lock': String(7 * 365),
@@ -47,13 +47,13 @@ export class BucketServer {
     this.#values[what] = value;
   }
 
-  refuse(what: Configuration | 'policy'): void {
-    this.#refused.add(what);
+  refuse(what: Configuration | 'policy', refusal = error(403, 'AccessDenied')): void {
+    this.#refused.set(what, refusal);
   }
 
   /** @returns undefined for a request that is not about the bucket itself */
   answer(query: URLSearchParams): Answer | undefined {
-    for (const what of this.#refused) if (query.has(what)) return error(403, 'AccessDenied');
+    for (const [what, refusal] of this.#refused) if (query.has(what)) return refusal;
     if (query.has('versions')) return [200, this.#page(query)];
     if (query.has('policy')) return [200, JSON.stringify({ Version: '2012-10-17', Statement: this.policy })];
     for (const [what, value] of Object.entries(this.#values) as [Configuration, string | undefined][]) {

@@ -3,7 +3,7 @@ import { type BucketFacts, type Fact, judgeBucket } from '../../lambdas/archive/
 import { NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
 import { present } from '../lib/templates.ts';
 import { synthesize } from '../support/synth.ts';
-import { BucketServer } from './bucket-server.ts';
+import { BucketServer, error } from './bucket-server.ts';
 
 const BUCKET = 'archive-of-shop';
 
@@ -33,6 +33,12 @@ describe('the check of the archive bucket', () => {
   test('passes with the protections of the stack', async () => {
     expect(await findingsOf(() => undefined)).toEqual([]);
     expect(await findingsOf(() => undefined, { mode: 'governance', days: 7 * 365 })).toEqual([]);
+  });
+
+  test('leaves the policy of a bucket to the account of the bucket, because S3 shows it to no other', async () => {
+    const elsewhere = (server: BucketServer) => server.refuse('policy', error(405, 'MethodNotAllowed'));
+    expect(await findingsOf(elsewhere)).toEqual([]);
+    expect(await findingsOf(elsewhere, { mode: 'compliance', days: 7 * 365 })).toMatchObject([{ what: 'lock' }]);
   });
 
   test('reports a lock that differs from the required lock', async () => {

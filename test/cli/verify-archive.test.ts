@@ -9,7 +9,7 @@ import { payonceProgram } from '../../cli/program.ts';
 import { StoredManifests } from '../../lambdas/archive/store/stored-manifests.ts';
 import { writeManifests } from '../../lambdas/archive/use/write-manifests.ts';
 import { systemClock, systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { BucketServer } from '../archive/bucket-server.ts';
+import { BucketServer, error as errorOfS3 } from '../archive/bucket-server.ts';
 import { archiveOfRows, type MemoryArchive } from '../archive/memory-archive.ts';
 import { type Fields, someLedger } from '../archive/verify-world.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
@@ -31,6 +31,8 @@ const POLICY = [
 const refused: string[] = [];
 let rows: readonly Fields[];
 let archive: MemoryArchive;
+/** Whether the bucket is in another account. */
+let isElsewhere = false;
 let server: Server;
 let url: string;
 
@@ -66,7 +68,9 @@ async function listed(of: MemoryArchive, signer?: KeyObject): Promise<MemoryArch
 }
 
 async function answer(method: string, { pathname, searchParams }: URL): Promise<readonly [number, string]> {
-  const ofBucket = method === 'GET' ? new BucketServer(BUCKET, POLICY).answer(searchParams) : undefined;
+  const bucketServer = new BucketServer(BUCKET, POLICY);
+  if (isElsewhere) bucketServer.refuse('policy', errorOfS3(405, 'MethodNotAllowed'));
+  const ofBucket = method === 'GET' ? bucketServer.answer(searchParams) : undefined;
   if (ofBucket !== undefined) return ofBucket;
   if (method === 'GET' && pathname.replace(/\/$/, '') === `/${BUCKET}`) {
     const names = await archive.names(
@@ -92,7 +96,13 @@ async function verify(...more: readonly string[]) {
     AWS_SECRET_ACCESS_KEY: 'secret',
   };
   const printed: string[] = [];
-  const program = payonceProgram({ print: (text) => printed.push(text), isTerminal: false, freshKey: () => 'key' });
+  const notes: string[] = [];
+  const program = payonceProgram({
+    print: (text) => printed.push(text),
+    note: (text) => notes.push(text),
+    isTerminal: false,
+    freshKey: () => 'key',
+  });
   const words = [
     'verify',
     '--archive-only',
@@ -111,6 +121,7 @@ async function verify(...more: readonly string[]) {
     code: error === undefined ? 0 : endingOf(error).exitCode,
     sentence: error === undefined ? undefined : endingOf(error).sentence,
     document: JSON.parse(printed.join('')) as unknown,
+    notes,
   };
 }
 
@@ -168,6 +179,18 @@ test('verification reports a bucket that does not have the required lock', async
     document: { findings: [{ kind: 'bucket', what: 'lock' }] },
   });
   await expect(verify('--lock', 'forever')).rejects.toThrow();
+});
+
+test('verification with another account than the bucket says that it did not check the policy', async () => {
+  archive = await listed(await archiveOfRows(rows, 3));
+  expect(await verify()).toMatchObject({ code: 0, notes: [] });
+  isElsewhere = true;
+  expect(await verify()).toMatchObject({
+    code: 0,
+    document: { findings: [] },
+    notes: ["The bucket's policy was not checked: only an identity of the bucket's account may read it."],
+  });
+  isElsewhere = false;
 });
 
 test('verification of nothing is a failure: a payment without rows, an empty archive and an empty range', async () => {

@@ -8,10 +8,14 @@ export interface BucketStatement {
   readonly condition?: string;
 }
 
-/** A value read from S3, or the reason why S3 refused the read. A refused value was not checked. */
+/**
+ * A value read from S3, the reason why S3 refused the read, or `elsewhere`: only the account of the bucket may read the
+ * value. A refused value was not checked.
+ */
 export type Fact<Value> =
   | { readonly kind: 'read'; readonly value: Value }
-  | { readonly kind: 'refused'; readonly because: string };
+  | { readonly kind: 'refused'; readonly because: string }
+  | { readonly kind: 'elsewhere' };
 
 /** The default object lock of new objects. */
 export interface Lock {
@@ -60,12 +64,11 @@ export function judgeBucket(
     what: BucketFinding['what'],
     fact: Fact<Value>,
     faultsOf: (value: Value) => readonly string[],
-  ): readonly BucketFinding[] =>
-    (fact.kind === 'refused' ? [`it cannot be read: ${fact.because}`] : faultsOf(fact.value)).map((because) => ({
-      kind: 'bucket',
-      what,
-      because,
-    }));
+  ): readonly BucketFinding[] => {
+    if (fact.kind === 'elsewhere') return [];
+    const faults = fact.kind === 'refused' ? [`it cannot be read: ${fact.because}`] : faultsOf(fact.value);
+    return faults.map((because) => ({ kind: 'bucket', what, because }));
+  };
   return [
     ...judge('versions', facts.keepsVersions, (keeps) => (keeps ? [] : ['the bucket keeps no versions'])),
     ...judge('lock', facts.lock, (lock) => lockFaults(lock, demanded)),
