@@ -212,11 +212,19 @@ export function hasSubscription(xml: string): boolean {
   return /<member>/.test(xml);
 }
 
+/** The formats of the responses that are parsed here. SNS responds in JSON to a request that accepts JSON. */
+const FORMATS = { apigateway: 'application/json', sns: 'text/xml' } as const;
+
 /**
  * Sends a signed read request to an AWS service for which the project has no client package (AWS General Reference,
  * "Signature Version 4").
  */
-async function ask(target: AwsTarget, client: CloudFormationClient, service: string, path: string): Promise<string> {
+export async function ask(
+  target: AwsTarget,
+  client: CloudFormationClient,
+  service: keyof typeof FORMATS,
+  path: string,
+): Promise<string> {
   const region = await client.config.region();
   const { accessKeyId, secretAccessKey, sessionToken } = await client.config.credentials();
   const suffix = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com';
@@ -237,7 +245,7 @@ async function ask(target: AwsTarget, client: CloudFormationClient, service: str
   const signature = hmac(key, ['AWS4-HMAC-SHA256', time, scope, sha256(request)].join('\n')).toString('hex');
   headers['authorization'] =
     `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${signed}, Signature=${signature}`;
-  headers['accept'] = 'application/json, text/xml';
+  headers['accept'] = FORMATS[service];
   const answer = await fetch(url, { headers, redirect: 'error' });
   const text = await answer.text();
   if (answer.ok) return text;

@@ -1,7 +1,12 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import { describe, expect, test } from '@jest/globals';
 import {
   type Account,
+  ask,
   examineAccount,
   examineQuotas,
   hasResources,
@@ -232,6 +237,23 @@ test('the doctor reports unconfirmed alarm addresses', () => {
   expect(hasSubscription('<ListSubscriptionsByTopicResult><Subscriptions/></ListSubscriptionsByTopicResult>')).toBe(
     false,
   );
+});
+
+test('the doctor accepts only XML from SNS, which prefers JSON', async () => {
+  const server = createServer(({ headers }, response) => response.end(headers.accept)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const target = {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    region: 'eu-west-1',
+    credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+  };
+  const client = new CloudFormationClient(target);
+  const accepted = [
+    await ask(target, client, 'sns', '/?Action=a'),
+    await ask(target, client, 'apigateway', '/account'),
+  ];
+  server.close();
+  expect(accepted).toEqual(['text/xml', 'application/json']);
 });
 
 test.each([
