@@ -80,9 +80,9 @@ export class EventConsumer extends Construct {
     // The function itself moves messages that it cannot read to the dead-letter queue, with the reason, and re-enqueues
     // failed messages.
     consumer.function.addEnvironment(Environment.parkingQueueUrl, deadLetters.queueUrl);
+    // Consumers can share a role, and IAM refuses two statements with the same id.
     consumer.role.addToPrincipalPolicy(
       new PolicyStatement({
-        sid: 'ParkMessages',
         actions: ['sqs:SendMessage'],
         resources: [deadLetters.queueArn, queue.queueArn],
       }),

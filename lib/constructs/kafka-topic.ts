@@ -143,9 +143,9 @@ export class KafkaTopic extends Construct {
   #grantByRole(cluster: string, topic: string, group: string): void {
     const { role } = this.#props.consumer;
     const of = (kind: string, name: string) => `${cluster.replace(':cluster/', `:${kind}/`)}/${name}`;
+    // Without an id, the AWS CDK merges the statements of several topics. IAM refuses two statements with the same id.
     role.addToPrincipalPolicy(
       new PolicyStatement({
-        sid: 'ReadTopic',
         actions: [
           'kafka-cluster:Connect',
           'kafka-cluster:DescribeClusterDynamicConfiguration',

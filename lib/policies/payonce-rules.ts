@@ -9,6 +9,7 @@ interface Resource {
 }
 
 interface Statement {
+  readonly Sid?: string;
   readonly Effect: 'Allow' | 'Deny';
   readonly Action?: string | readonly string[];
   readonly NotAction?: string | readonly string[];
@@ -53,6 +54,11 @@ const RULES: readonly Rule[] = [
       statementsOf(resource).some(({ Effect, Action }) => Effect === 'Allow' && listOf(Action).some(isWildcardOnData)),
   },
   {
+    name: 'StatementIdsAreUnique',
+    description: 'The statements of a policy must have different ids: IAM refuses others, and the AWS CDK keeps them.',
+    violates: (resource) => documentsOf(resource).some(repeatsId),
+  },
+  {
     name: 'IdempotencyStaysOn',
     description: `No function may be deployed with ${POWERTOOLS_IDEMPOTENCY_DISABLED}.`,
     violates: (resource) =>
@@ -93,15 +99,24 @@ export function findViolations(template: Template): readonly { readonly rule: Ru
   );
 }
 
-/** Returns the statements of a policy, of the inline policies of a role, or of the resource policy of a table. */
-function statementsOf({ Properties = {} }: Resource): readonly Statement[] {
+/** Returns the statements of a policy, of each inline policy of a role, and of the resource policy of a table. */
+function documentsOf({ Properties = {} }: Resource): readonly (readonly Statement[])[] {
   const { PolicyDocument, Policies = [], ResourcePolicy } = Properties as PolicyHolder;
   const documents = [
     PolicyDocument,
     ...Policies.map((policy) => policy.PolicyDocument),
     ResourcePolicy?.PolicyDocument,
   ];
-  return documents.flatMap((document) => document?.Statement ?? []);
+  return documents.map((document) => document?.Statement ?? []);
+}
+
+function statementsOf(resource: Resource): readonly Statement[] {
+  return documentsOf(resource).flat();
+}
+
+function repeatsId(statements: readonly Statement[]): boolean {
+  const ids = statements.flatMap(({ Sid }) => Sid ?? []);
+  return new Set(ids).size < ids.length;
 }
 
 function allowsLedgerChange(statement: Statement): boolean {

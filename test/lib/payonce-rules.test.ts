@@ -89,6 +89,23 @@ describe('violations of our own cdk-nag rules', () => {
       { Type: 'AWS::Lambda::Function', Properties: { LoggingConfig: { LogFormat: 'JSON' } } },
       ['LogsEnd'],
     ],
+    [
+      'two statements with the same id',
+      {
+        Type: 'AWS::IAM::Policy',
+        Properties: {
+          PolicyDocument: {
+            Statement: ['a', 'b'].map((Resource) => ({
+              Sid: 'Read',
+              Effect: 'Allow',
+              Action: 's3:GetObject',
+              Resource,
+            })),
+          },
+        },
+      },
+      ['StatementIdsAreUnique'],
+    ],
     ['a log group without an expiry', { Type: 'AWS::Logs::LogGroup', Properties: {} }, ['LogsEnd']],
   ])('%s', (_name, resource, rules) => {
     expect(rulesBrokenBy(resource)).toEqual(rules);
