@@ -87,7 +87,7 @@ describe('the environment of a function', () => {
   test.each([
     [
       'PAYMENT_REQUESTS',
-      { 'payonce:paymentRequests': senders(50, (index) => ({ subject: `payments.shop-${index}` })) },
+      { 'payonce:paymentRequests': senders(40, (index) => ({ subject: `payments.shop-${index}` })) },
     ],
     ['MESSAGE_QUEUES', { 'payonce:paymentRequests': senders(40, (index) => ({ queue: `shop${index}` })) }],
     [
