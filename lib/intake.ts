@@ -232,8 +232,9 @@ export class Intake extends Construct {
           `${length} characters, but EventBridge allows ${LONGEST_BUS_POLICY}: use one source for several accounts`,
       );
     }
+    let before: CfnEventBusPolicy | undefined;
     for (const [source, ofSource] of bySource) {
-      new CfnEventBusPolicy(this, `Senders-${source}`, {
+      const statement = new CfnEventBusPolicy(this, `Senders-${source}`, {
         eventBusName: bus.eventBusName,
         statementId: `PaymentRequests-${createHash('sha256').update(source).digest('hex').slice(0, 16)}`,
         statement: {
@@ -244,6 +245,9 @@ export class Intake extends Construct {
           Condition: { StringEquals: { 'events:source': source, 'events:detail-type': PAYMENT_REQUESTED } },
         },
       });
+      // EventBridge refuses concurrent changes of the same policy (EventBridge API reference, "PutPermission").
+      if (before !== undefined) statement.node.addDependency(before);
+      before = statement;
     }
   }
 

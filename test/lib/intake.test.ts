@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { ALL_EVENTS } from '../../lambdas/events/contract.ts';
+import { findViolations } from '../../lib/policies/payonce-rules.ts';
 import { readSettings } from '../../lib/settings.ts';
 import { synthesize } from '../support/synth.ts';
 import { EVERYTHING, present, statementsByOwner } from './templates.ts';
@@ -152,7 +153,7 @@ describe('payment requests by event', () => {
     expect(
       statementsByOwner(service)
         .get('Intake')
-        ?.find(({ Sid }) => Sid === 'ReadTopic')?.Resource,
+        ?.find(({ Action }) => Action.includes('kafka-cluster:ReadData'))?.Resource,
     ).toEqual([
       'arn:aws:kafka:eu-west-1:111122223333:cluster/shop/1',
       'arn:aws:kafka:eu-west-1:111122223333:group/shop/1/payonce-payments',
@@ -185,6 +186,30 @@ describe('payment requests by event', () => {
     expect(statements.find(({ Sid }) => Sid === 'ReadKafkaSecrets')?.Resource).toEqual(SECRET);
     expect(statements.some(({ Sid }) => Sid === 'NetworkOfKafka')).toBe(true);
   });
+});
+
+const topicOf = (topic: string) => `arn:aws:kafka:eu-west-1:111122223333:topic/shop/1/${topic}`;
+
+test('several topics of a cluster, and several sources of other accounts, are accepted by AWS', async () => {
+  const kafka = { cluster: 'arn:aws:kafka:eu-west-1:111122223333:cluster/shop/1' };
+  const others = ['444455556666', '777788889999'].map((account) => ({
+    source: `checkout.${account}`,
+    account,
+    ...OWNER,
+  }));
+  const senders = [{ topic: 'payments', ...OWNER }, { topic: 'renewals', ...OWNER }, ...others];
+  const own = present((await synthesize({ 'payonce:paymentRequests': { senders, kafka } })).service);
+  expect(findViolations(own.toJSON() as Parameters<typeof findViolations>[0])).toEqual([]);
+  const readers = (statementsByOwner(own).get('Intake') ?? []).filter(({ Action }) =>
+    Action.includes('kafka-cluster:ReadData'),
+  );
+  expect(readers.map(({ Resource }) => Resource)).toEqual([
+    expect.arrayContaining([topicOf('payments'), topicOf('renewals')]),
+  ]);
+  const [first, second] = Object.entries(own.findResources('AWS::Events::EventBusPolicy'));
+  expect([first?.[1], second?.[1]]).toContainEqual(
+    expect.objectContaining({ DependsOn: expect.arrayContaining([expect.stringMatching(/^IntakeSenders/)]) }),
+  );
 });
 
 describe('the setting natsBridge', () => {
