@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { EventBridgeEvent, MSKEvent, SQSEvent } from 'aws-lambda';
+import { TerminalError } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { eventHandler } from '../../lambdas/services/http/event-deliveries.ts';
@@ -85,6 +86,31 @@ describe.each<[string, () => string]>([
     const consumed = consumeInTransaction({ ...toolsOf([]), transactions }, consumer, detail);
     await expect(consumed).rejects.toMatchObject({ code: 'business_key_empty' });
   });
+});
+
+test('an event that the database refuses, for example without its table, is not parked: it is redelivered', async () => {
+  const refused = new TerminalError('store_refused', 'the database refused a statement (SQLSTATE 42P01)');
+  const parked: ParkedMessage[] = [];
+  const handle = eventHandler(
+    () => Promise.reject(refused),
+    async (message) => void parked.push(message),
+  );
+  const text = JSON.stringify({
+    tenant: 't',
+    mode: 'test',
+    occurredAtMs: 1,
+    event: { id: 'evt_1', type: 'order.completed', data: { object: {} } },
+  });
+  const records = { 'payments-0': [{ value: Buffer.from(text).toString('base64') }] };
+  const batch = handle({ eventSource: 'aws:kafka', records } as unknown as MSKEvent);
+  await expect(batch).rejects.toMatchObject({ errors: [refused] });
+  const settled: string[] = [];
+  await handle({
+    data: Buffer.from(text),
+    ack: () => void settled.push('acknowledged'),
+    nak: () => void settled.push('redelivered'),
+  });
+  expect([settled, parked]).toEqual([['redelivered'], []]);
 });
 
 test('a Kafka record without a value is parked, and the other records of its batch are consumed', async () => {

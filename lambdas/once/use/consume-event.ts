@@ -95,6 +95,8 @@ export async function consumeEvent<Event extends ConsumableEvent>(
 }
 
 const HOUR_MS = 60 * 60_000;
+/** The code of an event that {@link refuseTooOld} refuses. */
+export const TOO_OLD = 'event_too_old';
 
 /**
  * Refuses an event that could take effect twice, because the record of an earlier delivery may have expired. Events can
@@ -111,7 +113,7 @@ export function refuseTooOld(
 ): void {
   if (nowMs - occurredAtMs < (keptHours - 1) * HOUR_MS) return;
   throw new TerminalError(
-    'event_too_old',
+    TOO_OLD,
     `${event.id} is older than the retention of event records: it may already have taken effect`,
   );
 }

@@ -1,7 +1,6 @@
 import type { EventBridgeEvent, MSKEvent, SelfManagedKafkaEvent, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import * as z from 'zod';
-import { TerminalError } from '../../kernel/faults.ts';
-import { type BusEvent, type Park, type ParkedMessage, UnreadableEvent } from '../use/consume-event.ts';
+import { type BusEvent, isUnprocessable, type Park, type ParkedMessage, UnreadableEvent } from '../use/consume-event.ts';
 
 /** A NATS JetStream message, as the NATS library delivers it. */
 export interface NatsMessage {
@@ -47,7 +46,7 @@ export function eventHandler(consume: (event: BusEvent) => Promise<void>, park?:
     try {
       await consume(parse(text));
     } catch (error) {
-      if (park === undefined || !(error instanceof UnreadableEvent || error instanceof TerminalError)) throw error;
+      if (park === undefined || !isUnprocessable(error)) throw error;
       await park({ transport, text, reason: error.message });
     }
   };

@@ -4,7 +4,7 @@ import { TerminalError } from '../../kernel/faults.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { type ExpiryOptions, expirySeconds } from '../../once/domain/idempotency.ts';
 import { consumerOperation } from '../../once/ids.ts';
-import { refuseTooOld } from '../../once/use/consume-event.ts';
+import { refuseTooOld, TOO_OLD } from '../../once/use/consume-event.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { serviceOperation } from '../ids.ts';
@@ -24,6 +24,17 @@ export interface BusEvent {
 /** Thrown for a message that is not an event for the consumer. No retry can process it. */
 export class UnreadableEvent extends Error {
   override readonly name = 'UnreadableEvent';
+}
+
+const KEY_EMPTY = 'business_key_empty';
+
+/**
+ * Returns whether no retry can process an event. After every other fault, for example while the table does not exist, a
+ * retry can succeed once the cause is removed.
+ */
+export function isUnprocessable(error: unknown): error is Error {
+  if (error instanceof UnreadableEvent) return true;
+  return error instanceof TerminalError && (error.code === TOO_OLD || error.code === KEY_EMPTY);
 }
 
 /** A Kafka or NATS message that no retry can process. */
@@ -124,7 +135,7 @@ function effectOf(tools: ConsumerTools, { handler, key: keyOf }: NamedConsumer, 
     // All events with an empty key would have one record, and only the first of them would take effect.
     const key: unknown = keyOf(event);
     if (typeof key !== 'string' || key === '')
-      throw new TerminalError('business_key_empty', `the business key of ${handler} is empty for ${event.event.id}`);
+      throw new TerminalError(KEY_EMPTY, `the business key of ${handler} is empty for ${event.event.id}`);
     const operationId = serviceOperation(digest, ['consumer', handler, event.tenant, event.mode, key]);
     return { operationId, key, expiry: {} };
   }
