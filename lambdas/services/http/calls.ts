@@ -16,18 +16,36 @@ export async function readHonoRequest({ req }: Context, caller: string): Promise
       return value === undefined ? [] : [value];
     },
     query,
-    body: await req.text(),
+    // The handler gets the same bytes: Hono derives other forms of the body from the first form that is read.
+    body: textOf(await req.arrayBuffer()),
     caller,
   };
+}
+
+/**
+ * Returns a body as the text to compare. Bytes that are not UTF-8 are encoded, so that two bodies that differ only in
+ * such bytes do not become the same text.
+ */
+function textOf(body: ArrayBuffer | Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    return Buffer.from(new Uint8Array(body)).toString('base64');
+  }
 }
 
 /** Headers that are not stored, because they belong to one transmission of the response. */
 const TRANSMISSION_HEADERS = new Set(['content-length', 'date', 'connection', 'transfer-encoding', 'set-cookie']);
 
-/** Returns the response of a handler as it is stored. */
+/**
+ * Returns the response of a handler as it is stored.
+ * @throws TypeError for a body that is not UTF-8, which could not be replayed
+ */
 export async function answerOf(response: Response): Promise<Answer> {
   const headers = [...response.headers].filter(([name]) => !TRANSMISSION_HEADERS.has(name));
-  return { status: response.status, headers: Object.fromEntries(headers), body: await response.text() };
+  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const body = text.decode(await response.arrayBuffer());
+  return { status: response.status, headers: Object.fromEntries(headers), body };
 }
 
 export function responseOf(answer: Answer): Response {
@@ -37,6 +55,6 @@ export function responseOf(answer: Answer): Response {
 /** Reads the request of a Lambda function behind a REST API. */
 export function lambdaCall(event: GatewayEvent, caller: string): ServiceCall & ReturnType<typeof gatewayRequest> {
   const request = gatewayRequest(event);
-  const body = event.isBase64Encoded ? Buffer.from(request.body, 'base64').toString('utf8') : request.body;
+  const body = event.isBase64Encoded ? textOf(Buffer.from(request.body, 'base64')) : request.body;
   return { ...request, body, resolvedPath: `/${request.path.join('/')}`, caller };
 }
