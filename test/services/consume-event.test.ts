@@ -1,9 +1,12 @@
+import type { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import type { EventBridgeEvent, MSKEvent, SQSEvent } from 'aws-lambda';
 import { TerminalError } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { eventHandler } from '../../lambdas/services/http/event-deliveries.ts';
+import { createOnce } from '../../lambdas/services/once.ts';
 import { consumeInTable, consumeInTransaction, type ParkedMessage } from '../../lambdas/services/use/consume-event.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -13,7 +16,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** Returns the tools of a consumer on a table without records. The written operations are added to a list. */
 const toolsOf = (written: string[], clock = new SimulatedClock()) => ({
   records: {
-    readEffect: async () => undefined,
+    isRecorded: async () => false,
     recordEffect: async ({ operationId }: { readonly operationId: string }) => {
       written.push(operationId.slice(0, 4));
       return 'recorded' as const;
@@ -111,6 +114,23 @@ test('an event that the database refuses, for example without its table, is not 
     nak: () => void settled.push('redelivered'),
   });
   expect([settled, parked]).toEqual([['redelivered'], []]);
+});
+
+test('an event that was consumed before is recognized by a client that returns numbers in a form of its own', async () => {
+  const row = { status: 'COMPLETED', owner: 'o', recordedAtMs: 1 };
+  const client = {
+    send: async ({ input: { Key, ProjectionExpression } }: GetCommand) => {
+      const item = ProjectionExpression === undefined ? { ...row, ...Key } : Key;
+      return { Item: unmarshall(marshall(item), { wrapNumbers: true }) };
+    },
+  };
+  const handle = createOnce({ table: 'points', client: client as never }).createEventHandler({
+    handler: 'points',
+    handle: () => Promise.reject(new Error('the event was consumed again')),
+  });
+  const event = { id: 'evt_1', type: 'order.completed', data: { object: {} } };
+  const body = JSON.stringify({ tenant: 't', mode: 'test', occurredAtMs: Date.now(), event });
+  expect(await handle({ Records: [{ messageId: 'm1', body }] } as SQSEvent)).toEqual({ batchItemFailures: [] });
 });
 
 test('a Kafka record without a value is parked, and the other records of its batch are consumed', async () => {

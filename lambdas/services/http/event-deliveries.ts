@@ -1,6 +1,12 @@
 import type { EventBridgeEvent, MSKEvent, SelfManagedKafkaEvent, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import * as z from 'zod';
-import { type BusEvent, isUnprocessable, type Park, type ParkedMessage, UnreadableEvent } from '../use/consume-event.ts';
+import {
+  type BusEvent,
+  isUnprocessable,
+  type Park,
+  type ParkedMessage,
+  UnreadableEvent,
+} from '../use/consume-event.ts';
 
 /** A NATS JetStream message, as the NATS library delivers it. */
 export interface NatsMessage {

@@ -1,9 +1,9 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { IdempotencyTable } from '../../kernel/contract/tables.ts';
 import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
-import { type Pacing, writeConditionally } from '../../kernel/platform/attempts.ts';
+import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { CompletedRecord, EffectRecord, OpenRecord } from '../../once/domain/idempotency.ts';
-import { DynamoDbConsumerRecords } from '../../once/store/dynamodb-consumer-records.ts';
 import { DynamoDbRecords, existingRecord } from '../../once/store/dynamodb-records.ts';
 import { effectRecordItem, parseEffectRecord, recordKey } from '../../once/store/record-items.ts';
 import { claimItem, completionItem, HELD_BY_OWNER, HELD_NAMES } from '../../once/store/record-writes.ts';
@@ -18,7 +18,6 @@ export class OwnTable extends DynamoDbRecords implements RequestRecords, Consume
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: { readonly idempotency: string };
   readonly #pacing: Pacing;
-  readonly #effects: DynamoDbConsumerRecords;
 
   constructor(client: DynamoDBDocumentClient, table: string, pacing: Pacing) {
     const tables = { idempotency: table };
@@ -26,7 +25,6 @@ export class OwnTable extends DynamoDbRecords implements RequestRecords, Consume
     this.#client = client;
     this.#tables = tables;
     this.#pacing = pacing;
-    this.#effects = new DynamoDbConsumerRecords(client, tables, pacing);
   }
 
   async claim(record: OpenRecord): Promise<Exclude<ClaimOutcome, { kind: 'transition_exists' }>> {
@@ -79,8 +77,19 @@ export class OwnTable extends DynamoDbRecords implements RequestRecords, Consume
     );
   }
 
-  async readEffect(operationId: OperationId): Promise<EffectRecord | undefined> {
-    return this.#effects.readEffect(operationId);
+  async isRecorded(operationId: OperationId): Promise<boolean> {
+    const { Item } = await readWithRetries(this.#pacing, () =>
+      this.#client.send(
+        new GetCommand({
+          TableName: this.#tables.idempotency,
+          Key: recordKey(operationId),
+          // Nothing else is read, because the application's client may return numbers in a form of its own.
+          ProjectionExpression: IdempotencyTable.partitionKey,
+          ConsistentRead: true,
+        }),
+      ),
+    );
+    return Item !== undefined;
   }
 
   async recordEffect(

@@ -99,7 +99,7 @@ export async function consumeInTable<Write extends OwnWrite>(
   const { operationId, expiry } = effectOf(tools, consumer, event);
   await commitOnce<readonly Write[], true>(runner, {
     operationId,
-    find: async () => ((await records.readEffect(operationId)) === undefined ? undefined : true),
+    find: async () => (await records.isRecorded(operationId)) || undefined,
     prepare: () => handle(event),
     write: async (writes) => {
       const record = { operationId, owner: tools.entropy.ownerToken(), recordedAtMs: tools.clock.nowMs(), ...expiry };

@@ -31,7 +31,7 @@ export interface RequestRecords extends RecordStore {
 
 /** The records of consumed events, in a table that the team owns. */
 export interface ConsumedRecords {
-  readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
+  isRecorded(operationId: OperationId): Promise<boolean>;
   /**
    * Writes the record and the handler's rows in one transaction. Returns `refused` if the condition of a write fails.
    */
