@@ -61,11 +61,11 @@ export interface VendorOptions {
 
 export interface Vendor {
   /**
-   * Sends one HTTP request once, for `send`, `lookUp` and `probe`. Returns responses with 2xx or 3xx, and responses
-   * whose status is in `expected`.
+   * Sends one HTTP request once, for `send`, `lookUp` and `probe`. Returns responses with 2xx, and responses whose
+   * status is in `expected`. Follows no redirects.
    *
    * @throws RetryableError if nothing was applied: no connection, or 429, with the time of `Retry-After`
-   * @throws AmbiguousError if the request may have been applied: no complete response, or 5xx
+   * @throws AmbiguousError if the request may have been applied: no complete response, a redirect, or 5xx
    * @throws TerminalError if a retry cannot help: other 4xx
    */
   request(
@@ -100,7 +100,7 @@ export interface Vendor {
 const NAME = /^[a-z](?:_?[a-z0-9]){1,29}$/;
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_WAITS_MS = [...VENDOR_WAITS.inProcessMs, VENDOR_WAITS.delayedSeconds * 1_000];
-const REDIRECTED_STATUS = 400;
+const REDIRECT_STATUS = 300;
 
 /**
  * Creates the calls to one vendor, with a breaker and a retry budget of this process.
@@ -129,7 +129,7 @@ export function createVendor(options: VendorOptions): Vendor {
   return {
     request: async ({ headers = {}, ...rest }, { timeoutMs }, expected = []) => {
       const answer = await callOnce({ ...rest, headers, timeoutMs, party: name });
-      if (answer.status < REDIRECTED_STATUS || expected.includes(answer.status)) return answer;
+      if (answer.status < REDIRECT_STATUS || expected.includes(answer.status)) return answer;
       throw vendorFault(name, answer, standardRetryAfter(answer, systemClock.nowMs()));
     },
     call,
