@@ -60,11 +60,12 @@ export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: M
       for (let part = 0; part < MAX_PARTS; part += 1) {
         const locks = await expiredLocks();
         if (locks.length === 0) break;
-        // The transaction also renews the claim, so it releases nothing if another owner has taken over.
-        if (await effect.writeNow(...locks.flatMap(release))) released += locks.length;
+        // The transaction also renews the claim, so it releases nothing if another owner has taken over. Each part counts
+        // its own locks: after a crash, the next attempt finds only the remaining ones.
+        if (await effect.writeNow(...locks.flatMap(release), count('released', locks.length))) released += locks.length;
       }
       // Committed together with the response.
-      effect.write(countRun(released));
+      effect.write(count('runs', 1));
       return c.json({ object: 'release', run: c.get('job').runId, released });
     },
   );
@@ -109,13 +110,14 @@ export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: M
     return { Put: { TableName: table, Item: { pk, member, amount }, ConditionExpression: 'attribute_not_exists(pk)' } };
   }
 
-  function countRun(released: number) {
+  function count(name: 'runs' | 'released', more: number) {
     return {
       Update: {
         TableName: table,
         Key: { pk: 'TOTAL' },
-        UpdateExpression: 'ADD runs :one, released :released',
-        ExpressionAttributeValues: { ':one': 1, ':released': released },
+        UpdateExpression: 'ADD #name :more',
+        ExpressionAttributeNames: { '#name': name },
+        ExpressionAttributeValues: { ':more': more },
       },
     };
   }
