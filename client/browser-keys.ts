@@ -43,7 +43,8 @@ async function change(
     return await commit(connection, operation, next);
   } catch (cause) {
     const message = `The browser did not store the operation ${operation} in IndexedDB: ${String(cause)}`;
-    throw new PayonceError('invalid_key_store', message, { cause });
+    // The request may have been sent, by an earlier page, or before its response could not be stored.
+    throw new PayonceError('invalid_key_store', message, { cause, mayHaveTakenEffect: true });
   } finally {
     connection?.close();
   }

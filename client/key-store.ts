@@ -88,16 +88,22 @@ export function storedIn(request: string | null | undefined, answer?: string | n
     throw new PayonceError(
       'invalid_key_store',
       'The key store has no valid row for this operation: the row is missing or damaged.',
+      // An earlier process may have sent the request.
+      { mayHaveTakenEffect: true },
     );
   return row;
 }
 
 function objectIn(text: string | null | undefined): object {
+  return parsedObject(text ?? '') ?? {};
+}
+
+function parsedObject(text: string): object | undefined {
   try {
-    const value: unknown = JSON.parse(text ?? '');
-    return typeof value === 'object' && value !== null ? value : {};
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }
 
@@ -108,7 +114,7 @@ export function isOperation(value: unknown): value is StoredOperation {
   const { operation, key, method, path, body, mode, refused, answer } = row;
   return (
     [operation, key, method, path].every((each) => typeof each === 'string' && each !== '') &&
-    (body === null || typeof body === 'string') &&
+    (body === null || isObjectText(body)) &&
     (mode === null || mode === 'test' || mode === 'live') &&
     (refused === undefined || refused === true) &&
     (answer === undefined || isAnswer(answer))
@@ -118,5 +124,10 @@ export function isOperation(value: unknown): value is StoredOperation {
 function isAnswer(value: unknown): value is StoredAnswer {
   if (typeof value !== 'object' || value === null) return false;
   const { status, body } = value as Partial<Record<keyof StoredAnswer, unknown>>;
-  return typeof status === 'number' && typeof body === 'string';
+  return typeof status === 'number' && isObjectText(body);
+}
+
+/** Returns whether this is the JSON of an object. A column that is too short, for example, truncates a text. */
+function isObjectText(text: unknown): text is string {
+  return typeof text === 'string' && parsedObject(text) !== undefined;
 }

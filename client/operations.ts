@@ -59,7 +59,10 @@ export class Operations {
     const { answer: kept, refused, ...known } = checked(stored, operation);
     const other = differences(known, offered);
     const isCorrected = refused === true && kept === undefined && isOnlyInBody(known, offered);
-    if (other.length > 0 && !isCorrected) throw changed(operation, other);
+    if (other.length > 0 && !isCorrected) {
+      const mayHaveTakenEffect = kept === undefined ? refused !== true : kept.status < 300;
+      throw changed(operation, other, mayHaveTakenEffect);
+    }
     // A corrected body is sent with the stored key. If an earlier body did take effect, the API refuses this one.
     const request = isCorrected ? { ...known, body } : known;
     if (kept !== undefined) return settled(answerOf(kept)) as Value;
@@ -86,17 +89,18 @@ function isOnlyInBody(stored: StoredRequest, offered: StoredRequest): boolean {
 function checked(stored: unknown, operation: string): StoredOperation {
   if (isOperation(stored) && stored.operation === operation) return stored;
   const message = `The key store returned no row for the operation ${operation}. Nothing was sent.`;
-  throw new PayonceError('invalid_key_store', message);
+  // An earlier process may have stored and sent the request.
+  throw new PayonceError('invalid_key_store', message, { mayHaveTakenEffect: true });
 }
 
 /**
  * Creates the error for a changed request. The message names fields without their values, which can be personal data.
  */
-function changed(operation: string, fields: readonly string[]): PayonceError {
+function changed(operation: string, fields: readonly string[], mayHaveTakenEffect: boolean): PayonceError {
   const message =
     `The operation ${operation} was started with a different ${fields.join(', ')}. Nothing was sent. ` +
     'A different request needs a new operation.';
-  return new PayonceError('operation_changed', message);
+  return new PayonceError('operation_changed', message, { mayHaveTakenEffect });
 }
 
 function answerOf({ status, body }: StoredAnswer): Answer {

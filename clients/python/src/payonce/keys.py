@@ -117,7 +117,8 @@ def stored_in(request: str | None, answer: str | None = None) -> StoredOperation
         operation = None
     if operation is None or not is_operation(operation):
         message = "The key store has no valid row for this operation: the row is missing or damaged."
-        raise PayonceError("invalid_key_store", message)
+        # An earlier process may have sent the request.
+        raise PayonceError("invalid_key_store", message, may_have_taken_effect=True)
     return operation
 
 
@@ -129,16 +130,25 @@ def is_operation(value: object) -> bool:
     names = (request.operation, request.key, request.method, request.path)
     return (
         all(isinstance(each, str) and each != "" for each in names)
-        and isinstance(request.body, (str, type(None)))
+        and (request.body is None or _is_object_text(request.body))
         and request.mode in (None, "test", "live")
         and isinstance(value.refused, bool)
-        and (answer is None or (type(answer.status) is int and isinstance(answer.body, str)))
+        and (answer is None or (type(answer.status) is int and _is_object_text(answer.body)))
     )
 
 
+def _is_object_text(text: object) -> bool:
+    """Return whether this is the JSON of an object. A column that is too short, for example, truncates a text."""
+    return isinstance(text, str) and _parsed_object(text) is not None
+
+
 def _object_in(text: str | None) -> dict[str, Any]:
+    return _parsed_object(text or "") or {}
+
+
+def _parsed_object(text: str) -> dict[str, Any] | None:
     try:
-        value = json.loads(text or "")
+        value = json.loads(text)
     except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+        return None
+    return value if isinstance(value, dict) else None

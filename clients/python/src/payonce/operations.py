@@ -41,11 +41,13 @@ class Operations:
         other = differences(request, offered)
         is_corrected = stored.refused and stored.answer is None and _has_address_of(request, offered)
         if other and not is_corrected:
+            is_answered = stored.answer is not None and stored.answer.status < 300
             # The message names fields without their values, which can be personal data.
             raise OperationChangedError(
                 "operation_changed",
                 f"The operation {operation} was started with a different {', '.join(other)}. Nothing was sent. "
                 "A different request needs a new operation.",
+                may_have_taken_effect=is_answered or (stored.answer is None and not stored.refused),
             )
         if stored.answer is not None:
             kept = stored.answer
@@ -99,7 +101,8 @@ def _checked(stored: object, operation: str) -> StoredOperation:
     if isinstance(stored, StoredOperation) and is_operation(stored) and stored.request.operation == operation:
         return stored
     message = f"The key store returned no row for the operation {operation}. Nothing was sent."
-    raise PayonceError("invalid_key_store", message)
+    # An earlier process may have stored and sent the request.
+    raise PayonceError("invalid_key_store", message, may_have_taken_effect=True)
 
 
 def _settled(answer: Answer, may_have_taken_effect: bool = False) -> Any:
