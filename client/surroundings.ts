@@ -29,7 +29,8 @@ export const SYSTEM: Runtime = {
       if (signal?.aborted === true) stop();
       else signal?.addEventListener('abort', stop, { once: true });
     }),
-  expire: (ms) => AbortSignal.timeout(ms),
+  // Node accepts whole milliseconds only.
+  expire: (ms) => AbortSignal.timeout(Math.ceil(ms)),
   fraction: () => Math.random(),
   mintKey: () => crypto.randomUUID(),
 };

@@ -45,6 +45,12 @@ describe('the client on the system clock and network', () => {
     expect(requests).toBeGreaterThan(0);
   });
 
+  test('accepts a time limit with a fraction of a millisecond', async () => {
+    answer = busy;
+    const error = await errorOf(clientOfServer().payments.create(TEA, { operation: 'order_42', timeoutMs: 1.5 }));
+    expect(error).toMatchObject({ code: 'no_answer' });
+  });
+
   test('reports a refused connection at once, long before the time limit', async () => {
     const client = clientOfServer();
     server.close();
