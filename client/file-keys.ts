@@ -23,22 +23,22 @@ export function fileKeys(folder: string): KeyStore {
       if (created !== undefined || !isSynced) await syncNames(root);
       isSynced = true;
       const file = fileOf(request.operation);
-      const draft = await writeDraft(root, request);
-      try {
-        // Of two concurrent processes, only one can create the name. A rename would overwrite the other process's file.
-        await link(draft, file);
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      } finally {
-        await rm(draft, { force: true });
-      }
+      await writeDraft(root, request, async (draft) => {
+        try {
+          // Of two concurrent processes, only one can create the name. A rename would overwrite the other process's
+          // file.
+          await link(draft, file);
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        }
+      });
       // Sync the folder for an existing row, too: the writer of the row may have crashed before the file name was on
       // disk.
       await syncFolder(root);
       return storedIn(await readFile(file, 'utf8'));
     },
     keepAnswer: async (request, answer) => {
-      await rename(await writeDraft(root, { ...request, answer }), fileOf(request.operation));
+      await writeDraft(root, { ...request, answer }, (draft) => rename(draft, fileOf(request.operation)));
       await syncFolder(root);
     },
     // If another process stores a response at the same time, the refusal can replace it. The next call then gets the
@@ -46,26 +46,30 @@ export function fileKeys(folder: string): KeyStore {
     keepRefusal: async (request) => {
       const file = fileOf(request.operation);
       if (storedIn(await readFile(file, 'utf8')).answer !== undefined) return;
-      await rename(await writeDraft(root, request), file);
+      await writeDraft(root, request, (draft) => rename(draft, file));
       await syncFolder(root);
     },
   };
 }
 
 /**
- * Writes a row to a temporary file.
- * @returns the name of a complete file on disk
+ * Writes a row to a temporary file, and removes the file afterwards, even if the disk is full.
+ * @param use links or renames the file, which is complete and on disk
  */
-async function writeDraft(root: string, row: StoredOperation): Promise<string> {
+async function writeDraft(root: string, row: StoredOperation, use: (draft: string) => Promise<void>): Promise<void> {
   const draft = join(root, `.${randomUUID()}.draft`);
-  const file = await open(draft, 'wx', 0o600);
   try {
-    await file.writeFile(JSON.stringify(row));
-    await file.sync();
+    const file = await open(draft, 'wx', 0o600);
+    try {
+      await file.writeFile(JSON.stringify(row));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await use(draft);
   } finally {
-    await file.close();
+    await rm(draft, { force: true });
   }
-  return draft;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type FileHandle, mkdir, open as openFolder, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { browserKeys } from '../../client/browser-keys.ts';
 import { fileKeys } from '../../client/file-keys.ts';
 import { type KeyStore, memoryKeys, type StoredRequest } from '../../client/key-store.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
@@ -86,6 +87,12 @@ describe.each(STORES)('a key store %s', (_name, open) => {
   });
 });
 
+test('a browser that cannot store a response does not say that nothing was sent', async () => {
+  // Node has no IndexedDB.
+  const kept = async () => browserKeys().keepAnswer(request('k-1'), ANSWER);
+  await expect(kept()).rejects.toMatchObject({ code: 'invalid_key_store', mayHaveTakenEffect: true });
+});
+
 describe('a key store in files', () => {
   test('is readable only by its owner, and contains no files except those of its rows', async () => {
     const path = newFolder();
@@ -121,6 +128,22 @@ describe('a key store in files', () => {
     await mkdir(path, { recursive: true });
     await writeFile(join(path, '.crashed.draft'), '{"operation":"ord');
     expect(await fileKeys(path).putIfAbsent(request('k-1'))).toEqual(request('k-1'));
+  });
+
+  test('leaves no draft when the disk is full', async () => {
+    const path = newFolder();
+    const keys = fileKeys(path);
+    await keys.putIfAbsent(request('k-1'));
+    const handle = await openFolder(path);
+    jest.spyOn(Object.getPrototypeOf(handle) as FileHandle, 'sync').mockImplementation(async function (
+      this: FileHandle,
+    ) {
+      if ((await this.stat()).isFile()) throw new Error('the disk is full');
+    });
+    await expect(keys.putIfAbsent(request('k-2', { operation: 'order_43' }))).rejects.toThrow('full');
+    await expect(keys.keepAnswer(request('k-1'), ANSWER)).rejects.toThrow('full');
+    expect(await readdir(path)).toHaveLength(1);
+    await handle.close();
   });
 
   test('fails instead of using a new key when a row cannot be read', async () => {

@@ -161,6 +161,20 @@ class KeyStores(InFolder):
         (self.folder / ".crashed.draft").write_text('{"operation":"ord')
         self.assertEqual(FileKeys(self.folder).put_if_absent(request("k-1")), StoredOperation(request("k-1")))
 
+    def test_no_draft_is_left_when_the_disk_is_full(self) -> None:
+        def sync(descriptor: int) -> None:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError("the disk is full")
+
+        files = FileKeys(self.folder)
+        files.put_if_absent(request("k-1"))
+        with unittest.mock.patch("payonce.file_keys._sync", sync):
+            with self.assertRaisesRegex(OSError, "full"):
+                files.put_if_absent(request("k-2", "order_43"))
+            with self.assertRaisesRegex(OSError, "full"):
+                files.keep_answer(request("k-1"), ANSWER)
+        self.assertEqual(len(list(self.folder.iterdir())), 1)
+
     def test_a_damaged_row_is_an_error_instead_of_a_new_key(self) -> None:
         files = FileKeys(self.folder)
         files.put_if_absent(request("k-1"))
@@ -217,6 +231,7 @@ class Operations(InFolder):
                 client.payments.create(changed, operation="order_42")
             with self.assertRaises(OperationChangedError):
                 client.payments.cancel("pay_1", operation="order_42")
+        self.assertTrue(raised.exception.may_have_taken_effect)  # The first call has taken effect.
         self.assertIn("different amount.", str(raised.exception))
         self.assertNotIn("1001", str(raised.exception))
         self.assertEqual(len(server.requests), 1)
@@ -232,8 +247,9 @@ class Operations(InFolder):
             client = Client(server.url, keys=FileKeys(self.folder))
             with self.assertRaises(ProblemError):
                 client.payments.create(wrong, operation="order_42")
-            with self.assertRaises(OperationChangedError):
+            with self.assertRaises(OperationChangedError) as raised:
                 client.payments.cancel("pay_1", operation="order_42")
+            self.assertFalse(raised.exception.may_have_taken_effect)
             for _ in range(2):
                 self.assertEqual(client.payments.create(TEA, operation="order_42")["id"], "pay_1")
             with self.assertRaises(OperationChangedError):
@@ -291,6 +307,7 @@ class Operations(InFolder):
                 with self.assertRaises(PayonceError) as raised:
                     Client(server.url, keys=Broken(row)).payments.create(TEA, operation="order_42")
                 self.assertEqual(raised.exception.code, "invalid_key_store")
+                self.assertTrue(raised.exception.may_have_taken_effect)
             with self.assertRaisesRegex(OSError, "disk is full"):
                 Client(server.url, keys=Broken(OSError("the disk is full"))).payments.create(TEA, operation="order_42")
         self.assertEqual(server.requests, [])
@@ -349,8 +366,12 @@ class Network(InFolder):
     def test_a_refused_connection_is_named(self) -> None:
         with ScriptedServer([]) as server:
             pass
-        with self.assertRaisesRegex(NoAnswerError, "refused"):
-            Client(server.url, keys=MemoryKeys()).payments.create(TEA, operation="x", timeout_seconds=0.01)
+        client = Client(server.url, keys=MemoryKeys())
+        # At the second call, the key is stored, so another process may have sent it.
+        for may_have_taken_effect in (False, True):
+            with self.assertRaisesRegex(NoAnswerError, "refused") as raised:
+                client.payments.create(TEA, operation="x", timeout_seconds=0.01)
+            self.assertEqual(raised.exception.may_have_taken_effect, may_have_taken_effect)
 
     def test_an_answer_shorter_than_announced_is_no_answer(self) -> None:
         with ScriptedServer([{**PAID, "length": 500}, PAID]) as server:

@@ -7,6 +7,8 @@ import json
 import os
 import sys
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 
 from .keys import StoredAnswer, StoredOperation, StoredRequest, stored_in
@@ -31,22 +33,17 @@ class FileKeys:
             _make_folder(self._root)
             self._is_synced = True
         file = self._file_of(request.operation)
-        draft = self._write_draft(asdict(request))
-        try:
-            # Of two concurrent processes, only one can create the name. A rename would overwrite the other's file.
+        # Of two concurrent processes, only one can create the name. A rename would overwrite the other's file.
+        with self._draft(asdict(request)) as draft, suppress(FileExistsError):
             os.link(draft, file)
-        except FileExistsError:
-            pass
-        finally:
-            os.unlink(draft)
         # Sync the folder for an existing row, too: the writer of the row may have crashed before the file name was on
         # disk.
         _sync_folder(self._root)
         return _read(file)
 
     def keep_answer(self, request: StoredRequest, answer: StoredAnswer) -> None:
-        draft = self._write_draft({**asdict(request), "answer": asdict(answer)})
-        os.replace(draft, self._file_of(request.operation))
+        with self._draft({**asdict(request), "answer": asdict(answer)}) as draft:
+            os.replace(draft, self._file_of(request.operation))
         _sync_folder(self._root)
 
     def keep_refusal(self, request: StoredRequest) -> None:
@@ -54,21 +51,27 @@ class FileKeys:
         # answer again, with the same key.
         file = self._file_of(request.operation)
         if _read(file).answer is None:
-            os.replace(self._write_draft({**asdict(request), "refused": True}), file)
+            with self._draft({**asdict(request), "refused": True}) as draft:
+                os.replace(draft, file)
             _sync_folder(self._root)
 
     def _file_of(self, operation: str) -> str:
         return os.path.join(self._root, f"{hashlib.sha256(operation.encode()).hexdigest()}.json")
 
-    def _write_draft(self, row: dict[str, object]) -> str:
-        """Write a row to a temporary file that is on disk, and return its name."""
+    @contextmanager
+    def _draft(self, row: dict[str, object]) -> Iterator[str]:
+        """Write a row to a temporary file that is on disk, and remove it afterwards, even if the disk is full."""
         draft = os.path.join(self._root, f".{uuid.uuid4()}.draft")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(json.dumps(row))
-            file.flush()
-            _sync(file.fileno())
-        return draft
+        try:
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(descriptor, "w", encoding="utf-8") as file:
+                file.write(json.dumps(row))
+                file.flush()
+                _sync(file.fileno())
+            yield draft
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(draft)
 
 
 def _read(file: str) -> StoredOperation:

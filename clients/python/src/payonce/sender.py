@@ -101,7 +101,7 @@ class Sender:
         try:
             response = self._around.transport(method, self._url + path, headers, sent, timeout_seconds)
         except Exception as error:
-            return _Again(error)
+            return _Again(error, received=not isinstance(error, ConnectionRefusedError))
         return self._read(response)
 
     def _read(self, response: Response) -> Answer | _Again:
