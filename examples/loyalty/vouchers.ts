@@ -10,9 +10,18 @@ import { AmbiguousError, createVendor, RetryableError } from '../../lambdas/serv
 
 const withId = z.object({ id: z.string() });
 const found = z.object({ data: z.array(withId) });
-const TIME_MS = 60_000;
+const TIME_MS = 120_000;
+/** The vendor ends a request within this time, even if its connection is lost. Only then, a look-up is a proof. */
+const LAG_MS = 30_000;
 
-export function vouchers({ pool, url, waitsMs }: { pool: Pool; url: string; waitsMs?: readonly number[] }) {
+interface Options {
+  readonly pool: Pool;
+  readonly url: string;
+  readonly waitsMs?: readonly number[];
+  readonly maxLagMs?: number;
+}
+
+export function vouchers({ pool, url, waitsMs, maxLagMs = LAG_MS }: Options) {
   const vendor = createVendor({
     name: 'vouchers',
     postgres: pool,
@@ -43,7 +52,7 @@ export function vouchers({ pool, url, waitsMs }: { pool: Pool; url: string; wait
         return { kind: 'sent', vendorId: withId.parse(JSON.parse(answer.text)).id };
       },
       lookUp: {
-        maxLagMs: 0,
+        maxLagMs,
         isStrong: true,
         find: async (limit) => {
           const answer = await vendor.request({ method: 'GET', url: `${url}/vouchers?reference=${id}` }, limit);
@@ -64,8 +73,9 @@ export function vouchers({ pool, url, waitsMs }: { pool: Pool; url: string; wait
     const { rows } = await pool.query<{ id: string; points: number }>(ordered);
     for (const { id, points } of rows)
       await buy(id, points).catch((error: unknown) => {
-        // Another process is sending, or the outcome is not known yet: the next call continues.
-        if (!(error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
+        // Another process is sending, or the outcome is not known yet: the next call continues. Any other error must not
+        // stop the orders that follow.
+        if (!(error instanceof RetryableError || error instanceof AmbiguousError)) console.error(error);
       });
   };
 }

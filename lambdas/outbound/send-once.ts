@@ -49,6 +49,10 @@ export interface SendOnceRequest {
   /** Looks up the request at the vendor. Undefined if the vendor has no look-up. */
   readonly lookUp?: {
     readonly find: (limit: CallLimit) => Promise<Found<Sent>>;
+    /**
+     * Time after the end of a send during which a look-up may not find its effect yet, in milliseconds. The vendor may
+     * still be working on a request whose connection was lost.
+     */
     readonly maxLagMs: number;
     /**
      * Whether a look-up finds every accepted request immediately. It then misses only requests that are still in

@@ -26,7 +26,7 @@ afterEach(() => vendor.stop());
 afterAll(() => database.close());
 
 /** Returns the purchases of one process, whose waits are short. */
-const processOf = () => vouchers({ pool, url: vendor.url, waitsMs: [1, 2, 4, 8] });
+const processOf = (maxLagMs = 0) => vouchers({ pool, url: vendor.url, waitsMs: [1, 2, 4, 8], maxLagMs });
 
 async function order(...ids: readonly string[]): Promise<void> {
   for (const id of ids) await pool.query("INSERT INTO voucher VALUES ($1, 'ada', 30, 'ordered')", [id]);
@@ -77,6 +77,26 @@ describe('a service that buys from a vendor without idempotency keys', () => {
     expect(await orders()).toEqual([{ id: 'ended', state: 'bought', reason: null, vendor_id: 'vch_1' }]);
     expect(vendor.sold).toHaveLength(1);
     await vendor.start();
+  });
+
+  test('buys no other voucher while the vendor may still sell the first one', async () => {
+    vendor.planned.push('sells late');
+    await order('late');
+    // Longer than a call, so that no look-up of this call proves that nothing was sold.
+    await processOf(600_000)();
+    expect(await orders()).toMatchObject([{ state: 'dead', reason: 'vouchers_connection_lost' }]);
+    await pool.query("UPDATE voucher SET state = 'ordered', reason = NULL");
+    await processOf(600_000)();
+    expect(await orders()).toEqual([{ id: 'late', state: 'bought', reason: null, vendor_id: 'vch_1' }]);
+    expect(vendor.sold).toHaveLength(1);
+  });
+
+  test('buys the vouchers that follow one whose response cannot be read', async () => {
+    vendor.planned.push('answers with a page');
+    await order('a-page', 'b-next');
+    await processOf()();
+    expect(vendor.soldFor('b-next')).toHaveLength(1);
+    expect(await orders()).toMatchObject([{ state: 'ordered' }, { state: 'bought' }]);
   });
 
   test('waits for the time that the vendor requests', async () => {

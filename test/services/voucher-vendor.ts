@@ -10,6 +10,9 @@ export type Behavior =
   /** Sells the voucher, and never responds. */
   | 'sells, does not answer'
   | 'sells, answers 500'
+  /** Ends the connection, and sells the voucher after the next look-up. */
+  | 'sells late'
+  | 'answers with a page'
   | 'loses the request'
   | 'answers 429'
   | 'answers 400';
@@ -23,6 +26,8 @@ export class VoucherVendor {
   readonly planned: Behavior[] = [];
   readonly #server = createServer((request, response) => void this.#answer(request, response));
   #port = 0;
+  /** Vouchers that are sold after the next look-up. */
+  readonly #late: { readonly id: string; readonly reference: string }[] = [];
 
   async start(): Promise<void> {
     this.#port = await listenNear(this.#server, this.#port);
@@ -47,13 +52,15 @@ export class VoucherVendor {
     if (request.method === 'GET') {
       const data = this.sold.filter(({ reference }) => reference === url.searchParams.get('reference'));
       response.end(JSON.stringify({ data }));
+      this.sold.push(...this.#late.splice(0));
       return;
     }
     this.askedAtMs.push(Date.now());
     const { reference } = JSON.parse(await text(request)) as { readonly reference: string };
     const behavior = this.planned.shift() ?? 'sells';
     const voucher = { id: `vch_${this.sold.length + 1}`, reference };
-    if (behavior.startsWith('sells')) this.sold.push(voucher);
+    if (behavior === 'sells late') this.#late.push(voucher);
+    else if (behavior.startsWith('sells')) this.sold.push(voucher);
     switch (behavior) {
       case 'sells':
         response.end(JSON.stringify(voucher));
@@ -67,6 +74,10 @@ export class VoucherVendor {
       case 'answers 400':
         response.writeHead(400).end();
         break;
+      case 'answers with a page':
+        response.end('<html>');
+        break;
+      case 'sells late':
       case 'sells, loses the answer':
       case 'loses the request':
         request.socket.destroy();
