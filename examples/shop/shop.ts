@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { createClient, type Order } from '../../client/client.ts';
-import { PayonceError } from '../../client/errors.ts';
+import { isProblem, PayonceError } from '../../client/errors.ts';
 import { type StoredAnswer, type StoredRequest, storedIn } from '../../client/key-store.ts';
 import { verifyWebhook } from '../../client/webhooks.ts';
 
@@ -56,7 +56,7 @@ function purchasesIn(database: DatabaseSync) {
      * Writes the response and the status only if no response is stored. After the first response, a webhook may have
      * reported a newer status.
      */
-    keepAnswer: ({ operation }: StoredRequest, answer: StoredAnswer) => {
+    keepAnswer: ({ operation }: Pick<StoredRequest, 'operation'>, answer: StoredAnswer) => {
       const value = JSON.parse(answer.body) as Partial<Order> & { readonly order?: Order };
       const { id, status } = value.order ?? value;
       database
@@ -74,7 +74,13 @@ export function shop({ database, apiUrl, apiKey, webhookSecrets }: ShopOptions) 
   /** Pays a purchase, or reads its stored response. */
   async function pay({ id, sku, source }: Purchase): Promise<void> {
     const params = { ...PRICE, source, items: [{ sku, quantity: 1 }], email: 'ada@example.com' };
-    await client.orders.create(params, { operation: id }).catch((error: unknown) => {
+    const paying = client.orders.create(params, { operation: id }).catch(async (error: unknown) => {
+      if (!isProblem(error, 'idempotency_key_expired')) throw error;
+      // After a long outage of this shop, only the order itself is left.
+      const order = await client.orders.retrieve(String(error.problem.order_id));
+      purchases.keepAnswer({ operation: id }, { status: 200, body: JSON.stringify(order) });
+    });
+    await paying.catch((error: unknown) => {
       // The row contains the outcome. Without a response, the purchase stays open, and `resume` continues it.
       if (!(error instanceof PayonceError)) throw error;
       console.error(error.message);
