@@ -65,6 +65,8 @@ export interface SenderOptions {
 export class Sender {
   readonly #options: SenderOptions;
   readonly #around: Runtime;
+  /** Whether the address has responded, so that it is right: a connection that is then refused is an outage. */
+  #hasResponded = false;
 
   constructor(options: SenderOptions, around: Runtime) {
     this.#options = options;
@@ -75,7 +77,7 @@ export class Sender {
    * Sends a request.
    * @param sentBefore whether an earlier process may have sent it
    * @throws PayonceError `no_answer` when the time is up, `unexpected_answer` for a response that is not from the API,
-   * `connection_refused` at once, if the first attempt is refused
+   * `connection_refused` at once, if the first attempt is refused and the address has never responded
    */
   async send(request: Sent, { timeoutMs = TIMEOUT_MS, signal }: Limits, sentBefore = false): Promise<Answered> {
     const untilMs = this.#around.nowMs() + timeoutMs;
@@ -86,7 +88,8 @@ export class Sender {
       const leftMs = Math.max(1, untilMs - this.#around.nowMs());
       const result = await this.#attempt(request, Math.min(ATTEMPT_MS, leftMs), signal);
       if (result.kind !== 'again') return { ...result, sentBefore: mayBeReceived };
-      if (attempt === 0 && result.isRefused === true) throw this.#refusedConnection(result.why, sentBefore);
+      if (attempt === 0 && result.isRefused === true && !this.#hasResponded)
+        throw this.#refusedConnection(result.why, sentBefore);
       mayBeReceived ||= result.received;
       last = result.why;
       const waitMs = pauseMs(attempt, this.#around.fraction(), result.afterMs);
@@ -115,6 +118,7 @@ export class Sender {
         redirect: 'manual',
         signal: signal === undefined ? expired : AbortSignal.any([signal, expired]),
       });
+      this.#hasResponded = true;
       return this.#read(response, await response.text());
     } catch (error) {
       if (error instanceof PayonceError) throw error;

@@ -65,6 +65,35 @@ describe('the client on the system clock and network', () => {
     expect(performance.now() - startedMs).toBeLessThan(LONG_MS);
   });
 
+  test('waits through a restart of the API, during which connections are refused', async () => {
+    const { port } = server.address() as AddressInfo;
+    const processing = (response: ServerResponse) =>
+      response.end(JSON.stringify({ object: 'payment', id: 'pay_1', status: 'processing' }));
+    const pauses: number[] = [];
+    answer = processing;
+    const client = createClient({
+      url: `http://127.0.0.1:${port}`,
+      keys: memoryKeys(),
+      surroundings: {
+        sleep: async (ms) => {
+          pauses.push(ms);
+          if (pauses.length === 1) {
+            server.close();
+            server.closeAllConnections();
+            await once(server, 'close');
+          }
+          if (pauses.length === 3) {
+            answer = (response) => response.end('{"object":"payment","id":"pay_1","status":"succeeded"}');
+            server.listen(port, '127.0.0.1');
+            await once(server, 'listening');
+          }
+        },
+      },
+    });
+    expect(await client.payments.wait('pay_1', { timeoutMs: LONG_MS })).toMatchObject({ status: 'succeeded' });
+    expect([requests, pauses.length]).toEqual([2, 3]);
+  });
+
   test.each([
     ['during an attempt', silent],
     ['during a pause', busy],
