@@ -20,6 +20,8 @@ export interface Once extends Limits {
 }
 
 const LONGEST_NAME = 200;
+/** Matches half of a surrogate pair. It has no form in UTF-8, so a store in files would confuse two such names. */
+const LONE = /\p{Surrogate}/u;
 
 type Change = Pick<StoredRequest, 'method' | 'path'> & { readonly params?: object };
 
@@ -48,7 +50,7 @@ export class Operations {
    */
   async run<Value>({ method, path, params }: Change, once: Once): Promise<Value> {
     const { operation, ...limits }: Partial<Once> = isObject(once) ? once : {};
-    if (typeof operation !== 'string' || operation === '' || operation.length > LONGEST_NAME)
+    if (typeof operation !== 'string' || operation === '' || operation.length > LONGEST_NAME || LONE.test(operation))
       throw new PayonceError(
         'invalid_operation',
         `operation must be a string of 1 to ${LONGEST_NAME} characters, for example { operation: 'order_42' }`,
