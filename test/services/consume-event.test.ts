@@ -120,7 +120,7 @@ test('an event that was consumed before is recognized by a client that returns n
   const row = { status: 'COMPLETED', owner: 'o', recordedAtMs: 1 };
   const client = {
     send: async ({ input: { Key, ProjectionExpression } }: GetCommand) => {
-      const item = ProjectionExpression === undefined ? { ...row, ...Key } : Key;
+      const item = { ...Key, ...(ProjectionExpression === undefined ? row : {}) };
       return { Item: unmarshall(marshall(item), { wrapNumbers: true }) };
     },
   };
