@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Context } from 'hono';
 import { type GatewayEvent, gatewayRequest } from '../../http/gateway-request.ts';
 import type { Answer } from '../../kernel/answer.ts';
@@ -17,7 +18,7 @@ export async function readHonoRequest({ req }: Context, caller: string): Promise
     },
     query,
     // The handler gets the same bytes: Hono derives other forms of the body from the first form that is read.
-    body: textOf(await req.arrayBuffer()),
+    body: textOf(Buffer.from(await req.arrayBuffer())),
     caller,
   };
 }
@@ -26,12 +27,8 @@ export async function readHonoRequest({ req }: Context, caller: string): Promise
  * Returns a body as the text to compare. Bytes that are not UTF-8 are encoded, so that two bodies that differ only in
  * such bytes do not become the same text.
  */
-function textOf(body: ArrayBuffer | Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body);
-  } catch {
-    return Buffer.from(new Uint8Array(body)).toString('base64');
-  }
+function textOf(body: Buffer): string {
+  return isUtf8(body) ? new TextDecoder().decode(body) : body.toString('base64');
 }
 
 /** Headers that are not stored, because they belong to one transmission of the response. */
@@ -39,13 +36,13 @@ const TRANSMISSION_HEADERS = new Set(['content-length', 'date', 'connection', 't
 
 /**
  * Returns the response of a handler as it is stored.
- * @throws TypeError for a body that is not UTF-8, which could not be replayed
+ * @throws Error for a body that is not UTF-8, which could not be replayed
  */
 export async function answerOf(response: Response): Promise<Answer> {
   const headers = [...response.headers].filter(([name]) => !TRANSMISSION_HEADERS.has(name));
-  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  const body = text.decode(await response.arrayBuffer());
-  return { status: response.status, headers: Object.fromEntries(headers), body };
+  const body = Buffer.from(await response.arrayBuffer());
+  if (!isUtf8(body)) throw new Error('A response that is not UTF-8 text cannot be stored.');
+  return { status: response.status, headers: Object.fromEntries(headers), body: body.toString('utf8') };
 }
 
 export function responseOf(answer: Answer): Response {
