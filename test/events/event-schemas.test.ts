@@ -45,6 +45,13 @@ describe('an event of every type', () => {
   });
 });
 
+test('an event can be parsed even if the processor has paid back more fees than it deducted', () => {
+  const fees = { feeMinor: -91, otherFees: [{ amountMinor: -5, currency: 'USD' }] };
+  const changed = outcomeTransition(paid, { kind: 'fee', chargeId: 'ch_1', ...fees });
+  const events = eventsOf(systemDigest, [first, paid, changed]);
+  expect(events.map((event) => readEvent(nameOfEvent(event.event), event).kind)).toEqual(['event', 'event']);
+});
+
 test('every event of a payment can be parsed, for any sequence of facts', () => {
   fc.assert(
     fc.property(paymentPlans, (plans) => {

@@ -27,6 +27,7 @@ export interface PaymentHistoryPlan {
 }
 
 const charge = { chargeId: MINE };
+const stray = { chargeId: 'ch_2' };
 
 const FACTS: readonly Fact[] = [
   { kind: 'pending', ...charge },
@@ -37,11 +38,16 @@ const FACTS: readonly Fact[] = [
   { kind: 'declined', failure: { code: 'card_declined', message: 'no' } },
   { kind: 'undecidable' },
   { kind: 'fee', ...charge, feeMinor: 7 },
+  // The processor has paid back more than it deducted.
+  { kind: 'fee', ...charge, feeMinor: -3, otherFees: [{ amountMinor: -2, currency: 'USD' }] },
   { kind: 'refund', ...charge, createdAtMs: 1_772_366_400_000, refundId: 're_1', amountMinor: 30, status: 'succeeded' },
   { kind: 'refund', ...charge, createdAtMs: 1_772_366_400_000, refundId: 're_1', amountMinor: 30, status: 'failed' },
   { kind: 'dispute', ...charge, createdAtMs: 1_772_366_400_000, disputeId: 'dp_1', amountMinor: 40, status: 'open' },
   { kind: 'dispute', ...charge, createdAtMs: 1_772_366_400_000, disputeId: 'dp_1', amountMinor: 40, status: 'won' },
   { kind: 'dispute', ...charge, createdAtMs: 1_772_366_400_000, disputeId: 'dp_2', amountMinor: 20, status: 'lost' },
+  { kind: 'foreign_charge', ...stray, status: 'captured', amountMinor: 50, currency: 'USD' },
+  { kind: 'refund', ...stray, createdAtMs: 1_772_366_400_000, refundId: 're_2', amountMinor: 50, status: 'succeeded' },
+  { kind: 'dispute', ...stray, createdAtMs: 1_772_366_400_000, disputeId: 'dp_3', amountMinor: 50, status: 'open' },
 ];
 
 const plan = fc.record({

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { HOLD_CHANGE_STATUSES } from '../domain/change-answer.ts';
 import { ACCOUNTS } from '../domain/posting.ts';
-import { dispute, payment, refund, shownAmount, unixSeconds } from './payment-objects.ts';
+import { dispute, payment, refund, shownAmount, shownFee, unixSeconds } from './payment-objects.ts';
 
 /** Schemas of the responses about payments. Objects are open: a client must ignore unknown fields. */
 
@@ -151,9 +151,9 @@ const charge = z
     amount: minor('The requested amount'),
     amount_captured: minor('The captured amount'),
     currency: z.string(),
-    fee: minor('The processor’s fees for the charge, its refunds and disputes, in the charge’s currency').nullable(),
+    fee: shownFee('The processor’s fees for the charge, its refunds and disputes, in the charge’s currency').nullable(),
     other_fees: z
-      .array(z.looseObject({ amount: minor('The fee'), currency: z.string() }))
+      .array(z.looseObject({ amount: shownFee('The fee'), currency: z.string() }))
       .exactOptional()
       .meta({ description: 'The fees in other currencies. Omitted when there are none.' }),
     failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),

@@ -171,6 +171,8 @@ export const shownAmount = (what: string) =>
     .int()
     .min(0)
     .meta({ description: `${what}, in minor units.` });
+/** Schema of fees, which are negative when the processor has paid back more than it deducted. */
+export const shownFee = (what: string) => z.int().meta({ description: `${what}, in minor units.` });
 export const unixSeconds = /* @__PURE__ */ ifUsed(() =>
   z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 }),
 );
@@ -225,11 +227,11 @@ export const payment = /* @__PURE__ */ ifUsed(() =>
       processor: z.looseObject({
         name: z.string(),
         charge_id: z.string().nullable(),
-        fee: shownAmount(
+        fee: shownFee(
           'Omitted until the processor has reported a fee. The fees for the charge, its refunds and disputes in the payment’s currency',
         ).exactOptional(),
         other_fees: z
-          .array(z.looseObject({ amount: shownAmount('The fee'), currency: z.string().meta({ example: 'USD' }) }))
+          .array(z.looseObject({ amount: shownFee('The fee'), currency: z.string().meta({ example: 'USD' }) }))
           .exactOptional()
           .meta({
             description:

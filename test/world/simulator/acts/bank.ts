@@ -328,7 +328,7 @@ function afterWrongAmount({ dice, has, root, earlier }: Drawing): readonly Draft
 }
 
 interface LateFee extends OfCharge {
-  /** Minor units. */
+  /** Minor units. Negative if the processor pays back more for a dispute than it deducted. */
   readonly fee: number;
   /** Currency of the fee. @default the currency of the charge */
   readonly currency?: string;
@@ -348,13 +348,14 @@ const bookFee = act<LateFee>({
   draw: (drawing) => {
     const { dice } = drawing;
     if (!hasMoney(drawing)) return undefined;
-    return {
+    const drawn = {
       fee: dice.pick([0, 1, 30, 59]),
       ...(dice.chance(0.4) ? { currency: 'USD' } : {}),
       ofDispute: dice.chance(0.4),
       hasCallback: dice.chance(0.7),
       ...pickCharge(drawing),
     };
+    return drawn.ofDispute && dice.named('paid back').chance(0.3) ? { ...drawn, fee: -90 } : drawn;
   },
   play: (scene, step) =>
     onCharge(scene, step, isIn('succeeded'), async (inside, { chargeId }) => {
@@ -363,7 +364,7 @@ const bookFee = act<LateFee>({
       const changes =
         step.ofDispute && disputes.length > 0
           ? { disputes: disputes.map((each) => ({ ...each, fee: step.fee })) }
-          : { fee: step.fee };
+          : { fee: Math.max(0, step.fee) };
       await inside.correct(chargeId, { ...changes, ...settled }, step.hasCallback ? 'charge.succeeded' : undefined);
     }),
   describe: ({ of, fee, currency, ofDispute, hasCallback, charge }, { name, money }) =>
