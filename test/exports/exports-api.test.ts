@@ -131,6 +131,20 @@ test.each<[string, Readonly<Record<string, string | number>>, readonly Readonly<
   for (const row of rows) expect(found).toContainEqual(expect.objectContaining(row));
 });
 
+test('an export of payments shows a fee as a negative number if the processor has paid back more than it deducted', async () => {
+  const api = new Api();
+  const payment = parsePaymentId(await api.paid('a')) as never;
+  const [charge] = api.processor.charges(payment);
+  const { chargeId = '' } = charge ?? {};
+  await api.processor.inside.dispute(chargeId, 100);
+  const { disputes } = await api.processor.inside.read(chargeId);
+  await api.processor.inside.correct(chargeId, { fee: 59, disputes: disputes.map((each) => ({ ...each, fee: -150 })) });
+  await api.world.learn(payment);
+  api.clock.advance(60_000);
+  const made = await api.write('/v1/exports', 'e', { kind: 'payments', ...DAY });
+  expect(rowsOf(api, made)).toMatchObject([{ fee: '-0.91', fee_minor: '-91' }]);
+});
+
 describe('an export request', () => {
   test('gets the stored response if it is retried; a different request with the same key is refused', async () => {
     const api = await past();

@@ -1,5 +1,5 @@
-/** A number is an amount or a count computed by Payonce; a string is untrusted text. */
-export type Cell = string | number | undefined;
+/** A number is an amount or a count computed by Payonce, and so is a decimal; a string is untrusted text. */
+export type Cell = string | number | { readonly decimal: string } | undefined;
 
 /**
  * Matches the position at which a cell begins with a formula (OWASP, "CSV Injection"). This includes cells that a
@@ -27,6 +27,7 @@ export function csvLine(cells: readonly Cell[]): string {
 function field(cell: Cell): string {
   if (cell === undefined) return '';
   if (typeof cell === 'number') return String(cell);
+  if (typeof cell === 'object') return cell.decimal;
   const text = harmless(cell);
   return QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

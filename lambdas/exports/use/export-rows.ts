@@ -190,7 +190,7 @@ function rowsFrom({ views, transitions }: ExportRowsTools, { columns, list, rows
 
 function paymentRow(payment: Payment): Row {
   const { amountMinor, amountCapturedMinor, amountRefundedMinor, currency, feeMinor, otherFees } = payment;
-  const both = (minor: number) => [decimalAmount(minor, currency), minor];
+  const both = (minor: number): Row => [{ decimal: decimalAmount(minor, currency) }, minor];
   return [
     time(payment.createdAtMs),
     payment.id,
