@@ -56,7 +56,7 @@ const SOURCES = {
       const { occurredAtMs, paymentId, sequence, type, legs } = bookEntryOf(row);
       const wanted = legs.filter((leg) => is(account, leg.account) && is(currency, leg.currency));
       if (wanted.length === 0) return [];
-      const about = ofPayment((await read({ ...row, chainId: paymentId, sequence }))?.payment);
+      const about = ofTransition(await read({ ...row, chainId: paymentId, sequence }));
       return wanted.map((leg) => {
         const place = [time(occurredAtMs), paymentId, sequence, type, leg.account, leg.direction];
         return [...place, ...amount(leg.amountMinor, leg.currency), ...about];
@@ -136,7 +136,7 @@ const SOURCES = {
       if (!is(filters.type, type) || !is(filters.currency, currency)) return [];
       const { chainId = '', sequence } = row;
       const ids = chainId.startsWith('ord_') ? [undefined, chainId] : [chainId, undefined];
-      const about = ofPayment((await read(row))?.payment);
+      const about = ofTransition(await read(row));
       const place = [time(timeOf(row.sort)), idOf(row.sort), type, ...ids, sequence];
       return [[...place, ...amount(amountMinor, currency), ...about]];
     },
@@ -206,8 +206,17 @@ function paymentRow(payment: Payment): Row {
   ];
 }
 
-function ofPayment(payment: Payment | undefined): Row {
-  return [payment?.processorName, payment?.chargeId, payment?.reference];
+/** Returns the cells of a transition. A stray charge, its refunds and its disputes have a charge id of their own. */
+function ofTransition(transition: Transition | undefined): Row {
+  if (transition === undefined) return [undefined, undefined, undefined];
+  const { payment, subject } = transition;
+  return ofPayment(
+    subject !== undefined && 'chargeId' in subject ? { ...payment, chargeId: subject.chargeId } : payment,
+  );
+}
+
+function ofPayment({ processorName, chargeId, reference }: Payment): Row {
+  return [processorName, chargeId, reference];
 }
 
 function amount(amountMinor: number, currency: string): Row {
