@@ -95,6 +95,21 @@ describe('a dispute', () => {
     expect(await shown()).toMatchObject({ amount_disputed: 0, disputes: [{ status: 'won', amount: 600 }] });
   });
 
+  test('is not included in the disputed amount if its charge was taken in another currency', async () => {
+    id = await ledger.paid('late', { source: 'tok_async' });
+    const [charge] = harness.processor.charges(id);
+    const { inside } = harness.processor;
+    const { chargeId: late = '' } = charge ?? {};
+    await inside.decline(late);
+    await ledger.world.learn(id);
+    await inside.approve(late);
+    await inside.correct(late, { currency: 'USD' });
+    await inside.dispute(late, 600);
+    await ledger.world.learn(id);
+    expect(await shown()).toMatchObject({ status: 'failed', currency: 'EUR', amount_disputed: 0 });
+    expect(await partsOf('disputes')).toMatchObject([{ amount: 600, currency: 'USD' }]);
+  });
+
   test('stays listed on the payment after later transitions', async () => {
     await harness.processor.inside.dispute(chargeId, 600);
     await ledger.world.learn(id);

@@ -186,12 +186,12 @@ export function feeObject({ amountMinor, currency }: Fee): Record<string, unknow
 }
 
 /**
- * Sums up the open and lost disputes of the payment's own charge, in minor units. The merchant does not have this
- * money.
+ * Sums up the open and lost disputes of the payment's own charge, in minor units of the payment's currency. The merchant
+ * does not have this money. A charge that was taken in another currency is not the merchant's.
  */
 function disputedMinor({ disputes = [], chargeId }: Pick<Payment, 'disputes' | 'chargeId'>): number {
   return disputes
-    .filter((dispute) => dispute.chargeId === chargeId && dispute.status !== 'won')
+    .filter(({ chargeId: of, currency, status }) => of === chargeId && currency === undefined && status !== 'won')
     .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
 }
 
