@@ -76,6 +76,21 @@ test('two differences of one payment that cancel each other out are still a mism
   expect(await harness.mismatches()).toEqual([]);
 });
 
+test('a failed refund of a stray charge is a mismatch, even if the charge is older than the compared days', async () => {
+  const payment = await harness.paid('k-1');
+  const { chargeId } = await harness.makeStrayCharge(payment, 700);
+  await harness.world.learn(payment);
+  harness.wait(20 * 24 * 60);
+  const refund = await harness.inside.refund(chargeId, 700);
+  await harness.world.learn(payment);
+  expect(await harness.mismatches()).toEqual([]);
+
+  await harness.inside.endRefund(refund, 'failed');
+  expect(await harness.mismatches()).toMatchObject([
+    { paymentId: payment, processorMinor: 1_700, ledgerMinor: 1_000, kind: 'amounts_differ' },
+  ]);
+});
+
 describe('a charge whose metadata names another payment', () => {
   test('is a mismatch of both payments: the one that recorded the charge, and the one that the metadata names', async () => {
     const [payment, other] = [await harness.paid('k-1'), await harness.paid('k-2')];

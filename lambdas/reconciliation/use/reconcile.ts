@@ -241,8 +241,8 @@ class Look {
 
   /**
    * Compares a payment that is named by a listed charge, or whose newest outcome (`outcome`) lies in this part of the
-   * run. If the payment's own charge agrees with the Ledger, nothing else is read. Other charges of the payment are
-   * compared in the part that covers their creation.
+   * run. If the payment's own charge agrees with the Ledger, and the Ledger has no stray charge, nothing else is read.
+   * Charges that the Ledger does not have are compared in the part that covers their creation.
    *
    * @param listed the listed charges that name the payment
    */
@@ -261,8 +261,9 @@ class Look {
       return listed.length === 0 ? NOTHING : ONE_DONE;
     // The processor is no longer configured.
     if (own === undefined) return ONE_LEFT;
-    const { chargeId } = chain.state.payment;
-    const isOther = known.some((charge) => charge.chargeId !== chargeId);
+    const { payment, strayCharges } = chain.state;
+    const { chargeId } = payment;
+    const isOther = strayCharges.size > 0 || known.some((charge) => charge.chargeId !== chargeId);
     const charges = known.length > 0 || chargeId === undefined ? known : await this.#read(own, chargeId);
     await this.#queueOpen(charges, chain);
     const isSame = !isOther && compareBooks(charges, { paymentId, ...chain }).length === 0;
