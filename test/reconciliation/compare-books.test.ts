@@ -76,6 +76,22 @@ test('two differences of one payment that cancel each other out are still a mism
   expect(await harness.mismatches()).toEqual([]);
 });
 
+test('two differences that cancel each other out are a mismatch, even if an operator has decided the payment', async () => {
+  const payment = await harness.paid('k-1', { capture: 'manual' });
+  const own = harness.chargeOf(payment).chargeId;
+  await harness.inside.correct(own, { status: 'succeeded', amount_captured: 1_500 });
+  await harness.world.learn(payment);
+  await harness.inside.correct(own, { amount_captured: 900 });
+  const decision = { outcome: 'succeeded', amount: 900, reason: 'Seen on the statement' };
+  const decided = await harness.write(`/v1/admin/payments/${payment}/resolve`, 'd-1', decision);
+  expect(decided.status).toBe(200);
+  expect(await harness.mismatches()).toEqual([]);
+
+  await harness.inside.dispute(own, 900);
+  const { chargeId } = await harness.makeStrayCharge(payment, 900);
+  expect(await harness.mismatches()).toMatchObject([{ kind: 'charges_differ', chargeIds: [own, chargeId] }]);
+});
+
 test('a failed refund of a stray charge is a mismatch, even if the charge is older than the compared days', async () => {
   const payment = await harness.paid('k-1');
   const { chargeId } = await harness.makeStrayCharge(payment, 700);

@@ -7,7 +7,7 @@ import type { PaymentStatus } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import { netDebitMinor, type Posting } from '../../payments/domain/posting.ts';
 import { isOfAnotherPayment, type ProcessorCharge } from '../../payments/domain/processor-charge.ts';
-import { decisionOf, type Transition } from '../../payments/domain/transition.ts';
+import type { Transition } from '../../payments/domain/transition.ts';
 
 export const MISMATCH_KINDS = [
   'missing_in_ledger',
@@ -36,7 +36,7 @@ export interface InLedger {
   /** Absent when the payment does not exist. */
   readonly paymentStatus?: PaymentStatus;
   /** All transitions of the payment. Empty if the payment does not belong to these books. */
-  readonly transitions: readonly Pick<Transition, 'postings' | 'subject' | 'type'>[];
+  readonly transitions: readonly Pick<Transition, 'postings' | 'type'>[];
   /** The state after these transitions. Absent if the payment does not exist or does not belong to these books. */
   readonly state?: PaymentState;
 }
@@ -143,15 +143,15 @@ function compareFees(
 }
 
 /**
- * Returns whether the chain and the processor record different amounts for the charge. Ignores operators' corrections
- * on `processor_clearing`, which are included only in the total.
+ * Returns whether the chain and the processor record different amounts for the charge. Returns false if operators have
+ * corrected `processor_clearing`, because corrections are included only in the total.
  */
 function isOtherwise(charge: ProcessorCharge, { paymentId, transitions, state }: InLedger): boolean {
   if (state === undefined) return false;
   if (isOfAnotherPayment(charge, paymentId))
     return charge.capturedMinor > 0 || moneyOf(charge.chargeId, state) !== undefined;
-  const byOperator = transitions.filter((each) => each.type === 'ledger.corrected' || decisionOf(each) !== undefined);
-  if (byOperator.some(({ postings }) => clearingLegs(postings).some(({ isFee }) => !isFee))) return false;
+  const corrections = transitions.filter(({ type }) => type === 'ledger.corrected');
+  if (corrections.some(({ postings }) => clearingLegs(postings).some(({ isFee }) => !isFee))) return false;
   const posted = moneyOf(charge.chargeId, state);
   const postedMinor = posted === undefined ? 0 : posted.capturedMinor - posted.refundedMinor - posted.disputedMinor;
   return postedMinor !== keptMinor(charge);

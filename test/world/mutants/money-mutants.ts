@@ -520,12 +520,12 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'correction-hides-differences',
     fault: 'After an operator corrects any account, the comparison of a payment’s books checks only the sums.',
-    needs: ['stray', 'correct|decide'],
+    needs: ['stray', 'correct'],
     edits: [
       {
         file: 'lambdas/reconciliation/domain/compare-books.ts',
-        find: 'byOperator.some(({ postings }) => clearingLegs(postings).some(({ isFee }) => !isFee))',
-        replace: 'byOperator.some(({ postings }) => postings.length > 0)',
+        find: 'corrections.some(({ postings }) => clearingLegs(postings).some(({ isFee }) => !isFee))',
+        replace: 'corrections.some(({ postings }) => postings.length > 0)',
       },
     ],
   },
