@@ -113,6 +113,19 @@ describe('Stripe’s books', () => {
     expect(await fees()).toBe(88);
   });
 
+  test.each([
+    ['captures a part of', { kind: 'capture', amountMinor: 1_299 } as const, 1_299, 67],
+    ['cancels', { kind: 'void' } as const, 0, 88],
+  ])(
+    'omit the refund that Stripe makes when an old client %s a hold',
+    async (_how, change, capturedMinor, feeMinor) => {
+      const { order, chargeId } = await charged({ capture: 'manual' });
+      await client.change(freshChange(order, chargeId, change), LIMIT);
+      double.books.refundUncaptured(chargeId);
+      expect(await read(chargeId)).toMatchObject({ capturedMinor, feeMinor, refunds: [] });
+    },
+  );
+
   test('report a fee in the account’s settlement currency, and no fee until Stripe has booked it', async () => {
     await double[Symbol.asyncDispose]();
     double = await serveStripe({});

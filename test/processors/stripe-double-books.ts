@@ -276,6 +276,25 @@ export class StripeDoubleBooks {
     intent.cancellation_reason = 'automatic';
   }
 
+  /** Refunds the uncaptured money of a hold, as Stripe does for clients with an API version before 2025-03-31. */
+  refundUncaptured(intentId: string): void {
+    const intent = this.#known(intentId);
+    const { amount, amount_received: captured, currency, created, charge, refunds } = intent;
+    const reversal = { fee: -21, currency, reporting_category: 'partial_capture_reversal' };
+    refunds.push({
+      id: this.#id('re'),
+      object: 'refund',
+      amount: amount - captured,
+      currency,
+      charge: charge?.id ?? '',
+      payment_intent: intentId,
+      created,
+      metadata: {},
+      status: 'succeeded',
+      fees: captured > 0 ? [reversal] : [],
+    });
+  }
+
   /**
    * Books the fees of each refund of a charge.
    *

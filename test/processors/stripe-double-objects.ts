@@ -33,6 +33,7 @@ interface DoubleDispute {
 export interface DoubleFee {
   readonly fee: number;
   readonly currency: string;
+  readonly reporting_category?: string;
 }
 
 interface DoubleCharge {

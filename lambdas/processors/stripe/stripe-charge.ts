@@ -93,13 +93,28 @@ export function processorCharge(
       ...refunds.flatMap(bookedOf),
       ...disputes.flatMap((dispute) => dispute.balance_transactions),
     ]),
-    refunds: refunds.map((refund) => {
-      const name = refundName(refund.id, refund.metadata?.['operation']);
-      return { ...refundOf(intent.id, refund, name.refundId), ...name };
-    }),
+    refunds: refunds
+      .filter((refund) => isOfCaptured(intent, refund))
+      .map((refund) => {
+        const name = refundName(refund.id, refund.metadata?.['operation']);
+        return { ...refundOf(intent.id, refund, name.refundId), ...name };
+      }),
     disputes: disputes.flatMap((dispute) => disputeOf(intent, dispute) ?? []),
     createdAtSeconds: intent.created,
   };
+}
+
+/**
+ * Returns whether a refund returns captured money. If another client captures a part of a hold or cancels it with an API
+ * version before 2025-03-31, Stripe makes a refund of the uncaptured money (Stripe changelog, "Partially capturing or
+ * canceling payments no longer creates a Refund"; "Reporting categories").
+ */
+function isOfCaptured(
+  { amount_received: captured }: StripeIntent,
+  { balance_transaction: booked }: StripeRefund,
+): boolean {
+  const category = typeof booked === 'object' ? booked?.reporting_category : undefined;
+  return captured > 0 && category !== 'partial_capture_reversal';
 }
 
 type Standing = Pick<ProcessorCharge, 'status' | 'actionUrl' | 'failure' | 'cancelReason'>;

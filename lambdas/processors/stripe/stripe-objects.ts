@@ -14,6 +14,7 @@ const balanceTransaction = z.object({
   /** Amount in Stripe's minor units: positive when Stripe charges the fee, negative when Stripe refunds it. */
   fee: z.int(),
   currency: z.string(),
+  reporting_category: z.string().optional(),
 });
 export type StripeBalanceTransaction = z.infer<typeof balanceTransaction>;
 
