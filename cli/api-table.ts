@@ -263,5 +263,5 @@ export const ANNOTATE: ApiCommand = {
 function readSequence(text: string): number {
   const sequence = Number(text);
   if (/^\d{1,6}$/.test(text) && sequence >= 1) return sequence;
-  throw new InvalidArgumentError(`${text} is not the sequence of a transition, for example 2.`);
+  throw new InvalidArgumentError(`${text} is not the sequence of a transition. Example: 2.`);
 }

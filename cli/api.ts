@@ -71,7 +71,7 @@ function readMethod(text: string): Method {
 
 function readPath(text: string): string {
   if (/^\/[\x21-\x7e]*$/.test(text)) return text;
-  throw new InvalidArgumentError(`${text} is not a path of the API, for example /v1/admin/mismatches?limit=5.`);
+  throw new InvalidArgumentError(`${text} is not a path of the API. Example: /v1/admin/mismatches?limit=5.`);
 }
 
 function readObject(text: string): object {

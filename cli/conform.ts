@@ -216,7 +216,7 @@ export async function callbackReceiver(
 
 function readUrl(text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text.replace(/\/+$/, '');
-  throw new CliFailure(ExitCode.usage, `${text} is not a URL, for example https://processor.example.`);
+  throw new CliFailure(ExitCode.usage, `${text} is not a URL. Example: https://processor.example.`);
 }
 
 function readKey(text: string): string {

@@ -77,7 +77,7 @@ function knownFailure(error: unknown): readonly [ExitCode, string] | undefined {
   if (text === 'Region is missing')
     return [
       ExitCode.settings,
-      'No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region, or use --local for the stack of "npm start".',
+      'No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region, or use --local for the local stack.',
     ];
   if (text.startsWith('Region not accepted')) return [ExitCode.settings, `The AWS region is wrong: ${text}`];
   if ('code' in error && error.code === 'ERR_INVALID_URL' && 'input' in error)
@@ -88,7 +88,7 @@ function knownFailure(error: unknown): readonly [ExitCode, string] | undefined {
   if (NO_CREDENTIALS.test(error.name))
     return [
       ExitCode.settings,
-      `No AWS credentials were found (${text}): set AWS_PROFILE or log in, or use --local for the stack of "npm start".`,
+      `No AWS credentials were found (${text}): set AWS_PROFILE or log in, or use --local for the local stack.`,
     ];
   if (CREDENTIALS_REFUSED.test(error.name)) return [ExitCode.settings, `AWS does not accept the credentials: ${text}`];
   const code = causeCode(error);

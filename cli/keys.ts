@@ -223,14 +223,14 @@ async function administration(session: Session): Promise<TenantAdministration> {
 }
 
 export function readTenant(text: string): TenantId {
-  if (!/^ten_\w+$/.test(text)) throw new InvalidArgumentError(`${text} is not a tenant id, for example ten_….`);
+  if (!/^ten_\w+$/.test(text)) throw new InvalidArgumentError(`${text} is not a tenant id. Example: ten_….`);
   return tenantId(text);
 }
 
 function readKey(text: string): KeyId {
   const id = keyIdIn(text);
   if (id === undefined)
-    throw new CliFailure(ExitCode.usage, 'This is neither an API key nor the id of one, for example key_….');
+    throw new CliFailure(ExitCode.usage, 'This is neither an API key nor the id of one. Example of an id: key_….');
   return id;
 }
 

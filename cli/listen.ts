@@ -193,7 +193,7 @@ function write(file: string, state: Progress): void {
 
 function readAddress(text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
-  throw new InvalidArgumentError(`${text} is not a URL, for example http://localhost:3000.`);
+  throw new InvalidArgumentError(`${text} is not a URL. Example: http://localhost:3000.`);
 }
 
 function readTypes(text: string): readonly string[] {

@@ -206,6 +206,6 @@ export async function untilEnded(
 
 function withoutSlash(address: string): string {
   if (!/^https?:\/\//.test(address) || !URL.canParse(address))
-    throw new InvalidArgumentError(`${address} is not a URL, for example https://api.example.`);
+    throw new InvalidArgumentError(`${address} is not a URL. Example: https://api.example.`);
   return address.replace(/\/+$/, '');
 }

@@ -37,11 +37,11 @@ import { addViews } from './views.ts';
 export function payonceProgram(surroundings: Surroundings): Command {
   const program = new Command('payonce')
     .description('Operates a deployed Payonce, with the AWS credentials and the region of the environment.')
-    .option('--local', 'use the local stack of "npm start"')
+    .option('--local', 'use the local stack that "npm start" runs')
     .option('--environment <name>', 'the setting payonce:environment of the deployment')
     .option('--stack <name>', 'a stack of the deployment, for example staging-PayonceService; instead of --environment')
     .option('--json', 'print one JSON document')
-    .option('--directory <path>', 'the directory of "npm start"', PAYONCE_DIRECTORY)
+    .option('--directory <path>', 'the directory of the local stack', PAYONCE_DIRECTORY)
     .option('--operator <name>', "the operator's name in the activity log", userInfo().username)
     .addHelpText('after', '\nExit codes: docs/reference/cli.md')
     .hook('preAction', () => {

@@ -85,7 +85,7 @@ function readRow(text: string): Row {
   const payment = parsePaymentId(id);
   const order = parseOrderId(id);
   if ((payment === undefined && order === undefined) || !/^[1-9]\d{0,5}$/.test(digits)) {
-    throw new InvalidArgumentError(`${text} is not a row, for example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp/2.`);
+    throw new InvalidArgumentError(`${text} is not a row. Example: pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp/2.`);
   }
   const prefix = payment === undefined ? LedgerRow.order : LedgerRow.payment;
   return { id, chain: `${prefix}${id}`, sort: transitionSort(Number(digits)) };

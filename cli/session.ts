@@ -196,5 +196,5 @@ export function readCountOf(most: number): (text: string) => number {
 /** Parses an option whose value is a time in Unix seconds. */
 export function readSeconds(text: string): number {
   if (/^\d{1,10}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError(`${text} is not a time in Unix seconds, for example 1772366400.`);
+  throw new InvalidArgumentError(`${text} is not a time in Unix seconds. Example: 1772366400.`);
 }

@@ -171,7 +171,9 @@ const DAYS_OF_YEAR = 365;
 function readLock(text: string): Lock {
   const { mode, years } = /^(?<mode>governance|compliance):(?<years>[1-9]\d{0,2})$/.exec(text)?.groups ?? {};
   if (mode === undefined)
-    throw new InvalidArgumentError('It must be governance or compliance, a colon and a number of years.');
+    throw new InvalidArgumentError(
+      'it must be governance or compliance, a colon and a number of years. Example: compliance:10.',
+    );
   return { mode: mode === 'compliance' ? mode : 'governance', days: Number(years) * DAYS_OF_YEAR };
 }
 

@@ -210,7 +210,7 @@ describe('payonce api', () => {
 
   test.each([
     [['PUT', '/v1/payments'], 'PUT is not one of GET, POST, PATCH, DELETE.'],
-    [['GET', 'v1/payments'], 'v1/payments is not a path of the API, for example /v1/admin/mismatches?limit=5.'],
+    [['GET', 'v1/payments'], 'v1/payments is not a path of the API. Example: /v1/admin/mismatches?limit=5.'],
     [['POST', '/v1/exports', '--data', '[1]'], 'it must be a JSON object'],
     [['GET', '/v1/payments', '--data', '{}'], 'A GET request has no body: omit --data.'],
     [['PATCH', '/v1/x', '--idempotency-key', 'k'], 'A PATCH request has no idempotency key: omit --idempotency-key.'],

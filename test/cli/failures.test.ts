@@ -203,7 +203,7 @@ describe('payonce', () => {
     ['keys list', "required option '--tenant <id>' not specified"],
     ['simulate --seed x', "option '--seed <number>': x is not a whole number."],
     ['simulate --histories 0.5', "option '--histories <count>': 0.5 is not a whole number."],
-    ['keys list --tenant x', "option '--tenant <id>': x is not a tenant id, for example ten_…."],
+    ['keys list --tenant x', "option '--tenant <id>': x is not a tenant id. Example: ten_…."],
     [
       'keys create --tenant ten_a --name shop --scopes root',
       "option '--scopes <list>': root is not a scope; the scopes are payments:read,",
@@ -211,11 +211,11 @@ describe('payonce', () => {
     ['views rebuild --segments 0', "option '--segments <count>': 0 is not a whole number from 1 to 64."],
     [
       'jobs list --url localhost:8080',
-      "option '--url <address>': localhost:8080 is not a URL, for example https://api.example.",
+      "option '--url <address>': localhost:8080 is not a URL. Example: https://api.example.",
     ],
     [
       'events republish --created-from then',
-      "option '--created-from <seconds>': then is not a time in Unix seconds, for example 1772366400.",
+      "option '--created-from <seconds>': then is not a time in Unix seconds. Example: 1772366400.",
     ],
     [
       'events republish --created-from 1772452800 --created-to 1772366400',
@@ -238,7 +238,7 @@ describe('payonce', () => {
     ],
     [
       'listen --forward-to localhost',
-      "option '--forward-to <address>': localhost is not a URL, for example http://localhost:3000.",
+      "option '--forward-to <address>': localhost is not a URL. Example: http://localhost:3000.",
     ],
     ['trigger payment.x --local', 'payment.x cannot be triggered: the events are payment.processing, '],
     [
@@ -249,7 +249,7 @@ describe('payonce', () => {
     ['db check --role r --url postgres://u:p@h/d --secret s', 'Use either --url or --secret, not both.'],
     ['db check --role r --port 0', "option '--port <number>': 0 is not a port."],
     ['db check --role r --ca missing.pem', "option '--ca <file>': there is no file missing.pem."],
-    ['conform processor.example', 'processor.example is not a URL, for example https://processor.example.'],
+    ['conform processor.example', 'processor.example is not a URL. Example: https://processor.example.'],
     ['conform https://processor.example --callback-port 8080', 'With --callback-port, set --callback-secret'],
     ['completion powershell', 'powershell is not a supported shell: bash, zsh, fish.'],
     ['payments decide pay_a --outcome failed', "required option '--reason <text>' not specified"],

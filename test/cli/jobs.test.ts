@@ -132,11 +132,11 @@ describe('payonce jobs', () => {
   test.each([
     [
       ['run', 'close-days', '--scheduled-for', 'yesterday'],
-      "option '--scheduled-for <seconds>': yesterday is not a time in Unix seconds, for example 1772366400.",
+      "option '--scheduled-for <seconds>': yesterday is not a time in Unix seconds. Example: 1772366400.",
     ],
     [
       ['run', 'close-days', '--scheduled-for', '2026-03-01'],
-      "option '--scheduled-for <seconds>': 2026-03-01 is not a time in Unix seconds, for example 1772366400.",
+      "option '--scheduled-for <seconds>': 2026-03-01 is not a time in Unix seconds. Example: 1772366400.",
     ],
     [['runs', 'close-days', '--most', '0'], "option '--most <n>': 0 is not a number from 1 to 100."],
     [['runs', 'close-days', '--most', '1.5'], "option '--most <n>': 1.5 is not a number from 1 to 100."],
