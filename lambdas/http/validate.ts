@@ -116,7 +116,7 @@ function allowed(issue: z.core.$ZodIssue | undefined, input: JsonObject): string
 }
 
 const SENSITIVE_DETAIL: Readonly<Record<SensitiveKind, string>> = {
-  card_number: 'This looks like a card number. Send a token of your processor instead; nothing was stored.',
+  card_number: 'This looks like a card number. Send a token from your processor instead; nothing was stored.',
   secret: 'This looks like a secret key. Replace that key now, and send the request without it; nothing was stored.',
 };
 
@@ -226,6 +226,6 @@ export const MAX_UNIX_SECONDS = 9_999_999_999;
 
 /** Schema of a body field with a time, in Unix seconds. */
 export const unixSecond = z
-  .int('must be a JSON integer of Unix seconds')
+  .int('must be a JSON integer, in Unix seconds')
   .min(0, 'must be at least 0')
   .max(MAX_UNIX_SECONDS, `must be at most ${MAX_UNIX_SECONDS}`);

@@ -39,6 +39,7 @@ export function otherMode(livemode: boolean, { mode }: EventSource): Unreadable 
 export function unreadable(error: z.ZodError): Unreadable {
   const [issue] = error.issues;
   const param = issue?.path.join('.') ?? '';
-  const detail = `${param === '' ? 'The body' : param} is not a valid event: ${issue?.message ?? 'it is not valid'}.`;
+  const field = param === '' ? '' : `${param}: `;
+  const detail = `The body is not a valid event: ${field}${issue?.message ?? 'it does not match the schema'}.`;
   return param === '' ? { kind: 'unreadable', detail } : { kind: 'unreadable', param, detail };
 }

@@ -96,10 +96,14 @@ export function byIdentityProvider(
       return isOfTimes(payload, nowSeconds) ? operatorOf(payload, roles) : undefined;
     } catch (error) {
       if (isOfToken(error)) return undefined;
-      throw new RetryableError('identity_provider_unavailable', 'The identity provider does not respond.', {
-        cause: error,
-        retryAfterSeconds: FAILED_FOR_MS / 1000,
-      });
+      throw new RetryableError(
+        'identity_provider_unavailable',
+        'The identity provider is unavailable or returned an invalid response.',
+        {
+          cause: error,
+          retryAfterSeconds: FAILED_FOR_MS / 1000,
+        },
+      );
     }
   };
 }

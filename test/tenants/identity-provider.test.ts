@@ -183,7 +183,7 @@ describe('a token of the identity provider', () => {
         (operator) => operator?.identity,
         (error: Error) => error.message,
       );
-    const refused = 'The identity provider does not respond.';
+    const refused = 'The identity provider is unavailable or returned an invalid response.';
     try {
       const identifies = byIdentityProvider({ issuer, audience: AUDIENCE, roleClaim: 'roles' }, clock, { freshMs: 0 });
       const foreign = new UnsecuredJWT({}).setIssuer(issuer).encode();

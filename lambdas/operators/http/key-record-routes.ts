@@ -60,11 +60,11 @@ const keyRecordQuery = z
     const refuse = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
     if (ownerKindOf(path) === 'tenant') {
       if (tenant === undefined) refuse('tenant', 'is required for this path');
-      if (operator !== undefined) refuse('operator', 'is not allowed for a path of tenants');
+      if (operator !== undefined) refuse('operator', 'is not allowed for a tenant path');
     } else {
       if (operator === undefined) refuse('operator', 'is required for this path');
-      if (tenant !== undefined) refuse('tenant', 'is not allowed for a path of operators');
-      if (mode !== undefined) refuse('mode', 'is not allowed for a path of operators');
+      if (tenant !== undefined) refuse('tenant', 'is not allowed for an operator path (/v1/admin/…)');
+      if (mode !== undefined) refuse('mode', 'is not allowed for an operator path (/v1/admin/…)');
     }
   });
 
@@ -120,7 +120,7 @@ const getRecord = reading({
 
 export const KEY_RECORD_ROUTES: readonly OperatorEndpoint<Tools>[] = [getRecordOfKey, getRecord];
 
-/** Returns the first of these records that exists. */
+/** Returns a response with the record of the first of these ids that has one, or 404 if none has. */
 async function shown({ tools, request, caller }: Call, ...ids: readonly string[]): Promise<Handled> {
   const records = await Promise.all(ids.map((id) => readKeyRecord(tools.timeline, id, tools.clock.nowMs())));
   const record = records.find((each) => each !== undefined);

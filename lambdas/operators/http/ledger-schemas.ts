@@ -48,7 +48,7 @@ const leg = z
     account: account.meta({ description: 'An account of the chart of accounts.' }),
     direction: z.enum(['debit', 'credit'], 'must be debit or credit'),
     amount: z
-      .int('must be a JSON integer of minor units')
+      .int('must be a JSON integer, in minor units')
       .min(1, 'must be at least 1')
       .max(LARGEST_AMOUNT, `must be at most ${LARGEST_AMOUNT}`)
       .meta({ description: 'In minor units of the payment’s currency.' }),
@@ -71,7 +71,10 @@ export const correctionBody = z
       description: 'The payment whose postings are corrected.',
       example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
     }),
-    reason: reason.meta({ description: 'The reason. Stored until it is erased.', example: 'Booked twice by hand' }),
+    reason: reason.meta({
+      description: 'The reason. Permanent, unless the payment’s personal data is erased.',
+      example: 'Booked twice by hand',
+    }),
     reverses: z
       .int('must be the sequence of a transition')
       .min(1, 'must be at least 1')
@@ -101,7 +104,8 @@ export const correctionBody = z
 export const annotationBody = z
   .strictObject({
     reason: reason.meta({
-      description: 'The error in the record, or its explanation. Stored until it is erased.',
+      description:
+        'The error in the record, or its explanation. Permanent, unless the payment’s personal data is erased.',
       example: 'Charged for the wrong order; see ticket 4711',
     }),
     annotates: z
@@ -136,7 +140,7 @@ export const decisionBody = z
           'The id of the charge. Its metadata must name the payment. Only with `succeeded`; required when the payment has no charge id.',
       }),
     amount: z
-      .int('must be a JSON integer of minor units')
+      .int('must be a JSON integer, in minor units')
       .min(1, 'must be at least 1')
       .max(LARGEST_AMOUNT, `must be at most ${LARGEST_AMOUNT}`)
       .optional()
@@ -146,7 +150,7 @@ export const decisionBody = z
         example: 600,
       }),
     reason: reason.meta({
-      description: 'The reason. Stored until it is erased.',
+      description: 'The reason. Permanent, unless the payment’s personal data is erased.',
       example: 'Seen on the bank statement of 3 March',
     }),
     override: z
@@ -175,13 +179,18 @@ export const decisionBody = z
     },
   });
 
-const requestReason = reason.meta({ description: 'The reason. Stored until it is erased.', example: 'Asked by phone' });
+const requestReason = reason.meta({
+  description: 'The reason. Permanent, unless the payment’s personal data is erased.',
+  example: 'Asked by phone',
+});
 
 /** The bodies of operators' requests that change a payment. */
 export const operatorRefundBody = z
   .strictObject({
     amount: refundBody.shape.amount,
-    reason: requestReason.meta({ description: 'The reason, shown with the refund. Stored until it is erased.' }),
+    reason: requestReason.meta({
+      description: 'The reason, shown with the refund. Permanent, unless the payment’s personal data is erased.',
+    }),
   })
   .meta({ id: 'OperatorRefund' });
 

@@ -31,7 +31,7 @@ export const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmount
 const utf8 = new TextEncoder();
 
 export const amount = z
-  .int('must be a JSON integer of minor units, for example 1000 for 10.00 EUR')
+  .int('must be a JSON integer, in minor units: for example 1000 for 10.00 EUR')
   .min(1, 'must be at least 1')
   .max(LARGEST_AMOUNT, `must be at most ${LARGEST_AMOUNT}`)
   .meta({
@@ -46,7 +46,7 @@ const currency = z
 
 const source = z
   .string('must be a string')
-  .regex(/^[A-Za-z0-9_.-]{1,255}$/, 'must be a token of your processor: 1 to 255 letters, digits, dots, dashes or _')
+  .regex(/^[A-Za-z0-9_.-]{1,255}$/, 'must be a token from your processor: 1 to 255 letters, digits, dots, dashes or _')
   .meta({ description: 'The processor’s token for a card or an account. Never a card number.', example: 'tok_ok' });
 
 const capture = z.enum(['automatic', 'manual'], 'must be automatic or manual').meta({

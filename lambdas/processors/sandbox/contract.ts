@@ -29,7 +29,7 @@ export const sandboxContract = {
   },
   source: {
     pattern: /^[A-Za-z0-9_.-]{1,255}$/,
-    allowed: 'a token of your processor: 1 to 255 letters, digits, dots, dashes or _',
+    allowed: 'a token from your processor: 1 to 255 letters, digits, dots, dashes or _',
   },
   deployedBy: 'sandbox',
 } as const satisfies ProcessorContract;

@@ -48,6 +48,6 @@ export const stripeContract = {
   },
   source: {
     pattern: /^[A-Za-z0-9_.-]{1,255}$/,
-    allowed: 'a token of your processor: 1 to 255 letters, digits, dots, dashes or _',
+    allowed: 'a token from your processor: 1 to 255 letters, digits, dots, dashes or _',
   },
 } as const satisfies ProcessorContract;

@@ -66,7 +66,7 @@ export const updateEndpointBody = z
 export const rotateSecretBody = z
   .strictObject({
     overlap_seconds: z
-      .int('must be a JSON integer of seconds')
+      .int('must be a JSON integer, in seconds')
       .min(0, 'must be at least 0')
       .max(MAX_OVERLAP_SECONDS, `must be at most ${MAX_OVERLAP_SECONDS}`)
       .optional()
