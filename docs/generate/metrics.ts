@@ -71,7 +71,8 @@ const EVENTS: Readonly<Record<ValueOf<typeof EventMetric>, Meaning>> = {
   event_consumed_before: 'Redelivered events that had already taken effect.',
   event_consume_failed:
     'Messages whose handler failed, or that another delivery was processing; the queue redelivers them.',
-  event_parked: 'Records and messages that were parked because they cannot be read or the bus refuses them.',
+  event_parked:
+    'Records and messages that were parked with the reason: for example, they are unreadable, the bus refused them, or a bug prevented their processing.',
   ledger_tampered: 'Ledger rows that were changed or removed.',
   payment_to_review: 'Payments that entered `needs_review`.',
   event_minutes_beyond_reach: 'Minutes that `republish-events` skipped because they are older than the 14-day horizon.',
@@ -95,7 +96,7 @@ const VENDORS: Readonly<Record<OutboundMetric, Meaning>> = {
   outbound_breaker_opened: 'Times that the breaker opened. Processors are counted under their name.',
   outbound_delayed: 'Calls that their process gave up. A delayed message makes the last attempt.',
   outbound_dead_lettered: 'Calls that were stored as dead letters.',
-  outbound_dead_letter_failed: 'Calls that could not be stored as dead letters; their fault was thrown instead.',
+  outbound_dead_letter_failed: 'Calls that could not be stored as dead letters, so that their faults were thrown.',
 };
 
 const JOBS: Readonly<Record<CountedMetric, Meaning>> = {

@@ -98,7 +98,7 @@ function webhookPath(title: string, share: number): Path {
   const queueRequest = 1 + 2 * share;
   return {
     title,
-    assumes: '0.3 seconds with 256 MB. The message group is the owner, so the queue is fair.',
+    assumes: '0.3 seconds with 256 MB. SQS also charges for the fair queue.',
     usage: {
       queueRequest,
       fairRequest: queueRequest,
@@ -166,7 +166,7 @@ export function pathsOf({ memoryMb, consumers, authority }: PathSettings) {
     webhook: webhookPath('A webhook, delivered at the first attempt', 1),
     webhookUnderLoad: webhookPath('A webhook, under load', BATCH_SHARE),
     email: {
-      title: 'An e-mail about an order or a receipt',
+      title: 'An order confirmation or a receipt by e-mail',
       assumes: 'Without the price of the mail service.',
       usage: { writeUnit: 1 },
     },

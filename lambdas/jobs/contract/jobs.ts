@@ -98,7 +98,7 @@ export const JOBS = [
   },
   {
     id: 'reconcile-recent',
-    why: 'Compares new records in the processors’ books and in the Ledger, so that a mismatch is reported within an hour.',
+    why: 'Compares new records in the processors’ books and in the Ledger, so that a mismatch is found within an hour, and confirmed by the next run.',
     schedule: 'cron(10 * * * ? *)',
     every: 1 * HOURS,
     path: runsOf('reconcile-recent'),

@@ -66,7 +66,7 @@ export type OutboundMetric =
   | 'outbound_dead_lettered'
   /** A call that failed in its process; a delayed message retries it one last time. */
   | 'outbound_delayed'
-  /** A dead letter that could not be stored; its fault was thrown instead. */
+  /** A dead letter could not be stored, so the fault of its call was thrown. */
   | 'outbound_dead_letter_failed';
 
 /** Metrics of the archive. */

@@ -42,7 +42,7 @@ export const OperationPrefix = {
   askedRun: 'rca_',
   /** A processor's callback, or one part of a callback. */
   callback: 'cb_',
-  /** A request that changes webhook endpoints, resends or replays. */
+  /** A request that changes a webhook endpoint, tests it, resends a delivery, or replays deliveries. */
   webhookRequest: 'wh_',
 } as const;
 
