@@ -60,7 +60,7 @@ const CONFLICT = '40001';
 
 /**
  * Measures payments in three programs: Payonce with PostgreSQL, including the copy to DynamoDB before the response;
- * Payonce with DynamoDB; and rocket-rides. All share the machine, and a processor that responds immediately.
+ * Payonce with DynamoDB; and rocket-rides. All three run on the same machine, with a processor that responds immediately.
  */
 export async function measureAuthority(
   config: DynamoDBClientConfig,
@@ -191,7 +191,10 @@ const toolsOn = (database: Database) => ({ database, pacing: { clock: systemCloc
 /** Returns a store that copies no rows, so that measured waits do not include copies. */
 const storeOn = (database: Database) => new PostgresStore(toolsOn(database));
 
-/** Measures duplicates of an effect that arrive while the first transaction is open. */
+/**
+ * Measures how long a duplicate of an effect takes after the commit of the first transaction, for which it waits.
+ * @returns the median, in milliseconds
+ */
 async function waitingDuplicate(database: OpenDatabase, count: number): Promise<number> {
   const tookMs: number[] = [];
   for (let each = 0; each < count; each += 1) {

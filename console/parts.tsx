@@ -52,7 +52,7 @@ export function Loaded<Answer>({
   );
 }
 
-/** Shows a message for an empty list, and an action that an operator can take. */
+/** Shows a message in place of an empty list, and optionally a hint. */
 export function Empty({ title, hint }: { readonly title: string; readonly hint?: ComponentChildren }) {
   return (
     <div class="empty">

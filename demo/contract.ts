@@ -51,8 +51,8 @@ export const ACKNOWLEDGEMENT_HOLD_MS = 3_000;
  */
 export const PUBLICATION_HOLD_MS = 15_000;
 /**
- * Timeout of the demonstration's consumers, in seconds. They write one row, but a cold start on a busy machine takes
- * seconds.
+ * Timeout of the demonstration's consumers, in seconds. They write only a few rows, but a cold start on a busy machine
+ * takes seconds.
  */
 export const RECEIPTS_TIMEOUT_SECONDS = 10;
 

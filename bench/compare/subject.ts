@@ -90,7 +90,7 @@ export class Subject {
     });
     const subject = new Subject(gates.calls, child, services);
     if ((await subject.#nextReport()) === undefined)
-      throw new Error(`the process of ${contender.name} ended at its start`);
+      throw new Error(`the process of ${contender.name} exited before it was ready`);
     return subject;
   }
 

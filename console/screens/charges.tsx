@@ -141,8 +141,8 @@ export function Decide({ id, tenant, currency, change, name = 'Decide', because,
       name={name}
       does={
         change === undefined
-          ? 'Records the outcome that the processor shows. The payment ends, its postings are made, and its tenant receives the event.'
-          : `Records whether the processor has made the change ${change}. It ends, its postings are made, and its tenant receives the event.`
+          ? 'Records the outcome that the processor shows. The payment ends, any postings are made, and the tenant receives the event.'
+          : `Records whether the processor has made the change ${change}. The change ends, any postings are made, and the tenant receives the event.`
       }
       role="operator"
       because={because}

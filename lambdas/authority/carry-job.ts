@@ -7,7 +7,10 @@ import { OUTBOX_SHARDS } from '../postgres/outbox.ts';
 
 /** The outbox of a database. */
 export interface CarriedDatabase extends CarryTools {
-  /** Records which database has the payments, so that another one is refused under its name. */
+  /**
+   * Records the identity of the database under its name in the settings once it has payments, so that a different
+   * database under that name is refused.
+   */
   readonly record: () => Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Longest time from the creation time of a row to its commit, in milliseconds: the longest life of a function (AWS
- * Lambda developer guide, "Lambda quotas": 900 seconds), and a minute for a statement that the server still executes.
+ * Longest time from the creation time of a row to its commit, in milliseconds: the maximum timeout of a Lambda function
+ * (AWS Lambda developer guide, "Lambda quotas": 900 seconds), plus a minute for a statement that the server is still
+ * executing.
  */
 export const LONGEST_TRANSACTION_MS = 16 * 60_000;
 

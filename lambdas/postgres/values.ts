@@ -6,12 +6,12 @@ import type { Row } from './database.ts';
 /** The latest time whose ISO 8601 form has a four-digit year, which PostgreSQL can parse. */
 const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Formats a time for a column `timestamptz`. */
+/** Formats a time for a `timestamptz` column. */
 export function timestamp(atMs: number): string {
   return new Date(Math.min(atMs, LATEST_MS)).toISOString();
 }
 
-/** Formats bytes for a column `bytea`. */
+/** Formats bytes for a `bytea` column. */
 export function byteText(bytes: Uint8Array): string {
   return String.raw`\x${hex(bytes)}`;
 }

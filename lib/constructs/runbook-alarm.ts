@@ -8,7 +8,7 @@ export interface RunbookAlarmProps {
   readonly description: string;
   /** The entry in docs/operate/runbook/ with the steps to take: `<page>.md#<heading in lower case, with hyphens>`. */
   readonly entry: string;
-  /** The metric that raises the alarm. Must not have a label: those are only for dashboards. */
+  /** The metric that raises the alarm. Must not have a label, because labels are only for dashboards. */
   readonly metric: IMetric;
   /** Value at and above which the alarm is raised. */
   readonly threshold: number;

@@ -12,7 +12,7 @@ const PROJECT = resolve(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
 
-/** Returns the code in a document: fenced blocks and inline code. */
+/** Returns the shell code in a document: its fenced `sh` blocks and its inline code. */
 function codeOf(document: string): string {
   const blocks = [...document.matchAll(/```sh\n(.*?)```/gs)].map(([, code = '']) => code);
   const spans = [...document.replaceAll(/```.*?```/gs, '').matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);

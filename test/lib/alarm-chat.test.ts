@@ -65,7 +65,7 @@ describe('the template for alarms in Slack, Teams and PagerDuty', () => {
     );
     const [policy = ''] = Object.keys(all.findResources('AWS::IAM::ManagedPolicy'));
     const [role = ''] = Object.keys(all.findResources('AWS::IAM::Role'));
-    // Without guardrails, a channel has those of AdministratorAccess.
+    // If a channel has no guardrail policy of its own, AWS uses AdministratorAccess.
     expect(channels.map(({ Properties }) => Properties.GuardrailPolicies)).toEqual([
       [{ Ref: policy }],
       [{ Ref: policy }],

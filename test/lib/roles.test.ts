@@ -152,10 +152,11 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       appendsRows('PAY#*', 'ACT#*'),
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
-      // Allows the API to list, create, roll and revoke keys, and to decide on approvals.
+      // Allows the API to create, roll and revoke keys, to decide on approvals, and to write the rows of corrections and
+      // decisions.
       `dynamodb:UpdateItem ${rows('KEY#*', 'APPROVALS')}`,
       `dynamodb:PutItem ${rows('KEY#*', 'KEYS#*', 'OWNERS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*', 'HOLD#*', 'APPROVALS')}`,
-      // Allows the API to read operators' keys, and to revoke one if another owner remains.
+      // Allows the API to list rows of the Registry, to read operators' keys, and to revoke one if another owner remains.
       `dynamodb:GetItem ${rows('OPERATOR_KEY#*')}`,
       `dynamodb:UpdateItem ${rows('OPERATOR_KEY#*')} if ForAllValues:StringEquals dynamodb:Attributes pk, sk, revokedAtMs`,
       `dynamodb:ConditionCheckItem ${rows('TENANTS', 'OPERATOR_KEY#*', 'DETAILS#*')}`,

@@ -13,7 +13,7 @@ import {
 import type { ActivityLog, ActivityPage } from '../use/activity-log.ts';
 import { parseActivity } from './dynamodb-activity.ts';
 
-/** The largest sequence of a column `integer`. */
+/** The largest value of an `integer` column. */
 const BEYOND_ALL = 2 ** 31 - 1;
 
 /**

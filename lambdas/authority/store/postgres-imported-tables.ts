@@ -67,7 +67,10 @@ export type ImportedTable = keyof typeof TABLES;
 
 export const IMPORTED_TABLES = Object.keys(TABLES) as readonly ImportedTable[];
 
-/** Tables whose rows can change or end. Rows of all other tables are never deleted. */
+/**
+ * Imported tables whose rows can be changed or deleted. An import first deletes the rows that an earlier import left in
+ * them. Rows of the other imported tables are never deleted.
+ */
 const CHANGING: readonly ImportedTable[] = ['idempotency', 'work', 'orphan', 'reference'];
 /**
  * Maximum number of rows that one statement deletes. A transaction of Aurora DSQL may change 3,000 (user guide,

@@ -23,7 +23,7 @@ import { ENTRY_OF, readableEntry } from './queue-entries.ts';
 
 /** The queries of a queue. */
 interface Rows {
-  /** Returns the query for the queue's rows, with a column `since`. @param now the parameter for the current time */
+  /** Returns the query for the queue's rows, with the column `since`. @param now the parameter for the current time */
   readonly select: (now: string) => string;
   /** The columns that identify a row and sort the queue. Their values do not change while the queue is listed. */
   readonly sort: readonly [first: string, second: string];

@@ -22,7 +22,7 @@ test.each(sliceOf([1, 2], 2))(
   async (nth) => {
     const { system, violations } = await play(
       {
-        // The transitions of both writes are copied before the loss.
+        // With this seed, the transitions of the lost write are copied before the loss, for either value of `nth`.
         seed: 1,
         profile: 'mishaps',
         steps: [

@@ -146,7 +146,7 @@ export interface Scene {
   /** All steps of the history, in order of time. */
   readonly steps: readonly Step[];
   /**
-   * Maps the id of a step that was applied to an object other than its own to the step that created that object.
+   * The step that created the object that a step acted on instead of its own, by the id of the acting step.
    */
   readonly others: Map<number, Step>;
   /** Delivery habits of callbacks, by processor. */

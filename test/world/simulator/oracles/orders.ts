@@ -33,7 +33,7 @@ interface ShopEffect {
   readonly atMs: number;
 }
 
-/** Checks one order after every step. */
+/** Checks the effects of one order. Called after each step that changed the order, and at the end. */
 export function checkOrder(id: string, chain: readonly Written<OrderTransition>[], seen: Seen): readonly Violation[] {
   const deeds = effectsFor(id, seen);
   const found = deeds.flatMap((deed) => paidFor(deed, id, chain, seen));
