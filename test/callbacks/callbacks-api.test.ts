@@ -87,7 +87,7 @@ describe('a signed callback', () => {
     expect(site.alarms).toEqual(['contradiction', 'contradiction']);
   });
 
-  test('raises the alarm once when several events report the same repeated contradiction', async () => {
+  test('raises one alarm for a contradiction that several events report, and another when it occurs again', async () => {
     await site.deliver(eventBody('evt_1', charge));
     const { inside } = site.processor;
     await inside.correct(charge, { status: 'voided', amount_captured: 0 });
@@ -175,12 +175,12 @@ describe('a callback with an invalid signature gets 401, and nothing is stored:'
     expect(site.reports.at(-1)?.counts).toEqual(['callback_refused']);
   });
 
-  test('none', async () => {
+  test('no signature', async () => {
     expect((await site.ask('POST', CALLBACKS, { event: { body: eventBody('evt_1', charge) } })).status).toBe(401);
     expect(site.stored()).toBe(0);
   });
 
-  test('body reserialized with different whitespace', async () => {
+  test('a body that was reserialized with different whitespace', async () => {
     const rewritten = JSON.stringify(JSON.parse(eventBody('evt_1', charge)), undefined, 1);
     expect((await site.deliver(eventBody('evt_1', charge), { event: { body: rewritten } })).status).toBe(401);
   });

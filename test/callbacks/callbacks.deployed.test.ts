@@ -237,7 +237,7 @@ describe('two identical concurrent callbacks', () => {
 });
 
 describe('unauthorized callbacks', () => {
-  test('are rejected without any change', async () => {
+  test('are rejected with 401, and with 404 for an unknown processor', async () => {
     const answer = await api.pay({ key: 'cb-forged', body: { source: 'tok_ok' } });
     const charge = await chargeOf(answer.json['id']);
     await postToSandbox(`/charges/${charge}/refunds`, { amount: 10 });

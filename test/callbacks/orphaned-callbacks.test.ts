@@ -20,7 +20,7 @@ describe('a callback without a payment', () => {
     return (await harness.processor.inside.charge(order)).chargeId;
   };
 
-  test('is stored as an orphan without a posting, and retried until its payment exists', async () => {
+  test('is stored as an orphan, and adopted once its payment has the charge', async () => {
     const request = paymentRequest('late-payment');
     const charge = await stray(request.paymentId);
     expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({
@@ -63,7 +63,7 @@ describe('a callback without a payment', () => {
     expect((await harness.chain(request)).state.refunds.size).toBe(60);
   });
 
-  test('is given up after a day, and kept for an operator', async () => {
+  test('is given up after a day, and no longer retried', async () => {
     await harness.deliver(callback('evt_1', await stray()));
     harness.clock.advance(24 * HOUR_MS - 1);
     expect(await harness.retryOrphans()).toMatchObject({ waiting: 1, givenUp: 0 });
