@@ -44,7 +44,7 @@ async function warningsOf([, processor, secret]: (typeof CALLED)[number], url: s
   return warnings;
 }
 
-describe.each(CALLED)('a call of %s without a response', (...called) => {
+describe.each(CALLED)('a call to %s without a response', (...called) => {
   const [name] = called;
 
   test('is logged with the reason, if no connection is possible', async () => {

@@ -249,13 +249,13 @@ export function describeChanges(
       );
     });
 
-    test('a change of an unknown charge is retryable and its look-up proves nothing, because the API key may be wrong', async () => {
+    test('reports a change of an unknown charge as retryable and its look-up as ambiguous, because the API key may be wrong', async () => {
       const order = freshChange(freshOrder(), 'ch_none', refundOf(refundedMinor));
       expect(await fault(order)).toMatchObject({ name: 'RetryableError', code: 'processor_charge_unknown' });
       await expect(find(order)).rejects.toBeInstanceOf(AmbiguousError);
     });
 
-    test('repeated requests for an unknown charge do not open the circuit breaker for other payments', async () => {
+    test('does not open the circuit breaker for other payments after repeated requests for an unknown charge', async () => {
       const { toChange } = await charged();
       const order = freshChange(freshOrder(), 'ch_none', refundOf(refundedMinor));
       for (let time = 0; time < 6; time += 1)
@@ -263,7 +263,7 @@ export function describeChanges(
       expect(await change(toChange(refundOf(refundedMinor)))).toMatchObject({ kind: 'applied' });
     });
 
-    describe('faults', () => {
+    describe('with a fault:', () => {
       const kinds = [
         ['capture', captureOf(capturedMinor), 'manual', { status: 'succeeded', captured: capturedMinor, refunds: [] }],
         ['void', VOID, 'manual', { status: 'voided', captured: 0, refunds: [] }],

@@ -30,7 +30,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
     const authorized = async () => chargeIn(await harness.charge('tok_ok', { capture: 'manual' })).id;
     const captured = async () => chargeIn(await harness.charge('tok_ok')).id;
 
-    test('captures an authorized charge once, in full or in part', async () => {
+    test('captures part of an authorized charge, and refuses another capture with a different key', async () => {
       const id = await authorized();
       const answer = await harness.post(`/charges/${id}/capture`, { amount: 500 }, 'c1');
       expect(answer.status).toBe(200);
@@ -226,7 +226,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       });
     });
 
-    test('a pending refund succeeds or fails once, and a failed refund stays failed', async () => {
+    test('completes or fails a pending refund once, and a failed refund stays failed', async () => {
       const id = await captured();
       await switchFailures(2, 'tok_async');
       const [one, two] = await Promise.all(

@@ -202,7 +202,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect((await charge('tok_rate_limited')).status).toBe(201);
       });
 
-      test('charges the first tok_timeout_charged but stays silent for 15 seconds, then returns 201 with that charge', async () => {
+      test('charges for the first tok_timeout_charged but returns 504 after 15 seconds, then returns 201 with that charge', async () => {
         expect((await charge('tok_timeout_charged')).status).toBe(504);
         expect(sandbox.waits).toEqual([15_000]);
         const [made] = await listed({ key });
@@ -212,7 +212,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(sandbox.waits).toEqual([15_000]);
       });
 
-      test('stays silent without a charge for the first tok_timeout_not_charged, then returns 201', async () => {
+      test('returns 504 after 15 seconds and does not charge for the first tok_timeout_not_charged, then returns 201', async () => {
         expect((await charge('tok_timeout_not_charged')).status).toBe(504);
         expect(sandbox.waits).toEqual([15_000]);
         expect(await listed({ key })).toHaveLength(0);
@@ -220,7 +220,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(1);
       });
 
-      test('charges the first tok_malformed but returns invalid JSON, then returns 201 with that charge', async () => {
+      test('charges for the first tok_malformed but returns invalid JSON, then returns 201 with that charge', async () => {
         const first = await charge('tok_malformed');
         expect(first.status).toBe(201);
         expect((): unknown => JSON.parse(first.body)).toThrow(SyntaxError);

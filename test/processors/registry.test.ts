@@ -18,7 +18,7 @@ function missingSuites(folder: string): readonly string[] {
 
 describe('the processors of the registry', () => {
   test.each(PROCESSORS.map((processor) => [processor.name, processor] as const))(
-    '%s has a name that is valid in a URL and in a routing rule',
+    'include %s, whose name is valid in a URL and in a routing rule',
     (name) => {
       expect(name).toMatch(/^[a-z][a-z0-9-]{0,30}$/);
     },

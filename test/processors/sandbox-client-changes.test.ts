@@ -115,7 +115,7 @@ describe('the sandbox client', () => {
   });
 });
 
-describe('the sandbox client sends each change in one request and classifies the response by its possible effect:', () => {
+describe('for the changes of the sandbox client,', () => {
   let server: RawServer;
   let script: (socket: Socket) => void;
   let client: Processor;

@@ -56,7 +56,7 @@ const chargeFor = (order: ChargeOrder) => ({
   created: 1_767_225_600,
 });
 
-describe('the sandbox client classifies each response by its possible effect:', () => {
+describe('for the sandbox client,', () => {
   let order: ChargeOrder;
   let server: RawServer;
   let script: (socket: Socket) => void;
@@ -78,7 +78,7 @@ describe('the sandbox client classifies each response by its possible effect:', 
   };
   const refusal = (code: string) => JSON.stringify({ error: { code, message: 'no' } });
 
-  test('the request contains the operation id as the idempotency key, and the ids of payment and operation in the metadata', async () => {
+  test('a request contains the operation id as the idempotency key, and the ids of payment and operation in the metadata', async () => {
     answers(201, JSON.stringify(chargeFor(order)));
     expect(await client.charge(order, LIMIT)).toEqual({ kind: 'succeeded', chargeId: 'ch_1' });
     const [request = ''] = server.requests;

@@ -29,15 +29,15 @@ describe('amounts in Stripe’s units', () => {
     ['MGA', 1_550, 'amount_not_supported'],
     ['IQD', 1_000, 'currency_not_supported'],
     ['LYD', 1_000, 'currency_not_supported'],
-  ])('%s %d cannot be represented exactly and is refused, never rounded', (currency, amountMinor, code) => {
+  ])('are refused, never rounded, if Stripe cannot represent them exactly: %s %d', (currency, amountMinor, code) => {
     expect(stripeAmount(amountMinor, currency)).toMatchObject({ kind: 'unsupported', failure: { code } });
   });
 
-  test('an amount with half a króna does not convert to minor units', () => {
+  test('do not convert to minor units if they contain half a króna', () => {
     expect(minorAmount(550, 'ISK')).toBeUndefined();
   });
 
-  test('every supported amount of every currency converts to Stripe’s unit and back, up to the largest payment', () => {
+  test('of every currency convert to Stripe’s unit and back, up to the largest payment', () => {
     for (const currency of CURRENCIES) {
       for (const amountMinor of [1, 10, 100, 1_230, 99_900, largestAmountMinor(currency) ?? 0]) {
         const sent = stripeAmount(amountMinor, currency);
@@ -57,7 +57,7 @@ describe('a payment in each kind of currency', () => {
     ['MGA', 1_500, '15'],
     ['EUR', 1_999, '1999'],
   ])(
-    '%s %d is charged, captured in part, refunded in part and read in minor units',
+    'is charged, captured in part, refunded in part and read in minor units: %s %d',
     async (currency, amountMinor, sent) => {
       await using double = await serveStripe({ fee: 100 });
       const options = {
@@ -89,7 +89,7 @@ describe('a payment in each kind of currency', () => {
     },
   );
 
-  test('a charge or change that Stripe cannot represent exactly is rejected before any request', async () => {
+  test('is rejected before any request if Stripe cannot represent its charge or change exactly', async () => {
     await using double = await serveStripe();
     const client = createStripeClient({
       apiKey: async () => DOUBLE_KEY,

@@ -230,7 +230,7 @@ describe('the Stripe adapter classifies each response by its possible effect:', 
   });
 
   test.each([
-    ['connection refused', closedUrl],
+    ['a refused connection', closedUrl],
     // RFC 6761: names under .invalid never resolve.
     ['an unresolvable host name', async () => 'http://stripe.invalid'],
   ])('%s is retryable, because nothing was applied', async (_what, url) => {

@@ -373,7 +373,7 @@ describe('Stripe’s books', () => {
     expect([found, next]).toEqual([made, undefined]);
   });
 
-  test('list no charge of a page if disputes of the page cannot be read', async () => {
+  test('throw instead of listing a page whose disputes cannot be read', async () => {
     const { chargeId } = await charged();
     double.books.dispute(chargeId, 500, 'lost');
     const send: SendRequest = (call) => {

@@ -60,7 +60,7 @@ describe('a change of a charge at Stripe', () => {
     ]);
   });
 
-  test('voids a hold with the reason requested_by_customer', async () => {
+  test('is sent with the reason requested_by_customer if it is a void', async () => {
     const { chargeId, toChange } = await held();
     await client.change(toChange(VOID), LIMIT);
     expect(writes()).toMatchObject([
@@ -68,7 +68,7 @@ describe('a change of a charge at Stripe', () => {
     ]);
   });
 
-  test('reports the fee of a capture', async () => {
+  test('reports the fee if it is a capture', async () => {
     const { chargeId, toChange } = await held();
     expect(await client.change(toChange(capture(500)), LIMIT)).toEqual({
       kind: 'applied',
@@ -76,7 +76,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('has an unknown outcome if the capture response shows a different amount', async () => {
+  test('has an unknown outcome if it is a capture and the response shows a different amount', async () => {
     const { chargeId, toChange } = await held();
     await client.change(toChange(capture(400)), LIMIT);
     const intent = double.books.intents.get(chargeId);
@@ -93,7 +93,7 @@ describe('a change of a charge at Stripe', () => {
     ['capture', capture(500), capture(1_999), { kind: 'succeeded', capturedMinor: 500 }],
     ['void', VOID, VOID, { kind: 'voided', reason: 'requested' }],
   ] as const)(
-    'a %s that another client has already made is reported as applied, not as refused',
+    'is reported as applied, not as refused, if it is a %s that another client has already made',
     async (_kind, theirs, ours, fact) => {
       const { toChange } = await held();
       await client.change(toChange(theirs), LIMIT);
@@ -103,7 +103,7 @@ describe('a change of a charge at Stripe', () => {
     },
   );
 
-  test('a refund that is resent after its key expired is refused by Stripe, but the look-up finds the refund by its operation', async () => {
+  test('is made once if it is a refund that is resent after its key expired', async () => {
     const { chargeId, toChange } = await charged();
     const order = toChange(refund(1_999));
     const outcome = await client.change(order, LIMIT);
@@ -128,7 +128,7 @@ describe('a change of a charge at Stripe', () => {
     }
   });
 
-  test('a capture of an expired hold is refused, and a void of an expired hold reports the expiry', async () => {
+  test('is refused if it captures an expired hold, and reports the expiry if it voids one', async () => {
     const { chargeId, toChange } = await held();
     double.books.expire(chargeId);
     expect(await client.change(toChange(capture(500)), LIMIT)).toMatchObject({
@@ -141,7 +141,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('a refund is pending until it settles, and fails with Stripe’s reason if it does not reach the payer', async () => {
+  test('is pending until it settles if it is a refund, and fails with Stripe’s reason if it does not reach the payer', async () => {
     const { chargeId, toChange } = await charged({ source: 'pm_card_pendingRefund' });
     const order = toChange(refund(700));
     const fact = { kind: 'refund', refundId: order.operationId, chargeId, amountMinor: 700 };
@@ -159,7 +159,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('a refund is found even if Stripe’s charge object does not list it', async () => {
+  test('is found if it is a refund, even if Stripe’s charge object does not list it', async () => {
     const { toChange } = await charged();
     const first = toChange(refund(1));
     const outcome = await client.change(first, LIMIT);

@@ -92,7 +92,7 @@ describe('a charge at Stripe', () => {
     });
   });
 
-  test('prefers the payment’s own return URL to the configured one', async () => {
+  test('has the payment’s own return URL instead of the configured one', async () => {
     const withReturnUrl = clientAt(double.url, { clock: double.clock, returnUrl: 'https://shop.example/default' });
     const returnUrl = 'https://shop.example/order-1';
     await withReturnUrl.charge({ ...order({ source: 'pm_card_threeDSecure2Required' }), returnUrl }, LIMIT);
@@ -201,7 +201,7 @@ describe('a charge at Stripe', () => {
     ['error_after', 'AmbiguousError', 'processor_error'],
     ['malformed_after', 'AmbiguousError', 'processor_answer_unreadable'],
     ['silent_before', 'AmbiguousError', 'processor_timeout'],
-  ] as const)('the fault %s throws %s %s from charges and look-ups', async (trouble, name, code) => {
+  ] as const)('throws after the fault %s, as its look-up does: %s %s', async (trouble, name, code) => {
     double.trouble([trouble, trouble], 'anyCall');
     const limit = trouble === 'silent_before' ? SHORT : LIMIT;
     await expect(client.charge(order(), limit)).rejects.toMatchObject({ name, code });
@@ -250,7 +250,7 @@ describe('a charge at Stripe', () => {
     expect(await clientAt(double.url, { clock: double.clock }).findCharge(order(), LIMIT)).toEqual({ kind: 'absent' });
   });
 
-  test('has a circuit breaker that probes with a read', async () => {
+  test('is not sent while the circuit breaker is open, which probes with a read', async () => {
     const fragile = clientAt(double.url, {
       clock: double.clock,
       breaker: { consecutiveFailures: 2, openForMs: 1_000 },

@@ -28,7 +28,7 @@ describe('Stripe events', () => {
     ['refund.failed', { object: 'refund', id: 're_1', payment_intent: 'pi_1' }],
     ['charge.dispute.created', { object: 'dispute', id: 'dp_1', payment_intent: 'pi_1' }],
     ['charge.dispute.closed', { object: 'dispute', id: 'dp_1', payment_intent: 'pi_1' }],
-  ])('%s names its intent', (type, object) => {
+  ])('name their intent: %s', (type, object) => {
     expect(read(type, object)).toEqual({
       kind: 'event',
       event: { ...SOURCE, eventId: 'evt_1', type, chargeId: 'pi_1' },
@@ -44,7 +44,7 @@ describe('Stripe events', () => {
       { object: 'refund', id: 're_1', payment_intent: null },
     ],
     ['a charge without an intent', 'charge.refunded', { object: 'charge', id: 'ch_1', payment_intent: null }],
-  ])('%s is ignored, so that Stripe gets an acknowledgment', (_what, type, object) => {
+  ])('are ignored, so that Stripe gets an acknowledgment: %s', (_what, type, object) => {
     expect(read(type, object)).toEqual({ kind: 'ignored', type });
   });
 
@@ -68,7 +68,7 @@ describe('Stripe events', () => {
       bodyOf('refund.created', { object: 'refund', payment_intent: '' }),
       'data.object.payment_intent',
     ],
-  ])('%s is unreadable, and the invalid field is named', (_what, body, param) => {
+  ])('are unreadable with %s, and the invalid field is named', (_what, body, param) => {
     expect(readStripeEvent(SOURCE, body)).toMatchObject({ kind: 'unreadable', param });
   });
 
@@ -87,7 +87,7 @@ describe('Stripe events', () => {
     ['no JSON', Buffer.from('{"id":')],
     ['no UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
     ['a list', Buffer.from('[]')],
-  ])('%s is unreadable', (_what, body) => {
+  ])('are unreadable if the body is %s', (_what, body) => {
     expect(readStripeEvent(SOURCE, body)).toMatchObject({ kind: 'unreadable', detail: expect.any(String) });
     expect(readStripeEvent(SOURCE, body)).not.toHaveProperty('param');
   });
