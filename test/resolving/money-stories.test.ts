@@ -76,7 +76,7 @@ async function expectBooksToAgree(request: CreatePayment): Promise<void> {
 }
 
 describe('a stray charge with a dispute', () => {
-  test('is not refunded while a dispute withholds its money, even if the first callback reports the dispute', async () => {
+  test('is not refunded while the dispute withholds its money, even if the first callback after its success arrives after the dispute', async () => {
     const { request, charge } = await succeedsLate('disputed');
     await harness.processor.inside.dispute(charge, 1000);
     await sendCallback(charge);
@@ -516,7 +516,7 @@ describe('an operator’s decision about a payment', () => {
     await expectBooksToAgree(request);
   });
 
-  test('cannot assign a stray charge, which is refunded instead', async () => {
+  test('cannot assign a stray charge to the payment', async () => {
     const { request } = await inReview('stray');
     const { chargeId } = await harness.processor.inside.charge({
       operationId: storedOperationId('other'),

@@ -286,7 +286,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(world.refundedAtProcessor(refunded)).toBe(300);
   });
 
-  test('leaves existing rows unchanged, and adds nothing when repeated', async () => {
+  test('adds and removes no row when repeated', async () => {
     await unfinished();
     await rebuild();
     const before = keys();

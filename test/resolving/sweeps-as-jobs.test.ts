@@ -17,7 +17,7 @@ function resolveJobOf(harness: World, onResolved: (queue: string) => void = () =
   return resolveJob({ ...harness.tools, orders: harness.store, onResolved });
 }
 
-test('a run of the resolver finishes and counts the items of all its queues', async () => {
+test('a run of the resolver finishes and counts a stale claim, and reports the result of each queue', async () => {
   const harness = new World();
   const crashed = paymentRequest('crashed');
   await harness.claimThenDie(crashed, true);
@@ -71,7 +71,7 @@ test('items that remain at the deadline are neither started nor lost', async () 
   expect(onResolved).toHaveLength(2);
 });
 
-test('the resolver job also enqueues due webhooks', async () => {
+test('the sweep of webhooks enqueues due tasks', async () => {
   const task = { kind: 'replay' as const, replayId: 'whr_1' };
   const due = [{ task, sweepAtMs: 0 }];
   const enqueued: unknown[] = [];
