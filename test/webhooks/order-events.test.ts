@@ -137,7 +137,7 @@ describe('the events of an order', () => {
     expect(types.filter((type) => type.startsWith('order.'))).toEqual(['order.canceled']);
   });
 
-  test('have only rows that a rebuild can restore from the Ledger', async () => {
+  test('have in the Views every row that a rebuild derives from the Ledger, with the same content', async () => {
     const request = await canceledLate();
     const own = tools();
     const events = await relayed(request);

@@ -51,7 +51,7 @@ describe('an IP address', () => {
   });
 });
 
-describe('URL validation without DNS', () => {
+describe('in URL validation without DNS,', () => {
   test.each([
     'https://example.com/hooks',
     'https://shop.co.uk:443/hooks?tenant=1',

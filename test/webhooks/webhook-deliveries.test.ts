@@ -59,8 +59,8 @@ test.each([
   },
 );
 
-describe('an endpoint that rejects an event', () => {
-  test('gets ten attempts in three days and is then disabled, and the other endpoints are notified that it is failing, and that it is disabled', async () => {
+describe('an endpoint', () => {
+  test('that rejects an event gets ten attempts in three days and is then disabled, and the other endpoints are notified that it is failing, and that it is disabled', async () => {
     const world = await worldWith(ENDPOINT, OTHER);
     world.answer = ({ url }) => ({ kind: 'answered', status: url === ENDPOINT.url ? 503 : 200, excerpt: '' });
     const beganAtMs = world.clock.nowMs();
@@ -85,7 +85,7 @@ describe('an endpoint that rejects an event', () => {
     });
   });
 
-  test('stays enabled if it accepts other events', async () => {
+  test('stays enabled if it rejects one event but accepts other events', async () => {
     const world = await worldWith(ENDPOINT);
     const poison = eventNamed('poison', world.clock.nowMs());
     world.answer = ({ headers }) => ({
@@ -153,7 +153,7 @@ describe('an endpoint that rejects an event', () => {
     expect(await world.store.webhooks.due(Number.MAX_SAFE_INTEGER - 1, 10)).toEqual([]);
   });
 
-  test('is disabled immediately when it responds with 410', async () => {
+  test('is disabled immediately if it responds with 410', async () => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(410);
     await world.publish(eventNamed('gone'));

@@ -64,7 +64,7 @@ describe('the delivery of an event to a merchant', () => {
   });
 });
 
-describe('after a queue fault,', () => {
+describe('after a fault of the queue or of a sender,', () => {
   test('the sweep recovers a lost message', async () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);

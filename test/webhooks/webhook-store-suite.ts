@@ -20,7 +20,7 @@ import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
 let made = 0;
 
 export function describeWebhookStore(name: string, open: () => Promise<WebhookStore & DueWebhooks>): void {
-  describe(`webhooks in ${name}`, () => {
+  describe(`in the ${name} store of webhooks,`, () => {
     const nowMs = Date.UTC(2026, 2, 1, 12);
     /** Time at which the sweep queues the tasks that are due now, in Unix milliseconds. */
     const { sweepAtMs: dueMs } = dueAndSweepTimes(nowMs, nowMs);

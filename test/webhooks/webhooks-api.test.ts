@@ -248,7 +248,7 @@ describe('the record of a request', () => {
 });
 
 describe('a rotation', () => {
-  test('creates one secret per key; the old secret also signs until the requested overlap ends', async () => {
+  test('creates one secret per key, and its response has the time until which the old secret also signs', async () => {
     const harness = new Api();
     const made = await harness.create('k');
     const path = `/${idOf(made)}`;
@@ -320,7 +320,7 @@ describe('deliveries', () => {
   });
 });
 
-test('a malformed delivery id gets a 404, and the store is not read', async () => {
+test('a malformed delivery id is refused with 404, or 405 for a resend with an empty id, and the store is not read', async () => {
   const harness = new Api();
   const asked: string[] = [];
   const watched = new Api({
