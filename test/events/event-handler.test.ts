@@ -187,7 +187,7 @@ describe('a batch of events', () => {
     expect([...left]).toEqual(['killer']);
   });
 
-  test('has messages processed only while time remains after redeliveries, but at least one; the others stay in the queue', async () => {
+  test('is processed message by message after three deliveries, while time remains; at least one message is processed, and the others stay in the queue', async () => {
     let leftMs = CONSUMER_TIMEOUT_SECONDS * 1000;
     const { take, taken, again, acknowledged } = harness(async () => {
       leftMs -= 4_000;
@@ -211,25 +211,22 @@ describe('a batch of events', () => {
       WEBHOOK_SENDER_TIMEOUT_SECONDS,
     ],
   ])(
-    'a message of %s gets more time than its calls need, and less than the timeout of its function',
+    'gives a message of %s more time than its calls need, and less than the timeout of its function',
     (_whose, needed, calls, timeout) => {
       expect(needed).toBeGreaterThan(calls + 2);
       expect(needed).toBeLessThan(timeout);
     },
   );
 
-  test.each([3, 4, 5])(
-    'a waiting message does not delay other messages of its batch at delivery %d',
-    async (receives) => {
-      const { receiveAgain, acknowledged } = harness(async ({ event }) => {
-        if (event.id === 'waits') throw new RetryableError('mail_unavailable', 'not now');
-        return 'done';
-      });
-      const waiting = envelope({ ...EVENT, event: { ...EVENT.event, id: 'waits' } });
-      expect(await receiveAgain(receives, envelope(EVENT), waiting, envelope(EVENT))).toEqual(['m1']);
-      expect(acknowledged.toSorted()).toEqual(['m0', 'm2']);
-    },
-  );
+  test.each([3, 4, 5])('does not delay its other messages if one message waits at delivery %d', async (receives) => {
+    const { receiveAgain, acknowledged } = harness(async ({ event }) => {
+      if (event.id === 'waits') throw new RetryableError('mail_unavailable', 'not now');
+      return 'done';
+    });
+    const waiting = envelope({ ...EVENT, event: { ...EVENT.event, id: 'waits' } });
+    expect(await receiveAgain(receives, envelope(EVENT), waiting, envelope(EVENT))).toEqual(['m1']);
+    expect(acknowledged.toSorted()).toEqual(['m0', 'm2']);
+  });
 
   test('keeps a message that cannot be parked', async () => {
     const { receive, faults } = harness(undefined, async () => {

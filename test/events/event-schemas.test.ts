@@ -28,7 +28,7 @@ const isOfPayment = (name: LedgerEventName): name is Exclude<LedgerEventName, `o
   !name.startsWith('order.');
 
 describe('an event of every type', () => {
-  test.each(ALL_EVENTS.filter(isOfPayment))('%s is read from the bus unchanged', (name) => {
+  test.each(ALL_EVENTS.filter(isOfPayment))('is read from the bus unchanged: %s', (name) => {
     const type = typeOfEvent(name);
     const draft = { type, payment: paid.payment, postings: [], ...subjectOf(type) };
     const transition = nextTransition(

@@ -17,7 +17,7 @@ const listener = new EventListener();
 beforeAll(() => listener.start());
 afterAll(() => listener.stop());
 
-describe('events on the deployed stack', () => {
+describe('on the deployed stack,', () => {
   const aws = localAws();
   const api = new ApiClient(aws, aws.apiKey);
   const run = crypto.randomUUID().slice(0, 8);

@@ -285,7 +285,7 @@ describe('the relay', () => {
     expect(reads).toBe(1);
   });
 
-  test('continues up to the first unreadable record', async () => {
+  test('publishes the events before the first record whose first transition cannot be read now', async () => {
     const harness = new RelayHarness();
     const reader = {
       ...NO_ORDERS,

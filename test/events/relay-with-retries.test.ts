@@ -110,7 +110,7 @@ describe('events that the bus has not accepted for an hour and a half', () => {
     expect(result).toEqual({ leaves: 4, redeliverFrom: 4, parked: 0 });
   });
 
-  test('are kept while the mark cannot be read', async () => {
+  test('are kept while the mark of the job that republishes lost events cannot be read', async () => {
     const relay = new PatientRelay(0);
     relay.bus.trouble = AWAY;
     relay.mark = () => {
