@@ -137,7 +137,7 @@ describe('rows of a parked batch', () => {
     expect(await behind.findings()).toEqual([]);
   });
 
-  test('are found if they were copied to the Ledger hours after their time, but not before the archive begins', async () => {
+  test('are found if they were copied to the Ledger hours after their time; the search begins no earlier than the archive', async () => {
     const [lost = {}] = ledger.filter(({ sk }) => String(sk).startsWith('T#'));
     const behind = await Behind.lacking([lost]);
     await behind.hours(6);

@@ -121,7 +121,7 @@ describe('a Ledger row', () => {
     expect(await entries()).toEqual([]);
   });
 
-  test('is put back only once, even by two concurrent operators', async () => {
+  test('is put back only once, even by two concurrent commands', async () => {
     await overwrite({ ...original(2), postings: [] });
     const both = await Promise.all([putBack(2), putBack(2)]);
     expect(both.toSorted()).toEqual(['is_there', 'put']);

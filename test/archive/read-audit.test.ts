@@ -90,7 +90,7 @@ describe('the record of a verification', () => {
   test.each([
     ['ends before it begins', { fromMs: 2, untilMs: 1 }],
     ['has not begun', { fromMs: Number.MAX_SAFE_INTEGER - 1, untilMs: Number.MAX_SAFE_INTEGER }],
-  ])('fails the verification of a range that %s', async (_what, range) => {
+  ])('states that the verification failed if its range %s', async (_what, range) => {
     const { recorded, reported } = await verified(rows, {}, undefined, range);
     expect(reported).toEqual([]);
     expect(recorded).toMatchObject({ verdict: 'failed', because: expect.stringContaining('the range is empty') });
