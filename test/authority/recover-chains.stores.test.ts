@@ -207,7 +207,7 @@ describe('a recovered chain', () => {
   });
 });
 
-describe('a chain that cannot be recovered', () => {
+describe('a chain that cannot be recovered completely', () => {
   /** Writes a payment with an outcome and a refund, copies it, and restores PostgreSQL to the given transition. */
   async function restored(moment: number) {
     const id = newId();

@@ -133,7 +133,7 @@ describe('the tenants of a deployment', () => {
     await each(async (tenant, shard) => expect(await deployment.shardOf(tenant)).toBe(shard));
   });
 
-  test('have all their rows in one database, and no statement concerns two', async () => {
+  test('have all their rows in one database, and no statement that writes concerns two tenants', async () => {
     const { world } = deployment;
     const { tools } = await deployment.start();
     const payments: (readonly [shard: string, id: PaymentId])[] = [];
@@ -208,7 +208,7 @@ describe('the tenants of a deployment', () => {
     });
   });
 
-  test('get a callback that arrived before their payment, from the database of callbacks', async () => {
+  test('adopt, in their own database, a callback that arrived before its payment and was stored as an orphan in the first database', async () => {
     const { world } = deployment;
     const { tools, effects } = await deployment.start();
     await each(async (tenant, shard) => {
