@@ -242,7 +242,7 @@ describe('the inventory of a BigCommerce store', () => {
     );
   });
 
-  test('is left to an operator if its release gets no response, and the order does not wait for it', async () => {
+  test('is not released again if its release gets no response; an operator is asked instead', async () => {
     await reserve();
     server.writeTroubles.push('reset_after');
     await release('t-1');

@@ -178,7 +178,7 @@ describe('an order', () => {
 });
 
 describe('an order with an unknown outcome', () => {
-  test('returns 202, and is completed as soon as the outcome of its charge is known', async () => {
+  test('gets 202, and is completed as soon as the outcome of its charge is known', async () => {
     const request = orderRequest('later', { source: 'tok_async' });
     expect(answerOf(await harness.order(request))).toMatchObject({ status: 202, body: { status: 'processing' } });
     await harness.resolve();

@@ -28,7 +28,7 @@ const GONE = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] })
 const POOR = orderRequest('poor', { source: 'tok_declined' });
 const SLOW = orderRequest('slow', { items: [{ sku: 'sku_timeout', quantity: 1 }], referrer: 'ref_timeout' });
 
-describe('order histories', () => {
+describe('in order histories,', () => {
   test.each<[string, CreateOrder, OrderSubject['ends'], number]>([
     ['a fulfilled order', KEPT, 'fulfilled', 2_000],
     ['a declined order', POOR, 'undone', 800],
