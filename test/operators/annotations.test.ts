@@ -63,7 +63,7 @@ describe('an annotation', () => {
     expect(firstBrokenLink(systemDigest, chain?.transitions ?? [])).toBeUndefined();
   });
 
-  test('is created once per idempotency key and replayed byte for byte; the same key with a different reason returns 422', async () => {
+  test('is created once per idempotency key and replayed byte for byte; the same key with a different reason is refused', async () => {
     const first = await api.annotate(payment, 'a-1');
     const again = await api.annotate(payment, 'a-1');
 

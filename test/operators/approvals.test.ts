@@ -166,7 +166,7 @@ describe('a correction above the limit', () => {
     expect(entry).toMatchObject({ action: 'approval.rejected', details: { asked_by: 'Ada Example' } });
   });
 
-  test('expires, and cannot be approved in its last minute', async () => {
+  test('expires, and can be neither approved nor rejected in its last minute', async () => {
     const id = idOf(await ask());
     api.clock.advance(72 * HOUR_MS - 60_001);
     const late = idOf(await ask('c-2', added(1001)));

@@ -149,7 +149,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
       expect(await effects.readApproval(approval.id)).toEqual(stored(approval));
     });
 
-    test('refuses a second verdict together with its effect', async () => {
+    test('refuses a second verdict, and does not write its effect', async () => {
       const pending = pendingTransition(paymentId);
       await subject.payments.claim({ record: openRecord(paymentId), pending });
       const approval = approvalOf('a');

@@ -289,7 +289,7 @@ describe('a payment', () => {
     for (const guess of guesses) expect(await everything()).not.toContain(guess);
   });
 
-  test('has one log entry if two operators erase it concurrently', async () => {
+  test('has one activity-log entry if it is erased twice concurrently', async () => {
     await createPayment(world.tools, request);
     await world.publish(request.paymentId);
     const both = await Promise.all([1, 2].map(() => erasePayment(world, request.paymentId)));
