@@ -127,7 +127,7 @@ describeConsole('an operator in a browser', (shown) => {
     return id;
   }
 
-  test('decides a stuck payment within ten clicks without earlier practice, and a double click acts once', async () => {
+  test('decides a payment in review within ten clicks, and a double click acts once', async () => {
     const id = await inReview();
     const page = await shown.signedIn();
     const clicks = await countClicks(page);

@@ -17,7 +17,7 @@ const counted = async (): Promise<number> => {
   return calls;
 };
 
-test('an export is one file with all rows, and reports its progress', async () => {
+test('an export is one file with all rows, and its record has the final number of rows and bytes', async () => {
   const world = new ExportWorld(COUNT);
   const key = await world.make('exp_1');
 

@@ -474,13 +474,13 @@ describe('an event that failed for a reason outside the request', () => {
     expect([...left]).toEqual([killer]);
     expect(ids.map((id) => site.charged(id))).toEqual([1, 1, 0, 1]);
   });
+});
 
-  test('is not acknowledged while it can be neither accepted nor parked', async () => {
-    site.outage = new Error('SQS is unavailable');
-    expect(await site.deliver(site.inQueue('not JSON'))).toHaveLength(1);
-    await expect(site.process()(site.inTopic('not JSON', json()))).rejects.toThrow('SQS is unavailable');
-    expect(site.charged()).toBe(1);
-  });
+test('a malformed event is not acknowledged while it cannot be parked, and the valid event after it is charged once', async () => {
+  site.outage = new Error('SQS is unavailable');
+  expect(await site.deliver(site.inQueue('not JSON'))).toHaveLength(1);
+  await expect(site.process()(site.inTopic('not JSON', json()))).rejects.toThrow('SQS is unavailable');
+  expect(site.charged()).toBe(1);
 });
 
 describe('a Kafka batch', () => {

@@ -131,7 +131,7 @@ describe('the deployment fingerprint', () => {
   );
 });
 
-test('this project has a deployment fingerprint with the packages that "npm ci" installs', () => {
+test('the deployment fingerprint of this project can be computed with the packages that "npm ci" installs', () => {
   expect(deployKey()).toMatch(/^[0-9a-f]{64}$/);
 });
 

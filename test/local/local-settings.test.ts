@@ -85,7 +85,7 @@ describe('PostgreSQL in cdk.json', () => {
     expect(payonceWith(given, 'dynamodb').context).toEqual({ ...PAYONCE.context, 'payonce:authority': 'dynamodb' });
   });
 
-  test('rejects payonce:postgresPort, because the local stack cannot override it', () => {
+  test('is refused if it sets payonce:postgresPort, which the local stack cannot override', () => {
     expect(() => payonceWith({ ...given, 'payonce:postgresPort': 6432 })).toThrow('store the port in the secret');
   });
 });

@@ -375,7 +375,7 @@ describe('the outbound policy', () => {
       expect([sentAt, queuedTo]).toEqual([[0], ['dead']]);
     });
 
-    test('distinguishes an unknown outcome from a call that was not sent', async () => {
+    test('is marked as possibly applied if the call timed out', async () => {
       script = times(1, 'timeout');
       await policy.callOrDeadLetter(call({ idempotent: 'never' }), payload);
       expect(deadLetters).toMatchObject([{ attempts: 1, reason: 'acme_timeout', mayBeApplied: true }]);

@@ -110,7 +110,7 @@ describe('an API key', () => {
     expect(harness.lookups).toEqual(['77533b4270ef7b39d087a2b098ed5f4e460ad440c5800bd7fcab1829b571ee37']);
   });
 
-  test('returns 403 if it lacks the scope, with the same body for reads and writes', async () => {
+  test('gets 403 if it lacks the scope, with the same body for reads and writes', async () => {
     harness.registerKey(OTHER_KEY, { scopes: [Scopes.ledgerRead] });
 
     const write = await harness.pay('k-1', {}, as(OTHER_KEY));
@@ -184,7 +184,7 @@ describe('an API key', () => {
     expect((await harness.pay('k-1', {}, as(OTHER_KEY))).status).toBe(201);
   });
 
-  test('returns 503 if it cannot be looked up', async () => {
+  test('gets 503 if it cannot be looked up', async () => {
     const away = new Api({
       keys: {
         noteUse: async () => undefined,

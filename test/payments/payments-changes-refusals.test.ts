@@ -238,7 +238,7 @@ describe('refunds and lists of refunds', () => {
   });
 });
 
-describe('an unsupported method', () => {
+describe('a request with an unsupported method or an unknown path', () => {
   test.each([
     ['GET', `/v1/payments/pay_${UNKNOWN}/capture`, 'POST'],
     ['HEAD', `/v1/payments/pay_${UNKNOWN}/capture`, 'POST'],

@@ -27,7 +27,7 @@ const apiWithClaim = (claim: PaymentStore['claim']) => {
 };
 
 describe('a request while the processor cannot be called', () => {
-  test('returns 503 before anything is claimed if the breaker is open, and leaves the key usable', async () => {
+  test('gets 503 before anything is claimed if the breaker is open, and leaves the key usable', async () => {
     await harness.processor.inside.goDown();
     const away = await harness.pay('k-1');
 
@@ -43,7 +43,7 @@ describe('a request while the processor cannot be called', () => {
   test.each([
     ['the rate limit is reached', 'tok_rate_limited'],
     ['the processor rejects our credential', 'tok_unauthorized'],
-  ])('returns 503 with Retry-After if %s, stores no response, and leaves the key usable', async (_why, trouble) => {
+  ])('gets 503 with Retry-After if %s, stores no response, and leaves the key usable', async (_why, trouble) => {
     await harness.processor.inside.failNext(1, trouble);
     const away = await harness.pay('k-1');
 
@@ -58,7 +58,7 @@ describe('a request while the processor cannot be called', () => {
 });
 
 describe('a request while the store is unavailable', () => {
-  test('returns 503 with Retry-After if the store refuses the claim, and leaves the key usable', async () => {
+  test('gets 503 with Retry-After if the store refuses the claim, and leaves the key usable', async () => {
     const away = await apiWithClaim(async () => {
       throw new RetryableError('store_unavailable', 'throttled', { retryAfterSeconds: 1.2 });
     }).pay('k-1');
@@ -69,7 +69,7 @@ describe('a request while the store is unavailable', () => {
     expect((await harness.pay('k-1')).status).toBe(201);
   });
 
-  test('returns 503 if the claim may have been stored, and a later retry with the same key determines the outcome', async () => {
+  test('gets 503 if the claim may have been stored, and a later retry with the same key determines the outcome', async () => {
     const away = apiWithClaim(async (claim) => {
       await harness.store.claim(claim);
       throw new AmbiguousError('store_ambiguous', 'no response');

@@ -207,7 +207,7 @@ describe('a duplicate while the first request runs', () => {
     return { first, asked: asked.promise, answer: answered.resolve };
   };
 
-  test('returns 409 with Retry-After', async () => {
+  test('gets 409 with Retry-After', async () => {
     const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
@@ -248,7 +248,7 @@ describe('a duplicate while the first request runs', () => {
     expect(harness.processor.charges(String(rival.body['id']))).toHaveLength(1);
   });
 
-  test('returns 409 despite Prefer: wait if the first request takes longer than the wait', async () => {
+  test('gets 409 despite Prefer: wait if the first request takes longer than the wait', async () => {
     const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
@@ -264,14 +264,14 @@ describe('a duplicate while the first request runs', () => {
   });
 });
 
-describe('a reused key', () => {
-  test('returns 422 for a different body even with Prefer: wait, as documented', async () => {
+describe('a request with a reused key', () => {
+  test('gets 422 for a different body even with Prefer: wait, as documented', async () => {
     await harness.pay('k-1');
     const other = await harness.pay('k-1', { amount: 999 }, { headers: { prefer: 'wait=3' } });
     expect(other).toMatchObject({ status: 422, headers: { 'Preference-Applied': 'wait=3' } });
   });
 
-  test('returns 422 for a different body, and the stored response stays unchanged', async () => {
+  test('gets 422 for a different body, and the stored response stays unchanged', async () => {
     const first = await harness.pay('k-1');
     const other = await harness.pay('k-1', { amount: 2000 });
 
@@ -286,13 +286,13 @@ describe('a reused key', () => {
     expect(chargesOf(first)).toBe(1);
   });
 
-  test('returns 422 for a body that differs only in an explicit default', async () => {
+  test('gets 422 for a body that differs only in an explicit default', async () => {
     await harness.pay('k-1');
 
     expect((await harness.pay('k-1', { capture: 'automatic' })).status).toBe(422);
   });
 
-  test('returns 409 with the id of the payment after its retention, and nothing is charged', async () => {
+  test('gets 409 with the id of the payment after the key’s retention, and nothing is charged', async () => {
     const first = await harness.pay('k-1');
     harness.clock.advance(9 * DAY);
 
@@ -305,7 +305,7 @@ describe('a reused key', () => {
     expect(chargesOf(first)).toBe(1);
   });
 
-  test('charges separately for another tenant, and neither tenant sees the other’s payment', async () => {
+  test('is charged separately for another tenant, and neither tenant sees the other’s payment', async () => {
     const theirKey = 'sk_test_zyxwvutsrqponmlkjihgfe';
     harness.registerKey(theirKey, { tenantId: tenantId('ten_other') });
     const asOther = { headers: { Authorization: `Bearer ${theirKey}` } };

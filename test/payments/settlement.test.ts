@@ -70,7 +70,7 @@ describe('settlement of a request that may have been sent', () => {
     expect(at(1, noLookup)).toEqual({ do: 'send' });
   });
 
-  test('sends nothing if the possible clock skew exceeds the remaining key retention', () => {
+  test('sends nothing unless the remaining key retention exceeds the possible clock skew', () => {
     const short = { abilities: { lookup: STRONG, keyRetentionMs: 15 * MINUTE }, lookedUp: 'absent' } as const;
     expect(at(4.99, short)).toEqual({ do: 'send' });
     expect(at(5, short)).toEqual({ do: 'conclude', fact: 'unknown' });

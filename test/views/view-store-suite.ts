@@ -44,7 +44,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await store.readAll([row('2'), row('3'), row('1')])).toEqual([row('2'), undefined, row('1')]);
     });
 
-    test('is read without a payment if it was written without one', async () => {
+    test('is read without a chain id if it was written without one', async () => {
       const { chainId: _, ...total } = row('1', { sequence: 0 });
       await store.put([total]);
 
