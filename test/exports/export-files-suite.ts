@@ -10,7 +10,7 @@ const LARGE = 'é'.repeat(3 * 1024 * 1024);
 let made = 0;
 
 export function describeExportFiles(name: string, make: () => Promise<FilesUnderTest>): void {
-  describe(`${name}: files uploaded in parts`, () => {
+  describe(`${name}: when files are uploaded in parts,`, () => {
     let tools: FilesUnderTest;
     let file: string;
     beforeEach(async () => {

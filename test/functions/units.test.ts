@@ -64,7 +64,7 @@ async function webhooks(): Promise<WebhookWorld> {
   return world;
 }
 
-describe('units of work that are delivered and executed twice', () => {
+describe('when it is delivered and executed twice,', () => {
   test('a Stream record takes effect once at the relay', async () => {
     const harness = new RelayHarness(chains(2));
     await harness.relayWith({ runner });

@@ -73,7 +73,7 @@ describe('a lost response', () => {
     },
   );
 
-  test('a saved run stays saved even if another worker has locked it since', async () => {
+  test('leaves a saved run saved even if another worker has locked it since', async () => {
     const { run } = await accepted();
     const store = storeOver();
     const lock = await store.lock(run.jobId, run.runId, LEASE);

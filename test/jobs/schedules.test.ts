@@ -88,7 +88,7 @@ describe('a schedule', () => {
   });
 });
 
-describe('schedules on a day when clocks are set forward', () => {
+describe('on a day when clocks are set forward,', () => {
   test('a local time that does not exist is skipped', () => {
     expect(times('cron(30 2 * * ? *)', '2026-03-28T00:00:00Z', 3, 'Europe/Berlin')).toEqual([
       '2026-03-28T01:30Z',
@@ -118,7 +118,7 @@ describe('schedules on a day when clocks are set forward', () => {
   });
 });
 
-describe('schedules on a day when clocks are set back', () => {
+describe('on a day when clocks are set back,', () => {
   test('a local time that occurs twice fires once', () => {
     expect(times('cron(30 2 * * ? *)', '2026-10-24T12:00:00Z', 2, 'Europe/Berlin')).toEqual([
       '2026-10-25T00:30Z',

@@ -355,7 +355,7 @@ describe('disguised sensitive text', () => {
     expect(findSensitive(text)).toBe('card_number');
   });
 
-  test('an operator key is found', () => {
+  test('is found if it is an operator key', () => {
     expect(findSensitive(`ok_${'Ab3-'.repeat(10)}Ab3`)).toBe('secret');
   });
 });

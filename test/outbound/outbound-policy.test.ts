@@ -232,7 +232,7 @@ describe('the outbound policy', () => {
     });
   });
 
-  describe('time', () => {
+  describe('within its time limit:', () => {
     test('a wait that would exceed the deadline is skipped', async () => {
       script = times(9, 'unreachable');
       await policy.call(call({ deadlineMs: startMs + 20_000 })).catch(() => {});
@@ -333,7 +333,7 @@ describe('the outbound policy', () => {
     });
   });
 
-  test('a read is retried after every fault', async () => {
+  test('retries a read after every fault', async () => {
     script = times(3, 'timeout');
     expect(await policy.read({ operation: 'thing.find', deadlineMs: startMs + HOUR_MS, send })).toBe('done');
   });

@@ -114,7 +114,7 @@ describe('entry points', () => {
   });
 });
 
-describe('constructs', () => {
+describe('with the constructs of the package,', () => {
   test('every setting of processors is a typed property', () => {
     const text = readFileSync(join(import.meta.dirname, '..', '..', 'lib', 'settings', 'processors.ts'), 'utf8');
     const [, props = ''] = /export interface ProcessorProps \{(.*?)\n\}/s.exec(text) ?? [];

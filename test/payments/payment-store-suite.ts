@@ -214,7 +214,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
     });
   });
 
-  describe(`${name}: release and reads`, () => {
+  describe(`${name}: in releases and reads,`, () => {
     test('a release after a takeover changes nothing', async () => {
       await claimed();
       await store.takeOver({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });

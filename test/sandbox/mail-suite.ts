@@ -51,7 +51,7 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
   };
   const idOf = (answer: { readonly body: string }) => sentEmail.parse(JSON.parse(answer.body)).MessageID;
 
-  describe(`the mail in ${booksKind} books`, () => {
+  describe(`for the mail in ${booksKind} books,`, () => {
     test('a send request returns the id of the e-mail, and the e-mail is found immediately with its text', async () => {
       const MessageID = idOf(await post());
       const outline = {

@@ -24,7 +24,7 @@ function scripted<C extends SSMClient | SecretsManagerClient | SQSClient>(
   return client;
 }
 
-describe('the callback URL and signing secret on AWS', () => {
+describe('for the callback URL and signing secret on AWS,', () => {
   let nowMs: number;
   let looks: object[];
   let parameter: string | undefined;

@@ -6,7 +6,7 @@ import { createTestSandbox, type TestSandbox } from './sandbox-world.ts';
 
 const SECOND_MS = 1_000;
 
-describe('magic sources whose charges change without a request', () => {
+describe('for magic sources whose charges change without a request,', () => {
   let receiver: Receiver;
   let sandbox: TestSandbox;
   let harness: ReturnType<typeof sandboxHarness>;

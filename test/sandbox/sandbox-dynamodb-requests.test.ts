@@ -6,7 +6,7 @@ import { type DynamoDbAccess, getAll, transact } from '../../sandbox/dynamodb-re
 const PUT = { Put: { TableName: 'books', Item: { pk: 'a', sk: 'b' } } };
 
 /** Covers cases that no emulator produces: the SDK's client returns scripted responses instead of using the network. */
-describe('the sandbox books on a busy DynamoDB', () => {
+describe('in the sandbox books on a busy DynamoDB,', () => {
   let inputs: unknown[];
   let waits: number[];
   let answers: (() => object)[];

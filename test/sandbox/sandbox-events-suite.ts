@@ -113,7 +113,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
       });
     });
 
-    describe('the content of events', () => {
+    describe('in the content of events,', () => {
       test('an event contains the id of its payment, or null if the charge has no payment', async () => {
         const { id } = chargeIn(await harness.charge('tok_ok', { metadata: { payment: 'pay_7' } }));
         expect(await harness.events(id)).toEqual([
@@ -191,7 +191,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect((await harness.post(`/charges/${id}/refunds`, { amount: 1_899 })).status).toBe(201);
       });
 
-      test('an unknown refund gets a 404', async () => {
+      test('get 404 if the refund is unknown', async () => {
         expect((await harness.post('/control/refunds/re_none/fail')).status).toBe(404);
       });
     });
@@ -320,7 +320,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await idsOf(start, start + 2)).toEqual([first, second]);
       });
 
-      test('a full last page has no next page', async () => {
+      test('has no next page after a full last page', async () => {
         const start = startOf(2035);
         for (let round = 0; round < 10; round += 1) await bookCharges(books, 10, {}, sandbox.nowMs());
         const { data, next } = await page(start, start + 1);

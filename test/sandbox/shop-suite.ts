@@ -51,7 +51,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
   const listed = async (path: string, of = order) =>
     (JSON.parse((await harness.get(path, { order: of })).body) as { data: object[] }).data;
 
-  describe.each(SERVICES)(`$service in ${booksKind} books`, (of) => {
+  describe.each(SERVICES)(`at $service in ${booksKind} books,`, (of) => {
     const { path, body } = of;
 
     test('a request gets 201, and its object is listed immediately', async () => {
@@ -149,7 +149,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
     });
   });
 
-  describe(`the shop in ${booksKind} books`, () => {
+  describe(`at the shop in ${booksKind} books,`, () => {
     const [stock, credits] = SERVICES;
 
     test('a reservation is released once; a repeated release gets the same response, and the list still contains the reservation', async () => {

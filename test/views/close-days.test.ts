@@ -158,7 +158,7 @@ describe('a closed day', () => {
     expect(await payableAndReads()).toEqual({ payable: 1000, read: 0 });
   });
 
-  test('a call closes at most the requested number of days, oldest first', async () => {
+  test('is one of at most the requested number of days that a call closes, oldest first', async () => {
     await project('a', MONDAY_MS - 4 * DAY_MS);
     await project('b', MONDAY_MS);
 
