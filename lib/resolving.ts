@@ -61,7 +61,8 @@ export class Resolving extends Construct {
     data.idempotency.grantClaim(worker, ['charge', 'capture', 'cancel', 'refund', 'return', 'order']);
     data.idempotency.grantCommit(worker, ['inquiry', 'adoption', 'callback']);
     data.idempotency.grantFindOpenClaims(worker);
-    // The worker finishes operations as API requests and callbacks do, so it writes the same rows of the Registry.
+    // The worker finishes operations as API requests and callbacks do, so it writes the same rows of the Registry. It
+    // also keeps the orphans that it gives up.
     const written = [reference, details, giveBack, inquiry, openOrder, hold, keptOrphan];
     data.registry.grantRows(worker, 'WriteReferences', ['dynamodb:PutItem'], written);
     const queues = [giveBack, inquiry, openOrder, hold, orphan];

@@ -20,7 +20,7 @@ describe('a callback without a payment', () => {
     return (await harness.processor.inside.charge(order)).chargeId;
   };
 
-  test('is stored as an orphan, and adopted once its payment has the charge', async () => {
+  test('is stored as an orphan, and adopted once its payment exists', async () => {
     const request = paymentRequest('late-payment');
     const charge = await stray(request.paymentId);
     expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({
