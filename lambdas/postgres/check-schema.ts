@@ -1,6 +1,7 @@
 import { SCHEMA } from './connection.ts';
 import { VERSION_TABLE } from './contract.ts';
 import type { Runner } from './database.ts';
+import type { Engine } from './dsql.ts';
 import { exists, readVersions } from './migrate.ts';
 import { type Migration, privilegesFor, refusedPrivilegesFor, tablesOf } from './migrations.ts';
 
@@ -28,6 +29,8 @@ interface SchemaCheck {
   readonly schema?: string | undefined;
   /** The role of the functions. */
   readonly role: string;
+  /** Aurora DSQL limits the connections of a cluster, and not those of a role. @default postgres */
+  readonly engine?: Engine | undefined;
 }
 
 /**
@@ -88,7 +91,7 @@ async function versionProblems({ database, migrations }: SchemaCheck): Promise<r
 }
 
 async function roleProblems(check: SchemaCheck, missing: readonly string[]): Promise<readonly SchemaProblem[]> {
-  const { database, migrations, schema = SCHEMA, role } = check;
+  const { database, migrations, schema = SCHEMA, role, engine = 'postgres' } = check;
   const [found] = await database.run({
     name: 'read-role',
     text: `SELECT rolconnlimit AS connections, has_schema_privilege(rolname, $2, 'USAGE') AS usage
@@ -111,7 +114,7 @@ async function roleProblems(check: SchemaCheck, missing: readonly string[]): Pro
     values: [role, JSON.stringify(expected), schema],
   });
   return [
-    ...(Number(found['connections']) < 0
+    ...(Number(found['connections']) < 0 && engine === 'postgres'
       ? [
           problem(
             'connection_limit_missing',

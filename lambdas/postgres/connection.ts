@@ -4,7 +4,8 @@ import { defined } from '../kernel/defined.ts';
 import { isFault } from '../kernel/faults.ts';
 import type { Clock } from '../kernel/world.ts';
 import { type Database, type Row, type Runner, type Statement, TRANSACTION_LIMITS } from './database.ts';
-import { Pool, type PoolClient, TypeOverrides, types } from './driver.ts';
+import { escapeIdentifier, Pool, type PoolClient, TypeOverrides, types } from './driver.ts';
+import { DSQL_CONNECTION_MS, type Engine } from './dsql.ts';
 import { faultOf, faultOfConnecting, isLoginRefused, isUsableAfter, type Progress } from './faults.ts';
 import { readIdentity } from './identity.ts';
 import type { Credentials, Server } from './server.ts';
@@ -45,7 +46,9 @@ export interface ConnectionOptions {
    * @default 1
    */
   readonly connections?: number;
-  /** @default read committed */
+  /** @default postgres */
+  readonly engine?: Engine;
+  /** Aurora DSQL has only repeatable read. @default read committed */
   readonly isolation?: 'read committed' | 'repeatable read';
   /**
    * Time limit of a statement in milliseconds; 0 means none.
@@ -95,6 +98,8 @@ class PooledDatabase implements OpenDatabase {
   readonly #lost = new WeakSet<PoolClient>();
   /** End of the last use of a connection, in Unix milliseconds. */
   readonly #usedAtMs = new WeakMap<PoolClient, number>();
+  /** First use of a connection, in Unix milliseconds. */
+  readonly #openedAtMs = new WeakMap<PoolClient, number>();
   readonly #closing: Promise<void>[] = [];
 
   constructor(options: ConnectionOptions) {
@@ -142,29 +147,37 @@ class PooledDatabase implements OpenDatabase {
     }
   }
 
-  /** Returns a connection that responded recently. */
+  /** Returns a connection that responded recently, and that the server will not end soon because of its age. */
   async #checkOut(): Promise<PoolClient> {
     for (;;) {
       const client = await this.#connect();
+      const nowMs = this.#options.clock.nowMs();
       const usedAtMs = this.#usedAtMs.get(client);
       if (usedAtMs === undefined) {
+        this.#openedAtMs.set(client, nowMs);
         await this.#prepare(client);
         return client;
       }
-      const silentMs = Math.abs(this.#options.clock.nowMs() - usedAtMs);
-      if (silentMs < CHECK_AFTER_MS || (await this.#responds(client))) return client;
+      const silentMs = Math.abs(nowMs - usedAtMs);
+      if (!this.#isOld(client, nowMs) && (silentMs < CHECK_AFTER_MS || (await this.#responds(client)))) return client;
       client.release(true);
     }
   }
 
+  #isOld(client: PoolClient, nowMs: number): boolean {
+    if (this.#options.engine !== 'dsql') return false;
+    return Math.abs(nowMs - (this.#openedAtMs.get(client) ?? nowMs)) >= DSQL_CONNECTION_MS;
+  }
+
   /**
    * Applies the settings of the session, which RDS Proxy refuses as startup parameters, and checks that the connection
-   * has reached the expected database.
+   * has reached the expected database. A cluster of Aurora DSQL fixes isolation level and time limits.
    */
   async #prepare(client: PoolClient): Promise<void> {
-    const { accept } = this.#options;
+    const { accept, engine, schema = SCHEMA } = this.#options;
     try {
-      await client.query(SET_PARAMETERS, [JSON.stringify(parametersOf(this.#options))]);
+      if (engine === 'dsql') await client.query(`SET search_path = ${escapeIdentifier(schema)}`);
+      else await client.query(SET_PARAMETERS, [JSON.stringify(parametersOf(this.#options))]);
       if (accept === undefined) return;
       await accept(await readIdentity({ run: (statement) => this.#send(client, statement, 'uncommitted') }));
     } catch (error) {
@@ -249,7 +262,7 @@ class PooledDatabase implements OpenDatabase {
       const result = await client.query<Row>({ text, values: [...values], ...options });
       return result.rows;
     } catch (error) {
-      const fault = faultOf(error, reached);
+      const fault = faultOf(error, reached, this.#options.engine);
       if (!isUsableAfter(fault)) this.#lost.add(client);
       throw fault;
     }

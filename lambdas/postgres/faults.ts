@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 import { AmbiguousError, isFault, RetryableError, TerminalError } from '../kernel/faults.ts';
 import { UniqueViolation } from './database.ts';
+import type { Engine } from './dsql.ts';
 
 /** The codes of the fault from the database, for decisions about retries. */
 export const DatabaseFault = {
@@ -34,6 +35,11 @@ const NOT_APPLIED: readonly (readonly [states: RegExp, kind: keyof typeof RETRY_
 ];
 /** Connection exceptions, for example between a pooler and the server; statement_completion_unknown. */
 const UNKNOWN_OUTCOME = /^(?:08...|40003)$/;
+/**
+ * "Server unavailable", in which case the commit may have succeeded (Aurora DSQL user guide, "Troubleshooting"). Other
+ * servers report bugs with it.
+ */
+const DSQL_UNAVAILABLE = 'XX000';
 const UNIQUE_VIOLATION = '23505';
 /** invalid_authorization_specification, invalid_password */
 const LOGIN_REFUSED = /^28/;
@@ -50,9 +56,10 @@ export type Progress =
   | 'committing';
 
 /** Converts an error from the driver to an error that `Runner.run` throws. */
-export function faultOf(error: unknown, progress: Progress): Error {
+export function faultOf(error: unknown, progress: Progress, engine: Engine = 'postgres'): Error {
   const state = sqlState(error);
   if (state === undefined || UNKNOWN_OUTCOME.test(state)) return connectionLost(error, progress);
+  if (engine === 'dsql' && state === DSQL_UNAVAILABLE) return connectionLost(error, progress);
   if (state === UNIQUE_VIOLATION) return new UniqueViolation(constraintOf(error), { cause: error });
   return faultOfState(state, error);
 }

@@ -4,8 +4,9 @@ import { SCHEMA } from './connection.ts';
 import { VERSION_TABLE } from './contract.ts';
 import { type Runner, UniqueViolation } from './database.ts';
 import { escapeIdentifier } from './driver.ts';
+import { DSQL_ROLE, type Engine } from './dsql.ts';
 import { sqlState } from './faults.ts';
-import { type Migration, privilegesFor, refusedPrivilegesFor, tablesOf } from './migrations.ts';
+import { type Migration, privilegesFor, refusedPrivilegesFor, statementFor, tablesOf } from './migrations.ts';
 
 /** Maximum number of attempts of a statement. Each attempt waits for a lock until the limit of its session. */
 const MAX_ATTEMPTS = 10;
@@ -39,6 +40,44 @@ interface MigrationRun {
   readonly schema?: string | undefined;
   /** The role of the functions, which receives its privileges. @default no privileges are changed */
   readonly role?: string | undefined;
+  /** @default postgres */
+  readonly engine?: Engine;
+}
+
+interface ClusterRun extends Pick<MigrationRun, 'database' | 'clock' | 'migrations'> {
+  /** The ARNs of the IAM roles that may connect as the database role of the functions. */
+  readonly iamRoles: readonly string[];
+}
+
+const IAM_ROLE = /^arn:aws[a-z-]*:iam::\d{12}:role\/[\w+=,.@/-]+$/;
+
+/**
+ * Prepares a cluster of Aurora DSQL, whose administrator the connection is: creates the database role of the functions,
+ * applies the migrations, and lets the IAM roles of the functions use the database role. No IAM role is removed,
+ * because the rollback of a deployment may use it again.
+ *
+ * @returns the versions that this run applied
+ * @throws MigrationRefused as {@link migrate}
+ */
+export async function migrateCluster({ iamRoles, ...run }: ClusterRun): Promise<readonly string[]> {
+  const hasRole = await exists(run.database, 'pg_roles', 'rolname', DSQL_ROLE);
+  const runner = repeating(run.database, run.clock);
+  const apply = async (text: string) => runner.run({ name: '', text, values: [] });
+  if (!hasRole) await apply(`CREATE ROLE ${DSQL_ROLE} WITH LOGIN`);
+  const applied = await migrate({ ...run, role: DSQL_ROLE, engine: 'dsql' });
+  for (const arn of await missingIamRoles(runner, iamRoles)) {
+    if (!IAM_ROLE.test(arn)) throw new MigrationRefused(`${arn} is not the ARN of an IAM role`);
+    await apply(`AWS IAM GRANT ${DSQL_ROLE} TO '${arn}'`);
+  }
+  return applied;
+}
+
+/** Returns the IAM roles that may not connect as the database role of the functions. */
+export async function missingIamRoles(database: Runner, iamRoles: readonly string[]): Promise<readonly string[]> {
+  const text = 'SELECT arn FROM sys.iam_pg_role_mappings WHERE pg_role_name = $1';
+  const rows = await database.run({ name: 'read-iam-roles', text, values: [DSQL_ROLE] });
+  const known = new Set(rows.map(({ arn }) => arn));
+  return iamRoles.filter((arn) => !known.has(arn));
 }
 
 /**
@@ -54,6 +93,7 @@ export async function migrate({
   migrations,
   schema = SCHEMA,
   role,
+  engine = 'postgres',
 }: MigrationRun): Promise<readonly string[]> {
   // Not repeated, so that a server that cannot be reached is reported at once.
   const hasSchema = await exists(database, 'pg_namespace', 'nspname', schema);
@@ -74,7 +114,7 @@ export async function migrate({
     );
   const missing = migrations.filter(({ version }) => !known.has(version));
   for (const { version, digest, statements } of missing) {
-    for (const statement of statements) await apply(statement);
+    for (const statement of statements) await apply(statementFor(engine, statement));
     await apply(INSERT_VERSION, version, digest, new Date(clock.nowMs()).toISOString());
   }
   if (role !== undefined) for (const statement of grants(role, schema, migrations)) await apply(statement);

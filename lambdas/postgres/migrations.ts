@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VERSION_TABLE } from './contract.ts';
+import type { Engine } from './dsql.ts';
 
 /** Folders of files `<version>-<subject>.sql`, applied in the order of their versions. */
 const FOLDERS = {
@@ -57,6 +58,14 @@ export function parseMigration(file: string, text: string): Migration {
     throw new Error(`${file}: "${refused.split('\n')[0]}" cannot be repeated, or does not only add`);
   const digest = createHash('sha256').update(statements.join(';').replaceAll(/\s+/g, ' ')).digest('hex');
   return { version, statements, digest };
+}
+
+/**
+ * Returns a statement of a migration as the engine accepts it. Aurora DSQL only creates indexes that it fills later
+ * (user guide, "Asynchronous indexes in Aurora DSQL").
+ */
+export function statementFor(engine: Engine, statement: string): string {
+  return engine === 'dsql' ? statement.replace(/^CREATE INDEX /, 'CREATE INDEX ASYNC ') : statement;
 }
 
 /** Returns the names of the tables that the migrations create. */

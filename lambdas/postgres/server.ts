@@ -11,7 +11,8 @@ export interface Server {
   readonly port: number;
   readonly database: string;
   readonly user: string;
-  readonly password: string;
+  /** A function is called for each connection. */
+  readonly password: string | (() => Promise<string>);
 }
 
 /** The source of the address and the credentials of connections. */

@@ -1,5 +1,6 @@
 /** Tests the result of a statement that was repeated after faults. */
 import { describe, expect, test } from '@jest/globals';
+import { faultAnswer } from '../../lambdas/http/http-answer.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { MAX_ATTEMPTS } from '../../lambdas/kernel/platform/attempts.ts';
 import { type PostgresTools, readRows, writeIf, writeRows } from '../../lambdas/postgres/attempts.ts';
@@ -47,6 +48,11 @@ describe('a write', () => {
     const tools = failingWith(...errors);
     await expect(writeRows(tools, STATEMENT)).rejects.toMatchObject({ name });
     expect(tools.attempts()).toBe(attempts);
+  });
+
+  test('that conflicts at each attempt gets a response that asks the client to retry', async () => {
+    const refused = await writeRows(failingWith(...always(CONFLICT)), STATEMENT).catch((error: unknown) => error);
+    expect(faultAnswer(refused, 'req_1')).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
   });
 
   test("names the constraint of an existing row, which may be the write's own row only after a lost response", async () => {

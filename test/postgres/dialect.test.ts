@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
-import { parseMigration, readMigrations } from '../../lambdas/postgres/migrations.ts';
+import { parseMigration, readMigrations, statementFor } from '../../lambdas/postgres/migrations.ts';
 import { PROJECT } from '../../local/directories.ts';
 
 /**
@@ -28,7 +28,7 @@ const REFUSED: readonly (readonly [pattern: RegExp, examples: readonly string[]]
   [/\bDECLARE \w+ CURSOR\b|\bFETCH NEXT\b/, ['DECLARE c CURSOR FOR SELECT 1']],
   [/\bnow\(\)|\bCURRENT_(?:TIMESTAMP|TIME|DATE)\b|\b(?:clock|statement|transaction)_timestamp\b/i, ['SELECT now()']],
 ];
-/** Column types that Aurora DSQL supports only at run time. */
+/** Column types that Aurora DSQL supports only at run time (user guide, "Supported data types in Aurora DSQL"). */
 const REFUSED_COLUMNS = /\bjsonb\b|\b\w+\[\]|\bxml\b|\bmoney\b/i;
 
 function refusedIn(text: string): string | undefined {
@@ -56,6 +56,13 @@ describe('statements run on PostgreSQL and on Aurora DSQL', () => {
     expect(refused).toEqual([]);
   });
 
+  test('lock rows only by their full primary key', () => {
+    const locks = sources.flatMap((path) =>
+      stringsOf(join(PROJECT, path)).flatMap((text) => text.match(/FROM \w+ WHERE [^()]* FOR UPDATE/g) ?? []),
+    );
+    expect(locks).toEqual(['FROM details WHERE chain_id = $13 AND part = $14 FOR UPDATE']);
+  });
+
   test.each(REFUSED.flatMap(([, examples]) => examples))('only if they differ from %s', (example) => {
     expect(refusedIn(example)).toBeDefined();
   });
@@ -71,6 +78,16 @@ describe.each([
   test('run on PostgreSQL and on Aurora DSQL', () => {
     const statements = migrations.flatMap((migration) => migration.statements);
     expect(statements.flatMap((text) => refusedIn(text) ?? REFUSED_COLUMNS.exec(text)?.[0] ?? [])).toEqual([]);
+  });
+
+  test('create indexes asynchronously on Aurora DSQL, and otherwise equal statements', () => {
+    const statements = migrations.flatMap((migration) => migration.statements);
+    const onDsql = statements.map((text) => statementFor('dsql', text));
+    expect(onDsql.map((text) => text.replace(/^CREATE INDEX ASYNC IF NOT/, 'CREATE INDEX IF NOT'))).toEqual(statements);
+    expect(onDsql.filter((text) => /^CREATE INDEX (?!ASYNC )/.test(text))).toEqual([]);
+    expect(statements.map((text) => statementFor('postgres', text))).toEqual(statements);
+    // Each is a transaction of its own.
+    expect(onDsql.filter((text) => (text.match(/\b(?:CREATE|ALTER)\b/g) ?? []).length !== 1)).toEqual([]);
   });
 
   test('have consecutive version numbers', () => {

@@ -53,6 +53,15 @@ test.each([{ error: lost }, { error: errorOf('08006') }, { error: errorOf('40003
     expect(faultOf(error, 'uncommitted')).toMatchObject({ name: 'RetryableError', code: 'store_unavailable' }),
 );
 
+test.each([
+  { progress: 'committing', name: 'AmbiguousError' },
+  { progress: 'uncommitted', name: 'RetryableError' },
+] as const)('an unavailable server of Aurora DSQL, $progress: $name', ({ progress, name }) => {
+  const found = faultOf(errorOf('XX000'), progress, 'dsql');
+  expect(found).toMatchObject({ name });
+  expect(faultOf(errorOf('40001'), progress, 'dsql')).toMatchObject({ code: 'store_conflict' });
+});
+
 test('a unique violation names its constraint', () => {
   const violation = faultOf(errorOf('23505', { constraint: 'reference_pkey' }), 'committing');
   expect(violation).toBeInstanceOf(UniqueViolation);
