@@ -53,8 +53,11 @@ export interface RecoveredChains {
 
 /** Maximum number of ids to keep, more than an operator would read. */
 const MAX_KEPT = 10_000;
-/** Maximum number of transitions in one statement. */
-const ROWS_AT_ONCE = 100;
+/**
+ * Maximum number of transitions in one statement. A row of the Ledger has at most 400 KB, and a transaction of Aurora
+ * DSQL at most 10 MiB (user guide, "Cluster quotas and database limits").
+ */
+const ROWS_AT_ONCE = 20;
 
 /**
  * Appends the transitions that only the Ledger has, after PostgreSQL was restored to an earlier time. Transitions were

@@ -2,8 +2,29 @@ import { afterAll, beforeAll, describe } from '@jest/globals';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { PostgresTools } from '../../lambdas/postgres/attempts.ts';
 import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
-import type { Database, Statement } from '../../lambdas/postgres/database.ts';
+import type { Database, Row, Runner, Statement } from '../../lambdas/postgres/database.ts';
+import { sql } from './postgres-fixture.ts';
 import { createDatabase, ERRORS, openTestDatabase, toolsOn } from './store-database.ts';
+
+/** Limits of a transaction of Aurora DSQL (user guide, "Cluster quotas and database limits"). */
+export const DSQL_LIMITS = { rows: 3_000, bytes: 10 * 1_024 * 1_024 } as const;
+
+/** Counts the rows that the session has changed, in this transaction or shortly before. */
+const CHANGED = sql(`SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint AS rows
+  FROM pg_stat_xact_user_tables`);
+
+/** Runs a statement in a transaction that has no other statement, and refuses what Aurora DSQL refuses. */
+export async function runAsOnDsql(transaction: Runner, statement: Statement): Promise<readonly Row[]> {
+  const [before] = await transaction.run(CHANGED);
+  const rows = await transaction.run(statement);
+  const [after] = await transaction.run(CHANGED);
+  if (Number(after?.['rows']) - Number(before?.['rows']) > DSQL_LIMITS.rows)
+    throw new Error(`${statement.name}: transaction row limit exceeded`);
+  // The rows that a statement writes are in its parameters.
+  if (JSON.stringify(statement.values).length > DSQL_LIMITS.bytes)
+    throw new Error(`${statement.name}: transaction size limit exceeded`);
+  return rows;
+}
 
 /**
  * Returns a database in which each statement first fails to serialize and is rolled back, then commits but loses its
@@ -17,7 +38,7 @@ function withFaultsAtEachStatement(database: Database): Database {
       attempts.set(statement, attempt + 1);
       if (attempt === 0) {
         return database.transaction(async (transaction) => {
-          await transaction.run(statement);
+          await runAsOnDsql(transaction, statement);
           throw ERRORS.throttle();
         });
       }
@@ -31,7 +52,9 @@ function withFaultsAtEachStatement(database: Database): Database {
 
 /**
  * Registers contract tests twice: with the isolation level READ COMMITTED, and with REPEATABLE READ and faults at each
- * statement, which is how Aurora DSQL behaves.
+ * statement. The second has the outcomes of Aurora DSQL, because a statement fails to serialize if, and only if, a rival
+ * has committed since its transaction began. PostgreSQL waits for the end of the rival's transaction; Aurora DSQL finds
+ * the conflict when it commits.
  */
 export function describeOnPostgres(
   register: (toolsOf: (clock?: Clock) => PostgresTools, plain: () => Database, isFaulty: boolean) => void,
