@@ -4,8 +4,8 @@ import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { ARCHIVER_WAITS_SECONDS } from '../lambdas/archive/contract.ts';
+import { storesOf } from '../lambdas/authority/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
-import { defined } from '../lambdas/kernel/defined.ts';
 import { ArchiveAuditor } from './constructs/archive-auditor.ts';
 import type { ArchiveBucket } from './constructs/archive-bucket.ts';
 import { queueEncryption } from './constructs/data-key.ts';
@@ -89,7 +89,7 @@ export class Archive extends Construct {
       logs,
       bucket,
       settings,
-      ...defined({ authority: settings.authority }),
+      authority: storesOf(settings.authority),
     }).auditor;
     new RunbookAlarm(this, 'RecordsParked', {
       description: 'Records of the Ledger could not be archived and were parked.',

@@ -5,12 +5,15 @@ import {
   AUTHORITY_FUNCTIONS,
   databasesOf,
   POSTGRES_AUTHORITY,
+  type PostgresSettings,
   REPLAY_CACHE_FUNCTIONS,
+  storesOf,
 } from '../lambdas/authority/contract.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { Carrying, type CarryingProps } from './carrying.ts';
 import { EngineFunction } from './constructs/engine-function.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
+import type { DataStack } from './data-stack.ts';
 import { ReplayCache } from './replay-cache.ts';
 import { type AuthoritySettings, postgresSettings } from './settings/authority.ts';
 
@@ -28,7 +31,7 @@ const ATTACH = [
 ];
 
 export interface AuthorityProps {
-  readonly data: CarryingProps['data'];
+  readonly data: CarryingProps['data'] & Pick<DataStack, 'cluster'>;
   readonly settings: AuthoritySettings;
   /** The worker of the job that copies rows that the functions did not copy. */
   readonly poller: PayonceFunction;
@@ -44,7 +47,7 @@ export function configureAuthority(stack: Stack, props: AuthorityProps): void {
     .filter((each) => each instanceof PayonceFunction)
     .filter(({ folder }) => AUTHORITY_FUNCTIONS.includes(folder));
   for (const each of using) props.data.ledger.grantReadAuthority(each);
-  if (props.settings.authority === 'postgres') usePostgres(stack, using, props);
+  if (storesOf(props.settings.authority) === 'postgres') usePostgres(stack, using, props);
 }
 
 function usePostgres(
@@ -53,13 +56,15 @@ function usePostgres(
   { data, settings, poller }: AuthorityProps,
 ): void {
   const { postgresSecretKeyArn: key } = settings;
-  const named = postgresSettings(settings);
-  const secrets = [...new Set(databasesOf(named).map((each) => each.settings.secretId))];
+  const { cluster } = data;
+  const named: PostgresSettings = cluster === undefined ? postgresSettings(settings) : { host: cluster.endpoint };
+  const secrets = [...new Set(databasesOf(named).flatMap((each) => each.settings.secretId ?? []))];
   const carrying = new Carrying(stack, 'Carrying', { data });
   const cache = new ReplayCache(stack, 'ReplayCache');
   for (const each of using) {
     each.setEnvironment({ [POSTGRES_AUTHORITY]: JSON.stringify(named) });
-    each.allow('ReadDatabaseSecret', 'secretsmanager:GetSecretValue', ...secrets);
+    if (cluster === undefined) each.allow('ReadDatabaseSecret', 'secretsmanager:GetSecretValue', ...secrets);
+    else each.allow('ConnectToDatabase', 'dsql:DbConnect', cluster.arn);
     if (key !== undefined) each.role.addToPrincipalPolicy(decryptSecrets(secrets, key));
     const read = [RegistryRow.databases, ...(named.shards === undefined ? [] : [RegistryRow.tenants])];
     data.registry.grantRows(each, 'FindDatabase', ['dynamodb:GetItem'], read);

@@ -12,6 +12,7 @@ import type { ArchiveBucket } from './constructs/archive-bucket.ts';
 import { AuditingRole, RowRestoreRole } from './constructs/auditing-role.ts';
 import { DataTable, text } from './constructs/data-table.ts';
 import { DeadLetterQueue } from './constructs/dead-letter-queue.ts';
+import { DsqlCluster } from './constructs/dsql-cluster.ts';
 import { EventBus } from './constructs/event-bus.ts';
 import { ExportsBucket } from './constructs/exports-bucket.ts';
 import { Idempotency } from './constructs/idempotency.ts';
@@ -32,6 +33,7 @@ export interface DataStackProps extends StackProps {
   readonly settings: Pick<
     Settings,
     | 'retainData'
+    | 'authority'
     | 'accountLogRole'
     | 'jobTargets'
     | 'warmWriteUnits'
@@ -62,6 +64,8 @@ export class DataStack extends Stack {
   readonly ledger: Ledger;
   readonly registry: Registry;
   readonly views: DataTable;
+  /** The system of record with the setting `authority=dsql`. Undefined with other settings. */
+  readonly cluster?: DsqlCluster;
   readonly events: EventBus;
   /** The bucket with the files of exports. */
   readonly exports: ExportsBucket;
@@ -114,6 +118,7 @@ export class DataStack extends Stack {
       partitionKey: text(ViewsTable.listsIndex.partitionKey),
       sortKey: text(KeyAttribute.sort),
     });
+    if (props.settings.authority === 'dsql') this.cluster = new DsqlCluster(this, 'Cluster', { retain });
     if (props.settings.warmWriteUnits !== undefined) this.#warm(props.settings.warmWriteUnits);
     this.events = new EventBus(this, 'Events', { retain, archive: props.settings.eventArchive });
     this.exports = new ExportsBucket(this, 'Exports');

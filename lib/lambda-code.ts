@@ -4,7 +4,7 @@ import { basename, join, resolve } from 'node:path';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Node } from 'constructs';
 import type { BuildOptions } from 'esbuild';
-import { AUTHORITY_FUNCTIONS } from '../lambdas/authority/contract.ts';
+import { AUTHORITY_FUNCTIONS, storesOf } from '../lambdas/authority/contract.ts';
 import type { Bundled } from './bundler.ts';
 import { AUTHORITY_RULES } from './settings/authority.ts';
 import { read } from './settings/rules.ts';
@@ -108,8 +108,8 @@ export function lambdaCode(node: Node, name: string): Code {
   // `cdk list` and template tests do not need the code, so nothing is bundled for them.
   const stacks: unknown = node.tryGetContext('aws:cdk:bundling-stacks');
   if (Array.isArray(stacks) && stacks.length === 0) return Code.fromInline('// not bundled');
-  const usesPostgres =
-    AUTHORITY_FUNCTIONS.includes(name) && read(node, 'authority', AUTHORITY_RULES.authority) === 'postgres';
+  const authority = storesOf(read(node, 'authority', AUTHORITY_RULES.authority));
+  const usesPostgres = AUTHORITY_FUNCTIONS.includes(name) && authority === 'postgres';
   if (isPackaged) return Code.fromAsset(join(usesPostgres ? PACKAGED_WITH_POSTGRES : PACKAGED, name));
   const output = usesPostgres ? `${OUTPUT}-postgres` : OUTPUT;
   if (!bundled.has(output)) {

@@ -3,6 +3,7 @@ import { CfnOutput, Duration, RemovalPolicies, RemovalPolicy, Stack } from 'aws-
 import { CfnQueue } from 'aws-cdk-lib/aws-sqs';
 import { StringParameter } from 'aws-cdk-lib/aws-ssm';
 import type { Construct } from 'constructs';
+import { storesOf } from '../lambdas/authority/contract.ts';
 import { callbackAddressParameter, StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
 import { callbackPath } from '../lambdas/processors/contract.ts';
@@ -75,7 +76,7 @@ export class ServiceStack extends Stack {
     reads.route(http);
     const room = { ...common, http };
     const callbacks = new Callbacks(this, 'Callbacks', room);
-    const ofAuthority = defined({ authority: settings.authority });
+    const ofAuthority = { authority: storesOf(settings.authority) };
     const recorded = { calls: settings, settings: recordedSettings(settings) };
     const { payments: moneyJobs, upkeep } = new Jobs(this, 'Jobs', { ...room, ...ofAuthority, ...recorded }).workers;
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AUTHORITIES, type Authority } from '../lambdas/authority/contract.ts';
+import { type Authority, storesOf } from '../lambdas/authority/contract.ts';
 import { deployKey } from './deploy-key.ts';
 import { BINARIES, makeDirectory, PROJECT } from './directories.ts';
 import {
@@ -133,9 +133,9 @@ export function payonceWith(context: Context, authority: Authority = authorityOf
   return { context: { ...PAYONCE.context, ...contextFor(authority, context), [JOB_TARGETS]: textOf(merged) } };
 }
 
-/** Returns the authority in the project's context. */
+/** Returns the stores of the authority in the project's context. There is no local Aurora DSQL. */
 export function authorityOf({ [AUTHORITY]: given }: Context): Authority {
-  return AUTHORITIES.find((each) => each === given) ?? 'dynamodb';
+  return storesOf(given);
 }
 
 function contextFor(authority: Authority, { [AUTHORITY]: given, [PORT]: port }: Context): CdkApp['context'] {

@@ -1,14 +1,27 @@
 import { FIRST_SHARD } from '../kernel/contract/tables.ts';
 import { defined } from '../kernel/defined.ts';
 
-/** The databases that can be the system of record for payments. */
+/** The stores of the system of record for payments. */
 export const AUTHORITIES = ['dynamodb', 'postgres'] as const;
 export type Authority = (typeof AUTHORITIES)[number];
 
+/** The values of the setting `payonce:authority`. With `dsql`, Aurora DSQL has the stores of PostgreSQL. */
+export const AUTHORITY_SETTINGS = [...AUTHORITIES, 'dsql'] as const;
+export type AuthoritySetting = (typeof AUTHORITY_SETTINGS)[number];
+
+/** Returns the stores that a value of the setting selects. */
+export function storesOf(setting: unknown): Authority {
+  if (setting === 'dsql') return 'postgres';
+  return AUTHORITIES.find((authority) => authority === setting) ?? 'dynamodb';
+}
+
 /** Address and credentials of the PostgreSQL database. A value that is absent here is in the secret. */
 export interface PostgresSettings {
-  /** Secret in Secrets Manager with username and password, and optionally host, port and dbname. */
-  readonly secretId: string;
+  /**
+   * Secret in Secrets Manager with username and password, and optionally host, port and dbname.
+   * @default the host is a cluster of Aurora DSQL, which needs no secret
+   */
+  readonly secretId?: string;
   readonly host?: string;
   readonly port?: number;
   readonly database?: string;

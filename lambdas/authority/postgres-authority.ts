@@ -15,6 +15,7 @@ import { hasChain } from '../payments/store/postgres-chains.ts';
 import { carryTelemetry } from '../postgres/carry-telemetry.ts';
 import { openDatabase } from '../postgres/connection.ts';
 import type { Database } from '../postgres/database.ts';
+import { dsqlCredentials, regionOfEndpoint } from '../postgres/dsql.ts';
 import { Outbox } from '../postgres/outbox.ts';
 import { isLoopback, type Server, secretCredentials, serverSecret } from '../postgres/server.ts';
 import { type CarriedDatabase, carryJob } from './carry-job.ts';
@@ -40,21 +41,26 @@ const address = {
 };
 
 const settingsText = jsonOf(
-  z.strictObject({
-    secretId,
-    ...address,
-    caFile: z.string().min(1).exactOptional(),
-    shards: z
-      .array(
-        z.strictObject({
-          name: z.string().min(1),
-          count: z.int().min(1).exactOptional(),
-          secretId: secretId.exactOptional(),
-          ...address,
-        }),
-      )
-      .exactOptional(),
-  }) satisfies z.ZodType<PostgresSettings>,
+  z
+    .strictObject({
+      secretId: secretId.exactOptional(),
+      ...address,
+      caFile: z.string().min(1).exactOptional(),
+      shards: z
+        .array(
+          z.strictObject({
+            name: z.string().min(1),
+            count: z.int().min(1).exactOptional(),
+            secretId: secretId.exactOptional(),
+            ...address,
+          }),
+        )
+        .exactOptional(),
+    })
+    .refine((given) => given.secretId !== undefined || regionOfEndpoint(given.host) !== undefined, {
+      path: ['secretId'],
+      error: 'is not set',
+    }) satisfies z.ZodType<PostgresSettings>,
 );
 
 /**
@@ -137,10 +143,16 @@ function replayCache({ documents, clock, entropy, instruments, variables }: Auth
 }
 
 function connect(
-  { clock, secretsManager }: AuthorityPlatform,
+  { clock, documents, secretsManager }: AuthorityPlatform,
   { secretId: id, caFile, ...inSettings }: PostgresSettings,
   known: KnownDatabase,
-) {
+): Database {
+  const accept = (identity: number | undefined): Promise<void> => known.check(identity);
+  if (id === undefined) {
+    const keys = (): ReturnType<typeof documents.config.credentials> => documents.config.credentials();
+    const credentials = dsqlCredentials({ endpoint: inSettings.host, keys, clock });
+    return openDatabase({ clock, accept, credentials, tls: {}, engine: 'dsql' });
+  }
   const secrets = loadedOnce(async () => {
     const { SecretReader } = await import('../kernel/platform/secrets-manager.ts');
     return new SecretReader<Server>(await secretsManager(), clock, serverSecret(inSettings));
@@ -148,7 +160,7 @@ function connect(
   const isLocal = inSettings.host !== undefined && isLoopback(inSettings.host) && caFile === undefined;
   return openDatabase({
     clock,
-    accept: (identity) => known.check(identity),
+    accept,
     tls: isLocal ? undefined : { caFile: caFile ?? rdsCertificates() },
     credentials: secretCredentials(
       {

@@ -1,6 +1,6 @@
 import {
-  AUTHORITIES,
-  type Authority,
+  AUTHORITY_SETTINGS,
+  type AuthoritySetting,
   databasesOf,
   type PostgresSettings,
   type ShardSettings,
@@ -12,10 +12,12 @@ import { KEY_ARN, matching, PREFIX, parsedJson, type Rule, whole } from './rules
 export interface AuthoritySettings {
   /**
    * The system of record, which holds idempotency keys, payments, orders and their queues. With
-   * `postgres`, this is your PostgreSQL database, whose tables `payonce db migrate` creates before the deployment.
+   * `postgres`, this is your PostgreSQL database, whose tables `payonce db migrate` creates before the deployment. With
+   * `dsql`, this is a cluster of Aurora DSQL that the deployment creates. After the deployment, and whenever
+   * `payonce doctor` asks for it, `payonce db migrate --dsql` creates its tables; until then, requests get 503.
    * @default dynamodb
    */
-  readonly authority?: Authority;
+  readonly authority?: AuthoritySetting;
   /**
    * The ARN of the secret with the credentials of the functions' database user: `username` and `password`. It must also
    * contain `host`, `port` and `dbname`, unless the settings below contain them. A rotated password needs no deployment.
@@ -69,8 +71,8 @@ const SHARD_NAME = matching(/^[a-z0-9][a-z0-9-]{0,31}$/);
 
 export const AUTHORITY_RULES = {
   authority: {
-    allowed: AUTHORITIES.join(' or '),
-    read: (given: unknown) => AUTHORITIES.find((authority) => authority === given),
+    allowed: 'dynamodb, postgres or dsql',
+    read: (given: unknown) => AUTHORITY_SETTINGS.find((authority) => authority === given),
   },
   postgresSecretArn: SECRET_ARN,
   postgresSecretKeyArn: KEY_ARN,
@@ -136,14 +138,15 @@ function idsOf(kind: 'subnet' | 'sg'): Rule<readonly string[]> {
   };
 }
 
-/** Refuses `postgres` without a database, and database settings without `postgres`. @throws Error */
+/** Refuses `postgres` without a database, and settings of a PostgreSQL database without `postgres`. @throws Error */
 export function refuseAuthorityConflicts(settings: AuthoritySettings): void {
   const { authority, postgresSecretArn, postgresSubnets, postgresSecurityGroups } = settings;
   const given = Object.entries(settings).find(([name, value]) => name.startsWith('postgres') && value !== undefined);
   if (authority !== 'postgres') {
-    if (given !== undefined)
-      throw new Error(`${PREFIX}${given[0]} is set, but ${PREFIX}authority is not postgres: set it to postgres`);
-    return;
+    if (given === undefined) return;
+    const reason =
+      authority === 'dsql' ? 'dsql, which has no such setting: remove it' : 'not postgres: set it to postgres';
+    throw new Error(`${PREFIX}${given[0]} is set, but ${PREFIX}authority is ${reason}`);
   }
   if (postgresSecretArn === undefined)
     throw new Error(

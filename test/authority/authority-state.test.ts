@@ -114,6 +114,14 @@ describe('the authority check', () => {
     expect(await (await deployment.start('dynamodb')).readRecord(operationId)).toBeUndefined();
   });
 
+  test('treats first settings that name Aurora DSQL as PostgreSQL', async () => {
+    const deployment = new Deployment();
+    await deployment.record({ sandbox: 'true', authority: 'dsql' });
+    expect(await (await deployment.start('postgres')).readRecord(operationId)).toBeUndefined();
+    const refused = await deployment.start('dynamodb');
+    await expect(refused.readRecord(operationId)).rejects.toMatchObject({ code: 'authority_changed' });
+  });
+
   test.each<Authority>(['dynamodb', 'postgres'])('accepts %s before any settings are recorded', async (authority) => {
     const store = await new Deployment().start(authority);
     expect(await store.readRecord(operationId)).toBeUndefined();

@@ -48,6 +48,14 @@ describe('configuredAuthority', () => {
     expect(statements.map(({ values }) => values)).toEqual([['pay_1']]);
   });
 
+  test('returns stores that read from a cluster of Aurora DSQL, which needs no secret', async () => {
+    const statements: Statement[] = [];
+    const settings = '{"host":"abc123.dsql.eu-west-1.on.aws"}';
+    const { postgres } = await configuredAuthority(platformWith(settings, statements), TABLES);
+    expect(await postgres?.store.readRecord('pay_1' as never)).toBeUndefined();
+    expect(statements).toHaveLength(1);
+  });
+
   test('ends a commit and its copy within the time that a request reserves for both', async () => {
     const platform = platformWith('{"secretId":"database"}');
     const beganMs = platform.clock.nowMs();
@@ -70,6 +78,7 @@ describe('configuredAuthority', () => {
   test.each([
     ['', 'POSTGRES_AUTHORITY must be JSON'],
     ['{}', 'POSTGRES_AUTHORITY.secretId is not set'],
+    ['{"host":"db.example"}', 'POSTGRES_AUTHORITY.secretId is not set'],
     ['{"secretId":"s","port":0}', 'POSTGRES_AUTHORITY.port'],
     ['{"secretId":"s","hosts":"h"}', 'POSTGRES_AUTHORITY'],
   ])('rejects the setting %s and names the invalid part', async (settings, message) => {

@@ -22,6 +22,7 @@ const settingsOf = (context: Record<string, unknown>) => readSettings(testApp(co
 
 const SECRET = 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:payonce-AbCdEf';
 const POSTGRES = { 'payonce:authority': 'postgres', 'payonce:postgresSecretArn': SECRET };
+const DSQL = { 'payonce:authority': 'dsql' };
 const NETWORK = {
   'payonce:postgresSubnets': '["subnet-0123456789abcdef0","subnet-0123456789abcdef1"]',
   'payonce:postgresSecurityGroups': ['sg-0123456789abcdef0'],
@@ -85,7 +86,7 @@ describe('the authority', () => {
   });
 
   test.each<[Record<string, unknown>, string]>([
-    [{ 'payonce:authority': 'mysql' }, 'payonce:authority is "mysql", but must be dynamodb or postgres'],
+    [{ 'payonce:authority': 'mysql' }, 'payonce:authority is "mysql", but must be dynamodb, postgres or dsql'],
     [
       { 'payonce:authority': 'postgres' },
       'payonce:authority is postgres, so payonce:postgresSecretArn must be the ARN of a secret',
@@ -93,6 +94,10 @@ describe('the authority', () => {
     [
       { 'payonce:postgresHost': 'db.example' },
       'payonce:postgresHost is set, but payonce:authority is not postgres: set it to postgres',
+    ],
+    [
+      { 'payonce:authority': 'dsql', 'payonce:postgresShards': '[{"name":"b","database":"payonce_b"}]' },
+      'payonce:postgresShards is set, but payonce:authority is dsql, which has no such setting: remove it',
     ],
     [{ ...POSTGRES, 'payonce:postgresSecretArn': 'payonce' }, 'must be the ARN of a secret of Secrets Manager'],
     [{ ...POSTGRES, 'payonce:postgresHost': 'https://db' }, 'must be a host name or an IP address'],
@@ -331,6 +336,50 @@ describe('the functions of a deployment', () => {
     const known = new Set(propertiesOf(without));
     expect(propertiesOf(withSetting).filter((property) => !known.has(property))).toEqual(NOT_DEPLOYED);
     expect(JSON.stringify(Object.values(without))).not.toMatch(/postgres|authority|VpcConfig/i);
+  });
+
+  test('connect to a protected cluster of Aurora DSQL, without a secret and a VPC', async () => {
+    const [without, withSetting] = await Promise.all([synthesize(EVERYTHING), synthesize({ ...EVERYTHING, ...DSQL })]);
+    const ofData = differences(without, withSetting).filter((line) => line.includes(' data '));
+    expect(ofData.map((line) => line.replace(/[0-9A-F]{8}(?=[A-Z]|$)/g, '#'))).toEqual([
+      '+ data .Outputs.PublishOutputFnGetAttClusterEndpoint#',
+      '+ data .Outputs.PublishOutputFnGetAttClusterResourceArn#',
+      '+ data AWS::DSQL::Cluster',
+    ]);
+    const ofServer = /VpcConfig|AttachToVpc|DatabaseSecret/;
+    const connect = '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[ConnectToDatabase]';
+    expect(differences(without, withSetting).filter((line) => line.includes(' service '))).toEqual(
+      [...ADDED.filter((line) => !ofServer.test(line)), connect].toSorted(),
+    );
+    present(withSetting.data).hasResource('AWS::DSQL::Cluster', {
+      DeletionPolicy: 'Retain',
+      UpdateReplacePolicy: 'Retain',
+      Properties: { DeletionProtectionEnabled: true, Tags: [{ Key: 'Name', Value: 'PayonceData' }] },
+    });
+
+    const output = (name: string) => ({
+      'Fn::GetStackOutput': Match.objectLike({
+        StackName: 'PayonceData',
+        OutputName: Match.stringLikeRegexp(`^PublishOutputFnGetAttCluster${name}`),
+      }),
+    });
+    const template = present(withSetting.service);
+    const statements = [...statementsByOwner(template).values()].flat();
+    const connecting = statements.filter(({ Action }) => JSON.stringify(Action).includes('dsql:'));
+    expect(connecting).toHaveLength(AUTHORITY_FUNCTIONS.length);
+    template.resourcePropertiesCountIs(
+      'AWS::Lambda::Function',
+      {
+        Environment: {
+          Variables: { POSTGRES_AUTHORITY: { 'Fn::Join': ['', ['{"host":"', output('Endpoint'), '"}']] } },
+        },
+      },
+      AUTHORITY_FUNCTIONS.length,
+    );
+    for (const { Action, Resource } of connecting) {
+      expect(Action).toBe('dsql:DbConnect');
+      expect(JSON.stringify(Resource)).toMatch(/^\{"Fn::GetStackOutput":.*PublishOutputFnGetAttClusterResourceArn/);
+    }
   });
 
   test('never get the setting for a clock offset, in any template', async () => {

@@ -51,12 +51,17 @@ describe('the rule packs', () => {
 
 // Checking the stacks takes as long as all other tests of this file. `npm run prove` also applies the CDK's own rules
 // to them.
-inTurn(test, { place: 3, of: 4, otherwise: test.skip })('the rule packs accept the stacks with PostgreSQL', () => {
-  const app = testApp({ ...flagsOf(), ...payonceWith({}, 'postgres').context });
-  buildStacks(app);
-  applyRulePacks(app);
-  expect(() => app.synth()).not.toThrow();
-});
+for (const { place, database, context } of [
+  { place: 3, database: 'PostgreSQL', context: payonceWith({}, 'postgres').context },
+  { place: 2, database: 'Aurora DSQL', context: { ...PAYONCE.context, 'payonce:authority': 'dsql' } },
+]) {
+  inTurn(test, { place, of: 4, otherwise: test.skip })(`the rule packs accept the stacks with ${database}`, () => {
+    const app = testApp({ ...flagsOf(), ...context });
+    buildStacks(app);
+    applyRulePacks(app);
+    expect(() => app.synth()).not.toThrow();
+  });
+}
 
 test('the assembly that the rule packs check contains every resource of a deployment except the event archive', async () => {
   const [deployed, local] = await Promise.all([synthesize({ 'payonce:archive': 'true' }), synthesize(PAYONCE.context)]);

@@ -90,6 +90,12 @@ describe('PostgreSQL in cdk.json', () => {
   });
 });
 
+test('Aurora DSQL in cdk.json is replaced by PostgreSQL, which has the same stores', () => {
+  const given = { 'payonce:authority': 'dsql' };
+  expect(payonceWith(given).context).toEqual(payonceWith({}, 'postgres').context);
+  expect(settingsWithoutEffect(given, 'postgres')).toEqual(['payonce:authority']);
+});
+
 describe('a failed deployment', () => {
   const ENDED = 'node local/launch.mjs bin/app.ts: Subprocess exited with error 1';
 

@@ -1,0 +1,33 @@
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { CfnCluster } from 'aws-cdk-lib/aws-dsql';
+import { Construct } from 'constructs';
+import { defined } from '../../lambdas/kernel/defined.ts';
+import { dataKeyOf } from '../settings.ts';
+
+export interface DsqlClusterProps {
+  /** Whether to keep the cluster when its stack is deleted, and to enable deletion protection. */
+  readonly retain: boolean;
+}
+
+/**
+ * A cluster of Aurora DSQL in one region: without instances, a network or a secret. It is encrypted with the key of the
+ * setting `dataKeyArn`, or with a key that AWS owns.
+ */
+export class DsqlCluster extends Construct {
+  /** The host of the cluster, with which IAM roles connect. */
+  readonly endpoint: string;
+  readonly arn: string;
+
+  constructor(scope: Construct, id: string, { retain }: DsqlClusterProps) {
+    super(scope, id);
+    const cluster = new CfnCluster(this, 'Default', {
+      deletionProtectionEnabled: retain,
+      tags: [{ key: 'Name', value: Stack.of(this).stackName }],
+      ...defined({ kmsEncryptionKey: dataKeyOf(this.node) }),
+    });
+    // A protected cluster cannot be deleted, so it remains after the rollback of a failed first deployment.
+    cluster.applyRemovalPolicy(retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY);
+    this.endpoint = cluster.attrEndpoint;
+    this.arn = cluster.attrResourceArn;
+  }
+}
