@@ -1,5 +1,5 @@
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
-import { STATE_VALID_MS } from '../lambdas/authority/contract.ts';
+import { STATE_VALID_MS, storesOf } from '../lambdas/authority/contract.ts';
 import type { PostgresStores } from '../lambdas/authority/postgres-stores.ts';
 import type { AuthorityStores } from '../lambdas/authority/sharded-stores.ts';
 import type { Shard } from '../lambdas/authority/shards.ts';
@@ -45,8 +45,7 @@ export async function withAuthorityOf<T>(
 ): Promise<T> {
   const { client, tables, pacing } = opened;
   const settings = await newestSettings(opened);
-  const { authority = 'dynamodb' } = settings;
-  if (authority !== 'postgres') return work(opened);
+  if (storesOf(settings['authority']) === 'dynamodb') return work(opened);
   const { postgresStores } = await import('../lambdas/authority/postgres-stores.ts');
   // The observer ignores all reports: a command waits until its rows are copied, and reports the remaining ones itself.
   const observer = { stopped: () => undefined, failed: () => undefined, observed: () => undefined };

@@ -3,12 +3,14 @@ import { types } from 'node:util';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { type Command, InvalidArgumentError } from 'commander';
 import { databasesOf, type PostgresSettings, type ShardSettings } from '../lambdas/authority/contract.ts';
+import { FIRST_SHARD } from '../lambdas/kernel/contract/tables.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
 import { isFault, TerminalError } from '../lambdas/kernel/faults.ts';
 import { SecretReader } from '../lambdas/kernel/platform/active-secrets.ts';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import type { OpenDatabase } from '../lambdas/postgres/connection.ts';
 import { isLoopback, parseServerUrl, type Server, serverSecret } from '../lambdas/postgres/server.ts';
+import { serverOfCluster } from './dsql.ts';
 import { CliFailure, ExitCode, sentence } from './failure.ts';
 import type { Session } from './session.ts';
 
@@ -23,6 +25,8 @@ export interface ChosenDatabase {
   readonly port?: number;
   readonly database?: string;
   readonly ca?: string;
+  /** The cluster of Aurora DSQL that a deployment has created, as its administrator. @default false */
+  readonly dsql?: boolean;
   /** The schema of the tables. @default the schema of a deployment */
   readonly schema?: string;
   /** Maximum number of connections. @default 1 */
@@ -33,6 +37,7 @@ export interface ChosenDatabase {
 export function withServer(command: Command): Command {
   return command
     .option('--url <url>', `postgres://user:password@host:port/database; or set ${URL_VARIABLE}`)
+    .option('--dsql', 'the cluster of Aurora DSQL that the deployment has created')
     .option('--secret <id>', 'a secret of Secrets Manager with username, password, host, port and dbname')
     .option('--host <name>', 'with --secret: the host, if the secret has none')
     .option('--port <number>', 'with --secret: the port', readPort)
@@ -43,6 +48,7 @@ export function withServer(command: Command): Command {
 /** Returns the database of a deployment's settings, with the user of the functions. @param settings as recorded */
 export function databaseOfSettings(settings: Readonly<Record<string, string>>): ChosenDatabase {
   const { postgresSecretArn: secret, postgresHost: host, postgresPort: port, postgresDatabase: database } = settings;
+  if (settings['authority'] === 'dsql') return { dsql: true };
   const { postgresCaFile: ca = '' } = settings;
   return {
     ...defined({ secret, host, database, port: port === undefined ? undefined : Number(port) }),
@@ -61,6 +67,7 @@ export function databasesOfSettings(
   settings: Readonly<Record<string, string>>,
 ): readonly { readonly name: string; readonly chosen: ChosenDatabase }[] {
   const { postgresShards = '[]' } = settings;
+  if (settings['authority'] === 'dsql') return [{ name: FIRST_SHARD, chosen: databaseOfSettings(settings) }];
   const { secret: secretId = '', host, port, database, ca } = databaseOfSettings(settings);
   const shards = JSON.parse(postgresShards) as readonly ShardSettings[];
   return databasesOf({ secretId, ...defined({ host, port, database }), shards }).map((each) => ({
@@ -73,13 +80,15 @@ function chosenOf(
   { secretId: secret, host, port, database }: PostgresSettings,
   ca: string | undefined,
 ): ChosenDatabase {
-  return { secret, ...defined({ host, port, database, ca }) };
+  return defined({ secret, host, port, database, ca });
 }
 
 /** Returns the chosen database, otherwise the database of the settings. @param settings as recorded */
 export function chosenOr(settings: Readonly<Record<string, string>>, chosen: ChosenDatabase): ChosenDatabase {
-  const { url = process.env[URL_VARIABLE], secret } = chosen;
-  return url !== undefined || secret !== undefined ? chosen : { ...databaseOfSettings(settings), ...chosen };
+  const { url = process.env[URL_VARIABLE], secret, dsql } = chosen;
+  return url !== undefined || secret !== undefined || dsql === true
+    ? chosen
+    : { ...databaseOfSettings(settings), ...chosen };
 }
 
 /** Runs `work` on the chosen database, without a time limit for statements. @throws CliFailure for a database fault */
@@ -94,6 +103,7 @@ export async function withDatabase<T>(
     credentials: { current: async () => server, renewed: async () => undefined },
     clock: systemClock,
     tls: isLoopback(server.host) && chosen.ca === undefined ? undefined : { caFile: chosen.ca },
+    engine: chosen.dsql === true ? 'dsql' : 'postgres',
     // Creating an index on a large table takes a long time.
     statementMs: 0,
     ...defined({ schema: chosen.schema, connections: chosen.connections }),
@@ -121,7 +131,10 @@ export async function withDatabases<T>(
 
 /** Returns the address and the credentials of the chosen database. @throws CliFailure when there is none */
 export async function serverOf(session: Pick<Session, 'aws'>, chosen: ChosenDatabase): Promise<Server> {
-  const { secret, url = secret === undefined ? process.env[URL_VARIABLE] : undefined } = chosen;
+  const { secret, dsql = false, url = secret === undefined && !dsql ? process.env[URL_VARIABLE] : undefined } = chosen;
+  if (dsql && (url ?? secret) !== undefined)
+    throw new CliFailure(ExitCode.usage, 'Use --dsql without --url or --secret.');
+  if (dsql) return serverOfCluster(await session.aws());
   if (url !== undefined && secret !== undefined)
     throw new CliFailure(ExitCode.usage, 'Use either --url or --secret, not both.');
   if (secret !== undefined) return serverInSecret(session, secret, chosen);

@@ -4,9 +4,11 @@ import { TerminalError } from '../lambdas/kernel/faults.ts';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { SERVICE_SCHEMA } from '../lambdas/postgres/contract.ts';
 import type { Runner } from '../lambdas/postgres/database.ts';
+import { DSQL_ROLE, type Engine } from '../lambdas/postgres/dsql.ts';
 import { readIdentity } from '../lambdas/postgres/identity.ts';
 import { readMigrations } from '../lambdas/postgres/migrations.ts';
 import { type ChosenDatabase, databasesOfSettings, serverOf, withDatabase, withServer } from './database.ts';
+import { deployedCluster } from './dsql.ts';
 import { emptyReplayCache } from './empty-cache.ts';
 import { CliFailure, ExitCode, sentence } from './failure.ts';
 import { addImport } from './importing.ts';
@@ -52,20 +54,24 @@ function readSchema(text: string): string {
 }
 
 /** Returns the tables that a command concerns. */
-function tablesOf({ service }: Chosen) {
+function tablesOf({ service, dsql = false, role = DSQL_ROLE }: Chosen) {
+  if (dsql && (service !== undefined || role !== DSQL_ROLE))
+    throw new CliFailure(ExitCode.usage, `With --dsql, the role is ${DSQL_ROLE}, and --service is not available.`);
   if (service === undefined) return { migrations: readMigrations() };
   return { migrations: readMigrations('service'), schema: service === true ? SERVICE_SCHEMA : service };
 }
 
 async function migrate(session: Session, chosen: Chosen): Promise<void> {
-  const { MigrationRefused, migrate: run } = await import('../lambdas/postgres/migrate.ts');
-  const { role } = chosen;
+  const { MigrationRefused, migrate: run, migrateCluster } = await import('../lambdas/postgres/migrate.ts');
+  const { dsql = false, role = dsql ? DSQL_ROLE : undefined } = chosen;
   const tables = tablesOf(chosen);
-  const applied = await withDatabase(session, { ...chosen, ...tables }, (database) =>
-    run({ database, clock: systemClock, ...tables, role }).catch((error: unknown) => {
+  const iamRoles = dsql ? (await deployedCluster(await session.aws())).iamRoles : [];
+  const applied = await withDatabase(session, { ...chosen, ...tables }, (database) => {
+    const given = { database, clock: systemClock, ...tables };
+    return (dsql ? migrateCluster({ ...given, iamRoles }) : run({ ...given, role })).catch((error: unknown) => {
       throw error instanceof MigrationRefused ? new CliFailure(ExitCode.refused, sentence(error.message)) : error;
-    }),
-  );
+    });
+  });
   session.show({ applied, role }, [
     applied.length === 0 ? 'All migrations were already applied.' : `Migrations applied: ${applied.join(', ')}.`,
     ...(role === undefined ? [] : [`The role ${role} has the privileges that it needs.`]),
@@ -77,7 +83,7 @@ async function checkDatabase(session: Session, chosen: Chosen & { readonly role:
   const { role } = chosen;
   const tables = tablesOf(chosen);
   const problems = await withDatabase(session, { ...chosen, ...tables }, (database) =>
-    checkSchema({ database, ...tables, role }),
+    checkSchema({ database, ...tables, role, engine: engineOf(chosen) }),
   );
   session.show({ problems }, problems.length === 0 ? ['No problems found.'] : problems.map(({ detail }) => detail));
   if (problems.length > 0) throw new CliFailure(ExitCode.incomplete, `Problems found: ${problems.length}.`);
@@ -114,18 +120,27 @@ async function problemsOf(
   { key, identity }: { readonly key: string | undefined; readonly identity: number | undefined },
 ): Promise<readonly string[]> {
   const { checkSchema } = await import('../lambdas/postgres/check-schema.ts');
-  const ofKey = await problemOfKey(session, chosen.secret ?? '', key);
+  const { missingIamRoles } = await import('../lambdas/postgres/migrate.ts');
+  const { dsql = false, secret } = chosen;
+  const ofAccess = secret === undefined ? [] : [...(await problemOfKey(session, secret, key))];
   try {
-    const { user: role } = await serverOf(session, chosen);
-    const check = { migrations: readMigrations(), role };
+    const role = dsql ? DSQL_ROLE : (await serverOf(session, chosen)).user;
+    const check = { migrations: readMigrations(), role, engine: engineOf(chosen) };
+    const iamRoles = dsql ? (await deployedCluster(await session.aws())).iamRoles : [];
     return await withDatabase(session, chosen, async (database) => {
       const problems = await checkSchema({ database, ...check });
-      return [...ofKey, ...(await problemOfIdentity(database, identity)), ...problems.map(({ detail }) => detail)];
+      if (dsql && (await missingIamRoles(database, iamRoles)).length > 0)
+        ofAccess.push('A function may not connect to the cluster: run "payonce db migrate --dsql".');
+      return [...ofAccess, ...(await problemOfIdentity(database, identity)), ...problems.map(({ detail }) => detail)];
     });
   } catch (error) {
     if (!(error instanceof CliFailure)) throw error;
-    return [...ofKey, `${error.message} Run "payonce db check" on a host that can reach the database.`];
+    return [...ofAccess, `${error.message} Run "payonce db check" on a host that can reach the database.`];
   }
+}
+
+function engineOf({ dsql = false }: ChosenDatabase): Engine {
+  return dsql ? 'dsql' : 'postgres';
 }
 
 /** Returns a problem if this is not the database that has the payments. */

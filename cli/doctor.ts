@@ -6,6 +6,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { type Command, InvalidArgumentError } from 'commander';
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
+import { storesOf } from '../lambdas/authority/contract.ts';
 import { type AuthorityState, readAuthorityState } from '../lambdas/authority/store/authority-state.ts';
 import { KnownDatabase } from '../lambdas/authority/store/known-database.ts';
 import { stackNameOf } from '../lambdas/kernel/contract/api.ts';
@@ -101,11 +102,13 @@ export function examineSettings(settings: Examined['settings']): readonly Findin
  * @param selected the setting @default dynamodb
  */
 function examineAuthority(state: AuthorityState | undefined, selected = 'dynamodb'): readonly Finding[] {
-  const { authority = selected, isImporting = false } = state ?? {};
+  const { authority = storesOf(selected), isImporting = false } = state ?? {};
   if (isImporting)
     return [{ check: 'authority', about: authority, detail: 'An import has stopped all writes: finish or cancel it.' }];
-  if (authority === selected) return [];
-  const detail = `The payments are in ${authority}, so the functions return 503. Deploy with payonce:authority=${authority}.`;
+  if (authority === storesOf(selected)) return [];
+  // The state does not tell a server of PostgreSQL from a cluster of Aurora DSQL.
+  const settings = authority === 'postgres' ? 'postgres, or dsql if it was dsql' : authority;
+  const detail = `The payments are in ${authority}, so the functions return 503. Deploy with payonce:authority=${settings}.`;
   return [{ check: 'authority', about: selected, detail }];
 }
 
@@ -115,7 +118,9 @@ async function examineDatabase(
   settings: Examined['settings'],
   deployed: Deployed | undefined,
 ): Promise<readonly Finding[]> {
-  if (settings['authority'] !== 'postgres') return [];
+  const { authority } = settings;
+  // The first deployment creates the cluster of Aurora DSQL.
+  if (storesOf(authority) === 'dynamodb' || (authority === 'dsql' && deployed === undefined)) return [];
   const problems = await problemsOfDatabase(session, settings, deployed?.identityOf);
   return problems.map((detail) => ({ check: 'database', about: 'postgres', detail }));
 }

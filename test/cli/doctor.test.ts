@@ -143,6 +143,9 @@ test.each<[Authority | undefined, string | undefined, readonly string[]]>([
   [undefined, 'postgres', []],
   ['dynamodb', undefined, []],
   ['postgres', 'postgres', []],
+  ['postgres', 'dsql', []],
+  [undefined, 'dsql', []],
+  ['dynamodb', 'dsql', ['payonce:authority=dynamodb']],
   ['dynamodb', 'postgres', ['payonce:authority=dynamodb']],
   ['postgres', undefined, ['payonce:authority=postgres']],
 ])(
