@@ -34,6 +34,8 @@ export interface DataStackProps extends StackProps {
     Settings,
     | 'retainData'
     | 'authority'
+    | 'dsqlWitnessRegion'
+    | 'dsqlLinkedClusterArn'
     | 'accountLogRole'
     | 'jobTargets'
     | 'warmWriteUnits'
@@ -118,7 +120,8 @@ export class DataStack extends Stack {
       partitionKey: text(ViewsTable.listsIndex.partitionKey),
       sortKey: text(KeyAttribute.sort),
     });
-    if (props.settings.authority === 'dsql') this.cluster = new DsqlCluster(this, 'Cluster', { retain });
+    if (props.settings.authority === 'dsql')
+      this.cluster = new DsqlCluster(this, 'Cluster', { retain, settings: props.settings });
     if (props.settings.warmWriteUnits !== undefined) this.#warm(props.settings.warmWriteUnits);
     this.events = new EventBus(this, 'Events', { retain, archive: props.settings.eventArchive });
     this.exports = new ExportsBucket(this, 'Exports');

@@ -55,6 +55,15 @@ export interface AuthoritySettings {
   readonly postgresSubnets?: readonly string[];
   /** The security groups of the functions that use PostgreSQL: a JSON list of ids. Set it with `postgresSubnets`. */
   readonly postgresSecurityGroups?: readonly string[];
+  /**
+   * The witness region of linked clusters of Aurora DSQL, which commit in two regions. The functions use the cluster of
+   * their region. Create the other one with the same witness, set `dsqlLinkedClusterArn` to its ARN, and link it to the
+   * cluster of this deployment.
+   * @default the cluster is in one region
+   */
+  readonly dsqlWitnessRegion?: string;
+  /** The ARN of the cluster in the other region. @default a cluster with a witness waits until it is linked */
+  readonly dsqlLinkedClusterArn?: string;
 }
 
 /** Maximum number of databases, with the first one. */
@@ -86,6 +95,11 @@ export const AUTHORITY_RULES = {
   },
   postgresSubnets: idsOf('subnet'),
   postgresSecurityGroups: idsOf('sg'),
+  dsqlWitnessRegion: { allowed: 'a region, for example us-west-2', read: matching(/^[a-z]{2}(?:-[a-z]+)+-\d$/) },
+  dsqlLinkedClusterArn: {
+    allowed: 'the ARN of a cluster of Aurora DSQL',
+    read: matching(/^arn:aws[a-z-]*:dsql:[a-z0-9-]+:\d{12}:cluster\/[a-z0-9]{26}$/),
+  },
 } satisfies Record<keyof AuthoritySettings, Rule<unknown>>;
 
 function readShards(given: unknown): readonly ShardSettings[] | undefined {
@@ -138,9 +152,10 @@ function idsOf(kind: 'subnet' | 'sg'): Rule<readonly string[]> {
   };
 }
 
-/** Refuses `postgres` without a database, and settings of a PostgreSQL database without `postgres`. @throws Error */
+/** Refuses `postgres` without a database, and settings of a database that is not selected. @throws Error */
 export function refuseAuthorityConflicts(settings: AuthoritySettings): void {
   const { authority, postgresSecretArn, postgresSubnets, postgresSecurityGroups } = settings;
+  refuseLinkConflicts(settings);
   const given = Object.entries(settings).find(([name, value]) => name.startsWith('postgres') && value !== undefined);
   if (authority !== 'postgres') {
     if (given === undefined) return;
@@ -163,6 +178,14 @@ export function refuseAuthorityConflicts(settings: AuthoritySettings): void {
     throw new Error(
       `${PREFIX}postgresShards has the database of ${databases[same]?.name} more than once: each must differ`,
     );
+}
+
+function refuseLinkConflicts({ authority, dsqlWitnessRegion, dsqlLinkedClusterArn }: AuthoritySettings): void {
+  const given = dsqlWitnessRegion === undefined ? dsqlLinkedClusterArn && 'dsqlLinkedClusterArn' : 'dsqlWitnessRegion';
+  if (given !== undefined && authority !== 'dsql')
+    throw new Error(`${PREFIX}${given} is set, but ${PREFIX}authority is not dsql: set it to dsql`);
+  if (given === 'dsqlLinkedClusterArn')
+    throw new Error(`${PREFIX}${given} is set, so ${PREFIX}dsqlWitnessRegion must be set, too`);
 }
 
 function addressOf({ secretId, host, port, database }: PostgresSettings): string {

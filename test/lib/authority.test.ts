@@ -2,7 +2,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { Match } from 'aws-cdk-lib/assertions';
+import { Stack } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
 import {
   AUTHORITY_FUNCTIONS,
   databasesOf,
@@ -12,6 +13,7 @@ import {
   STATE_VALID_MS,
 } from '../../lambdas/authority/contract.ts';
 import { CLOCK_OFFSET } from '../../lambdas/kernel/platform/platform.ts';
+import { DsqlCluster } from '../../lib/constructs/dsql-cluster.ts';
 import { readSettings, recordedSettings } from '../../lib/settings.ts';
 import { synthesize } from '../support/synth.ts';
 import { differences } from './template-differences.ts';
@@ -23,6 +25,7 @@ const settingsOf = (context: Record<string, unknown>) => readSettings(testApp(co
 const SECRET = 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:payonce-AbCdEf';
 const POSTGRES = { 'payonce:authority': 'postgres', 'payonce:postgresSecretArn': SECRET };
 const DSQL = { 'payonce:authority': 'dsql' };
+const LINKED = 'arn:aws:dsql:us-east-2:111122223333:cluster/abcdefghijklmnopqrstuvwxyz';
 const NETWORK = {
   'payonce:postgresSubnets': '["subnet-0123456789abcdef0","subnet-0123456789abcdef1"]',
   'payonce:postgresSecurityGroups': ['sg-0123456789abcdef0'],
@@ -98,6 +101,16 @@ describe('the authority', () => {
     [
       { 'payonce:authority': 'dsql', 'payonce:postgresShards': '[{"name":"b","database":"payonce_b"}]' },
       'payonce:postgresShards is set, but payonce:authority is dsql, which has no such setting: remove it',
+    ],
+    [{ ...DSQL, 'payonce:dsqlWitnessRegion': 'west' }, 'must be a region, for example us-west-2'],
+    [{ ...DSQL, 'payonce:dsqlLinkedClusterArn': 'abc123' }, 'must be the ARN of a cluster of Aurora DSQL'],
+    [
+      { ...DSQL, 'payonce:dsqlLinkedClusterArn': LINKED },
+      'payonce:dsqlLinkedClusterArn is set, so payonce:dsqlWitnessRegion must be set, too',
+    ],
+    [
+      { ...POSTGRES, 'payonce:dsqlWitnessRegion': 'us-west-2' },
+      'payonce:dsqlWitnessRegion is set, but payonce:authority is not dsql: set it to dsql',
     ],
     [{ ...POSTGRES, 'payonce:postgresSecretArn': 'payonce' }, 'must be the ARN of a secret of Secrets Manager'],
     [{ ...POSTGRES, 'payonce:postgresHost': 'https://db' }, 'must be a host name or an IP address'],
@@ -380,6 +393,19 @@ describe('the functions of a deployment', () => {
       expect(Action).toBe('dsql:DbConnect');
       expect(JSON.stringify(Resource)).toMatch(/^\{"Fn::GetStackOutput":.*PublishOutputFnGetAttClusterResourceArn/);
     }
+  });
+
+  test.each([
+    [{}, Match.absent()],
+    [{ dsqlWitnessRegion: 'us-west-2' }, { WitnessRegion: 'us-west-2' }],
+    [
+      { dsqlWitnessRegion: 'us-west-2', dsqlLinkedClusterArn: LINKED },
+      { WitnessRegion: 'us-west-2', Clusters: [LINKED] },
+    ],
+  ])('link their cluster to one in another region with %j', (settings, MultiRegionProperties) => {
+    const stack = new Stack(testApp());
+    new DsqlCluster(stack, 'Cluster', { retain: true, settings });
+    Template.fromStack(stack).hasResourceProperties('AWS::DSQL::Cluster', { MultiRegionProperties });
   });
 
   test('never get the setting for a clock offset, in any template', async () => {
