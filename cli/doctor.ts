@@ -106,7 +106,7 @@ function examineAuthority(state: AuthorityState | undefined, selected = 'dynamod
   if (isImporting)
     return [{ check: 'authority', about: authority, detail: 'An import has stopped all writes: finish or cancel it.' }];
   if (authority === storesOf(selected)) return [];
-  // The state does not tell a server of PostgreSQL from a cluster of Aurora DSQL.
+  // The state does not distinguish a PostgreSQL server from a cluster of Aurora DSQL.
   const settings = authority === 'postgres' ? 'postgres, or dsql if it was dsql' : authority;
   const detail = `The payments are in ${authority}, so the functions return 503. Deploy with payonce:authority=${settings}.`;
   return [{ check: 'authority', about: selected, detail }];

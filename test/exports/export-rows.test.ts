@@ -69,5 +69,5 @@ test('payments in another currency are not read, except for rows that an earlier
   const { rows } = await payments.page(asked, undefined);
   const wanted = [paymentIdFor('euro'), paymentIdFor('old')].toSorted();
   expect(read.toSorted()).toEqual(wanted);
-  expect(rows.map(([, payment]) => String(payment)).toSorted()).toEqual(wanted);
+  expect(new Set(rows.map(([, payment]) => payment))).toEqual(new Set(wanted));
 });

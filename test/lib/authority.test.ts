@@ -403,9 +403,8 @@ describe('the functions of a deployment', () => {
       { WitnessRegion: 'us-west-2', Clusters: [LINKED] },
     ],
   ])('link their cluster to one in another region with %j', (settings, MultiRegionProperties) => {
-    const stack = new Stack(testApp());
-    new DsqlCluster(stack, 'Cluster', { retain: true, settings });
-    Template.fromStack(stack).hasResourceProperties('AWS::DSQL::Cluster', { MultiRegionProperties });
+    const cluster = new DsqlCluster(new Stack(testApp()), 'Cluster', { retain: true, settings });
+    Template.fromStack(Stack.of(cluster)).hasResourceProperties('AWS::DSQL::Cluster', { MultiRegionProperties });
   });
 
   test('never get the setting for a clock offset, in any template', async () => {
