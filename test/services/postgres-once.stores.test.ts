@@ -169,6 +169,25 @@ describe("a service's route on PostgreSQL", () => {
     expect([route.runs, await database.pointsOf('ended')]).toEqual([2, 1]);
   });
 
+  test('does not wait for a handler that hangs after its connection has ended, and returns the connection', async () => {
+    const single = database.pool({ max: 1 });
+    const hanging = Promise.withResolvers<unknown>();
+    const work: Work = async (effect, member) => {
+      const answer = await addPoint(effect, member);
+      if (route.runs > 1) return answer;
+      const { rows } = await effect.tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      hanging.resolve(rows[0]?.pid);
+      // The only connection of the pool belongs to this handler.
+      await single.query('SELECT 1');
+      return new Response('late', { status: 400 });
+    };
+    const route = routeOf('hangs', work, createOnce({ postgres: single }));
+    const sent = route.post({ 'idempotency-key': 'hangs' });
+    await database.administrator.query('SELECT pg_terminate_backend($1)', [await hanging.promise]);
+    expect((await sent).status).toBe(201);
+    expect([route.runs, await database.pointsOf('hangs')]).toEqual([2, 1]);
+  });
+
   test.each([503, 429, 0])(
     'commits nothing when it returns %d, and runs again for the next request',
     async (status) => {

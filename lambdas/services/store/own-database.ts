@@ -107,11 +107,13 @@ export class OwnDatabase implements OwnTransactions<PoolClient> {
     const connection = new Connection(await this.#connect());
     try {
       await connection.send(this.#begin);
-      const result = await work({
+      const working = work({
         tx: connection.handedOut,
         claim: (record) => claim(connection, this.#table, record),
         complete: (record, answer) => complete(connection, this.#table, record, answer),
-      }).finally(() => connection.revoke());
+      });
+      // A handler can hang, for example on a connection of the same pool. Its transaction ends without it.
+      const result = await Promise.race([working, connection.lost]).finally(() => connection.revoke());
       // After a failed statement that the handler ignored, the server responds to COMMIT with a rollback and no error.
       if ((await connection.send('COMMIT', [], 'committing')).command !== 'COMMIT')
         throw new Error('a statement of the handler failed, so nothing was committed');
@@ -172,15 +174,23 @@ class Connection {
   readonly #client: PoolClient;
   #isRevoked = false;
   #isLost = false;
-  readonly #lose = (): void => {
+  readonly #loss = Promise.withResolvers<never>();
+  readonly #lose = (error: unknown): void => {
     this.#isLost = true;
+    this.#loss.reject(error);
   };
 
   constructor(client: PoolClient) {
     this.#client = client;
     // Without a listener, the end of the connection would end the process.
     client.on('error', this.#lose);
+    this.#loss.promise.catch(() => undefined);
     this.handedOut = new Proxy(client, { get: (_client, name) => this.#memberOf(name) });
+  }
+
+  /** Rejects when the connection ends. */
+  get lost(): Promise<never> {
+    return this.#loss.promise;
   }
 
   /**
