@@ -255,7 +255,7 @@ export function giftCards({ database, signingKey, callbacks, livemode }: GiftCar
     const [status, answered] =
       Number.isSafeInteger(amount) && amount >= 1
         ? once(database, key, request, () => work(key, params))
-        : refusal(400, 'invalid_request', 'amount must be a whole number of minor units, at least 1.');
+        : refusal(400, 'invalid_request', 'amount must be a whole number in minor units, at least 1.');
     return c.json(answered, status);
   }
 

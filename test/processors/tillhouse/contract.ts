@@ -39,5 +39,5 @@ export const tillhouseContract = {
     partialRefund: true,
     holdValidityMs: 0,
   },
-  source: { pattern: /^till_[a-z]{1,20}$/, allowed: 'a token of Tillhouse: till_ and 1 to 20 lower-case letters' },
+  source: { pattern: /^till_[a-z]{1,20}$/, allowed: 'a token from Tillhouse: till_ and 1 to 20 lower-case letters' },
 } as const satisfies ProcessorContract;

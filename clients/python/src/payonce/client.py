@@ -77,7 +77,7 @@ class _Resource:
 
 
 class Payments(_Resource):
-    """Payments, and their captures, cancellations and refunds. Amounts are whole numbers of minor units."""
+    """Payments, and their captures, cancellations and refunds. Amounts are whole numbers in minor units."""
 
     def __init__(self, changes: Operations, reading: Reading) -> None:
         super().__init__(changes, reading, "/v1/payments")

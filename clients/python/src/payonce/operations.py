@@ -88,7 +88,7 @@ def _body_of(params: Mapping[str, Any] | None) -> str | None:
 
 def _refuse_floats(value: Any, name: str) -> None:
     if isinstance(value, float):
-        raise TypeError(f"{name} is {value!r}: amounts are whole numbers of minor units, for example 2000 for 20.00 EUR")
+        raise TypeError(f"{name} is {value!r}: amounts are whole numbers in minor units, for example 2000 for 20.00 EUR")
     if isinstance(value, Mapping):
         for field, inner in value.items():
             _refuse_floats(inner, str(field))
