@@ -98,7 +98,14 @@ function ownerIn(
   if (shard === undefined || !names.includes(shard))
     throw new CliFailure(ExitCode.usage, `Name the database with --shard: ${names.join(', ')}.`);
   const tenants = new TenantShards(client, tables.registry, pacing, STATE_VALID_MS);
-  return async (id) => (await tenants.of(id)) === shard;
+  return async (id) => {
+    const { shard: found, move } = await tenants.of(id);
+    if (move === undefined) return found === shard;
+    throw new CliFailure(
+      ExitCode.refused,
+      `The tenant ${id} is being moved: finish or abort "payonce db move-tenant".`,
+    );
+  };
 }
 
 function lineOfStopped({ chainId, sequence, because }: StoppedChain): string {

@@ -86,8 +86,8 @@ export const STATE_VALID_MS = 60_000;
 const LONGEST_FUNCTION_SECONDS = 300;
 
 /**
- * Time from the start of an import until all processes that read the earlier state have stopped writing, in
- * milliseconds.
+ * Time from the start of an import, or of a move of a tenant, until all processes that read the earlier state have
+ * stopped writing, in milliseconds.
  */
 export const IMPORT_WAITS_MS = STATE_VALID_MS + LONGEST_FUNCTION_SECONDS * 1000;
 

@@ -18,7 +18,8 @@ import type { OrphanStore, UnfinishedWork } from '../payments/use/unfinished-wor
 import type { DuePage, DueQueue } from '../resolving/use/due-queue.ts';
 import type { ScanPage } from '../views/use/view-store.ts';
 import type { PostgresStores } from './postgres-stores.ts';
-import type { Shard, Shards, Subject } from './shards.ts';
+import type { Shard, Shards, Subject, Use } from './shards.ts';
+import { KEY_OF_CORRECTION } from './store/postgres-tenant-rows.ts';
 
 /** The stores of a function on one or several PostgreSQL databases. */
 export interface AuthorityStores {
@@ -50,7 +51,7 @@ export function shardedStores(shards: Shards): AuthorityStores {
     effectRecords: { readEffect: (id) => shards.one(({ stores }) => stores.approvals.readEffect(id)) },
     activity: {
       listActivity: async (chain, page) =>
-        (await shards.of(subjectOfChain(chain))).stores.activity.listActivity(chain, page),
+        (await shards.of(subjectOfChain(chain), 'read')).stores.activity.listActivity(chain, page),
     },
     work: (unreadable) => workOf(shards, unreadable),
     holds: holdsOf(shards),
@@ -65,7 +66,7 @@ export function shardedStores(shards: Shards): AuthorityStores {
 }
 
 function paymentsOf(shards: Shards): PaymentStore {
-  const at = async (subject: Subject): Promise<PaymentStore> => (await shards.of(subject)).stores.store;
+  const at = async (subject: Subject, use?: Use): Promise<PaymentStore> => (await shards.of(subject, use)).stores.store;
   const readRecord: PaymentStore['readRecord'] = (operationId) =>
     shards.one(({ stores }) => stores.store.readRecord(operationId));
   return {
@@ -83,10 +84,12 @@ function paymentsOf(shards: Shards): PaymentStore {
       if (record !== undefined) await (await at({ chainId: chainOf(record) })).release(operationId, owner);
     },
     readRecord,
-    readPayment: async (paymentId) => (await at({ chainId: paymentId })).readPayment(paymentId),
-    readEnds: async (paymentId, operationId) => (await at({ chainId: paymentId })).readEnds(paymentId, operationId),
-    readNotes: async (first) => (await at({ tenantId: first.payment.tenantId })).readNotes(first),
-    listTransitions: async (paymentId, page) => (await at({ chainId: paymentId })).listTransitions(paymentId, page),
+    readPayment: async (paymentId) => (await at({ chainId: paymentId }, 'read')).readPayment(paymentId),
+    readEnds: async (paymentId, operationId) =>
+      (await at({ chainId: paymentId }, 'read')).readEnds(paymentId, operationId),
+    readNotes: async (first) => (await at({ tenantId: first.payment.tenantId }, 'read')).readNotes(first),
+    listTransitions: async (paymentId, page) =>
+      (await at({ chainId: paymentId }, 'read')).listTransitions(paymentId, page),
   };
 }
 
@@ -115,7 +118,7 @@ function ordersOf(shards: Shards, unreadable: Unreadable | undefined): OrderStor
       return (await each.at(subject)).appendToOrder(append);
     },
     listOrderTransitions: async (orderId, page) =>
-      (await each.at({ chainId: orderId })).listOrderTransitions(orderId, page),
+      (await each.at({ chainId: orderId }, 'read')).listOrderTransitions(orderId, page),
     openOrders: (due) => each.lists((orders) => orders.openOrders(due)),
     postponeOrder: async (open, dueAtMs) => (await each.at({ chainId: open.orderId })).postponeOrder(open, dueAtMs),
     closeOrder: async (open) => (await each.at({ chainId: open.orderId })).closeOrder(open),
@@ -129,7 +132,7 @@ function storesOf<Store>(shards: Shards, make: (stores: PostgresStores) => Store
   return {
     of,
     first: of(shards.first),
-    at: async (subject: Subject): Promise<Store> => of(await shards.of(subject)),
+    at: async (subject: Subject, use?: Use): Promise<Store> => of(await shards.of(subject, use)),
     /** Lists the entries of all databases alternately, so that the queue of one does not delay those of the others. */
     lists: async <Entry>(list: (store: Store) => Promise<readonly Entry[]>): Promise<readonly Entry[]> =>
       alternately(await shards.responding((shard) => list(of(shard)))),
@@ -170,7 +173,7 @@ function effectsOf(
       }
     },
     listTransitions: async (paymentId, page) =>
-      (await each.at({ chainId: paymentId })).listTransitions(paymentId, page),
+      (await each.at({ chainId: paymentId }, 'read')).listTransitions(paymentId, page),
     waiting: (kind, due) => each.first.waiting(kind, due),
     postponeOrphan: (orphan, dueAtMs) => each.first.postponeOrphan(orphan, dueAtMs),
     giveUp: (orphan) => each.first.giveUp(orphan),
@@ -225,7 +228,7 @@ async function refusedKey(
 ): Promise<Exclude<EffectOutcome, { kind: 'recorded' }> | undefined> {
   const { operationId, paymentId } = record;
   if (!operationId.startsWith(OperationPrefix.correction)) return undefined;
-  const bound = { ...record, operationId: storedOperationId(`${operationId}#payment`) };
+  const bound = { ...record, operationId: storedOperationId(`${operationId}${KEY_OF_CORRECTION}`) };
   const outcome = await first.stores.approvals.recordEffect({ record: bound, transitions: [] });
   if (outcome.kind === 'recorded') return undefined;
   return outcome.kind === 'recorded_before' && outcome.record.paymentId === paymentId ? undefined : outcome;

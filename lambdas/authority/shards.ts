@@ -27,6 +27,9 @@ export interface Subject {
   readonly chainId?: string | undefined;
 }
 
+/** What a call does. Reads continue while a tenant is moved: the rows of both databases are the same then. */
+export type Use = 'read' | 'write';
+
 /** Maximum number of payments and orders whose tenants a process caches. */
 const MAX_CACHED = 10_000;
 const RETRY_AFTER_SECONDS = 60;
@@ -55,14 +58,19 @@ export class Shards {
     this.#tools = tools;
   }
 
-  /** @throws NotBegunError if the tenant's row cannot be read, or if its database is not in the settings */
-  async ofTenant(id: TenantId): Promise<Shard> {
-    const shard = await this.#tools.tenants.of(id).catch((cause: unknown) => {
+  /**
+   * @throws NotBegunError if the tenant's row cannot be read, if its database is not in the settings, or for a write
+   * while a command moves the tenant
+   */
+  async ofTenant(id: TenantId, use: Use = 'write'): Promise<Shard> {
+    const { shard, move } = await this.#tools.tenants.of(id).catch((cause: unknown) => {
       if (!(cause instanceof RetryableError)) throw cause;
       throw new NotBegunError(cause.code, 'the database of the tenant cannot be read', { cause });
     });
     const options = { retryAfterSeconds: RETRY_AFTER_SECONDS };
     const found = this.databases.find(({ name }) => name === shard);
+    if (move !== undefined && use === 'write')
+      throw new NotBegunError('tenant_moving', `${id} is being moved from ${move.from} to ${move.to}`, options);
     if (found !== undefined) return found;
     throw new NotBegunError(
       'shard_unknown',
@@ -75,10 +83,10 @@ export class Shards {
    * Returns the database of a payment or an order; undefined if there is none.
    * @throws NotBegunError as {@link ofTenant}, and if another database has the payment or order
    */
-  async ofChain(id: string): Promise<Shard | undefined> {
+  async ofChain(id: string, use: Use = 'write'): Promise<Shard | undefined> {
     const { tenantId, shard } = this.#places.get(id) ?? (await this.#ask(id)) ?? {};
     if (tenantId === undefined) return undefined;
-    const own = await this.ofTenant(tenantId);
+    const own = await this.ofTenant(tenantId, use);
     if (own === shard) return own;
     this.#places.delete(id);
     if ((await tenantOfChain(own.stores.tools, id)) === tenantId) return this.#keep(id, { tenantId, shard: own });
@@ -91,12 +99,12 @@ export class Shards {
    * Returns the database of a call; the first one if no database has the payment or order, or the call concerns none.
    * @throws NotBegunError as {@link ofChain}
    */
-  async of({ tenantId, chainId }: Subject): Promise<Shard> {
-    if (tenantId !== undefined) return this.ofTenant(tenantId);
-    return (chainId === undefined ? undefined : await this.ofChain(chainId)) ?? this.first;
+  async of({ tenantId, chainId }: Subject, use: Use = 'write'): Promise<Shard> {
+    if (tenantId !== undefined) return this.ofTenant(tenantId, use);
+    return (chainId === undefined ? undefined : await this.ofChain(chainId, use)) ?? this.first;
   }
 
-  /** Asks all databases for a row that at most one has. @throws a fault if none has it and one did not respond */
+  /** Asks all databases for a row that at most one has, or two while it is moved. @throws a fault if none has it and one did not respond */
   async one<Found>(ask: (shard: Shard) => Promise<Found | undefined>): Promise<Found | undefined> {
     return this.#firstOf(this.databases.map(ask), (faults) => {
       if (faults[0] !== undefined) throw faults[0].error;

@@ -21,5 +21,8 @@ export const COPIES_LATE_MS = 60_000;
 /** The table of applied migrations, which the runner creates. */
 export const VERSION_TABLE = 'schema_version';
 
+/** The table of the moves of tenants between databases. Only an operator's command writes it. */
+export const MOVE_TABLE = 'tenant_move';
+
 /** Schema for the table of a team's service. */
 export const SERVICE_SCHEMA = 'payonce_once';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { VERSION_TABLE } from './contract.ts';
+import { MOVE_TABLE, VERSION_TABLE } from './contract.ts';
 import type { Engine } from './dsql.ts';
 
 /** Folders of files `<version>-<subject>.sql`, applied in the order of their versions. */
@@ -21,7 +21,13 @@ const ADDITIVE =
   /^(?:CREATE TABLE IF NOT EXISTS|CREATE INDEX IF NOT EXISTS|ALTER TABLE \w+ ADD COLUMN IF NOT EXISTS) \w+/;
 
 /** Tables whose rows the functions' role may insert, but not change or delete. */
-const APPEND_ONLY: ReadonlySet<string> = new Set(['transition', 'posting', 'approval', 'approval_end', 'activity']);
+export const APPEND_ONLY: ReadonlySet<string> = new Set([
+  'transition',
+  'posting',
+  'approval',
+  'approval_end',
+  'activity',
+]);
 
 export interface Migration {
   /** For example 0001. */
@@ -77,7 +83,7 @@ export function tablesOf(migrations: readonly Migration[]): readonly string[] {
 
 /** Returns the privileges on a table that the functions' role needs. */
 export function privilegesFor(table: string): readonly string[] {
-  if (table === VERSION_TABLE) return ['SELECT'];
+  if (table === VERSION_TABLE || table === MOVE_TABLE) return ['SELECT'];
   return APPEND_ONLY.has(table) ? ['SELECT', 'INSERT'] : ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
 }
 

@@ -1,17 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { configuredAuthority } from '../../lambdas/authority/configured-authority.ts';
 import { databasesOf, POSTGRES_AUTHORITY, type PostgresSettings } from '../../lambdas/authority/contract.ts';
+import { moveTenant, planMove } from '../../lambdas/authority/move-tenant.ts';
 import type { AuthorityPlatform } from '../../lambdas/authority/postgres-authority.ts';
 import { KnownDatabase } from '../../lambdas/authority/store/known-database.ts';
+import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
+import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
 import type { TenantId } from '../../lambdas/kernel/ids.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
+import type { Pacing } from '../../lambdas/kernel/platform/attempts.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
 import type { Database, Row, Statement } from '../../lambdas/postgres/database.ts';
 import { readMigrations, tablesOf } from '../../lambdas/postgres/migrations.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { TenantMoves } from '../../lambdas/tenants/store/tenant-moves.ts';
 import { tenantRowKey } from '../../lambdas/tenants/store/tenant-owners.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
 import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
@@ -37,6 +42,13 @@ const SILENT_MS = 1_000;
 interface Begun {
   readonly shard: string;
   readonly statement: Statement;
+}
+
+/** The surroundings of one run of the command that moves a tenant. */
+export interface MoveChanges {
+  readonly client?: DynamoDBDocumentClient;
+  readonly database?: (name: string, given: Database) => Database;
+  readonly pacing?: Pacing;
 }
 
 /** Four PostgreSQL databases of one server. */
@@ -80,6 +92,8 @@ export class ShardedDeployment {
   readonly begun: Begun[] = [];
   /** Databases that refuse each statement, with their errors. */
   readonly away = new Map<string, Error>();
+  /** Called before each statement of a process. */
+  before: (begun: Begun) => Promise<void> = async () => undefined;
   /** Databases that do not respond. */
   readonly silent = new Set<string>();
   readonly #databases: FourDatabases;
@@ -113,6 +127,12 @@ export class ShardedDeployment {
     return new KnownDatabase({ client, registryTable: TABLES.registry, pacing: { clock, entropy } }, name);
   }
 
+  /** Returns the command that records an identity for a database. */
+  knownAs(name: string, identity: number): PutCommand {
+    const Item = { [KeyAttribute.partition]: RegistryRow.databases, [KeyAttribute.sort]: name, identity };
+    return new PutCommand({ TableName: TABLES.registry, Item });
+  }
+
   async shardOf(id: TenantId): Promise<string> {
     return String((await this.#row(id))['shard']);
   }
@@ -123,10 +143,22 @@ export class ShardedDeployment {
     return Item;
   }
 
-  /** Changes the database that the row of a tenant names, which no command does. */
+  /** Changes the database that the row of a tenant names, without moving the tenant's rows. */
   async change(id: TenantId, shard: string): Promise<void> {
     const { client } = this.world.store.database;
     await client.send(new PutCommand({ TableName: TABLES.registry, Item: { ...(await this.#row(id)), shard } }));
+  }
+
+  /** Runs `payonce db move-tenant`. @param to the name of a database; undefined to abort */
+  async move(id: TenantId, to: string | undefined, changes: MoveChanges = {}): Promise<void> {
+    const { clock, entropy, store } = this.world;
+    const { client = store.database.client, database = (_, given) => given, pacing = { clock, entropy } } = changes;
+    const place = await new TenantMoves(client, TABLES.registry, pacing).read(id);
+    invariant(place !== undefined, `there is no tenant ${id}`);
+    const move = planMove(id, place, to);
+    const [source, target] = [move.from, move.to].map((name) => database(name, this.#databases.database(name)));
+    invariant(source !== undefined && target !== undefined, 'a database is missing');
+    await moveTenant({ client, tables: TABLES, pacing, source, target, progress: () => undefined }, move);
   }
 
   /** Starts a process with caches of its own. */
@@ -168,6 +200,7 @@ export class ShardedDeployment {
     return {
       run: async (statement) => {
         this.begun.push({ shard, statement });
+        await this.before({ shard, statement });
         if (this.silent.has(shard)) return new Promise<never>(() => undefined);
         const fault = this.away.get(shard);
         if (fault !== undefined) throw fault;

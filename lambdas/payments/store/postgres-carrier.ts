@@ -300,17 +300,23 @@ export class LedgerCarrier implements Carrier {
 
   /**
    * Deletes the copies of erased personal data. The copies are listed first: a copy that is listed and has no row in
-   * PostgreSQL afterwards was erased, because a row is copied only after its commit.
+   * PostgreSQL afterwards was erased, because a row is copied only after its commit. A database from which the payment
+   * or the order was moved deletes nothing:
+   *
+   *   here  ── list copies ─────────────────────────────── read: no T1, no details ── nothing
+   *   move  ──────────────── copy rows ── switch ── delete rows
    */
   async #eraseCopies(chainId: string): Promise<void> {
     const { client, pacing, tables } = this.#tools;
     const copied = await readDetailsRows({ client, pacing, registry: tables.registry }, chainId);
     const rows = await readRows(this.#tools, {
       name: 'details-parts',
-      text: 'SELECT part FROM details WHERE chain_id = $1',
+      text: `SELECT part FROM details WHERE chain_id = $1
+        UNION ALL SELECT NULL FROM transition WHERE chain_id = $1 AND sequence = 1`,
       values: [chainId],
     });
     const kept = new Set(rows.map(({ part }) => part));
+    if (!kept.has(null)) return;
     const deletions = [...copied.keys()]
       .filter((part) => !kept.has(part))
       .map((part) => ({ Delete: { TableName: tables.registry, Key: detailsKey(chainId, String(part)) } }));

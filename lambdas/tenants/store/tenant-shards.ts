@@ -6,18 +6,27 @@ import type { TenantId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import { tenantRowKey } from './tenant-owners.ts';
 
-const shardItem = z.object({ shard: z.string().default(FIRST_SHARD) });
+const placeItem = z.object({
+  shard: z.string().default(FIRST_SHARD),
+  /** Number of runs of the command that moves the tenant. */
+  moves: z.int().default(0),
+  /** The move in progress, by the names of its databases. Nothing may be written until it has ended. */
+  move: z.object({ from: z.string(), to: z.string() }).exactOptional(),
+});
+
+/** The database of a tenant, as the tenant's row states it. */
+export type TenantPlace = Readonly<z.infer<typeof placeItem>>;
 
 /** Maximum number of tenants that a process caches. */
 const MAX_CACHED = 10_000;
 
-/** Reads the names of the databases of tenants. A process may use what it has read for `validMs`. */
+/** Reads the databases of tenants. A process may use what it has read for `validMs`. */
 export class TenantShards {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
   readonly #pacing: Pacing;
   readonly #validMs: number;
-  readonly #known = new Map<TenantId, { readonly read: Promise<string>; readonly atMs: number }>();
+  readonly #known = new Map<TenantId, { readonly read: Promise<TenantPlace>; readonly atMs: number }>();
 
   constructor(client: DynamoDBDocumentClient, registryTable: string, pacing: Pacing, validMs: number) {
     this.#client = client;
@@ -27,7 +36,7 @@ export class TenantShards {
   }
 
   /** @throws RetryableError if the row does not exist or cannot be read */
-  async of(id: TenantId): Promise<string> {
+  async of(id: TenantId): Promise<TenantPlace> {
     const atMs = this.#pacing.clock.nowMs();
     const known = this.#known.get(id);
     if (known !== undefined && Math.abs(atMs - known.atMs) < this.#validMs) return known.read;
@@ -40,11 +49,15 @@ export class TenantShards {
     return reading.read;
   }
 
-  async #read(id: TenantId): Promise<string> {
+  async #read(id: TenantId): Promise<TenantPlace> {
     const get = { TableName: this.#table, Key: tenantRowKey(id), ConsistentRead: true };
     const { Item } = await readWithRetries(this.#pacing, () => this.#client.send(new GetCommand(get)));
     // A restored table can lack the row. The tenant may be in any database.
     if (Item === undefined) throw new RetryableError('tenant_missing', `the registry has no tenant ${id}`);
-    return shardItem.parse(Item).shard;
+    return parseTenantPlace(Item);
   }
+}
+
+export function parseTenantPlace(item: Record<string, unknown>): TenantPlace {
+  return placeItem.parse(item);
 }

@@ -1,0 +1,296 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { TenantId } from '../../kernel/ids.ts';
+import { type PostgresTools, readRows, repeated, writeRows } from '../../postgres/attempts.ts';
+import { MOVE_TABLE } from '../../postgres/contract.ts';
+import type { Row, Runner } from '../../postgres/database.ts';
+import { APPEND_ONLY } from '../../postgres/migrations.ts';
+
+/** Ends the id of the record that binds the key of a correction to a payment. The first database has these records. */
+export const KEY_OF_CORRECTION = '#payment';
+
+const ofChain = (column: string): string => `EXISTS (
+  SELECT 1 FROM transition AS chain WHERE chain.chain_id = own.${column} AND chain.sequence = 1 AND chain.tenant_id = $1)`;
+
+interface OwnedTable {
+  readonly key: readonly string[];
+  /** The condition that a row `own` belongs to the tenant `$1`. */
+  readonly isOwned: string;
+}
+
+/**
+ * The tables whose rows belong to tenants. Transitions are copied last and deleted first: a database that has a payment
+ * or an order has all its other rows, too. So a database without its personal data can never delete the copies of it.
+ */
+const TABLES = {
+  details: { key: ['chain_id', 'part'], isOwned: ofChain('chain_id') },
+  work: { key: ['kind', 'chain_id', 'subject'], isOwned: ofChain('chain_id') },
+  reference: { key: ['tenant_id', 'mode', 'reference'], isOwned: 'own.tenant_id = $1' },
+  // The record of an order is named like the order. It also has the id of the payment that the order may have.
+  idempotency: {
+    key: ['operation_id'],
+    isOwned: `(${ofChain('payment_id')} OR ${ofChain('operation_id')}) AND own.operation_id NOT LIKE '%${KEY_OF_CORRECTION}'`,
+  },
+  approval: { key: ['approval_id'], isOwned: 'own.tenant_id = $1' },
+  approval_end: {
+    key: ['approval_id'],
+    isOwned: `EXISTS (
+      SELECT 1 FROM approval WHERE approval.approval_id = own.approval_id AND approval.tenant_id = $1)`,
+  },
+  activity: { key: ['chain', 'sequence'], isOwned: `own.chain IN ($1::text || '#test', $1::text || '#live')` },
+  posting: { key: ['chain_id', 'sequence', 'leg'], isOwned: 'own.tenant_id = $1' },
+  transition: { key: ['chain_id', 'sequence'], isOwned: 'own.tenant_id = $1' },
+} as const satisfies Readonly<Record<string, OwnedTable>>;
+
+export type TenantTable = keyof typeof TABLES;
+
+/** The tables of a tenant, in the order in which their rows are copied. They are deleted in the reverse order. */
+export const TENANT_TABLES = Object.keys(TABLES) as readonly TenantTable[];
+
+/**
+ * Tables whose rows are not moved: callbacks without a payment, which the first database has, and rows that are copied
+ * to DynamoDB before the move.
+ */
+export const NOT_MOVED: readonly string[] = ['orphan', 'outbox', MOVE_TABLE];
+
+/** Maximum number of rows of one statement. A transaction of Aurora DSQL may change 3,000. */
+const ROWS_AT_ONCE = 1_000;
+
+/** The values of a row as text, by column. */
+export type TenantRow = Readonly<Record<string, string | null>>;
+
+/** What a database has of a tenant, during and after moves: see the table `tenant_move`. */
+export type MoveRole = 'home' | 'source' | 'target' | 'empty';
+
+/** Thrown when a later run of the command has begun. */
+export class MoveReplaced extends Error {
+  override readonly name = 'MoveReplaced';
+  override readonly message = 'a later run of the command has continued, finished or aborted this move';
+}
+
+/** The rows of a tenant in one database. Columns are read from the catalog, so that no column is left behind. */
+export class TenantRows {
+  readonly #tools: PostgresTools;
+  readonly #tenantId: TenantId;
+  readonly #columns: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  #run = 0;
+  #role: MoveRole | undefined;
+
+  private constructor(tools: PostgresTools, id: TenantId, columns: TenantRows['columns']) {
+    this.#tools = tools;
+    this.#tenantId = id;
+    this.#columns = columns;
+  }
+
+  /** The type of each column by its table and name. */
+  get columns(): ReadonlyMap<string, Readonly<Record<string, string>>> {
+    return this.#columns;
+  }
+
+  static async open(tools: PostgresTools, id: TenantId): Promise<TenantRows> {
+    const rows = await readRows(tools, {
+      name: 'move-columns',
+      text: `SELECT given.name AS of, attname AS name, format_type(atttypid, atttypmod) AS type
+        FROM json_array_elements_text($1::json) AS given (name)
+        JOIN pg_catalog.pg_attribute ON attrelid = to_regclass(given.name) AND attnum > 0 AND NOT attisdropped
+        ORDER BY given.name, attname`,
+      values: [JSON.stringify(TENANT_TABLES)],
+    });
+    const columns = new Map(
+      [...Map.groupBy(rows, ({ of }) => String(of))].map(([table, found]) => [
+        table,
+        Object.fromEntries(found.map(({ name, type }) => [String(name), String(type)])),
+      ]),
+    );
+    return new TenantRows(tools, id, columns);
+  }
+
+  hasColumnsOf(other: TenantRows): boolean {
+    return isDeepStrictEqual(this.#columns, other.columns);
+  }
+
+  /** Returns a privilege that the user of the connection lacks. */
+  async missingPrivilege(): Promise<string | undefined> {
+    const [row] = await readRows(this.#tools, {
+      name: 'move-privileges',
+      text: `SELECT privilege || ' on the table ' || name AS missing
+        FROM json_array_elements_text($1::json) AS given (name),
+          json_array_elements_text('["SELECT", "INSERT", "UPDATE", "DELETE"]') AS needed (privilege)
+        WHERE NOT has_table_privilege(name, privilege) LIMIT 1`,
+      values: [JSON.stringify([MOVE_TABLE, ...TENANT_TABLES])],
+    });
+    return row === undefined ? undefined : String(row['missing']);
+  }
+
+  /** Reads what the database has of the tenant. @returns undefined if no command has moved the tenant from or to it */
+  async role(): Promise<MoveRole | undefined> {
+    const [row] = await this.#moveRow();
+    return row?.['role'] as MoveRole | undefined;
+  }
+
+  async #moveRow(): Promise<readonly Row[]> {
+    const text = `SELECT run, role FROM ${MOVE_TABLE} WHERE tenant_id = $1`;
+    return readRows(this.#tools, { name: 'move-read', text, values: [this.#tenantId] });
+  }
+
+  /**
+   * Fences all earlier runs: from now on, their statements change nothing. Waits for a statement that is being executed.
+   * @throws MoveReplaced if a later run has begun
+   */
+  async take(run: number, role: 'source' | 'target'): Promise<void> {
+    await writeRows(this.#tools, {
+      name: 'move-take',
+      text: `INSERT INTO ${MOVE_TABLE} (tenant_id, run, role) VALUES ($1, $2, $3)
+        ON CONFLICT (tenant_id) DO UPDATE SET run = EXCLUDED.run, role = EXCLUDED.role
+        WHERE ${MOVE_TABLE}.run < EXCLUDED.run`,
+      values: [this.#tenantId, run, role],
+    });
+    const [row] = await this.#moveRow();
+    if (row?.['run'] !== run || row['role'] !== role) throw new MoveReplaced();
+    this.#run = run;
+    this.#role = role;
+  }
+
+  /** Ends the run, so that no further statement of it changes rows. The row stays, and refuses all earlier runs. */
+  async settle(role: 'home' | 'empty'): Promise<void> {
+    const text = `UPDATE ${MOVE_TABLE} SET role = $3 WHERE tenant_id = $1 AND run = $2`;
+    await writeRows(this.#tools, { name: 'move-settle', text, values: [this.#tenantId, this.#run, role] });
+  }
+
+  /**
+   * Runs statements only while this run is the latest one. The lock makes a later run wait until they have ended:
+   *
+   *   run 1  ── lock ── insert ── suspended ─────────────── lock ✗
+   *   run 2  ───────────── take: waits ── take ✓ ── delete
+   */
+  async #fenced(work: (transaction: Runner) => Promise<unknown>): Promise<void> {
+    const { database, pacing } = this.#tools;
+    await repeated(pacing, () =>
+      database.transaction(async (transaction) => {
+        const held = await transaction.run({
+          name: 'move-fence',
+          text: `SELECT run FROM ${MOVE_TABLE} WHERE tenant_id = $1 AND run = $2 AND role = $3 FOR UPDATE`,
+          values: [this.#tenantId, this.#run, this.#role],
+        });
+        if (held.length === 0) throw new MoveReplaced();
+        await work(transaction);
+      }),
+    );
+  }
+
+  /** Reads all rows of a table, page by page. */
+  async *pages(table: TenantTable): AsyncGenerator<readonly TenantRow[]> {
+    const { key, isOwned } = TABLES[table];
+    const types = this.#typesOf(table);
+    const columns = Object.keys(types).map((name) => `own.${name}::text AS ${name}`);
+    const order = key.map((name) => `own.${name}`).join(', ');
+    for (let last: TenantRow | undefined; ; ) {
+      const after = key.map((name, index) => `$${index + 2}::${types[name]}`).join(', ');
+      const rows = await readRows(this.#tools, {
+        name: `move-${last === undefined ? 'begin' : 'continue'}-${table}`,
+        text: `SELECT ${columns.join(', ')} FROM ${table} AS own
+          WHERE ${isOwned} ${last === undefined ? '' : `AND (${order}) > (${after})`} ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}`,
+        values: [this.#tenantId, ...(last === undefined ? [] : key.map((name) => last?.[name]))],
+      });
+      if (rows.length > 0) yield rows as readonly TenantRow[];
+      last = rows.at(-1) as TenantRow | undefined;
+      if (rows.length < ROWS_AT_ONCE) return;
+    }
+  }
+
+  /** Returns the given rows that the table lacks, or has with other values. */
+  async differing(table: TenantTable, rows: readonly TenantRow[]): Promise<readonly TenantRow[]> {
+    return this.#without(`move-compare-${table}`, table, rows, this.#sameRow(table));
+  }
+
+  /** Returns the given rows whose keys the table lacks. */
+  async absent(table: TenantTable, rows: readonly TenantRow[]): Promise<readonly TenantRow[]> {
+    return this.#without(`move-absent-${table}`, table, rows, this.#sameKey(table));
+  }
+
+  async #without(name: string, table: TenantTable, rows: readonly TenantRow[], isSame: string) {
+    const found = await readRows(this.#tools, {
+      name,
+      text: `SELECT given.given_index FROM ${this.#given(table)}
+        WHERE NOT EXISTS (SELECT 1 FROM ${table} AS own WHERE ${isSame})`,
+      values: [given(rows)],
+    });
+    const indexes = new Set(found.map(({ given_index: index }) => Number(index)));
+    return rows.filter((_, index) => indexes.has(index));
+  }
+
+  /** Writes rows. A row that exists is replaced, except in append-only tables. @throws MoveReplaced */
+  async put(table: TenantTable, rows: readonly TenantRow[]): Promise<void> {
+    const types = Object.entries(this.#typesOf(table));
+    const names = types.map(([name]) => name).join(', ');
+    const key = TABLES[table].key.join(', ');
+    const replaced = types.map(([name]) => `${name} = EXCLUDED.${name}`).join(', ');
+    await this.#fenced((transaction) =>
+      transaction.run({
+        name: `move-put-${table}`,
+        text: `INSERT INTO ${table} (${names}) SELECT ${types.map(([name, type]) => `given.${name}::${type}`).join(', ')}
+          FROM ${this.#given(table)}
+          ON CONFLICT (${key}) DO ${APPEND_ONLY.has(table) ? 'NOTHING' : `UPDATE SET ${replaced}`}`,
+        values: [given(rows)],
+      }),
+    );
+  }
+
+  /**
+   * Deletes rows.
+   * @param by `row`: a row with other values stays. `key`: it is deleted, too
+   * @throws MoveReplaced
+   */
+  async delete(table: TenantTable, rows: readonly TenantRow[], by: 'row' | 'key'): Promise<void> {
+    const isSame = by === 'row' ? this.#sameRow(table) : this.#sameKey(table);
+    await this.#fenced((transaction) =>
+      transaction.run({
+        name: `move-delete-${by}-${table}`,
+        text: `DELETE FROM ${table} AS own USING ${this.#given(table)} WHERE ${isSame}`,
+        values: [given(rows)],
+      }),
+    );
+  }
+
+  /** Lists payments and orders of the tenant that wait to be copied to DynamoDB. */
+  async waitingChains(): Promise<readonly string[]> {
+    const rows = await readRows(this.#tools, {
+      name: 'move-waiting',
+      text: `SELECT DISTINCT own.chain_id FROM outbox AS own WHERE ${ofChain('chain_id')} LIMIT ${ROWS_AT_ONCE}`,
+      values: [this.#tenantId],
+    });
+    return rows.map(({ chain_id: id }) => String(id));
+  }
+
+  #typesOf(table: TenantTable): Readonly<Record<string, string>> {
+    return this.#columns.get(table) ?? {};
+  }
+
+  #given(table: TenantTable): string {
+    const names = Object.keys(this.#typesOf(table));
+    return `json_to_recordset($1::json) AS given (given_index integer, ${names.map((name) => `${name} text`).join(', ')})`;
+  }
+
+  #sameKey(table: TenantTable): string {
+    const types = this.#typesOf(table);
+    return TABLES[table].key.map((name) => `own.${name} = given.${name}::${types[name]}`).join(' AND ');
+  }
+
+  #sameRow(table: TenantTable): string {
+    // `json` has no comparison. Its text is unchanged.
+    const others = Object.entries(this.#typesOf(table)).map(([name, type]) =>
+      type === 'json'
+        ? `own.${name}::text IS NOT DISTINCT FROM given.${name}`
+        : `own.${name} IS NOT DISTINCT FROM given.${name}::${type}`,
+    );
+    return [this.#sameKey(table), ...others].join(' AND ');
+  }
+}
+
+function given(rows: readonly TenantRow[]): string {
+  return JSON.stringify(rows.map((row, index) => ({ ...row, given_index: index })));
+}
+
+/** Returns the key of a row. */
+export function keyOfRow(table: TenantTable, row: TenantRow): TenantRow {
+  return Object.fromEntries(TABLES[table].key.map((name) => [name, row[name] ?? null]));
+}
