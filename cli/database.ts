@@ -192,7 +192,7 @@ function readPort(text: string): number {
   throw new InvalidArgumentError(`${text} is not a port.`);
 }
 
-function readFile(text: string): string {
+export function readFile(text: string): string {
   if (existsSync(text)) return text;
   throw new InvalidArgumentError(`there is no file ${text}.`);
 }

@@ -12,6 +12,7 @@ import { deployedCluster } from './dsql.ts';
 import { emptyReplayCache } from './empty-cache.ts';
 import { CliFailure, ExitCode, sentence } from './failure.ts';
 import { addImport } from './importing.ts';
+import { addMoveTenant } from './moving-tenant.ts';
 import { addRecover } from './recovering.ts';
 import type { Session } from './session.ts';
 
@@ -38,6 +39,7 @@ export function addDb(program: Command, session: Session): void {
     .action(() => emptyReplayCache(session));
   addImport(db, session);
   addRecover(db, session);
+  addMoveTenant(db, session);
 }
 
 function withTables(command: Command): Command {

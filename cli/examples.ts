@@ -30,6 +30,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'db empty-cache': '',
   'db import': '--finish --secret payonce/database --ca global-bundle.pem',
   'db recover': '--secret payonce/database --ca global-bundle.pem',
+  'db move-tenant': 'ten_shop --to b --from-secret payonce/owner --to-secret payonce/owner-b --ca global-bundle.pem',
   'db check': '--secret payonce/database --ca global-bundle.pem --role payonce',
   'erase payment': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
   'erase order': 'ord_q6hz4m2nrb7vwy3k3jx5aqt5ocdeflgu',

@@ -136,9 +136,11 @@ async function empty(opened: Opened): Promise<void> {
   await carryWaiting(opened);
   await makeEqual(opened, 'target');
   await removeRows(opened, target, source, 'row');
-  for (const table of TENANT_TABLES)
-    for await (const rows of source.pages(table))
-      throw new MoveRefused(`a process has written to the source during the move: ${textOf(table, rows)}`);
+  for (const table of TENANT_TABLES) {
+    const page = await source.pages(table).next();
+    if (page.done !== true)
+      throw new MoveRefused(`a process has written a row during the move: ${textOf(table, page.value)}`);
+  }
 }
 
 /** @throws MoveRefused if a database is not the one that its name has always had, or cannot be written */

@@ -18,6 +18,7 @@ import { readMigrations, tablesOf } from '../../lambdas/postgres/migrations.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { TenantMoves } from '../../lambdas/tenants/store/tenant-moves.ts';
 import { tenantRowKey } from '../../lambdas/tenants/store/tenant-owners.ts';
+import type { TenantPlace } from '../../lambdas/tenants/store/tenant-shards.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
 import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -127,6 +128,14 @@ export class ShardedDeployment {
     return new KnownDatabase({ client, registryTable: TABLES.registry, pacing: { clock, entropy } }, name);
   }
 
+  /** Reads the row of a tenant, as the command does. */
+  async placeOf(id: TenantId, client = this.world.store.database.client): Promise<TenantPlace> {
+    const { clock, entropy } = this.world;
+    const place = await new TenantMoves(client, TABLES.registry, { clock, entropy }).read(id);
+    invariant(place !== undefined, `there is no tenant ${id}`);
+    return place;
+  }
+
   /** Returns the command that records an identity for a database. */
   knownAs(name: string, identity: number): PutCommand {
     const Item = { [KeyAttribute.partition]: RegistryRow.databases, [KeyAttribute.sort]: name, identity };
@@ -153,9 +162,7 @@ export class ShardedDeployment {
   async move(id: TenantId, to: string | undefined, changes: MoveChanges = {}): Promise<void> {
     const { clock, entropy, store } = this.world;
     const { client = store.database.client, database = (_, given) => given, pacing = { clock, entropy } } = changes;
-    const place = await new TenantMoves(client, TABLES.registry, pacing).read(id);
-    invariant(place !== undefined, `there is no tenant ${id}`);
-    const move = planMove(id, place, to);
+    const move = planMove(id, await this.placeOf(id, client), to);
     const [source, target] = [move.from, move.to].map((name) => database(name, this.#databases.database(name)));
     invariant(source !== undefined && target !== undefined, 'a database is missing');
     await moveTenant({ client, tables: TABLES, pacing, source, target, progress: () => undefined }, move);

@@ -46,6 +46,7 @@ export const ACTIONS = [
   'events.republish_started',
   'views.rebuild_started',
   'tables.recovery_started',
+  'tenant.move_started',
   // Written in the transaction that restores a row of the Ledger.
   'row.put_back',
   // Actions in the chain of the settings.

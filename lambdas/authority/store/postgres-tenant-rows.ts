@@ -18,11 +18,13 @@ interface OwnedTable {
 }
 
 /**
- * The tables whose rows belong to tenants. Transitions are copied last and deleted first: a database that has a payment
- * or an order has all its other rows, too. So a database without its personal data can never delete the copies of it.
+ * The tables whose rows belong to tenants, in the order in which rows are copied. They are deleted in the reverse order:
+ * a database that has a payment or an order has its personal data, too, so that it never deletes the copies of this data
+ * as if it was erased. All other rows leave a database before its payments, by which they are found.
  */
 const TABLES = {
   details: { key: ['chain_id', 'part'], isOwned: ofChain('chain_id') },
+  transition: { key: ['chain_id', 'sequence'], isOwned: 'own.tenant_id = $1' },
   work: { key: ['kind', 'chain_id', 'subject'], isOwned: ofChain('chain_id') },
   reference: { key: ['tenant_id', 'mode', 'reference'], isOwned: 'own.tenant_id = $1' },
   // The record of an order is named like the order. It also has the id of the payment that the order may have.
@@ -38,12 +40,10 @@ const TABLES = {
   },
   activity: { key: ['chain', 'sequence'], isOwned: `own.chain IN ($1::text || '#test', $1::text || '#live')` },
   posting: { key: ['chain_id', 'sequence', 'leg'], isOwned: 'own.tenant_id = $1' },
-  transition: { key: ['chain_id', 'sequence'], isOwned: 'own.tenant_id = $1' },
 } as const satisfies Readonly<Record<string, OwnedTable>>;
 
 export type TenantTable = keyof typeof TABLES;
 
-/** The tables of a tenant, in the order in which their rows are copied. They are deleted in the reverse order. */
 export const TENANT_TABLES = Object.keys(TABLES) as readonly TenantTable[];
 
 /**
@@ -178,13 +178,13 @@ export class TenantRows {
   }
 
   /** Reads all rows of a table, page by page. */
-  async *pages(table: TenantTable): AsyncGenerator<readonly TenantRow[]> {
-    const { key, isOwned } = TABLES[table];
+  async *pages(table: TenantTable): AsyncGenerator<readonly TenantRow[], void> {
+    const { key, isOwned }: OwnedTable = TABLES[table];
     const types = this.#typesOf(table);
     const columns = Object.keys(types).map((name) => `own.${name}::text AS ${name}`);
     const order = key.map((name) => `own.${name}`).join(', ');
     for (let last: TenantRow | undefined; ; ) {
-      const after = key.map((name, index) => `$${index + 2}::${types[name]}`).join(', ');
+      const after = key.map((name, index) => `$${index + 2}::${types[name] ?? ''}`).join(', ');
       const rows = await readRows(this.#tools, {
         name: `move-${last === undefined ? 'begin' : 'continue'}-${table}`,
         text: `SELECT ${columns.join(', ')} FROM ${table} AS own
@@ -222,14 +222,14 @@ export class TenantRows {
   async put(table: TenantTable, rows: readonly TenantRow[]): Promise<void> {
     const types = Object.entries(this.#typesOf(table));
     const names = types.map(([name]) => name).join(', ');
-    const key = TABLES[table].key.join(', ');
+    const { key }: OwnedTable = TABLES[table];
     const replaced = types.map(([name]) => `${name} = EXCLUDED.${name}`).join(', ');
     await this.#fenced((transaction) =>
       transaction.run({
         name: `move-put-${table}`,
         text: `INSERT INTO ${table} (${names}) SELECT ${types.map(([name, type]) => `given.${name}::${type}`).join(', ')}
           FROM ${this.#given(table)}
-          ON CONFLICT (${key}) DO ${APPEND_ONLY.has(table) ? 'NOTHING' : `UPDATE SET ${replaced}`}`,
+          ON CONFLICT (${key.join(', ')}) DO ${APPEND_ONLY.has(table) ? 'NOTHING' : `UPDATE SET ${replaced}`}`,
         values: [given(rows)],
       }),
     );
@@ -271,8 +271,9 @@ export class TenantRows {
   }
 
   #sameKey(table: TenantTable): string {
+    const { key }: OwnedTable = TABLES[table];
     const types = this.#typesOf(table);
-    return TABLES[table].key.map((name) => `own.${name} = given.${name}::${types[name]}`).join(' AND ');
+    return key.map((name) => `own.${name} = given.${name}::${types[name] ?? ''}`).join(' AND ');
   }
 
   #sameRow(table: TenantTable): string {
@@ -292,5 +293,6 @@ function given(rows: readonly TenantRow[]): string {
 
 /** Returns the key of a row. */
 export function keyOfRow(table: TenantTable, row: TenantRow): TenantRow {
-  return Object.fromEntries(TABLES[table].key.map((name) => [name, row[name] ?? null]));
+  const { key }: OwnedTable = TABLES[table];
+  return Object.fromEntries(key.map((name) => [name, row[name] ?? null]));
 }
