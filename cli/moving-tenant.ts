@@ -55,7 +55,7 @@ export async function moveTenantOf(
     if (found !== undefined) return found.chosen;
     throw new CliFailure(
       ExitCode.usage,
-      `--to ${name} is not a database of the settings: ${databases.map((each) => each.name).join(', ')}.`,
+      `${name === to ? '--to ' : ''}${name} is not a database of the settings: ${databases.map((each) => each.name).join(', ')}.`,
     );
   };
   const { MoveRefused, moveTenant, planMove } = await import('../lambdas/authority/move-tenant.ts');

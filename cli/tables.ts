@@ -155,6 +155,10 @@ async function recopy(
   databases: readonly PostgresStores[],
   atOnce: number,
 ): Promise<void> {
+  const { isMoving } = await import('../lambdas/authority/store/postgres-tenant-rows.ts');
+  // Both databases have a part of the tenant's rows.
+  if ((await Promise.all(databases.map(({ tools }) => isMoving(tools)))).includes(true))
+    throw new CliFailure(ExitCode.refused, 'A tenant is being moved: finish or abort "payonce db move-tenant" first.');
   const commissions = new DynamoDbLostCommissions(client, tables.registry, pacing);
   await recordAction(session, 'tables.recovery_started');
   const commission = async (chain: PaymentChain): Promise<boolean> => {

@@ -61,13 +61,15 @@ export function planMove(tenantId: TenantMove['tenantId'], place: TenantPlace, t
   const { shard, moves, move = to === undefined || to === shard ? undefined : { from: shard, to } } = place;
   if (move === undefined)
     throw new MoveRefused(
-      to === undefined ? `no move of ${tenantId} is in progress` : `${tenantId} is in ${to} already`,
+      to === undefined ? `no move of ${tenantId} is in progress` : `the tenant ${tenantId} is in ${to} already`,
     );
   const isSwitched = shard === move.to;
   if (to === undefined && isSwitched)
-    throw new MoveRefused(`${tenantId} is in ${move.to} already: repeat the command without --abort`);
+    throw new MoveRefused(
+      `the tenant ${tenantId} is in ${move.to} already: repeat the command with --to instead of --abort`,
+    );
   if (to !== undefined && to !== move.to)
-    throw new MoveRefused(`${tenantId} is being moved to ${move.to}: finish or abort this move first`);
+    throw new MoveRefused(`the tenant ${tenantId} is being moved to ${move.to}: finish or abort this move first`);
   return { tenantId, ...move, run: moves + 1, place, isSwitched, isAborted: to === undefined };
 }
 
@@ -176,7 +178,7 @@ async function begin({ moves, source, target }: Opened, move: PlannedMove): Prom
     const role = await rows.role();
     if (!expected[side].includes(role))
       throw new MoveRefused(
-        `${name} cannot be the ${side} of this move: its table tenant_move has the role ${role ?? 'none'}`,
+        `the database ${name} cannot be the ${side} of this move: its table tenant_move has the role ${role ?? 'none'}`,
       );
   }
   if (!(await moves.begin(move, move.place))) throw new MoveReplaced();
@@ -196,7 +198,9 @@ async function carryWaiting({ source, carrier, progress }: Opened): Promise<void
     if (chains.length === 0) return;
     for (const id of chains) {
       if ((await carrier.carry(id)) === 'stopped')
-        throw new MoveRefused(`the copies of ${id} in DynamoDB are stopped: run "payonce tables recover" first`);
+        throw new MoveRefused(
+          `the copies of ${id} in DynamoDB are stopped: abort the move, and run "payonce tables recover"`,
+        );
     }
     carried += chains.length;
     progress(`${carried} payments and orders copied to DynamoDB`);
@@ -218,7 +222,7 @@ async function makeEqual({ source, target, progress }: Opened, extra: 'both' | '
     ];
     if (found.length === 0) return;
   }
-  throw new MoveRefused(`rows of the two databases differ, for example ${found[0]}`);
+  throw new MoveRefused(`rows of the two databases differ, for example ${found[0] ?? ''}`);
 }
 
 /** Copies the rows that the target lacks or has with other values. @returns a text for the first of each page */

@@ -17,9 +17,9 @@ import type { Hold, PaymentStore } from '../payments/use/payment-store.ts';
 import type { OrphanStore, UnfinishedWork } from '../payments/use/unfinished-work.ts';
 import type { DuePage, DueQueue } from '../resolving/use/due-queue.ts';
 import type { ScanPage } from '../views/use/view-store.ts';
+import { KEY_OF_CORRECTION } from './contract.ts';
 import type { PostgresStores } from './postgres-stores.ts';
 import type { Shard, Shards, Subject, Use } from './shards.ts';
-import { KEY_OF_CORRECTION } from './store/postgres-tenant-rows.ts';
 
 /** The stores of a function on one or several PostgreSQL databases. */
 export interface AuthorityStores {
@@ -204,7 +204,9 @@ function approvalsOf(shards: Shards): ApprovingStore {
     readApproval: (id) => shards.one(({ stores }) => stores.approvals.readApproval(id)),
     listApprovals: async (page) => {
       const lists = await shards.each(({ stores }) => stores.approvals.listApprovals(page));
-      return lists.flat().toSorted(newestFirst).slice(0, page.limit);
+      // While a tenant is moved, two databases have its approvals.
+      const unique = new Map(lists.flat().map((approval) => [approval.id, approval]));
+      return [...unique.values()].toSorted(newestFirst).slice(0, page.limit);
     },
   };
 }

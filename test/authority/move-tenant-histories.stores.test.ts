@@ -47,7 +47,7 @@ async function finish(moved: MovedTenant, next: Next): Promise<readonly string[]
     const { message } = error as Error;
     if (!(error instanceof MoveRefused)) return [`the repetition: ${message}`];
     // After the switch, a move can only be finished.
-    if (message.includes('without --abort')) return finish(moved, 'c');
+    if (message.includes('instead of --abort')) return finish(moved, 'c');
     return / is in c already$|^no move of/.test(message) ? [] : [`the repetition: ${message}`];
   }
 }

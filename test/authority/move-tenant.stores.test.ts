@@ -151,6 +151,7 @@ describe('a tenant', () => {
         expect(await store.listTransitions(paid.paymentId, page)).not.toEqual([]);
         const newest = { order: 'newest_first' as const, limit: 9 };
         expect(await process.activity.listActivity({ tenantId: tenant, mode: 'test' }, newest)).not.toEqual([]);
+        expect(await tools.effects.listApprovals({ limit: 9 })).toHaveLength(1);
         for (const owner of moved.neighbors)
           expect((await world.pay(moved.requestOf(`w-${wait}`, {}, owner), tools)).kind).toMatch(/first|replay/);
       }
@@ -244,7 +245,7 @@ describe('a run of the command', () => {
         await deployment.change(tenant, 'b');
         await move('c');
       },
-      /^b cannot be the source of this move: its table tenant_move has the role empty$/,
+      /^the database b cannot be the source of this move: its table tenant_move has the role empty$/,
     ],
     [
       'the copies of a payment are stopped',
@@ -255,7 +256,7 @@ describe('a run of the command', () => {
         await databases.query('b', stopped, paymentId);
         await move('c');
       },
-      /^the copies of pay_\w+ in DynamoDB are stopped: run "payonce tables recover" first$/,
+      /^the copies of pay_\w+ in DynamoDB are stopped: abort the move, and run "payonce tables recover"$/,
     ],
     [
       'the other database has a different transition',
@@ -302,7 +303,7 @@ describe('a run of the command', () => {
     expect((await world.answered(moved.requestOf('later'), tools)).kind).toBe('first');
 
     await expect(stopAt('b move-delete-row-details')).rejects.toBe(stop);
-    await expect(move()).rejects.toThrow('is in c already: repeat the command without --abort');
+    await expect(move()).rejects.toThrow('is in c already: repeat the command with --to');
     await move('c');
     expect(await moved.rowsWith('b', await moved.idsIn('c'))).toEqual([]);
     expect(await moved.idsIn('c')).toHaveLength(3);

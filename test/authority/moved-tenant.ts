@@ -142,8 +142,9 @@ export class MovedTenant {
     await this.#databases.query(
       (await this.deployment.placeOf(owner)).shard,
       `INSERT INTO approval_end (approval_id, verdict, ended_at, body)
-        SELECT approval_id, 'rejected', created_at, '{}' FROM approval WHERE tenant_id = $1`,
+        SELECT approval_id, 'rejected', created_at, $2::json FROM approval WHERE tenant_id = $1`,
       owner,
+      JSON.stringify({ verdict: 'rejected', by: OPERATOR, atMs: 0 }),
     );
   }
 
