@@ -2,8 +2,9 @@ import { NotBegunError, RetryableError } from '../kernel/faults.ts';
 import type { TenantId } from '../kernel/ids.ts';
 import { tenantOfChain } from '../payments/store/postgres-chains.ts';
 import { DatabaseFault } from '../postgres/faults.ts';
-import type { TenantShards } from '../tenants/store/tenant-shards.ts';
+import type { TenantPlace, TenantShards } from '../tenants/store/tenant-shards.ts';
 import type { PostgresStores } from './postgres-stores.ts';
+import { hasLeft } from './store/postgres-tenant-moves.ts';
 
 /** One of the databases of a deployment. */
 export interface Shard {
@@ -51,6 +52,8 @@ export class Shards {
   readonly first: Shard;
   readonly #tools: ShardsTools;
   readonly #places = new Map<string, Place>();
+  /** Places of tenants whose databases were asked. A place is read again after a minute. */
+  readonly #checked = new WeakSet<TenantPlace>();
 
   constructor(tools: ShardsTools) {
     this.databases = tools.databases;
@@ -59,24 +62,37 @@ export class Shards {
   }
 
   /**
-   * @throws NotBegunError if the tenant's row cannot be read, if its database is not in the settings, or for a write
-   * while a command moves the tenant
+   * Returns the database of a tenant. A database from which the tenant was moved is refused. Otherwise, after a restore
+   * of the Registry, it would accept keys that the other database has:
+   *
+   *   move     ── rows of b copied to c and deleted ── tenant's row: c
+   *   restore  ──────────────────────────────────────────────────────── tenant's row: b
+   *   retry    ────────────────────────────────────────────────────────────────────────── key K is not in b ✗
+   *
+   * @throws NotBegunError if the tenant's row cannot be read, if its database is not in the settings or was left, or for
+   * a write while a command moves the tenant
    */
   async ofTenant(id: TenantId, use: Use = 'write'): Promise<Shard> {
-    const { shard, move } = await this.#tools.tenants.of(id).catch((cause: unknown) => {
+    const place = await this.#tools.tenants.of(id).catch((cause: unknown) => {
       if (!(cause instanceof RetryableError)) throw cause;
       throw new NotBegunError(cause.code, 'the database of the tenant cannot be read', { cause });
     });
+    const { shard, move } = place;
     const options = { retryAfterSeconds: RETRY_AFTER_SECONDS };
     const found = this.databases.find(({ name }) => name === shard);
     if (move !== undefined && use === 'write')
       throw new NotBegunError('tenant_moving', `${id} is being moved from ${move.from} to ${move.to}`, options);
-    if (found !== undefined) return found;
-    throw new NotBegunError(
-      'shard_unknown',
-      `${id} is in the database ${shard}, which is not in the settings`,
-      options,
-    );
+    if (found === undefined)
+      throw new NotBegunError(
+        'shard_unknown',
+        `${id} is in the database ${shard}, which is not in the settings`,
+        options,
+      );
+    if (this.#checked.has(place)) return found;
+    if (await hasLeft(found.stores.tools, id))
+      throw new NotBegunError('shard_differs', `${id} was moved from ${shard} to another database`, options);
+    this.#checked.add(place);
+    return found;
   }
 
   /**

@@ -101,6 +101,17 @@ describe('a tenant', () => {
     for (const name of ['first', 'b']) expect(await moved.rowsWith(name, ids)).toEqual([]);
   });
 
+  test('is refused by the earlier database if the Registry was restored to a time before the move', async () => {
+    const { world } = deployment;
+    const { paymentId } = await moved.pay('paid');
+    await deployment.move(tenant, 'c');
+    await deployment.change(tenant, 'b');
+    const { tools } = await deployment.start();
+    for (const key of ['paid', 'new'])
+      expect(await errorOf(world.pay(moved.requestOf(key), tools))).toMatchObject({ code: 'shard_differs' });
+    expect(world.processor.charges(paymentId)).toHaveLength(1);
+  });
+
   test('leaves the key of a correction in the first database', async () => {
     const process = await deployment.start();
     await deployment.move(tenant, 'first');

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TenantId } from '../../kernel/ids.ts';
-import { type PostgresTools, readRows, repeated, type StatementTools, writeRows } from '../../postgres/attempts.ts';
+import { type PostgresTools, readRows, repeated, writeRows } from '../../postgres/attempts.ts';
 import { MOVE_TABLE } from '../../postgres/contract.ts';
 import type { Row, Runner } from '../../postgres/database.ts';
 import { APPEND_ONLY } from '../../postgres/migrations.ts';
@@ -63,12 +63,6 @@ export type MoveRole = 'home' | 'source' | 'target' | 'empty';
 export class MoveReplaced extends Error {
   override readonly name = 'MoveReplaced';
   override readonly message = 'a later run of the command has continued, finished or aborted this move';
-}
-
-/** Reports whether a command is moving a tenant from or to a database. */
-export async function isMoving(tools: StatementTools): Promise<boolean> {
-  const text = `SELECT 1 AS found FROM ${MOVE_TABLE} WHERE role IN ('source', 'target') LIMIT 1`;
-  return (await readRows(tools, { name: 'move-any', text, values: [] })).length > 0;
 }
 
 /** The rows of a tenant in one database. Columns are read from the catalog, so that no column is left behind. */
