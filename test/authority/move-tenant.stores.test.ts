@@ -145,11 +145,17 @@ describe('a tenant', () => {
           () => moved.correct(process, moved.requestOf('late'), `key-${wait}`),
           () => moved.erase(process, paid),
           () => store.release(chargeOperation(moved.requestOf('open').paymentId), countingEntropy().ownerToken()),
-          async () => tools.work.closeInquiry(found((await tools.work.unknownOutcomes(ALL_DUE))[0])),
+          () =>
+            tools.work.closeInquiry({
+              operationId: chargeOperation(paid.paymentId),
+              paymentId: paid.paymentId,
+              claimedAtMs: 0,
+            }),
           async () => {
-            const page = await tools.holds.dueBefore(Number.MAX_SAFE_INTEGER, { limit: 1 });
-            return tools.holds.close(found(page.rows[0]).row);
+            const [claim] = await tools.work.staleClaims(ALL_DUE);
+            return tools.work.postponeClaim(found(claim), { dueAtMs: 0, undecidable: false });
           },
+          () => tools.holds.close({ paymentId: moved.requestOf('held').paymentId, authorizedAtMs: 0 }),
           () => tools.orphanStore.queueIfAbsent({ toReturn, inquiries: [] }),
         ];
         for (const [index, write] of writes.entries()) {
@@ -245,7 +251,9 @@ describe('a run of the command', () => {
       'the tables differ',
       async () => {
         await databases.query('b', 'ALTER TABLE work ADD COLUMN other text');
-        await move('c').finally(() => databases.query('b', 'ALTER TABLE work DROP COLUMN other'));
+        const error = await errorOf(move('c'));
+        await databases.query('b', 'ALTER TABLE work DROP COLUMN other');
+        throw error;
       },
       /^the tables of the two databases differ: run "payonce db migrate" on both$/,
     ],
