@@ -1,6 +1,3 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import type { Pacing } from '../kernel/platform/attempts.ts';
-import type { StoreTables } from '../once/store/transact-items.ts';
 import type { Carrier } from '../postgres/carry.ts';
 import type { Database } from '../postgres/database.ts';
 import { readIdentity } from '../postgres/identity.ts';
@@ -8,7 +5,7 @@ import { APPEND_ONLY } from '../postgres/migrations.ts';
 import { type TenantMove, TenantMoves } from '../tenants/store/tenant-moves.ts';
 import type { TenantPlace } from '../tenants/store/tenant-shards.ts';
 import { IMPORT_WAITS_MS } from './contract.ts';
-import { postgresStores } from './postgres-stores.ts';
+import { type PostgresStoresTools, postgresStores } from './postgres-stores.ts';
 import { KnownDatabase } from './store/known-database.ts';
 import {
   keyOfRow,
@@ -20,10 +17,7 @@ import {
   type TenantTable,
 } from './store/postgres-tenant-rows.ts';
 
-interface MoveTools {
-  readonly client: DynamoDBDocumentClient;
-  readonly tables: StoreTables;
-  readonly pacing: Pacing;
+interface MoveTools extends Pick<PostgresStoresTools, 'client' | 'tables' | 'pacing'> {
   /** The databases, with the privileges of the owner of the tables. */
   readonly source: Database;
   readonly target: Database;

@@ -28,7 +28,7 @@ export interface Subject {
   readonly chainId?: string | undefined;
 }
 
-/** What a call does. Reads continue while a tenant is moved: the rows of both databases are the same then. */
+/** The effect of a call. Reads continue while a tenant is moved: the rows of both databases are the same then. */
 export type Use = 'read' | 'write';
 
 /** Maximum number of payments and orders whose tenants a process caches. */

@@ -56,7 +56,7 @@ const ROWS_AT_ONCE = 1_000;
 /** The values of a row as text, by column. */
 export type TenantRow = Readonly<Record<string, string | null>>;
 
-/** What a database has of a tenant, during and after moves: see the table `tenant_move`. */
+/** The part of a database in the moves of a tenant. The migration of the table `tenant_move` describes each. */
 export type MoveRole = 'home' | 'source' | 'target' | 'empty';
 
 /** Thrown when a later run of the command has begun. */
