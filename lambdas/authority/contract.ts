@@ -6,13 +6,12 @@ export const AUTHORITIES = ['dynamodb', 'postgres'] as const;
 export type Authority = (typeof AUTHORITIES)[number];
 
 /** The values of the setting `payonce:authority`. With `dsql`, Aurora DSQL has the stores of PostgreSQL. */
-export const AUTHORITY_SETTINGS = [...AUTHORITIES, 'dsql'] as const;
+export const AUTHORITY_SETTINGS = ['dynamodb', 'postgres', 'dsql'] as const;
 export type AuthoritySetting = (typeof AUTHORITY_SETTINGS)[number];
 
 /** Returns the stores that a value of the setting selects. */
 export function storesOf(setting: unknown): Authority {
-  if (setting === 'dsql') return 'postgres';
-  return AUTHORITIES.find((authority) => authority === setting) ?? 'dynamodb';
+  return setting === 'postgres' || setting === 'dsql' ? 'postgres' : 'dynamodb';
 }
 
 /** Address and credentials of the PostgreSQL database. A value that is absent here is in the secret. */

@@ -8,7 +8,7 @@ import { AUTHORITY_CHANGED, NotBegunError, RetryableError } from '../../kernel/f
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
 import type { Database } from '../../postgres/database.ts';
-import { STATE_VALID_MS, storesOf } from '../contract.ts';
+import { STATE_VALID_MS } from '../contract.ts';
 
 export interface AuthorityStateTools {
   readonly client: DynamoDBDocumentClient;
@@ -144,7 +144,8 @@ async function readFirst({ client, tables, pacing }: AuthorityStateTools): Promi
   const { Item } = await readWithRetries(pacing, () => client.send(new GetCommand(input)));
   if (Item === undefined) return undefined;
   const { authority } = (Item['details'] ?? {}) as { readonly authority?: unknown };
-  return storesOf(authority);
+  // `storesOf` would add its module to the bundles without PostgreSQL.
+  return authority === 'postgres' || authority === 'dsql' ? 'postgres' : 'dynamodb';
 }
 
 /** Returns a client that runs the check before each command. */
