@@ -116,8 +116,8 @@ function allowed(issue: z.core.$ZodIssue | undefined, input: JsonObject): string
 }
 
 const SENSITIVE_DETAIL: Readonly<Record<SensitiveKind, string>> = {
-  card_number: 'This looks like a card number. Send a token from your processor instead; nothing was stored.',
-  secret: 'This looks like a secret key. Replace that key now, and send the request without it; nothing was stored.',
+  card_number: 'This looks like a card number. Send a token from your processor. Nothing was stored.',
+  secret: 'This looks like a secret key. Replace that key now. Nothing was stored.',
 };
 
 interface Finding {

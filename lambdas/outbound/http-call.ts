@@ -103,11 +103,7 @@ function asFault(error: unknown, party: string, causes: 'kept' | 'dropped'): Err
   if (isBeforeSending(inner)) {
     return new RetryableError(`${party}_unreachable`, `The ${party} cannot be reached.`, options);
   }
-  return new AmbiguousError(
-    `${party}_connection_lost`,
-    'The connection broke before a complete response was received.',
-    options,
-  );
+  return new AmbiguousError(`${party}_connection_lost`, 'The connection broke before the response ended.', options);
 }
 
 const failedFetch = z.lazy(() => z.object({ cause: z.unknown() }));

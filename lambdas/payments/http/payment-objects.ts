@@ -166,13 +166,9 @@ export function requestedPayment(body: z.infer<typeof createPaymentBody>): Payme
 
 // ------------------------------------------------------------------------------------------------------------- answers
 
-export const shownAmount = (what: string) =>
-  z
-    .int()
-    .min(0)
-    .meta({ description: `${what}, in minor units.` });
+export const shownAmount = (what: string) => shownFee(what, z.int().min(0));
 /** Schema of fees, which are negative when the processor has paid back more than it deducted. */
-export const shownFee = (what: string) => z.int().meta({ description: `${what}, in minor units.` });
+export const shownFee = (what: string, value = z.int()) => value.meta({ description: `${what}, in minor units.` });
 export const unixSeconds = /* @__PURE__ */ ifUsed(() =>
   z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 }),
 );
