@@ -27,7 +27,7 @@ describe('the setting dataKeyArn', () => {
 
   test('leaves the permissions to the key’s policy, which docs/operate/data-key.md shows', () => {
     const [, policy = ''] = /```json\n(\[[^`]+\])\n```/.exec(readFileSync('docs/operate/data-key.md', 'utf8')) ?? [];
-    const services = ['dynamodb', 'sqs', 's3'].map((name) => `${name}.<region>.amazonaws.com`);
+    const services = ['dynamodb', 'sqs', 's3', 'dsql'].map((name) => `${name}.<region>.amazonaws.com`);
     expect(JSON.parse(policy)).toMatchObject([
       { Principal: { AWS: '*' }, Condition: { StringEquals: { 'kms:ViaService': services } } },
       { Principal: { Service: 'events.amazonaws.com' } },
