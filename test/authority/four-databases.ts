@@ -12,6 +12,8 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { Pacing } from '../../lambdas/kernel/platform/attempts.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
 import type { Database, Row, Statement } from '../../lambdas/postgres/database.ts';
 import { readMigrations, tablesOf } from '../../lambdas/postgres/migrations.ts';
@@ -85,6 +87,9 @@ export class FourDatabases {
     for (const name of NAMES) await this.query(name, `TRUNCATE ${tables}`);
   }
 }
+
+/** A process of a deployment. */
+export type Process = Awaited<ReturnType<ShardedDeployment['start']>>;
 
 /** A deployment on four databases, with a world of its own. */
 export class ShardedDeployment {
@@ -166,6 +171,24 @@ export class ShardedDeployment {
     const [source, target] = [move.from, move.to].map((name) => database(name, this.#databases.database(name)));
     invariant(source !== undefined && target !== undefined, 'a database is missing');
     await moveTenant({ client, tables: TABLES, pacing, source, target, progress: () => undefined }, move);
+  }
+
+  /** Pays in a process that ends after the charge. The claim stays open. */
+  async crash({ tools }: Process, request: CreatePayment): Promise<void> {
+    const { world } = this;
+    const died = new Error('the process died');
+    const charge: typeof world.processor.charge = async (...sent) => {
+      await world.processor.charge(...sent);
+      throw died;
+    };
+    const store: PaymentStore = {
+      ...tools.store,
+      release: () => Promise.reject(died),
+      commit: () => Promise.reject(died),
+    };
+    await world.pay(request, { ...tools, store, processor: { ...world.processor, charge } }).catch((error: unknown) => {
+      if (error !== died) throw error;
+    });
   }
 
   /** Starts a process with caches of its own. */

@@ -25,7 +25,7 @@ async function begin(): Promise<MovedTenant> {
   const { world } = moved.deployment;
   const process = await moved.deployment.start();
   await world.answered(moved.requestOf('paid', NOTED), process.tools);
-  await moved.crash(process, moved.requestOf('open', OPEN));
+  await moved.deployment.crash(process, moved.requestOf('open', OPEN));
   await world.answered(moved.requestOf('paid', {}, moved.neighbors[0]), process.tools);
   return moved;
 }

@@ -9,16 +9,13 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { detailsKey } from '../../lambdas/once/store/details-rows.ts';
 import { correctLedger } from '../../lambdas/operators/use/correct-ledger.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
-import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { readMigrations, tablesOf } from '../../lambdas/postgres/migrations.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
 import { change, paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { TABLES } from '../world/tables.ts';
-import { type FourDatabases, type MoveChanges, ShardedDeployment } from './four-databases.ts';
-
-type Process = Awaited<ReturnType<ShardedDeployment['start']>>;
+import { type FourDatabases, type MoveChanges, type Process, ShardedDeployment } from './four-databases.ts';
 
 /** Parts of the request `paid` that are stored in their own rows. */
 export const NOTED = { reference: 'order-1', description: 'two shirts' };
@@ -103,24 +100,6 @@ export class MovedTenant {
     return process.erase({ ...draft, action: 'payment.erased' });
   }
 
-  /** Pays in a process that ends after the charge. The claim stays open. */
-  async crash({ tools }: Process, request: CreatePayment): Promise<void> {
-    const { world } = this.deployment;
-    const died = new Error('the process died');
-    const charge: typeof world.processor.charge = async (...sent) => {
-      await world.processor.charge(...sent);
-      throw died;
-    };
-    const store: PaymentStore = {
-      ...tools.store,
-      release: () => Promise.reject(died),
-      commit: () => Promise.reject(died),
-    };
-    await world.pay(request, { ...tools, store, processor: { ...world.processor, charge } }).catch((error: unknown) => {
-      if (error !== died) throw error;
-    });
-  }
-
   /** Writes rows of every kind. */
   async useAll(process: Process, owner: TenantId): Promise<void> {
     const { world } = this.deployment;
@@ -133,7 +112,7 @@ export class MovedTenant {
     await this.erase(process, erased);
     await world.answered(this.requestOf('held', { capture: 'manual' }, owner), tools);
     await world.pay(this.requestOf('unknown', { source: 'tok_timeout_charged' }, owner), tools);
-    await this.crash(process, this.requestOf('open', OPEN, owner));
+    await this.deployment.crash(process, this.requestOf('open', OPEN, owner));
     await world.order({ ...orderRequest(`order-${owner}`), tenantId: owner }, tools);
     const corrected = this.requestOf('corrected', {}, owner);
     await world.answered(corrected, tools);

@@ -93,22 +93,6 @@ describe('the tenants of a deployment', () => {
   const each = async (work: (tenant: TenantId, shard: string) => Promise<unknown>): Promise<void> => {
     for (const [shard, tenant] of tenants) await work(tenant, shard);
   };
-  /** Pays in a process that ends after the charge. */
-  const crash = async (request: CreatePayment): Promise<void> => {
-    const { world } = deployment;
-    const { tools } = await deployment.start();
-    const died = new Error('the process died');
-    const charge: typeof world.processor.charge = async (...sent) => {
-      await world.processor.charge(...sent);
-      throw died;
-    };
-    const store: PaymentStore = {
-      ...tools.store,
-      release: () => Promise.reject(died),
-      commit: () => Promise.reject(died),
-    };
-    await expect(world.pay(request, { ...tools, store, processor: { ...world.processor, charge } })).rejects.toBe(died);
-  };
   const countIn = async (shard: string, table: string): Promise<number> =>
     Number((await databases.query(shard, `SELECT count(*) AS rows FROM ${table}`))[0]?.['rows']);
 
@@ -199,7 +183,7 @@ describe('the tenants of a deployment', () => {
 
   test('are continued by the resolver after a crash, with one charge each', async () => {
     const { world } = deployment;
-    await each((tenant) => crash(requestOf(tenant, 'crashed')));
+    await each(async (tenant) => deployment.crash(await deployment.start(), requestOf(tenant, 'crashed')));
     await world.resolveFor(3, (await deployment.start()).tools);
     await each(async (tenant) => {
       const request = requestOf(tenant, 'crashed');
@@ -256,7 +240,7 @@ describe('the tenants of a deployment', () => {
   test('can pay while the database of another tenant is unavailable', async () => {
     const { world } = deployment;
     const { tools, queues } = await deployment.start();
-    await each((tenant) => crash(requestOf(tenant, 'before')));
+    await each(async (tenant) => deployment.crash(await deployment.start(), requestOf(tenant, 'before')));
     await each((tenant) => world.pay(requestOf(tenant, 'paid'), tools));
     deployment.away.set('c', new RetryableError('database_unavailable', 'away'));
     world.clock.advance(30 * 60_000);
