@@ -120,7 +120,10 @@ export class Shards {
     return (chainId === undefined ? undefined : await this.ofChain(chainId, use)) ?? this.first;
   }
 
-  /** Asks all databases for a row that at most one has, or two while it is moved. @throws a fault if none has it and one did not respond */
+  /**
+   * Asks all databases for a row that at most one has, or two while its tenant is moved.
+   * @throws a fault if none has it and one did not respond
+   */
   async one<Found>(ask: (shard: Shard) => Promise<Found | undefined>): Promise<Found | undefined> {
     return this.#firstOf(this.databases.map(ask), (faults) => {
       if (faults[0] !== undefined) throw faults[0].error;

@@ -95,7 +95,7 @@ describe('a dispute', () => {
     expect(await shown()).toMatchObject({ amount_disputed: 0, disputes: [{ status: 'won', amount: 600 }] });
   });
 
-  test('is not included in the disputed amount if its charge was taken in another currency', async () => {
+  test('does not count towards the disputed amount if the processor charged another currency', async () => {
     id = await ledger.paid('late', { source: 'tok_async' });
     const [charge] = harness.processor.charges(id);
     const { inside } = harness.processor;

@@ -187,7 +187,7 @@ export function feeObject({ amountMinor, currency }: Fee): Record<string, unknow
 
 /**
  * Sums up the open and lost disputes of the payment's own charge, in minor units of the payment's currency. The merchant
- * does not have this money. A charge that was taken in another currency is not the merchant's.
+ * does not have this money. Excludes disputes in another currency: the payment did not capture their charge.
  */
 function disputedMinor({ disputes = [], chargeId }: Pick<Payment, 'disputes' | 'chargeId'>): number {
   return disputes
