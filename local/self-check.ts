@@ -52,7 +52,7 @@ async function checkPayment({ apiUrl, apiKey }: Target, untilMs: number): Promis
   if (begun.httpStatus !== 202 || begun.next_action === undefined)
     throw new Error(`The request for a payment returned ${describe(begun)}.`);
   // The sandbox sends the callback at the payer's decision, without a delay.
-  const decided = await ask(begun.next_action.url, apiKey, untilMs, { decision: 'approve' });
+  const decided = await ask(begun.next_action.url, undefined, untilMs, { decision: 'approve' });
   if (decided.httpStatus !== 200) throw new Error(`The payer's approval returned ${describe(decided)}.`);
   const last = await untilEnded(`${apiUrl}/v1/payments/${begun.id}`, apiKey, untilMs);
   if (last.status === 'requires_action')
@@ -87,10 +87,10 @@ async function untilEnded(url: string, key: string, untilMs: number): Promise<An
   }
 }
 
-async function ask(url: string, key: string, untilMs: number, json?: object): Promise<Answer> {
+async function ask(url: string, key: string | undefined, untilMs: number, json?: object): Promise<Answer> {
   const answer = await fetch(url, {
     headers: {
-      authorization: `Bearer ${key}`,
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
       ...(json === undefined
         ? {}
         : { 'content-type': 'application/json', 'idempotency-key': `npm-start-${randomUUID()}` }),

@@ -6,10 +6,13 @@ import { selfCheck } from '../../local/self-check.ts';
 const RUN = 'resolve:2026-11-28T09:41:09Z';
 /** Status and body of the response to each request. */
 let answers: Readonly<Record<string, readonly [status: number, body: object]>> = {};
+/** Paths of the requests that had an API key. */
+const withKey = new Set<string>();
 let server: Server;
 
 beforeAll(async () => {
-  server = createServer(({ method, url }, response) => {
+  server = createServer(({ method, url, headers }, response) => {
+    if (headers.authorization !== undefined) withKey.add(String(url));
     const [status, body] = answers[`${method} ${url}`] ?? [404, { status: 404, code: 'not_found' }];
     response.writeHead(status).end(JSON.stringify(body));
   });
@@ -33,6 +36,9 @@ const WELL = (): typeof answers => ({
 test('a start reports no problem if a payment, a callback and a job run succeed', async () => {
   answers = WELL();
   expect(await check()).toEqual([]);
+  expect(withKey).toContain('/v1/payments');
+  // The page of the payer belongs to the processor, which must not learn the key.
+  expect(withKey).not.toContain('/payer');
 });
 
 test.each<[fault: string, change: typeof answers, sentences: readonly string[]]>([
