@@ -71,7 +71,7 @@ const OPTIONS: readonly Option[] = [
 
 /** Returns the cost that a million requests or callbacks save if PostgreSQL is the authority. */
 function saved(path: 'payment' | 'callback'): string {
-  const common = { memoryMb: 512, consumers: 0 };
+  const common = { memoryMb: 512, eventMemoryMb: 1_024, consumers: 1 };
   const cost = (authority: Authority): number => perMillion(pathsOf({ ...common, authority })[path]);
   return (cost('dynamodb') - cost('postgres')).toFixed(2);
 }

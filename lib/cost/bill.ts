@@ -204,7 +204,7 @@ function metricsOn({ Properties = {} }: Resource): number {
 /** Returns the cost paths with the settings of these templates. */
 export function pathsFor(templates: readonly StackTemplate[]): ReturnType<typeof pathsOf> {
   const all = templates.flatMap(({ Resources }) => Object.entries(Resources));
-  const payments = all.find(([id]) => /^PaymentsFunction[0-9A-F]{8}$/.test(id))?.[1];
+  const memoryOf = (name: RegExp): number => Number(all.find(([id]) => name.test(id))?.[1].Properties?.['MemorySize']);
   // A rule with a pattern for `detail` selects only some payments, by their metadata, and is not counted.
   const reached = all.filter(([, { Type, Properties = {} }]) => {
     const pattern = JSON.stringify(Properties['EventPattern'] ?? {});
@@ -212,6 +212,10 @@ export function pathsFor(templates: readonly StackTemplate[]): ReturnType<typeof
       Type === 'AWS::Events::Rule' && pattern.includes(EventNames.paymentCompleted) && !pattern.includes('"detail":')
     );
   });
-  const memoryMb = Number(payments?.Properties?.['MemorySize']);
-  return pathsOf({ memoryMb, consumers: reached.length, authority: authorityOf(templates) });
+  return pathsOf({
+    memoryMb: memoryOf(/^PaymentsFunction[0-9A-F]{8}$/),
+    eventMemoryMb: memoryOf(/^ViewsProjectorFunction[0-9A-F]{8}$/),
+    consumers: reached.length,
+    authority: authorityOf(templates),
+  });
 }

@@ -66,23 +66,27 @@ function requestPath(title: string, writeUnits: number, memoryMb: number): Path 
 
 /**
  * Computes the cost of an event.
- * @param consumers number of queues that every such event reaches
+ * @param consumers number of queues that every such event reaches, including the projector's
+ * @param eventMemoryMb memory of the relay and of the projector
  */
 function eventPath(
   title: string,
-  writeUnits: number,
-  reads: number,
-  consumers: number,
+  { writeUnits, reads }: { readonly writeUnits: number; readonly reads: number },
+  { consumers, eventMemoryMb }: Pick<PathSettings, 'consumers' | 'eventMemoryMb'>,
   seconds: number,
   share: number,
 ): Path {
+  const others = consumers - 1;
   return {
     title,
-    assumes: `The relay and ${consumers} consumers take ${seconds * 1_000} milliseconds with 256 MB. Each message costs three SQS requests${share < 1 ? '; ten messages share two of them' : ''}.`,
+    assumes: `The relay and the projector take ${seconds * 1_000} milliseconds each with ${eventMemoryMb} MB, and ${others} more ${others === 1 ? 'consumer' : 'consumers'} with 256 MB. Each message costs three SQS requests${share < 1 ? '; ten messages share two of them' : ''}.`,
     usage: {
       busEvent: 1,
       queueRequest: consumers * (1 + 2 * share),
-      ...executions(256, (1 + consumers) * seconds, (1 + consumers) * share),
+      execution: (1 + consumers) * share,
+      gbSecond:
+        executions(eventMemoryMb, 2 * seconds, 2 * share).gbSecond +
+        executions(256, others * seconds, others * share).gbSecond,
       writeUnit: writeUnits,
       readUnit: reads,
     },
@@ -124,6 +128,8 @@ const COMMISSION_PATH: Path = {
 export interface PathSettings {
   /** Memory of the payments function, in MB. */
   readonly memoryMb: number;
+  /** Memory of the relay and of the projector, in MB. */
+  readonly eventMemoryMb: number;
   /** Number of queues to which the event of each captured payment is delivered. */
   readonly consumers: number;
   /** The system of record. The costs of a PostgreSQL database are not included. */
@@ -131,7 +137,7 @@ export interface PathSettings {
 }
 
 /** Computes the cost paths from the counts of the tests and the settings of a deployment. */
-export function pathsOf({ memoryMb, consumers, authority }: PathSettings) {
+export function pathsOf({ memoryMb, eventMemoryMb, consumers, authority }: PathSettings) {
   const { event, eventWithReference, callback } = counted;
   const isPostgres = authority === 'postgres';
   const units = ({ writeUnits, copyUnits }: typeof counted.payment): number => (isPostgres ? copyUnits : writeUnits);
@@ -153,13 +159,12 @@ export function pathsOf({ memoryMb, consumers, authority }: PathSettings) {
         readUnit: isPostgres ? 0 : callback.reads,
       },
     },
-    event: eventPath('The event of a payment, under load', event.writeUnits, event.reads, consumers, 0.02, BATCH_SHARE),
+    event: eventPath('The event of a payment, under load', event, { consumers, eventMemoryMb }, 0.02, BATCH_SHARE),
     eventAlone: eventPath(
       'The event of a payment with a reference, alone',
-      eventWithReference.writeUnits,
-      eventWithReference.reads,
-      consumers,
-      0.05,
+      eventWithReference,
+      { consumers, eventMemoryMb },
+      0.03,
       1,
     ),
     commission: COMMISSION_PATH,
