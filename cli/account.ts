@@ -212,7 +212,7 @@ export function hasSubscription(xml: string): boolean {
   return /<member>/.test(xml);
 }
 
-/** The formats of the responses that are parsed here. SNS responds in JSON to a request that accepts JSON. */
+/** The response formats that are requested and parsed here. SNS responds in XML unless the request accepts JSON. */
 const FORMATS = { apigateway: 'application/json', sns: 'text/xml' } as const;
 
 /**

@@ -94,7 +94,10 @@ interface VerifiedLog {
   readonly broken: number | null;
 }
 
-/** Verifies the chains in each log. With PostgreSQL, a chain has a separate hash chain in each of the two logs. */
+/**
+ * Verifies the chains in each log. With PostgreSQL, each database has its own log, so each chain name stands for one
+ * hash chain in each log.
+ */
 export async function verifyChains(opened: OpenedAuthority, options: ChainOptions): Promise<readonly VerifiedLog[]> {
   const { client, tables, pacing } = opened;
   const owners = new DynamoDbOwners(client, tables.registry, pacing);

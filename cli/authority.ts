@@ -14,7 +14,7 @@ import type { Session } from './session.ts';
 
 type OpenedTables = Awaited<ReturnType<typeof openTables>>;
 
-/** The tables of a deployment, and the stores of its authority. */
+/** The tables of a deployment, and the stores of its authority: its system of record for payments and orders. */
 export interface OpenedAuthority extends OpenedTables {
   /** Absent when DynamoDB is the authority. */
   readonly postgres?: AuthorityStores;
@@ -103,10 +103,10 @@ export async function newestSettings({
 }
 
 /**
- * Checks that this authority has the payments, before a command changes them.
+ * Checks that this authority is the system of record of the payments, before a command changes them.
  *
  * @param selected @default the authority whose stores are open
- * @throws CliFailure if the other authority has them, or an import has stopped all writes
+ * @throws CliFailure if the other authority is the system of record, or an import has stopped all writes
  */
 export async function requireAuthority(
   { client, tables, pacing, postgres }: OpenedAuthority,

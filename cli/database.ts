@@ -25,7 +25,7 @@ export interface ChosenDatabase {
   readonly port?: number;
   readonly database?: string;
   readonly ca?: string;
-  /** The cluster of Aurora DSQL that a deployment has created, as its administrator. @default false */
+  /** Connects as administrator to the Aurora DSQL cluster that the deployment created. @default false */
   readonly dsql?: boolean;
   /** The schema of the tables. @default the schema of a deployment */
   readonly schema?: string;
@@ -52,7 +52,7 @@ export function databaseOfSettings(settings: Readonly<Record<string, string>>): 
   const { postgresCaFile: ca = '' } = settings;
   return {
     ...defined({ secret, host, database, port: port === undefined ? undefined : Number(port) }),
-    // The file is part of the functions. On this machine, it exists only with the local stack.
+    // The path is valid in the functions. On this machine, the file exists only with the local stack.
     ...(existsSync(ca) ? { ca } : {}),
   };
 }

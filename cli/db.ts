@@ -92,7 +92,8 @@ async function checkDatabase(session: Session, chosen: Chosen & { readonly role:
 }
 
 /**
- * Compares each database of a deployment's settings, as {@link problemsOf} does, and names it if there are several.
+ * Compares each database in a deployment's settings with this version. If there are several, each problem names its
+ * database.
  *
  * @param identityOf reads the identity of the database that has the payments under a name @default nothing is deployed
  */
@@ -112,9 +113,9 @@ export async function problemsOfDatabase(
 }
 
 /**
- * Compares a database with this version, as the user of the functions. Returns a sentence for each problem. An
- * unreachable database is a problem, and so are a database other than the one with the payments, and a secret that the
- * functions are not allowed to decrypt.
+ * Connects to a database as the user of the functions, and compares it with this version. Returns a sentence for each
+ * problem, also if the database is unreachable or is not the one with the payments, or if the functions are not allowed
+ * to decrypt the secret.
  */
 async function problemsOf(
   session: Pick<Session, 'aws'>,
@@ -149,7 +150,7 @@ function engineOf({ dsql = false }: ChosenDatabase): Engine {
 async function problemOfIdentity(database: Runner, expected: number | undefined): Promise<readonly string[]> {
   if (expected === undefined) return [];
   const found = await readIdentity(database).catch((error: unknown) => {
-    // A database without the table of migrations is another one, too.
+    // A database without the migrations table cannot be the one with the payments.
     if (error instanceof TerminalError) return undefined;
     throw error;
   });

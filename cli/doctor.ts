@@ -98,7 +98,7 @@ export function examineSettings(settings: Examined['settings']): readonly Findin
 }
 
 /**
- * Reports an authority other than the one that has the payments, and an unfinished import.
+ * Reports an unfinished import, and a setting `authority` that is not the system of record of the payments.
  * @param selected the setting @default dynamodb
  */
 function examineAuthority(state: AuthorityState | undefined, selected = 'dynamodb'): readonly Finding[] {

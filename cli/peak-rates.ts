@@ -15,7 +15,7 @@ interface RatesFinding {
 const DAY_LENGTH = 'yyyy-mm-dd'.length;
 
 /**
- * Finds entries of `peakRates` that took effect, and that the latest settings change or lack: the functions no longer
+ * Finds entries of `peakRates` that took effect and were later changed or removed. Without them, the functions cannot
  * find the rows of that time. Also finds new entries whose day has already begun.
  *
  * @param recorded newest first

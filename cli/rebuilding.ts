@@ -10,7 +10,10 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { active, configure, describe } from './restoring.ts';
 import { isoTime, type Session } from './session.ts';
 
-/** Maximum number of places that are printed. The JSON document contains all. */
+/**
+ * Maximum number of differing rows, and of unreadable archive lines, that are printed. The JSON output contains all of
+ * them.
+ */
 const MAX_SHOWN = 50;
 
 /**

@@ -156,7 +156,7 @@ async function recopy(
   atOnce: number,
 ): Promise<void> {
   const { isMoving } = await import('../lambdas/authority/store/postgres-tenant-moves.ts');
-  // Both databases have a part of the tenant's rows.
+  // During a move, each of the two databases has only a part of the tenant's rows.
   if ((await Promise.all(databases.map(({ tools }) => isMoving(tools)))).includes(true))
     throw new CliFailure(ExitCode.refused, 'A tenant is being moved: finish or abort "payonce db move-tenant" first.');
   const commissions = new DynamoDbLostCommissions(client, tables.registry, pacing);

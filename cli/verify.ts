@@ -139,7 +139,7 @@ function chosenBounds({ from, to }: Chosen, nowMs: number): Bounds {
   throw new CliFailure(ExitCode.usage, 'The range is empty: --from must be earlier than --to, and than now.');
 }
 
-/** @throws CliFailure unless only a range was chosen, which may have no rows */
+/** @throws CliFailure, unless the command was limited to a time range, in which there may be no rows */
 function refuseNothing({ from, to, payment }: Chosen): void {
   if (payment === undefined && (from ?? to) !== undefined) return;
   const what = payment === undefined ? 'no row' : `no row of ${payment}`;
