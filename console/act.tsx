@@ -118,7 +118,7 @@ interface DialogProps extends ActOnTargetProps {
 
 /**
  * Returns functions that send an action, one request at a time.
- * @param show shows the values of the request that can only be repeated
+ * @param show shows these values in the form. Called when the request can only be repeated
  */
 function useSending(
   { attempt: opened, act, method = 'POST', path, tenant, fields, fixed = {}, shows, done, close }: DialogProps,
@@ -165,7 +165,7 @@ function useSending(
         show(values);
       } else {
         forgetAttempt(act, key);
-        // The API repeats a stored failure to the same key, so the next request is a new one.
+        // The API replays a stored failure for the same key, so the next request gets a new key.
         attempt.current = { key: crypto.randomUUID(), values };
       }
       setFailed({ error, isUnknown });
@@ -201,7 +201,7 @@ function Dialog(props: DialogProps) {
   // A sent request cannot be canceled, so the dialog stays open until the response arrives.
   const stay = (event: Event) => sending.isBusy.current && event.preventDefault();
   const change = (more: Values) => setValues((before) => ({ ...before, ...more }));
-  // Every change, also while the preview was read, creates new values.
+  // Every change of a field creates new values, so a preview of earlier values is no longer shown.
   const previewed = sending.preview?.of === values ? sending.preview.run : undefined;
   const isPreviewed = preview !== true || previewed !== undefined || isUnknown;
   return (
@@ -214,7 +214,7 @@ function Dialog(props: DialogProps) {
       >
         <h2>{name}</h2>
         <p>{does}</p>
-        {/* A repetition is the same request, so nothing can be changed. */}
+        {/* If the outcome is unknown, only the same request can be sent again, so no field can be changed. */}
         <fieldset class="plain" disabled={isUnknown}>
           {ask?.({ values, change })}
           {fields.map((field) =>
@@ -246,7 +246,7 @@ interface Failed {
 }
 
 /**
- * Returns whether it is unknown if the request, or an earlier one with the same key, took effect.
+ * Returns whether the request, or an earlier one with the same key, may have taken effect.
  * @param before whether an earlier request with the same key may have taken effect
  */
 function isOutcomeUnknown(error: unknown, isDry: boolean, before: boolean): boolean {
@@ -261,8 +261,9 @@ function isOutcomeUnknown(error: unknown, isDry: boolean, before: boolean): bool
 const AFTER_KEY: readonly number[] = [402, 409, 422];
 
 /**
- * Returns whether a refusal also means that no earlier request with the same key took effect. A refusal before the key
- * is read, for example by a firewall, does not. The API refuses an invalid field of each request with the same body.
+ * Returns whether a refusal also shows that no earlier request with the same key took effect. It does if the API
+ * refused the request after it had read the key, or because a field is invalid: the earlier request had the same body.
+ * A refusal by a firewall, for example, shows nothing.
  */
 function isSettled({ status, param }: Refused): boolean {
   return AFTER_KEY.includes(status) || (status === 400 && param !== undefined);

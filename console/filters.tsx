@@ -123,7 +123,7 @@ function written(fields: readonly Filter[], { currency = '', ...filters }: Value
 }
 
 /**
- * Converts form values to filters for the API, without outer spaces, and with amounts in minor units.
+ * Trims the form values and converts them to API filters, with amounts in minor units.
  * @throws Error when an amount is not valid in the currency
  */
 function sent(fields: readonly Filter[], entered: Values): Values {

@@ -88,7 +88,10 @@ export function Time({ at }: { readonly at: number | string | null | undefined }
 
 const COPIED_MS = 2_000;
 
-/** Shows a text that a click copies. Without clipboard access (secure pages only), the click selects the text. */
+/**
+ * Shows a text that a click copies. Without access to the clipboard, which browsers give only to secure pages, the
+ * click selects the text.
+ */
 export function Copy({ text }: { readonly text: string }) {
   const [isCopied, setCopied] = useState(false);
   const copied = () => {

@@ -76,8 +76,8 @@ export function SignIn({ hasEnded, ...whenIn }: Entered & { readonly hasEnded: b
       <h1>Payonce console</h1>
       {hasEnded && (
         <p role="alert">
-          Your sign-in has ended. Sign in again to continue on the same page. If an action without a response took
-          effect, the screen Activity shows it.
+          Your sign-in has ended. Sign in again to continue on the same page. If an action got no response, the screen
+          Activity shows whether it took effect.
         </p>
       )}
       {error !== undefined && <Trouble error={error} />}
