@@ -38,7 +38,7 @@ export interface AuthorityProps {
 }
 
 /**
- * Configures the functions of a stack for the authority in the settings. The functions may check that it has the
+ * Configures the functions of a stack for the system of record in the settings. Allows them to check that it has the
  * payments.
  */
 export function configureAuthority(stack: Stack, props: AuthorityProps): void {

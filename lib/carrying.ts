@@ -51,8 +51,8 @@ export class Carrying extends Construct {
   }
 
   /**
-   * Allows the jobs worker to copy all uncopied rows, and to store the time until which the copies are complete and
-   * which databases have payments.
+   * Allows the jobs worker to copy all uncopied rows, and to store two facts: the time until which the copies are
+   * complete, and the databases that have payments.
    */
   grantPoll(worker: PayonceFunction): void {
     this.grantCarry(worker);

@@ -226,7 +226,7 @@ function targetCredentials(
   const secretOf = (target: string): [string, ProcessorSecret] => [
     target,
     new ProcessorSecret(scope, `JobTarget-${target}`, {
-      description: `Signing key for job calls to the target ${target}. The first value signs; the target verifies the signatures.`,
+      description: `Signing key for job calls to the target ${target}. If the secret has several values, the first one is used to sign.`,
       retain,
     }),
   ];
@@ -251,7 +251,8 @@ function partySecrets(
       ? { bigcommerceToken: issued('BigCommerceToken', 'the BigCommerce store') }
       : {
           shopSigningKey: new ProcessorSecret(scope, 'ShopSigningKey', {
-            description: 'Signing key for the calls to the shop (Standard Webhooks). The first value signs.',
+            description:
+              'Signing key for the calls to the shop (Standard Webhooks). If the secret has several values, the first one is used to sign.',
             retain,
           }),
         };

@@ -91,8 +91,8 @@ export class Jobs extends Construct {
   }
 
   /**
-   * Creates the queue with the runs of a worker. Grants the worker access to this queue, and to the rows of its runs
-   * and locks.
+   * Creates the queue that delivers runs to a worker. Grants the worker access to this queue, and to the rows of its
+   * runs and locks.
    */
   #queueOf(name: JobWorkerName, id: string): IQueue {
     const { registry } = this.#props.data;

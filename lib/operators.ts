@@ -69,7 +69,7 @@ export class Operators extends Construct {
       'limitRequest',
       'redrive',
     ]);
-    // A change and its request that waits for a second person exclude each other.
+    // A key is used either for a change or for a request that waits for a second person, never for both.
     data.idempotency.grantCheck(this.api, ['capture', 'cancel', 'refund', 'changeRequest']);
     data.registry.grantAuthenticate(this.api);
     data.registry.grantIdentifyOperators(this.api);

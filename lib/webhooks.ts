@@ -200,8 +200,8 @@ export class Webhooks extends Construct {
   }
 
   /**
-   * Allows a jobs worker to find due deliveries and to enqueue them again, and to handle the events of endpoints, which
-   * it publishes with the permission of `Events.grantRepublishLost`.
+   * Allows a jobs worker to find due deliveries and enqueue them again, and to find due events about endpoints. The
+   * worker publishes these events with the permission of `Events.grantRepublishLost`.
    */
   grantSweep(worker: PayonceFunction): void {
     const [tasks, lanes] = [this.#tasks.queue, this.#lanes.queue];

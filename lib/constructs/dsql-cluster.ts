@@ -17,7 +17,7 @@ export interface DsqlClusterProps {
  * setting `dataKeyArn`, or with a key that AWS owns.
  */
 export class DsqlCluster extends Construct {
-  /** The host of the cluster, with which IAM roles connect. */
+  /** The host to which the functions connect with their IAM roles. */
   readonly endpoint: string;
   readonly arn: string;
 

@@ -65,8 +65,9 @@ interface StackOutput {
 }
 
 /**
- * Returns the size of a value from another stack. A reference is a generated name, except for a queue, where it is the
- * URL. The name of its output is longer than the resource's id and the suffix together.
+ * Returns an upper bound of the size of a value from another stack. A `Ref` is a generated name: stack name, resource
+ * id and suffix. Its output's name is longer than the id and the suffix together, so its length is used instead. The
+ * `Ref` of a queue is a URL.
  */
 function sizeOfOutput({ StackName, OutputName }: StackOutput): number {
   return /^PublishOutputRef(?!DeadLetters)/.test(OutputName) ? StackName.length + OutputName.length : VALUE_BYTES;

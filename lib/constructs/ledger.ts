@@ -85,7 +85,7 @@ export class Ledger extends Construct {
     this.table.grantRows(grantee, 'LedgerRead', actions, kinds.map(rowsOf));
   }
 
-  /** Allows `grantee` to read which authority has the payments: the first settings, and the imports since. */
+  /** Allows `grantee` to determine the system of record, from the first recorded settings and the later imports. */
   grantReadAuthority(grantee: IGrantable): void {
     const rows = [`${LedgerRow.activity}settings`, `${LedgerRow.activity}imports`];
     this.table.grantRows(grantee, 'SettingsAndImports', ['dynamodb:GetItem', 'dynamodb:Query'], rows);

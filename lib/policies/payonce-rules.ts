@@ -55,7 +55,8 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'StatementIdsAreUnique',
-    description: 'The statements of a policy must have different ids: IAM refuses others, and the AWS CDK keeps them.',
+    description:
+      'The statements of a policy must have different ids. IAM refuses duplicates, but the AWS CDK allows them.',
     violates: (resource) => documentsOf(resource).some(repeatsId),
   },
   {
