@@ -286,8 +286,8 @@ async function cdk(run: Omit<CdkRun, 'access'>, parameters: readonly string[], o
 }
 
 /**
- * Returns the failure of the CLI: the sentence with which Payonce refused a setting, which it prints before it ends, or
- * the CLI's last line about the failure.
+ * Returns the failure of the CLI. If Payonce refused a setting, the failure contains the sentence that Payonce printed;
+ * otherwise, the CLI's last line about the failure.
  */
 export function cdkFailure(command: string, lines: readonly string[], log: string): StartFailure {
   const ended = lines.findIndex((line) => line.endsWith('Subprocess exited with error 1'));

@@ -30,8 +30,8 @@ ADVANCE = "/_payonce/clock"
 OFFSET = "PAYONCE_CLOCK_OFFSET_MS"
 FILE = "clock.json"
 MOST_MS = 3_660 * 86_400_000
-# An invocation that runs while the clock moves uses the earlier time, and its messages are received again. Both are harmless, as on
-# AWS, but avoidable.
+# Before the clock moves, the emulator waits for at most this time until no invocation is running. An invocation that runs during
+# the move keeps the earlier time, and its messages are received again, which is harmless.
 WAIT_SECONDS = 30
 LOOK_EVERY_SECONDS = 0.05
 

@@ -3,8 +3,8 @@
 The emulator's CloudFormation ignores `ExcludePunctuation` (AWS::SecretsManager::Secret GenerateSecretString), so a generated
 signing key would not be base64.
 
-The ARN of a secret ends in six random characters. A setting names the database secret before the local AWS runs, so the
-suffix is the same for all secrets that a request creates.
+On AWS, the ARN of a secret ends in six random characters. A setting contains the ARN of the database secret before the secret
+exists. Therefore, every secret that is created through the API gets the same suffix.
 """
 
 import string

@@ -13,7 +13,7 @@ export const SERVER_HOST = 'localhost';
 
 /** Subdirectory of a local AWS with the database that is kept after a stop. */
 export const POSTGRES_DIRECTORY = 'postgres';
-/** Name of the secret with which the functions of a local AWS connect. */
+/** Name of the secret with which functions on a local AWS connect to PostgreSQL. */
 export const SECRET = 'payonce-database';
 
 export const DATABASE = 'payonce';
