@@ -182,7 +182,7 @@ function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: Payo
   });
 }
 
-/** Returns the types of the transitions of a payment that have postings, each read where it was committed. */
+/** Returns the types of the payment's transitions that have postings, read from the store that committed them. */
 type Posted = (payment: string) => Promise<readonly string[]>;
 
 function postedIn(client: DynamoDBDocumentClient, ledger: string): Posted {
