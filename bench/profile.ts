@@ -42,7 +42,7 @@ export async function profilePayments({ rounds, payments }: Turns): Promise<Shar
   const profiles = join(directory, 'profiles');
   try {
     await inTurns(['payments'], { rounds, payments, profiles });
-    // The bundle of the same sources is the same, so its source maps fit the profile.
+    // Bundling the same sources again gives the same code, so these source maps match the profiles.
     const bundles = join(directory, 'bundles');
     bundle(bundles, ['payments']);
     return sharesIn(profiles, join(bundles, 'payments'));

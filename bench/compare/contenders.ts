@@ -176,6 +176,6 @@ interface Addresses {
   readonly accessKeyId: string;
   /** @default the process uses no PostgreSQL */
   readonly postgresUrl?: string | undefined;
-  /** Port of the HTTP gate: the local server through which the process calls the HTTP services. */
+  /** Port of the local HTTP server through which the process calls the HTTP services. */
   readonly port: number;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Side } from './calls.ts';
 import type { Contender } from './contenders.ts';
-import { type Answer, Gates, Subject, type Surroundings } from './subject.ts';
+import { type Answer, CallProxies, Subject, type Surroundings } from './subject.ts';
 
 /** The result of one payment whose process was killed, or which was sent twice at once. */
 export interface History {
@@ -64,7 +64,7 @@ type Instance = 'first' | 'second';
 class Running {
   readonly #contender: Contender;
   readonly #around: Surroundings;
-  readonly #gates = new Map<Instance, Gates>();
+  readonly #proxies = new Map<Instance, CallProxies>();
   readonly #subjects = new Map<Instance, Subject>();
   #keys = 0;
 
@@ -82,7 +82,10 @@ class Running {
     return { cpuMs, writes: ((await this.#contender.writes()) - before) / payments };
   }
 
-  /** Runs a history for each point at which the process can be stopped, until a payment passes no further point. */
+  /**
+   * Runs a history for each point at which the process can be stopped, until a payment ends before it reaches the
+   * point.
+   */
   async all(trouble: History['trouble'], { calls }: TrialSize): Promise<readonly History[]> {
     const histories: History[] = [];
     for (const call of calls ?? ALL_CALLS) {
@@ -98,7 +101,7 @@ class Running {
 
   async end(): Promise<void> {
     for (const subject of this.#subjects.values()) await subject.kill();
-    for (const gates of this.#gates.values()) gates.close();
+    for (const proxies of this.#proxies.values()) proxies.close();
   }
 
   async #history(trouble: History['trouble'], call: number, side: Side): Promise<History | undefined> {
@@ -119,7 +122,10 @@ class Running {
     };
   }
 
-  /** Kills the process at a call. Its client sends the request again to a new process, and then once more. */
+  /**
+   * Kills the process before or after its call number `call` (see `side`). The client then sends the request twice to a
+   * new process, each time until the response is final.
+   */
   async #killed(key: string, call: number, side: Side): Promise<readonly Answer[] | undefined> {
     const subject = await this.#process();
     let isKilled = false;
@@ -178,10 +184,10 @@ class Running {
 
   /** Returns the running process, or starts one. */
   async #process(instance: Instance = 'first'): Promise<Subject> {
-    const gates = this.#gates.get(instance) ?? (await Gates.open(this.#around));
-    this.#gates.set(instance, gates);
+    const proxies = this.#proxies.get(instance) ?? (await CallProxies.open(this.#around));
+    this.#proxies.set(instance, proxies);
     const running = this.#subjects.get(instance);
-    const subject = running ?? (await Subject.start(this.#contender, this.#around, gates, instance));
+    const subject = running ?? (await Subject.start(this.#contender, this.#around, proxies, instance));
     this.#subjects.set(instance, subject);
     return subject;
   }

@@ -25,8 +25,11 @@ export interface Answer {
 
 const PROGRAM = join(import.meta.dirname, 'subject-process.ts');
 
-/** The gates of one instance of a contender. A new process of the instance uses the same addresses. */
-export class Gates {
+/**
+ * The proxies through which one contender instance calls the HTTP services and PostgreSQL, so that each call can be
+ * stopped. A restarted process uses the same ports.
+ */
+export class CallProxies {
   readonly calls = new Calls();
   readonly #opened: Gate[] = [];
   #httpPort = 0;
@@ -34,17 +37,17 @@ export class Gates {
 
   private constructor() {}
 
-  static async open({ services, postgres }: Surroundings): Promise<Gates> {
-    const gates = new Gates();
-    const http = await openHttpGate(gates.calls, (request) => services.answer(request));
-    gates.#opened.push(http);
-    gates.#httpPort = http.port;
+  static async open({ services, postgres }: Surroundings): Promise<CallProxies> {
+    const proxies = new CallProxies();
+    const http = await openHttpGate(proxies.calls, (request) => services.answer(request));
+    proxies.#opened.push(http);
+    proxies.#httpPort = http.port;
     if (postgres !== undefined) {
-      const database = await openPostgresGate(gates.calls, postgres.port);
-      gates.#opened.push(database);
-      gates.#postgresUrl = postgres.url(database.port);
+      const database = await openPostgresGate(proxies.calls, postgres.port);
+      proxies.#opened.push(database);
+      proxies.#postgresUrl = postgres.url(database.port);
     }
-    return gates;
+    return proxies;
   }
 
   get addresses() {
@@ -56,7 +59,7 @@ export class Gates {
   }
 }
 
-/** A running process of a contender. All of its calls go through gates. */
+/** A running process of a contender. All of its calls go through the proxies of its instance. */
 export class Subject {
   readonly calls: Calls;
   readonly #child: ChildProcess;
@@ -76,19 +79,19 @@ export class Subject {
   static async start(
     contender: Contender,
     { aws, services }: Surroundings,
-    gates: Gates,
+    proxies: CallProxies,
     instance: string,
   ): Promise<Subject> {
     const child = fork(PROGRAM, {
       execArgv: ['--disable-warning=ExperimentalWarning', '--disable-warning=DeprecationWarning'],
       env: {
         ...isolatedEnvironment(),
-        ...environmentOf(contender, { ...aws, ...gates.addresses }),
+        ...environmentOf(contender, { ...aws, ...proxies.addresses }),
         DBOS__VMID: instance,
       },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    const subject = new Subject(gates.calls, child, services);
+    const subject = new Subject(proxies.calls, child, services);
     if ((await subject.#nextReport()) === undefined)
       throw new Error(`the process of ${contender.name} exited before it was ready`);
     return subject;
