@@ -25,9 +25,9 @@ WAIT_SECONDS = 120.0
 class Client:
     """A client of Payonce's API that cannot charge twice.
 
-    The caller chooses a name (``operation``) for each change: its own name for what happens once, 1 to 200 characters,
-    for example ``order_42``. Calls with this name send the same key and body, in this and in later processes, and get
-    the same answer. After a refusal that stored nothing, a call may have a corrected body. The client stores the change
+    For each change that must happen once, the caller chooses a name (``operation``) of 1 to 200 characters, for example
+    ``order_42``. Calls with this name send the same key and body, in this and in later processes, and get the same
+    answer. After a refusal that stored nothing, a call may have a corrected body. The client stores the change
     with its key before it is sent. Threads can share a client.
 
     ``url`` is the address of the API including its stage, but without ``/v1``, for example ``https://pay.example.com``.

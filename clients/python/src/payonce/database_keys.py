@@ -27,7 +27,7 @@ class DatabaseKeys:
 
     ``connect`` opens a connection, for example ``lambda: sqlite3.connect("shop.db")`` or
     ``lambda: psycopg.connect(url)``. The store opens one for each step, commits, and closes it, so that it never
-    commits or waits for a transaction of yours. Rows survive what a commit of the database survives.
+    commits or waits for a transaction of yours. Rows are as durable as other commits of the database.
 
     ``table`` is created by ``create_table``, once.
 
@@ -56,7 +56,7 @@ class DatabaseKeys:
                 " ON CONFLICT (operation) DO NOTHING",
                 (request.operation, request.to_json()),
             )
-            # Read in a new transaction: at a strict isolation level, this one may not see the other one's row.
+            # Read in a new transaction: at a strict isolation level, the first one may not see a row of another process.
             connection.commit()
             cursor.execute(
                 f"SELECT request, answer FROM {self._table} WHERE operation = {place}", (request.operation,)

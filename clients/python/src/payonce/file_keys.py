@@ -97,7 +97,7 @@ def _make_folder(folder: str) -> None:
     try:
         _sync_folder(parent)
     except OSError:
-        # A folder that this process cannot write to need not be readable, and its file system need not sync folders.
+        # Ignored if this process cannot write to the folder: it may be unreadable, or on a file system without such a sync.
         if os.access(parent, os.W_OK):
             raise
 

@@ -53,7 +53,7 @@ class Operations:
             kept = stored.answer
             return _settled(Answer(kept.status, kept.body, json.loads(kept.body)))
         if is_corrected:
-            # It is sent with the stored key. If an earlier body did take effect, the API refuses this one.
+            # The corrected body is sent with the stored key. If an earlier body did take effect, the API refuses this one.
             request = replace(request, body=offered.body)
         # If the stored key is from an earlier process, that process may have sent the request.
         is_resumed = request.key != offered.key
