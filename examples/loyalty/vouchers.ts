@@ -11,7 +11,10 @@ import { AmbiguousError, createVendor, RetryableError } from '../../lambdas/serv
 const withId = z.object({ id: z.string() });
 const found = z.object({ data: z.array(withId) });
 const TIME_MS = 120_000;
-/** The vendor ends a request within this time, even if its connection is lost. Only then, a look-up is a proof. */
+/**
+ * The vendor ends a request within this time, even if its connection is lost. A look-up that finds nothing is a proof
+ * only after this time.
+ */
 const LAG_MS = 30_000;
 
 interface Options {
