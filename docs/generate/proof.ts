@@ -38,7 +38,7 @@ function resultOf(mutant: Mutant): Result {
 }
 
 /**
- * Returns the median number of histories until a series found the fault, or undefined unless more than half of the
+ * Returns the median number of histories that a series needed to find the fault; undefined if at most half of the
  * series found it.
  */
 function histories({ name }: Mutant): number | undefined {

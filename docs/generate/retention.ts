@@ -52,7 +52,7 @@ const SCOPES: readonly { readonly scope: keyof typeof RETENTION_HOURS; readonly 
     },
     {
       scope: 'events',
-      of: 'claims of sent e-mails and reservations',
+      of: 'claims for sent e-mails and for stock reservations',
       after: 'the order, or the permanent key of the receipt, refuses a second one',
     },
     {
