@@ -57,8 +57,8 @@ export async function redrivePairs(client: SQSClient, queueUrls: readonly string
 
 /**
  * Moves a queue's dead letters back with an SQS message move task, and waits until the task ends. A message that fails
- * again returns to the dead-letter queue, and the task could move it without end. Therefore, the task is canceled after
- * it has moved twice as many messages as SQS counted initially.
+ * again returns to the dead-letter queue, from which the same task could move it again and again. Therefore, the task
+ * is canceled after it has moved twice as many messages as SQS counted initially.
  *
  * @param wait called between two polls of the task
  */
