@@ -252,7 +252,7 @@ interface Failed {
 function isOutcomeUnknown(error: unknown, isDry: boolean, before: boolean): boolean {
   if (isDry || error instanceof Unsent) return before;
   if (!(error instanceof Refused) || error.status >= 500) return true;
-  // The API knows another request with this key.
+  // The API has already received a request with this key.
   if (error.code.startsWith('idempotency_key_')) return true;
   return before && !isSettled(error);
 }

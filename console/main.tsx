@@ -175,7 +175,7 @@ function Shell({ signOut }: { readonly signOut: () => void }) {
             />
           ))}
         </nav>
-        {/* Another tenant or mode does not move the focus away from the switch. */}
+        {/* The key excludes tenant and mode, so that a change of them does not move the focus away from their control. */}
         <Screen key={`${path}?${filters.toString()}`}>{shown}</Screen>
       </div>
     </PlaceProvider>
