@@ -62,7 +62,7 @@ export class Resolving extends Construct {
     data.idempotency.grantCommit(worker, ['inquiry', 'adoption', 'callback']);
     data.idempotency.grantFindOpenClaims(worker);
     // The worker finishes operations as API requests and callbacks do, so it writes the same rows of the Registry. It
-    // also keeps the orphans that it gives up.
+    // also stores the orphans that it gives up, for operators.
     const written = [reference, details, giveBack, inquiry, openOrder, hold, keptOrphan];
     data.registry.grantRows(worker, 'WriteReferences', ['dynamodb:PutItem'], written);
     const queues = [giveBack, inquiry, openOrder, hold, orphan];

@@ -229,7 +229,7 @@ export function bytesPerPayment(authority: Authority = 'dynamodb'): Readonly<Rec
 }
 
 /**
- * Computes what payments add to the archive, in gigabytes. A line, which is DynamoDB JSON, has about twice the bytes of
+ * Computes how many gigabytes payments add to the archive. A line, which is DynamoDB JSON, has about twice the bytes of
  * its row.
  */
 export function archivedGb(payments: number): number {
