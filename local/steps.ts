@@ -8,7 +8,7 @@ export class Steps {
     this.#nowMs = nowMs;
   }
 
-  /** Begins a step, which ends the previous one. The current step can report again. */
+  /** Begins a step, which ends the previous one. Does nothing if this step is already the current one. */
   begin(step: string): void {
     if (this.#begun.at(-1)?.step !== step) this.#begun.push({ step, atMs: this.#nowMs() });
   }
