@@ -75,7 +75,7 @@ class SecondStack {
     this.#authority = authority;
   }
 
-  /** Starts the local AWS, unless it is started. A start that failed is repeated by the next call. */
+  /** Returns the running local AWS, or starts it. After a failed start, the next call starts it again. */
   async started(step: Watch['step']): Promise<LabStack> {
     const starting = (this.#starting ??= this.#start(step));
     starting.catch(() => {
