@@ -4,8 +4,8 @@ import { AmbiguousError, createVendor, RetryableError } from '../../lambdas/serv
 
 /*
  * Buys the vouchers that members ordered with their points, at a vendor that does not recognize repeated requests. The
- * order is a row of the redemption's transaction, and its id is the local key of the purchase. If the vendor's response
- * is lost, the key is looked up at the vendor before the next attempt.
+ * order is written in the transaction of the redemption, and its id is the key of the purchase. If the vendor's
+ * response is lost, the next attempt first looks up this key at the vendor.
  */
 
 const withId = z.object({ id: z.string() });
