@@ -44,7 +44,7 @@ ${bookings()}
 /**
  * Returns the document with regenerated sections. All other text stays unchanged.
  *
- * @throws Error naming a section that has no place in the document, or several
+ * @throws Error naming a section whose markers are missing from the document, or occur more than once
  */
 export function fill(document: string, sections = SECTIONS): string {
   return Object.entries(sections).reduce((text, [name, make]) => {
