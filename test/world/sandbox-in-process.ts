@@ -204,8 +204,8 @@ interface History {
 }
 
 /**
- * Minimum timeout (milliseconds) of a read of the whole charge. A read with a shorter timeout looks for one change
- * only.
+ * Reads with at least this timeout (milliseconds) are treated as reads of the whole charge; reads with a shorter one,
+ * as look-ups of one change.
  */
 const READ_TIMEOUT_MS = 2_001;
 

@@ -27,8 +27,8 @@ interface Trigger {
   readonly fromMs: number;
   readonly toMs: number;
   /**
-   * Returns the time from which a run may be useful; undefined when the row does not concern the job. For a job without
-   * a queue, any change that gives it work, for example of a row that it compares.
+   * Returns the time from which a run may be useful after the change; undefined when the change does not concern the
+   * job. A job without a queue is concerned by changes of the rows that it reads, for example to compare them.
    */
   readonly dueMs: (change: RowChange, nowMs: number) => number | undefined;
   /**

@@ -247,8 +247,8 @@ export class AuthorityBooks {
   }
 
   /**
-   * Runs a statement. If this write is the planned loss, copies its transitions if planned, and then rolls the write
-   * back.
+   * Runs a statement. If the database is to be lost with this write, rolls the write back. If `isCopied`, first copies
+   * the written chain to the DynamoDB tables.
    */
   async #runOrLose(given: Statement): Promise<readonly Row[]> {
     const loss = this.#loss;

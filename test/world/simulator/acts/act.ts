@@ -146,7 +146,8 @@ export interface Scene {
   /** All steps of the history, in order of time. */
   readonly steps: readonly Step[];
   /**
-   * The step that created the object that a step acted on instead of its own, by the id of the acting step.
+   * For each step that acted on another object than its own: the step that created this other object. Keyed by the id
+   * of the acting step.
    */
   readonly others: Map<number, Step>;
   /** Delivery habits of callbacks, by processor. */

@@ -168,7 +168,7 @@ async function bringIntoReview(scene: Scene, step: Step): Promise<Step | undefin
 }
 
 interface ChangeDecision extends Arguments {
-  /** Step that requested the change, or step that created the payment, whose late money is being refunded. */
+  /** Step that requested the change. For a refund of late money: the step that created its payment. */
   readonly of: number;
   readonly outcome: 'succeeded' | 'failed';
   /**

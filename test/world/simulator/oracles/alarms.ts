@@ -105,8 +105,9 @@ function givenUpEarly({ alarms, database, tables }: Observed): readonly number[]
 }
 
 /**
- * Returns the time of the third consecutive report that counts unknown outcomes but has no age, if these three reports
- * span some time. After a longer pause, reports are about a different outcome.
+ * Returns the time of a report that counts unknown outcomes but shows no age, if at least two consecutive reports
+ * before it did the same, over a longer time than clock skew explains. After a pause of that length, reports are about
+ * a different outcome.
  */
 function withoutAge({ alarms }: Observed): readonly number[] {
   const unknown = new Map(

@@ -76,7 +76,8 @@ function wrongIn(
   const status = newest.row['status'] as string;
   const order = ofOrder.at(-1)?.row.order;
   const isCanceled = order?.status === 'canceled';
-  // Without details, the commission is decided from the Ledger, and only after an operator's decision about the order.
+  // If the details were erased, only the release job decides the commission, from the Ledger, after an operator has
+  // decided about the order.
   if (order?.status === 'needs_review' && isErased) return [];
   if (status !== 'locked' && dueMinor > 0 && !isCanceled)
     return [`the commission is ${status}, but ${dueMinor} is due`];

@@ -23,8 +23,8 @@ import {
 import type { Seen, Written } from './seen.ts';
 
 /**
- * Maximum time from the last read of the payment to an effect, including a request if the effect needs one, in
- * milliseconds.
+ * Maximum time from the last read of the payment to an effect, in milliseconds. Includes the request that causes the
+ * effect.
  */
 const CALL_MS = 60_000;
 
