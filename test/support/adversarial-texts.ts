@@ -1,6 +1,7 @@
 /**
- * Returns the texts on which a regular expression backtracks longest. Each text has or lacks a beginning that matches,
- * repeats text that matches parts of the expression, and ends with text that does not match.
+ * Returns the texts on which a regular expression may backtrack longest. Each text consists of an optional prefix that
+ * matches the beginning of the expression, a repetition of text that matches some of its parts, and a suffix that makes
+ * the match fail.
  */
 export function adversarialTexts({ source, flags }: RegExp): readonly AdversarialText[] {
   const parts = partsOf(source, flags);
@@ -32,9 +33,11 @@ export function repeats(source: string): boolean {
   return bounds.reduce((product, bound) => product * Math.max(1, bound), 1) > LARGEST_BOUND;
 }
 
-/** Up to this product of its bounds, an expression is treated as one that does not backtrack. */
+/** Maximum product of an expression's repetition bounds at which the expression is assumed not to backtrack. */
 const LARGEST_BOUND = 300;
-/** Ends that do not match. Most character classes exclude at least one of the characters in the second end. */
+/**
+ * Suffixes meant to make the match fail. Most character classes exclude at least one character of the second suffix.
+ */
 const ENDS = ['', '\u0000\n'];
 /** Maximum number of parts of the expression that the repeated text matches. */
 const LONGEST_PUMP = 12;
