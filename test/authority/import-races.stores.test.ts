@@ -17,10 +17,10 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 /**
- * When the payment continues. In both cases, the import has stopped the writes and waits.
+ * When the payment continues after the import has stopped the writes. The import waits in both cases.
  *
- * `at_once`: its process may write until it reads the state again. `after_a_minute`: its process reads the state at its
- * next call.
+ * `at_once`: the payment's process has not read the new state yet, and may still write. `after_a_minute`: the payment's
+ * process reads the new state at its next call.
  */
 type Continues = 'at_once' | 'after_a_minute';
 

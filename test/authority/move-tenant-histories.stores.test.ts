@@ -52,7 +52,7 @@ async function finish(moved: MovedTenant, next: Next): Promise<readonly string[]
   }
 }
 
-/** Uses the tenant, and returns what is wrong. */
+/** Uses the tenant, and returns the violations. */
 async function use(moved: MovedTenant): Promise<readonly string[]> {
   const { deployment, tenant } = moved;
   const { world } = deployment;
@@ -89,8 +89,8 @@ async function moveWith(faults: readonly PlannedFault[], next: Next): Promise<Hi
 }
 
 /**
- * Suspends a run before one of its calls, while another run finishes or aborts the move, and the tenant writes. Then the
- * suspended run continues. It changes nothing, unless it had not begun.
+ * Suspends a run before one of its calls. In the meantime, another run finishes or aborts the move, and the tenant
+ * writes. Then the suspended run continues, and must not change any row.
  */
 async function moveSuspended([fault]: readonly PlannedFault[], next: Next): Promise<HistoryRun> {
   const moved = await begin();

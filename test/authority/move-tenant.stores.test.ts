@@ -131,7 +131,7 @@ describe('a tenant', () => {
     const waits: number[] = [];
     const during = async (wait: number): Promise<void> => {
       waits.push(wait);
-      // A process may use what it has read of the tenant for a minute.
+      // A process may use the tenant's row for a minute after it has read the row.
       if (wait === 1) expect((await world.answered(moved.requestOf('late'), stale.tools)).kind).toBe('first');
       world.clock.advance(STATE_VALID_MS);
       for (const process of [stale, await deployment.start()]) {

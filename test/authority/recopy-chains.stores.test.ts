@@ -104,7 +104,7 @@ test('moves back the marks of the jobs that have passed a stopped chain before i
 
   const died = new RetryableError('died', 'the command died');
   await expect(recover(() => Promise.reject(died))).rejects.toBe(died);
-  // The rows are in the Ledger, but a pass over the outbox does not forget them.
+  // All transitions are in the Ledger, but the chain is still stopped, so a pass over the outbox keeps its entries.
   expect(copies.copied(id)).toEqual([1, 2, 3]);
   expect(await postgres.carrier.carry(id)).toBe('stopped');
   expect(await copies.outbox(id)).toHaveLength(2);

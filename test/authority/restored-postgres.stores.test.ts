@@ -164,7 +164,7 @@ whole(test, { slice: test.skip })(
   async () => {
     const server = await startRestorable();
     const tables = await createTables('restored');
-    // Another idempotency table serves as the replay cache, because both tables have the same key.
+    // Another idempotency table serves as the replay cache, because both tables have the same key schema.
     const { idempotency: replayCache } = await createTables('replay-cache');
     await createStacks(tables, replayCache);
     await client.send(new PutCommand({ TableName: replayCache, Item: { [IdempotencyTable.partitionKey]: 'replay' } }));

@@ -41,7 +41,7 @@ beforeEach(() => {
   deployment = new ShardedDeployment(databases);
 });
 
-/** Creates the tenant of the fixtures, which has the database `d`, and starts a process. */
+/** Creates the tenant of the fixtures, which is not in the first database, and starts a process. */
 async function startWithFixture() {
   await deployment.createTenant('ten_fixture');
   expect(await deployment.shardOf(tenantId('ten_fixture'))).not.toBe('first');
