@@ -29,7 +29,7 @@ describe('the examples in the documents', () => {
   });
 });
 
-/** Returns each example by its place: its problem code, or its operation, part and name. */
+/** Returns all examples, keyed by problem code, or by operation, part and name. */
 function examplesIn(text: string): ReadonlyMap<string, unknown> {
   const { operations, problems } = JSON.parse(text) as {
     readonly operations: Record<string, Record<string, Record<string, unknown>>>;

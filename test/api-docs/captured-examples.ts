@@ -41,13 +41,13 @@ export class CapturedExamples {
     return example.value;
   }
 
-  /** @returns `body`, which the caller sends */
+  /** Adds an example request. @returns `body`, for the caller to send */
   request<Body>(operation: string, name: string, summary: string, body: Body): Body {
     this.#keep(operation, 'request', name, { summary, value: body });
     return body;
   }
 
-  /** @returns the same response */
+  /** Adds a response as an example, with its secret hidden. @returns the same response */
   answer<Given extends Answered>(operation: string, name: string, summary: string, answered: Given): Given {
     const { secret, ...rest } = answered.body;
     const value = typeof secret === 'string' ? { ...rest, secret: hidden(secret) } : answered.body;

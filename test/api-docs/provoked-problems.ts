@@ -130,8 +130,8 @@ async function notAttempted(): Promise<Reply> {
 }
 
 /**
- * Crashes the claim's owner after the payment, then retries the order after the stock service has not responded for an
- * hour.
+ * The stock service's response to the reservation is lost, and the process crashes before it commits. A retry 61
+ * minutes later cancels the order.
  */
 async function givenUp(): Promise<Reply> {
   const harness = new World();

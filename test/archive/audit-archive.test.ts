@@ -84,7 +84,7 @@ describe('the auditor', () => {
       await archiveLines({ ...tools, clock }, [line], clock.nowMs());
       const settled = { settledMs: async () => lastMs + 1 };
       expect(await audit(archive, rows, (hours + 30) * HOUR_MS, settled)).toEqual([]);
-      // Nor does an auditor without access to the Ledger miss the row.
+      // An auditor without access to the Ledger does not report the row as missing, either.
       const parts = rowFiles();
       const bounds = { fromMs: 0, untilMs: lastMs + 1 };
       const sources = { archive: archivedLines(archive), parts, save: () => undefined };

@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 const timeOf = ({ occurredAtMs }: Fields): number => Number(occurredAtMs);
 
-/** An archive with hourly manifests that lacks some rows of the Ledger. */
+/** An archive that has hourly manifests and lacks some rows of the Ledger. */
 class Behind {
   readonly archive = new MemoryArchive();
   readonly clock = new SimulatedClock(Math.max(...ledger.map(timeOf)) + HOUR_MS / 2);

@@ -311,8 +311,8 @@ test('reports every single change, cut, swap or removal of a manifest or object,
       const [text, rivalText] = [archive.textOf(name), archive.textOf(rival)];
       const place = other % text.length;
       let expected = new Set([name]);
-      // Objects are only removed here, because the verification of lines compares the content of an object with its
-      // name.
+      // This test removes objects but does not change them, because the verification of lines compares the content of
+      // an object with its name.
       if (how === 'remove' || what === 'object') archive.memory.objects.delete(name);
       else if (how === 'byte')
         archive.set(name, `${text.slice(0, place)}${text[place] === '7' ? '8' : '7'}${text.slice(place + 1)}`);

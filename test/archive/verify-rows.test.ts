@@ -181,8 +181,8 @@ describe('verification of rows', () => {
   });
 
   test('does not report rows on their way to the archive when it runs without a Ledger', async () => {
-    // The run passes the place of the second row before the row's object is written, and then reads a page with the
-    // third row.
+    // Simulates that the object with the second row is written only after the verification has passed its place, so
+    // that the verification reads the third row but not the second.
     const [, second = {}] = longest();
     const tools = { archive: archiveOf(objectsOf(without(ledger, second))), parts, save: () => undefined };
     const request = { bounds: NO_BOUNDS, archivedUntilMs: Number(second['occurredAtMs']) };

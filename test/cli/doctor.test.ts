@@ -58,7 +58,7 @@ test('the doctor reports live keys in a deployment with the sandbox, empty secre
     ['key_without_expiry', endless.id],
     ['key_without_expiry', operators.id],
   ]);
-  // A successor has the lifetime of its key, so rolling would not end these findings.
+  // Rolling a key would not resolve these findings, because its successor would not expire, either.
   expect(found.slice(-2).map(({ detail }) => detail)).toEqual([
     'The key does not expire. Create a key with `payonce keys create --expires-in <days>`, then revoke this one.',
     'The key does not expire. Create a key with `payonce operators create --expires-in <days>`, then revoke this one.',

@@ -42,7 +42,8 @@ export class RealBrowser {
     const files = unpacked();
     if (!existsSync(files)) {
       mkdirSync(dirname(files), { recursive: true });
-      // In the same file system, because the system's folder for temporary files may be in another one.
+      // The draft is on the same file system as `files`, so that it can be renamed. The system's temporary folder may
+      // be on another one.
       const draft = mkdtempSync(`${files}-`);
       // With AWS_EXECUTION_ENV, the package adds libraries that are missing on a minimal system.
       const env = { ...process.env, TMPDIR: draft, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };

@@ -304,7 +304,7 @@ describeConsole('money acts of operators in a browser', (shown) => {
       await page.getByRole('link', { name: id }).waitFor();
       expect([text, await page.getByRole('row').count()]).toEqual([text, 2]);
     }
-    // They have the form of a payment’s id or of a charge’s id.
+    // These references look like the id of a charge and the id of a payment.
     const other = await api.paid('order_5678', { reference: 'pay_5678' });
     for (const text of ['order_5678', 'pay_5678']) {
       await page.getByLabel('Search payments').fill(text);

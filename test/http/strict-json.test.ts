@@ -120,8 +120,7 @@ describe('strict JSON', () => {
     const text = '{"a": [12, {"b": "c\\u00e9"}, []],\r\n "d": "",\n\t"e": 0}\n';
     expect(isJson(text)).toBe(true);
     for (let offset = 0; offset <= text.length; offset += 1) {
-      // Skips positions where a reader could not continue an escape after some of its characters, or where a line feed
-      // belongs to its carriage return.
+      // Skips positions inside an escape sequence, and between a carriage return and its line feed.
       if (/\\(?:u.{0,3})?$/.test(text.slice(0, offset)) || text.slice(offset - 1).startsWith('\r\n')) continue;
       const lines = text
         .slice(0, offset)

@@ -56,7 +56,7 @@ async function brokenOrder(key: string): Promise<CreateOrder> {
   const { mailer, referrals } = connect('delay');
   const credit = { orderId: request.orderId, referrer: 'ref_friend', currency: 'EUR' };
   const operationId = orderStepOperation(systemDigest, 'credit', request.orderId);
-  // The process that gives this credit has no access to the claims.
+  // This process has its own claim store, so the shared claim store has no claim for this earlier credit.
   const { referrals: other } = connectParties({ clock: harness.clock, url: server.url, deadLetters }, 'throw');
   await other.credit({ ...credit, operationId, amountMinor: 1 }, { timeoutMs: 5_000 });
   await harness.order(request, { mailer, referrals });

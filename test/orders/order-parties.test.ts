@@ -130,7 +130,7 @@ describe('the referral program', () => {
   });
 
   test('treats a key that was used for a different credit as a bug, and dead-letters the credit', async () => {
-    // The process that gives this credit has no access to the claims.
+    // This process has its own claim store, so the claim store of `parties` has no claim for this credit.
     await connect('delay').referrals.credit(credit(), LIMIT);
     expect(await parties.referrals.credit(credit('ref_friend', { amountMinor: 501 }), LIMIT)).toEqual({
       kind: 'given_up',

@@ -225,8 +225,8 @@ function typesOf(template: unknown): readonly string[] {
 }
 
 /**
- * Removes what can differ: the function code, which test templates lack, metadata, which contains digests of the code,
- * and the app id in the descriptions of policies that the CDK splits.
+ * Removes the parts that can differ: the function code (test templates have none), the metadata (it contains digests of
+ * the code), and the app id in the descriptions of policies that the CDK splits.
  */
 function comparable(template: unknown): unknown {
   return JSON.parse(JSON.stringify(template), (name, value: unknown) => {

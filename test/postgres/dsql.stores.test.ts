@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => databases.close());
 
-/** A connection that still responds when it is checked. */
+/** Statement that identifies the connection on which it runs. */
 const SESSION = sql('SELECT pg_backend_pid() AS pid');
 
 describe('a connection', () => {

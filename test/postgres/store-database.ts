@@ -36,7 +36,7 @@ export function openTestDatabase(
   return openDatabase({ connections: 8, ...options, credentials, clock: { nowMs: () => Date.now() } });
 }
 
-/** Returns a database for a process that is held before each commit. */
+/** Returns a database for a process that waits for `beforeCommit` before it commits a statement. */
 export function heldBeforeCommit(database: Database, beforeCommit: () => Promise<void>): Database {
   return {
     run: (statement) =>

@@ -253,7 +253,7 @@ describe('Stripe’s books', () => {
     expect(await listed({ fromSeconds: START_S, untilSeconds: START_S })).toEqual({ ids: [], pages: 1 });
   });
 
-  // The tests of many charges take turns.
+  // Each slice runs one of the tests with many charges.
   const ofMonth = 'list all charges of a month exactly once, oldest first, regardless of their distribution over time';
   inTurn(test, { place: 0, of: 4, otherwise: test.skip })(ofMonth, async () => {
     const ids: string[] = [];

@@ -88,8 +88,9 @@ const CRASHES = [
   },
 ] as const;
 
-// Each history starts two processes, which take a second of CPU time each. `postgres-once.stores.test.ts` loses the same
-// statements in every run, without a kill.
+// Each test starts two processes, which take a second of CPU time each, so `npm test` runs it only in some slices.
+// `postgres-once.stores.test.ts` covers a connection lost before and after the commit in every run, without killing a
+// process.
 for (const [place, { member, replayed, crash }] of CRASHES.entries())
   inTurn(test, { place, of: 2 * CRASHES.length, otherwise: test.skip })(
     `a service that is killed ${member} spends the points once, and sends its client the same response again`,

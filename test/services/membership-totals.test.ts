@@ -5,7 +5,7 @@ import { signJobCredential } from '../../lambdas/jobs/job-credential.ts';
 import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 
 const PATH = '/v1/admin/commission-locks/release-expired';
-/** More than one part releases. */
+/** Number of locks. One part of a run cannot release all of them. */
 const LOCKS = 25;
 const table = 'membership';
 

@@ -26,7 +26,7 @@ export class RebuildWorld extends World {
     void this.store.write(transitions);
   }
 
-  /** Runs a rebuild. @param crashesAt index of the state before whose report the process crashes */
+  /** Runs a rebuild. @param crashesAt number of reported states after which the process crashes */
   rebuild(changes: Partial<RebuildTools> = {}, state = initialRebuildState(2), crashesAt = Infinity): Promise<Rebuilt> {
     const { store, views } = this;
     const tools = { ...this.basics, views, ledger: store.ledgerScan, store, orders: store, ...changes };
