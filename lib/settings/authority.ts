@@ -57,8 +57,8 @@ export interface AuthoritySettings {
   readonly postgresSecurityGroups?: readonly string[];
   /**
    * The witness region of linked clusters of Aurora DSQL, which commit in two regions. The functions use the cluster of
-   * their region. Create the other one with the same witness, set `dsqlLinkedClusterArn` to its ARN, and link it to the
-   * cluster of this deployment.
+   * their region. Create the cluster in the other region with the same witness, set `dsqlLinkedClusterArn` to its ARN,
+   * and link it to the cluster of this deployment.
    * @default the cluster is in one region
    */
   readonly dsqlWitnessRegion?: string;
