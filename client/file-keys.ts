@@ -82,7 +82,8 @@ async function syncNames(root: string): Promise<void> {
     try {
       await syncFolder(parent);
     } catch (error) {
-      // A folder that this process cannot write to need not be readable, and its file system need not sync folders.
+      // Ignored if this process cannot write to the folder: it may be unreadable, or on a file system that cannot sync
+      // folders.
       const isWritable = await access(parent, constants.W_OK).then(
         () => true,
         () => false,
