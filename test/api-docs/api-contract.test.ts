@@ -270,7 +270,7 @@ beforeEach(() => {
   keys = 0;
 });
 
-/** Returns the status, and the problem if the request was refused for its form, or could not be answered. */
+/** Returns the status, and the problem if the request was refused as malformed or the server failed. */
 async function send({ method, path }: DescribedOperation, sent: Sent): Promise<readonly [number, string]> {
   const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(sent.path[name])));
   const query = new URLSearchParams(

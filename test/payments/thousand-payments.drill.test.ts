@@ -19,7 +19,7 @@ import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
 
 const PAYMENTS = whole(1_000, { slice: 60 });
 const AT_ONCE = 6;
-/** One of this many payments is refunded. */
+/** One in this many payments is refunded. */
 const REFUND_EVERY = 20;
 const KILL_EVERY_PAYMENTS = whole(25, { slice: 10 });
 /** Visibility timeout of most queues, in seconds. The deployed timeouts of minutes would only lengthen the test. */

@@ -259,8 +259,7 @@ export class StripeDoubleBooks {
     return { status: 200, body: { object: 'search_result', data, has_more: hasMore, next_page: null }, began: true };
   }
 
-  // ------------------------------------------------------------------------------ changes at Stripe without an API
-  // call
+  // ------------------------------------------------------------------------ changes at Stripe without an API call
 
   /** Settles an intent: the payer approves or refuses, or the bank reports the outcome of an asynchronous payment. */
   settle(intentId: string, how: 'approved' | 'refused'): void {

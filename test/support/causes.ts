@@ -24,7 +24,7 @@ export const BY_OPERATOR: OperatorCause = {
 export const RUN = { runId: 'resolve:2026-03-01T12:00:00Z' } as const;
 export const BY_RUN: Cause = { by: 'run', ...RUN };
 
-/** Returns the occasion of a transition that a request causes at this time, in Unix milliseconds. */
+/** Returns the time (Unix milliseconds) and the cause of a transition that a request causes. */
 export function requestedAt(occurredAtMs: number): Occasion {
   return { occurredAtMs, cause: BY_REQUEST };
 }

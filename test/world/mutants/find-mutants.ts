@@ -15,22 +15,22 @@ export interface Hunt {
   readonly mutant: string;
   readonly finding: string | undefined;
   /**
-   * Number of histories that each row played until it found the fault, in ascending order. Undefined for a row that did
-   * not find the fault.
+   * Number of histories that each series played until it found the fault, in ascending order. Undefined for a series
+   * that did not find the fault.
    */
   readonly histories: readonly (number | undefined)[];
   /** Oracle that the most recent finding violates. `seed` and `profile` identify the history. */
   readonly oracle: string | undefined;
   readonly seed: number | undefined;
   readonly profile: string | undefined;
-  /** Number of histories, in all rows, that ran the replaced code. */
+  /** Number of histories, in all series, that ran the replaced code. */
   readonly reached: number;
 }
 
 export interface HuntOptions {
-  /** First seed of each row of histories. The histories of a row have consecutive seeds. */
+  /** First seed of each series of histories. The histories of a series have consecutive seeds. */
   readonly seeds: readonly number[];
-  /** Maximum number of histories per row. */
+  /** Maximum number of histories per series. */
   readonly most: number;
   /** Names of the mutants to hunt. */
   readonly only: readonly string[];
@@ -130,7 +130,7 @@ async function storyOf(mutant: Mutant, sound: SoundPlayer): Promise<Omit<StoryFi
   return { story: undefined, oracle: undefined };
 }
 
-/** Returns the median number of histories until a row found the fault; undefined if most rows did not find it. */
+/** Returns the median number of histories until a series found the fault; undefined if most series did not find it. */
 export function medianOf({ histories }: Pick<Hunt, 'histories'>): number | undefined {
   return histories[Math.floor(histories.length / 2)];
 }

@@ -14,11 +14,11 @@ export interface HuntRow {
 
 interface RandomHunt {
   /**
-   * Number of histories that each row played until it found the fault, in ascending order. Null for a row that did not
-   * find the fault.
+   * Number of histories that each series played until it found the fault, in ascending order. Null for a series that
+   * did not find the fault.
    */
   readonly histories: readonly (number | null)[];
-  /** Maximum number of histories per row. */
+  /** Maximum number of histories per series. */
   readonly most: number;
   /** Profiles that the histories use in turn. */
   readonly profiles: readonly string[];

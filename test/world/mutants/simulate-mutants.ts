@@ -16,7 +16,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     histories: { type: 'string', default: '2000' },
-    /** Number of rows of histories. The report shows the median over the rows. */
+    /** Number of series of histories. The report shows the median over the series. */
     rows: { type: 'string', default: '5' },
     /** Names of the mutants to hunt, separated by commas. */
     only: { type: 'string' },
@@ -30,7 +30,7 @@ const { values } = parseArgs({
     write: { type: 'boolean', default: false },
   },
 });
-/** Distance between the first seeds of two rows of histories. */
+/** Distance between the first seeds of two series of histories. */
 const SEEDS_OF_A_ROW = 1_000_000;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);

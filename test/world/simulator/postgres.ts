@@ -200,7 +200,7 @@ export class AuthorityBooks {
         this.#isVoid(given, process())
           ? Promise.resolve([])
           : process().call(`postgres ${given.name}`, SERVER, () => run(given)),
-      // A transaction of several statements would need a possible fault before each statement.
+      // Not supported: in a transaction of several statements, a fault would have to be possible before each statement.
       transaction: () => Promise.reject(new Error('production code writes with single statements')),
     };
   }
