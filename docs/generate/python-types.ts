@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired
 `;
 
-/** Returns the module \`api_types\` of the Python client: one \`TypedDict\` for each body, query and object. */
+/** Returns the module `api_types` of the Python client: one `TypedDict` for each body, query and object. */
 export function pythonTypes(): string {
   const document = JSON.parse(JSON.stringify(openApiDocument)) as Document;
   const classes = new Map<string, string>();
@@ -148,7 +148,7 @@ const SIMPLE: Readonly<Record<string, string>> = {
   null: 'None',
 };
 
-/** Returns an alias that is a string, because its classes may follow below. */
+/** Returns a type alias as a string, because the classes that it names may be defined later in the file. */
 const aliasOf = (type: string): string => `"${type.replaceAll('"', "'")}"`;
 
 /** Returns the name of one of several alternatives: the constant that distinguishes it. */
