@@ -76,7 +76,7 @@ export function shop({ database, apiUrl, apiKey, webhookSecrets }: ShopOptions) 
     const params = { ...PRICE, source, items: [{ sku, quantity: 1 }], email: 'ada@example.com' };
     const paying = client.orders.create(params, { operation: id }).catch(async (error: unknown) => {
       if (!isProblem(error, 'idempotency_key_expired')) throw error;
-      // After a long outage of this shop, only the order itself is left.
+      // After a long outage of this shop, the stored response has expired, but the order can still be read.
       const order = await client.orders.retrieve(String(error.problem.order_id));
       purchases.keepAnswer({ operation: id }, { status: 200, body: JSON.stringify(order) });
     });
