@@ -108,7 +108,7 @@ export class Intake extends Construct {
     for (const [name, value] of Object.entries(outputs)) new CfnOutput(Stack.of(this), name, { value });
   }
 
-  /** Grants the permissions of `POST /v1/payments` that events need. */
+  /** Grants those permissions of `POST /v1/payments` that payment requests in events also need. */
   #grantPay(): void {
     const { emailKeys, idempotency, registry } = this.#props.data;
     idempotency.grantClaim(this.function, ['charge']);

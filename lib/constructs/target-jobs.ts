@@ -66,7 +66,7 @@ export class TargetJobs extends Construct {
     caller.function.addEventSource(
       new SqsEventSource(queue, { batchSize: 1, reportBatchItemFailures: true, maxConcurrency: CALLS_AT_ONCE }),
     );
-    // The chain of messages is bounded: a call is retried until the window of its run ends.
+    // The chain of messages is bounded: a call is retried only until the window of its run ends.
     allowRecursiveLoop(caller.function);
     Validations.of(caller.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
