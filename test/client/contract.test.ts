@@ -127,7 +127,7 @@ test.each(CONTRACT.calls)('$name', async ({ attempts, storedBefore: body, pauses
 
 describe('a repeated operation', () => {
   test.each(CONTRACT.changes)('is compared with the stored request: $name', async ({ stored, offered, differ }) => {
-    // The path, method and mode of a request follow from the call, so only the stored row can differ in them.
+    // A call always makes a request with the same path, method and mode, so only a stored row can differ in them.
     const lost: KeyStore = {
       putIfAbsent: () => ({ operation: 'x', key: 'k', ...stored }),
       keepAnswer: () => undefined,

@@ -367,7 +367,7 @@ describe('the job that republishes lost events', () => {
     await harness.run();
     await harness.run();
     expect(await harness.mark()).toBe(harness.completeMs);
-    // The row is copied two hours after its time.
+    // A row with a time of two hours ago is copied only now.
     harness.clock.advance(-2 * HOUR_MS);
     harness.complete();
     harness.clock.advance(2 * HOUR_MS);

@@ -432,7 +432,7 @@ describe('grants on tables', () => {
     const granted = onTables.flatMap(({ statement }) => keysOf(statement) ?? []);
     expect(granted.length).toBeGreaterThan(50);
     expect(granted.filter((key) => !known.has(key) && !/^ACT#(?:settings|imports)$/.test(key))).toEqual([]);
-    // A prefix that no policy grants would have rows that no function writes.
+    // If no policy granted a prefix, no function could write rows with this prefix.
     const unused = [...known].filter((key) => /^(?:OP|PAY|ORD|ACT)#/.test(key) && !granted.includes(key));
     expect(unused).toEqual([]);
   });

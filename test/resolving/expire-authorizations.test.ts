@@ -214,7 +214,7 @@ describe('an authorization hold', () => {
     await world.authorize();
     overdue();
     const began = world.clock.nowMs();
-    // Simulates a hold near the end of its page, which has little time left.
+    // A slow read uses most of the page's time, as if the hold were one of the last of its page.
     world.slowReadsMs = 61_000;
     expect(await world.expire()).toMatchObject({ left: 1, failed: 0 });
     expect(world.clock.nowMs() - began).toBeLessThan(90_000);

@@ -82,7 +82,7 @@ describe('a service that buys from a vendor without idempotency keys', () => {
   test('buys no other voucher while the vendor may still sell the first one', async () => {
     vendor.planned.push('sells late');
     await order('late');
-    // Longer than a call, so that no look-up of this call proves that nothing was sold.
+    // With a possible lag of ten minutes, no look-up during the call proves that nothing was sold.
     await processOf(600_000)();
     expect(await orders()).toMatchObject([{ state: 'dead', reason: 'vouchers_connection_lost' }]);
     await pool.query("UPDATE voucher SET state = 'ordered', reason = NULL");

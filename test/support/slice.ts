@@ -10,7 +10,10 @@ export const IS_PROOF_RUN = process.env['PAYONCE_PROVE'] === '1';
 /** Number of turns of the costly test files (test/run/turns.ts). */
 export const TURNS = 10;
 
-/** Successive numbers share a slice of the enumerations, so that each slice occurs in each turn. */
+/**
+ * Slice of the enumerations that this run covers. It is the same for {@link TURNS} successive numbers of
+ * {@link SLICE}, one for each turn, so that each turn covers each slice.
+ */
 export const SLICE_OF_CASES = Math.floor(sliceOfRun() / TURNS);
 
 const PLAYED = { slice: SLICE_OF_CASES, proving: IS_PROOF_RUN };

@@ -25,8 +25,8 @@ const AGAIN_MS = [5_000, 60_000, 600_000, ...[1, 6, 12, 12, 20, 21].map((hours) 
 const MIN_LATE_MS = 100;
 
 /**
- * Returns the duration of a history, in milliseconds. A history ends when its last step has begun and its last lasting
- * act, for example an outage, has ended.
+ * Returns the duration of a history, in milliseconds. A history ends when its last step has begun and every act with a
+ * duration, for example an outage, has ended.
  */
 export function lengthOf({ steps }: History): number {
   return Math.max(0, ...steps.map(({ atMs, forMs }) => atMs + (typeof forMs === 'number' ? forMs : 0)));
