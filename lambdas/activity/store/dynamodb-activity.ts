@@ -56,7 +56,7 @@ export function parseActivity(item: Item): ActivityEntry {
 
 /**
  * Builds the conditional write of an entry. Only one writer can use a sequence number; the transactions of all other
- * writers are refused as a whole.
+ * writers are canceled.
  */
 function activityPut(ledgerTable: string, entry: ActivityEntry): TransactItem {
   return { Put: { TableName: ledgerTable, Item: activityRow(entry), ConditionExpression: ROW_IS_NEW } };
@@ -83,7 +83,7 @@ export class DynamoDbActivity implements ActivityLog {
 
   /**
    * Returns the log entry of an action as an item for the transaction that also writes the action's effect. If a
-   * rival's entry takes the sequence number first, the whole transaction is refused and must be repeated with a new
+   * rival's entry takes the sequence number first, the whole transaction is canceled and must be repeated with a new
    * item.
    *
    * @param draft undefined if there is nothing to record
@@ -122,8 +122,8 @@ export class DynamoDbActivity implements ActivityLog {
   }
 
   /**
-   * Appends an entry. If two writers read the same newest entry, the second write is refused, and its writer reads
-   * again:
+   * Appends an entry. If two writers read the same newest entry, the second transaction is canceled, and its writer
+   * reads again:
    *
    *   A ── newest 4 ── change A + entry 5 ✓
    *   B ──── newest 4 ──── change B + entry 5 ✗: neither is written ── newest 5 ── change B + entry 6 ✓
@@ -194,8 +194,8 @@ export async function eraseDetails(tools: DetailsTools, log: DynamoDbActivity, d
   for (let part = 0; part < MAX_ERASURES; part += 1) {
     const deletions = await eraseDetailsItems(tools, id);
     if (deletions.length === 0) return isErased;
-    // If a rival has erased one of these rows since they were read, the write is refused, and the next iteration reads
-    // the remaining rows.
+    // If a rival has erased one of these rows since they were read, the transaction is canceled, and the next iteration
+    // reads the remaining rows.
     if (await log.record(draft, deletions)) isErased = true;
   }
   throw contention(`the details of ${id}`);

@@ -11,8 +11,8 @@ import { activityRowFor } from './postgres-activity.ts';
 
 /**
  * Deletes the personal data, and writes the log entry and the outbox row if there was any data. After a restore of
- * PostgreSQL, a stopped chain can have copies of personal data that PostgreSQL lacks, so the first erasure of a stopped
- * chain is always written.
+ * PostgreSQL, the copies of a stopped chain in DynamoDB can contain personal data that PostgreSQL lacks, so the first
+ * erasure of a stopped chain is always written.
  */
 const ERASE = `WITH erased AS (
   DELETE FROM details WHERE chain_id = $1 RETURNING part
@@ -48,8 +48,8 @@ export async function erasePostgresDetails(
   const [id = ''] = draft.about;
   const outbox = new Outbox(tools);
   let isErased = false;
-  // Repeat, because a statement does not delete rows that were committed after it began, for example the copy of a
-  // reason whose lock it waited for.
+  // Repeat, because a statement does not delete rows that were committed after it began, for example a reason that was
+  // copied while the statement waited for its lock.
   await rounds(`the details of ${id}`, async () => {
     const isAnyErased = await eraseRows(tools, id, draft);
     isErased ||= isAnyErased;
