@@ -46,7 +46,7 @@ const variables = z.object({
 
 /**
  * Reads the sign-in settings of the console.
- * @throws Error when the variable does not have the value that the stack sets
+ * @throws Error when the environment variable does not have the format that the stack writes
  */
 export function consoleSignIn(environment: Readonly<Record<string, string | undefined>>): ConsoleSignIn | undefined {
   return readVariables(variables, environment)[Environment.consoleSignIn];

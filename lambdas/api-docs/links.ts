@@ -13,7 +13,10 @@ interface Placed {
   readonly operation: Described;
 }
 
-/** Maps the id of an operation to the collection of the id in its response, if its path ends with a different name. */
+/**
+ * Maps the id of an operation to the collection that its response's id belongs to, if this is not the collection at the
+ * end of the operation's path.
+ */
 const COLLECTIONS: Readonly<Record<string, string>> = {
   replayWebhooks: 'replays',
   testWebhook: 'deliveries',

@@ -54,7 +54,10 @@ interface Asked extends Pick<Endpoint<never, never>, 'method' | 'path'> {
   readonly query: readonly string[];
   /** An example of the body. Undefined if the operation has no body, or if the body is optional and empty. */
   readonly body: unknown;
-  /** The example for the clients' functions, which have a parameter for the body unless the body has no fields. */
+  /**
+   * An example of the parameter for the body in a call of the typed client. Undefined if the body has no fields,
+   * because the client's function then has no such parameter.
+   */
   readonly params: unknown;
   /** The name of the variable that contains the API key. */
   readonly credential: 'key' | 'operator_key';
