@@ -149,9 +149,10 @@ export function predecessorOf({ sequence, prevHash }: Link): Link {
 }
 
 /**
- * Returns the rows of a time range, sorted by their position in the chain: from the first row that is not before the
- * range up to the row before the first one after the range. Different clocks time adjacent rows, so times do not always
- * ascend; all rows between these two are included.
+ * Returns the rows of a time range, sorted by their position in the chain. The result begins at the first row whose
+ * time is not before the range, and ends before the first row whose time is after it. Includes all rows in between,
+ * even if their times are outside the range: adjacent rows can have times from different clocks, so times do not always
+ * ascend.
  */
 function between(rows: Iterable<ChainRow>, { fromMs, untilMs }: Bounds): readonly ChainRow[] {
   const sorted = [...rows].toSorted((left, right) => (left.sort < right.sort ? -1 : 1));

@@ -5,15 +5,16 @@ import type { Bounds } from './judge-chain.ts';
 const HOUR_MS = 60 * 60_000;
 /**
  * Maximum time, in milliseconds, from the hour in an object's key (the hour of its oldest row) to its newest row.
- * Covers the retries of a batch, and a skew of less than an hour between the clocks of the writers and the Stream.
- * Other delays are in late objects only, so the object is also written within this time.
+ * Covers the retries of a batch, and a skew of less than an hour between the clocks of the writers and the Stream. Rows
+ * with longer delays are in late objects only, so the object is also written within this time.
  */
 export const OLDER_BY_MS = 22 * HOUR_MS;
 
 /**
- * Returns whether the row of a line is more than an hour older than its write, so that it must be in a late object: a
- * reader looks for the rows of an hour in other objects only up to the following hour. With PostgreSQL as the authority,
- * a row is copied to the Ledger hours after its time if DynamoDB was unavailable, and days if its chain was stopped.
+ * Returns whether a row is more than an hour older than its write to the Ledger. It must then be in a late object,
+ * because a reader that looks for the rows of an hour reads other objects only up to the end of the following hour.
+ * With PostgreSQL as the authority, a row is copied to the Ledger hours after its time if DynamoDB was unavailable, and
+ * days if its chain was stopped.
  */
 export function isLateLine(line: ArchiveLine): boolean {
   return line.atMs - (rowTimeOf(line) ?? line.atMs) > HOUR_MS;

@@ -83,7 +83,7 @@ async function asked<Value>(read: () => Promise<Value>, absent?: Value): Promise
     if (!(error instanceof S3ServiceException)) throw error;
     if (error.$metadata.httpStatusCode === 404 && error.name !== 'NoSuchBucket')
       return { kind: 'read', value: absent as Value };
-    // S3 responds so to a permitted read of the policy from another account (Amazon S3 API reference,
+    // S3 responds with this status to a permitted read of the policy from another account (Amazon S3 API reference,
     // "GetBucketPolicy").
     if (error.$metadata.httpStatusCode === 405) return { kind: 'elsewhere' };
     return { kind: 'refused', because: error.name };

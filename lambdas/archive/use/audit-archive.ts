@@ -15,9 +15,9 @@ export interface AuditTools extends VerifyManifestsTools {
   readonly ledger: (bounds: Bounds) => Promise<LedgerRows>;
   readonly parts: () => RowParts;
   /**
-   * Returns the time, in Unix milliseconds, before which every transition must be archived, because it has been in the
-   * Ledger for long enough. Needed if transitions are copied to the Ledger later.
-   * @default each transition is written to the Ledger at its own time
+   * Returns the time, in Unix milliseconds, before which every transition must be archived. Needed if transitions are
+   * copied to the Ledger some time after they occurred.
+   * @default each transition is written to the Ledger when it occurs
    */
   readonly settledMs?: () => Promise<number>;
   /** Returns findings about the bucket itself. */
