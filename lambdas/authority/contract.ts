@@ -90,7 +90,10 @@ const LONGEST_FUNCTION_SECONDS = 300;
  */
 export const IMPORT_WAITS_MS = STATE_VALID_MS + LONGEST_FUNCTION_SECONDS * 1000;
 
-/** Ends the id of the record that binds the key of a correction to a payment. The first database has these records. */
+/**
+ * Suffix of the id of the record that binds the idempotency key of a correction to a payment. The first database has
+ * these records.
+ */
 export const KEY_OF_CORRECTION = '#payment';
 
 /** Environment variable with {@link PostgresSettings} as JSON. Absent when DynamoDB is the system of record. */

@@ -37,8 +37,8 @@ interface ImportExtent {
 }
 
 /**
- * A row whose copy in PostgreSQL is missing or differs from the DynamoDB row, or that this version cannot read; or a
- * table with a different number of rows, whose `key` has both numbers.
+ * A difference that the import found: a row whose copy in PostgreSQL is missing or differs from the DynamoDB row, a row
+ * that this version cannot read, or a table with a different number of rows, whose `key` has both numbers.
  */
 export interface DifferentRow {
   readonly table: string;

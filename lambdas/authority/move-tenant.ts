@@ -38,7 +38,7 @@ export class MoveRefused extends Error {
 }
 
 interface PlannedMove extends TenantMove {
-  /** The place on which this run is decided. */
+  /** The state of the tenant's row from which this run was planned. */
   readonly place: TenantPlace;
   /** Whether an earlier run has already made the target the tenant's database. */
   readonly isSwitched: boolean;
@@ -67,16 +67,21 @@ export function planMove(tenantId: TenantMove['tenantId'], place: TenantPlace, t
   return { tenantId, ...move, run: moves + 1, place, isSwitched, isAborted: to === undefined };
 }
 
-/** The roles with which a run may begin, before and after the switch. An absent role means that no move concerned it. */
+/**
+ * Permitted roles of the two databases when a run begins, before and after the switch. Undefined: no move has concerned
+ * the database yet.
+ */
 const EXPECTED: Readonly<
   Record<'before' | 'after', Readonly<Record<'source' | 'target', readonly (MoveRole | undefined)[]>>>
 > = {
   before: { source: [undefined, 'home', 'source'], target: [undefined, 'empty', 'target'] },
   after: { source: ['source', 'empty'], target: ['target', 'home'] },
 };
-/** More passes than are needed: the second one finds no difference unless a job has changed a row. */
+/**
+ * Maximum number of passes. Two are usually enough: the second one finds no difference unless a job has changed a row.
+ */
 const MAX_PASSES = 4;
-/** Maximum number of chains with waiting rows that are carried, more than a tenant has. */
+/** Maximum number of chains whose waiting rows are copied. No tenant has more. */
 const MAX_CARRIED = 10_000_000;
 
 /**
@@ -86,7 +91,7 @@ const MAX_CARRIED = 10_000_000;
  *   process  ── claim ✓ ── charge ── commit ✗ 503 ─────────────────────────────────────── retry: takes over
  *   move     ────── begin ── wait ── carry ── copy ── compare ── switch ── wait ── delete ── end
  *
- * Between the waits and the end, no process writes rows of the tenant. These writers exist:
+ * From the end of the first wait until the move ends, no process writes rows of the tenant. These writers exist:
  *
  * - Requests, callbacks, operators' decisions, erasures, orders and the resolver find the database by `Shards`, which
  *   refuses their writes. A process may use an earlier row of the tenant for a minute, and a function ends five minutes
@@ -145,7 +150,9 @@ async function open({ client, tables, pacing, progress, ...databases }: MoveTool
     const name = move[option];
     const known = await new KnownDatabase({ client, registryTable: tables.registry, pacing }, name).read();
     if (known !== undefined && known !== (await readIdentity(database)))
-      throw new MoveRefused(`--${option}-secret or --${option}-url names another database than ${name}`);
+      throw new MoveRefused(
+        `--${option}-secret or --${option}-url leads to a different database than the one known as ${name}`,
+      );
     const rows = await TenantRows.open({ database, pacing }, move.tenantId);
     const missing = await rows.missingPrivilege();
     if (missing === undefined) return rows;
@@ -219,7 +226,10 @@ async function makeEqual({ source, target, progress }: Opened, extra: 'both' | '
   throw new MoveRefused(`rows of the two databases differ, for example ${found[0] ?? ''}`);
 }
 
-/** Copies the rows that the target lacks or has with other values. @returns a text for the first of each page */
+/**
+ * Copies the rows that the target lacks or has with other values.
+ * @returns a description of the first difference of each page
+ */
 async function copyPass(source: TenantRows, target: TenantRows, progress: Opened['progress']) {
   const found: string[] = [];
   for (const table of TENANT_TABLES) {
@@ -236,7 +246,7 @@ async function copyPass(source: TenantRows, target: TenantRows, progress: Opened
   return found;
 }
 
-/** Deletes rows that only the target has. In append-only tables, such rows are a difference that stays. */
+/** Deletes rows that only the target has. Append-only tables keep them, so the difference remains. */
 async function deletePass(source: TenantRows, target: TenantRows) {
   const found: string[] = [];
   for (const table of TENANT_TABLES) {
@@ -250,7 +260,10 @@ async function deletePass(source: TenantRows, target: TenantRows) {
   return found;
 }
 
-/** Deletes rows from one database, as the complete one lists them. @throws MoveRefused if rows with other values remain */
+/**
+ * Deletes from one database the rows that the complete database contains.
+ * @throws MoveRefused if rows with other values remain
+ */
 async function removeRows({ progress }: Opened, complete: TenantRows, cleaned: TenantRows, by: 'row' | 'key') {
   for (const table of TENANT_TABLES.toReversed()) {
     for await (const rows of complete.pages(table)) {

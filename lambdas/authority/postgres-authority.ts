@@ -30,7 +30,10 @@ import { TableReplayCache } from './store/replay-cache.ts';
 export interface AuthorityPlatform extends Platform, Secrets {
   /** Opens the database. @default connects to the configured server */
   readonly openDatabase?: (settings: PostgresSettings) => Database;
-  /** Waits for the databases that have not responded when the first one has. @default two seconds */
+  /**
+   * Waits, once the first database has responded, for those that have not.
+   * @default two seconds
+   */
   readonly waitForOthers?: () => Promise<void>;
 }
 
@@ -94,7 +97,7 @@ export function openPostgresAuthority(platform: AuthorityPlatform, tables: Store
   };
 }
 
-/** Returns what a function has once, however many databases there are. */
+/** Creates the objects that a function needs once, regardless of the number of databases. */
 export function sharedParts(platform: AuthorityPlatform, tables: StoreTables) {
   const { documents, clock, entropy, retention } = platform;
   return {
@@ -118,7 +121,7 @@ export function openStores(
   const pacing = { clock, entropy, retention };
   const known = new KnownDatabase({ client: documents, registryTable: tables.registry, pacing }, shard ?? FIRST_SHARD);
   const database = platform.openDatabase?.(settings) ?? connect(platform, settings, known);
-  // An import fills the first database.
+  // Used for the first database only, because an import fills no other.
   const has = (chainId: string): Promise<boolean> => hasChain({ database, pacing }, chainId);
   const isFirst = shard === undefined || shard === FIRST_SHARD;
   const check = checkAuthority({ client: documents, tables, pacing }, 'postgres', isFirst ? has : undefined);

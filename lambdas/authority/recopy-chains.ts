@@ -29,7 +29,7 @@ export interface RecopyTools extends Pick<PostgresStoresTools, 'client' | 'table
 export interface Recopied {
   /** Number of payments and orders that were read. */
   readonly read: number;
-  /** Number of rows that DynamoDB lacked. `details` are those whose transition the Ledger had. */
+  /** Number of rows that DynamoDB lacked. `details` counts only details rows whose transition the Ledger had. */
   readonly missing: { readonly transition: number; readonly details: number; readonly commission: number };
   /** Payments and orders with a transition in the Ledger that PostgreSQL lacks. They are not copied. */
   readonly differing: readonly string[];
@@ -88,10 +88,11 @@ interface RecopiedChain {
 }
 
 /**
- * Makes the readers of the Ledger read transitions of a resumed chain, for which they did not wait: the auditor waits
- * until the archiver has processed them, and the job that publishes lost events begins at them.
+ * Moves back the marks of the jobs that read the Ledger, to the oldest transition of a resumed chain, because these
+ * jobs did not wait for the chain. The auditor then waits until the archiver has processed the transitions, and the job
+ * that publishes lost events begins at them.
  *
- * @param sinceMs time of the oldest one, in Unix milliseconds
+ * @param sinceMs time of the oldest transition, in Unix milliseconds
  * @returns false if the job publishes no events of this age
  */
 export async function readCopiesSince(marks: JobMarks, sinceMs: number, nowMs: number): Promise<boolean> {

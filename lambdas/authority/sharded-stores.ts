@@ -39,8 +39,8 @@ export interface AuthorityStores {
 
 /**
  * Returns the stores of a deployment with several databases. Each call runs in its tenant's database. Lists read all
- * databases. Callbacks without a payment, acts of operators that concern no payment, and the payments of the keys of
- * corrections are in the first.
+ * databases. Callbacks without a payment, acts of operators that concern no payment, and the records that bind the keys
+ * of corrections to payments are in the first database.
  */
 export function shardedStores(shards: Shards): AuthorityStores {
   return {

@@ -18,7 +18,10 @@ export interface ShardsTools {
   readonly tenants: Pick<TenantShards, 'of'>;
   /** Called with the error of a database that could not be read, while the work of the others continues. */
   readonly unavailable: (shard: string, error: unknown) => void;
-  /** Waits for the databases that have not responded when the first one has. @default waits until they respond */
+  /**
+   * Waits, once the first database has responded, for those that have not.
+   * @default waits until they respond
+   */
   readonly waitForOthers?: () => Promise<void>;
 }
 
@@ -52,7 +55,10 @@ export class Shards {
   readonly first: Shard;
   readonly #tools: ShardsTools;
   readonly #places = new Map<string, Place>();
-  /** Places of tenants whose databases were asked. A place is read again after a minute. */
+  /**
+   * Rows of tenants whose databases have confirmed that the tenant was not moved away. A tenant's row is read again
+   * after a minute, and the check is then repeated.
+   */
   readonly #checked = new WeakSet<TenantPlace>();
 
   constructor(tools: ShardsTools) {
@@ -69,8 +75,8 @@ export class Shards {
    *   restore  ──────────────────────────────────────────────────────── tenant's row: b
    *   retry    ────────────────────────────────────────────────────────────────────────── key K is not in b ✗
    *
-   * @throws NotBegunError if the tenant's row cannot be read, if its database is not in the settings or was left, or for
-   * a write while a command moves the tenant
+   * @throws NotBegunError if the tenant's row cannot be read, if its database is not in the settings, if the tenant was
+   * moved to another database, or for a write while a command moves the tenant
    */
   async ofTenant(id: TenantId, use: Use = 'write'): Promise<Shard> {
     const place = await this.#tools.tenants.of(id).catch((cause: unknown) => {

@@ -245,7 +245,7 @@ describe('a run of the command', () => {
         await deployment.world.store.database.client.send(deployment.knownAs('c', 1));
         await move('c');
       },
-      /^--to-secret or --to-url names another database than c$/,
+      /^--to-secret or --to-url leads to a different database than the one known as c$/,
     ],
     [
       'the tables differ',

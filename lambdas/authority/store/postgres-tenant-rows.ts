@@ -16,16 +16,16 @@ interface OwnedTable {
 }
 
 /**
- * The tables whose rows belong to tenants, in the order in which rows are copied. They are deleted in the reverse order:
- * a database that has a payment or an order has its personal data, too, so that it never deletes the copies of this data
- * as if it was erased. All other rows leave a database before its payments, by which they are found.
+ * The tables whose rows belong to tenants, in the order in which rows are copied. Rows are deleted in the reverse
+ * order. Personal data is deleted last: a database with a payment but without its personal data would treat the data as
+ * erased, and delete its copies. All other rows are deleted before the transitions, by which they are found.
  */
 const TABLES = {
   details: { key: ['chain_id', 'part'], isOwned: ofChain('chain_id') },
   transition: { key: ['chain_id', 'sequence'], isOwned: 'own.tenant_id = $1' },
   work: { key: ['kind', 'chain_id', 'subject'], isOwned: ofChain('chain_id') },
   reference: { key: ['tenant_id', 'mode', 'reference'], isOwned: 'own.tenant_id = $1' },
-  // The record of an order is named like the order. It also has the id of the payment that the order may have.
+  // The record of an order has the id of the order. It also has the id of the payment that the order may have.
   idempotency: {
     key: ['operation_id'],
     isOwned: `(${ofChain('payment_id')} OR ${ofChain('operation_id')}) AND own.operation_id NOT LIKE '%${KEY_OF_CORRECTION}'`,
@@ -56,7 +56,7 @@ const ROWS_AT_ONCE = 1_000;
 /** The values of a row as text, by column. */
 export type TenantRow = Readonly<Record<string, string | null>>;
 
-/** The part of a database in the moves of a tenant. The migration of the table `tenant_move` describes each. */
+/** The role of a database in the moves of a tenant. The migration of the table `tenant_move` describes the roles. */
 export type MoveRole = 'home' | 'source' | 'target' | 'empty';
 
 /** Thrown when a later run of the command has begun. */
@@ -119,7 +119,10 @@ export class TenantRows {
     return row === undefined ? undefined : String(row['missing']);
   }
 
-  /** Reads what the database has of the tenant. @returns undefined if no command has moved the tenant from or to it */
+  /**
+   * Reads the role of the database in the moves of the tenant.
+   * @returns undefined if no command has moved the tenant from or to it
+   */
   async role(): Promise<MoveRole | undefined> {
     const [row] = await this.#moveRow();
     return row?.['role'] as MoveRole | undefined;
