@@ -43,7 +43,7 @@ export const postCallback = signed({
     tag: 'Callbacks',
     summary: 'Receive an event from a processor',
     description:
-      'For payment processors, which sign their requests; no API key is needed. An event can arrive twice, late and out of order; it ' +
+      'For payment processors, which sign their requests; no API key is needed. An event can arrive more than once, late, or out of order; it ' +
       'takes effect once. It is acknowledged after it is stored, or if its type is not needed. The processor must repeat a request until the response is 200.',
     path: z.object({
       processor: z.string().meta({ description: 'The name of the processor.', example: 'sandbox' }),
