@@ -90,9 +90,9 @@ export const RELAY_MAX_WAIT_SECONDS = 9 * 60;
 export const RELAY_ATTEMPTS = 20;
 
 /**
- * Age, in seconds, at which the relay leaves an event that the bus does not accept to the job `republish-events`. It
- * exceeds most outages, because the relay catches up faster than the job. It is half the time that all attempts of the
- * relay take together, so that no event is parked merely because it waited.
+ * If the bus still does not accept an event at this age, in seconds, the relay leaves the event to the job
+ * `republish-events`. It exceeds most outages, because the relay catches up faster than the job. It is half the time
+ * that all attempts of the relay take together, so that no event is parked merely because it waited.
  */
 export const RELAY_MAX_AGE_SECONDS = 90 * 60;
 

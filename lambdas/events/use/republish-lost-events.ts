@@ -258,7 +258,7 @@ async function partsFrom(
   limit: number,
 ): Promise<JobPage<RepublishStep>> {
   if (timeOf(after) >= untilMs) return { items: [] };
-  // Read this time first: a row that is copied after the read of the outcomes must stay ahead of the mark.
+  // Read this time before the outcomes, so that the mark cannot pass a row that is copied after the outcomes are read.
   const completeMs = (await completeUntilMs?.()) ?? Number.POSITIVE_INFINITY;
   const { outcomes, isLast } = await transitions.outcomesAfter(after, untilMs, Math.min(limit, MAX_PARTS) * PART);
   const items: JobItem<RepublishStep>[] = [];
