@@ -43,7 +43,8 @@ export const handler = await idempotently(
 export async function wire(platform: Platform & PartiesTools, runner: OperationRunner) {
   const { clock } = platform;
   const config = readPartiesConfig(platform.variables);
-  if (config === undefined) throw new Error('this deployment has no parties, so there are no dead letters');
+  if (config === undefined)
+    throw new Error('this deployment has no external services for orders (shop, mailer), so there are no dead letters');
   const telemetry = standardTelemetry('dead-letters', platform.instruments);
   const { tables } = readPaymentsConfig(platform.variables, []);
   const { client, postgres } = await configuredAuthority(platform, tables);

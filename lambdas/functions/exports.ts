@@ -32,7 +32,7 @@ export function wire(platform: Platform & Buckets & Functions, runner: Operation
     keys: new DynamoDbApiKeyRegistry(documents, registryTable, pacing),
     limits: tenantLimits(platform, registryTable),
     operators: operatorsForTenants(platform, registryTable),
-    report: (error) => telemetry.fault('wake the writer of an export', error),
+    report: (error) => telemetry.fault('start the writer of an export', error),
     runner,
     telemetry,
     digest,

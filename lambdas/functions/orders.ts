@@ -39,7 +39,8 @@ export async function wire(
   const { documents, clock, entropy, retention, digest } = platform;
   const config = readPaymentsConfig(platform.variables, processors);
   const parties = readPartiesConfig(platform.variables);
-  if (parties === undefined) throw new Error('orders need the settings of their parties: the environment has none');
+  if (parties === undefined)
+    throw new Error('orders need the settings of their external services (shop, mailer): the environment has none');
   const pacing = { clock, entropy, retention };
   const { tables } = config;
   const telemetry = standardTelemetry('orders', platform.instruments);
