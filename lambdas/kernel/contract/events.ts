@@ -19,8 +19,8 @@ export const EventMetric = {
   /** Deliveries for which a consumer failed or was busy; the queue redelivers the event. */
   consumeFailed: 'event_consume_failed',
   /**
-   * Records and messages that cannot be published or consumed, and were parked completely, with the reason: for
-   * example, a record is unreadable, the bus refused its event, or a bug prevented it. Raises an alarm.
+   * Records and messages that could not be published or consumed, and were parked with their complete content and the
+   * reason, for example an unreadable record, an event that the bus refused, or a bug. Raises an alarm.
    */
   parked: 'event_parked',
   /** Parked records of Ledger rows that were changed or removed. */
