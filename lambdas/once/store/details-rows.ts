@@ -164,6 +164,6 @@ export async function eraseDetailsItems(
       }),
     ),
   );
-  // If two erasures are concurrent, the second is refused, together with its entry in the activity log.
+  // If two erasures are concurrent, the second transaction is canceled, together with its entry in the activity log.
   return Items.map((Key) => ({ Delete: { TableName: registry, Key, ConditionExpression: ROW_EXISTS } }));
 }

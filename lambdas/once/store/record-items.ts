@@ -18,7 +18,7 @@ import type {
 } from '../domain/idempotency.ts';
 
 /**
- * Time after the claim, in milliseconds, during which only the caller continues a claim that was released: the send
+ * Time after the claim, in milliseconds, during which the resolver leaves a released claim to its caller: the send
  * window.
  */
 export const RELEASED_MS = SEND_WINDOW_SECONDS * 1000 + 1;

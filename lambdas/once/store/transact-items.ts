@@ -38,7 +38,7 @@ export function isRefused(reason: CancellationReason | undefined): boolean {
   return reason?.Code === 'ConditionalCheckFailed';
 }
 
-/** Returns the existing item that made the condition fail, if the write requested this item. */
+/** Returns the existing item that made the condition fail, if the write asked DynamoDB to return it. */
 export function itemOf(reason: CancellationReason | undefined): Item | undefined {
   return isRefused(reason) && reason?.Item !== undefined ? unmarshall(reason.Item) : undefined;
 }

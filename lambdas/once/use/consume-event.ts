@@ -148,7 +148,7 @@ function recordOf<Event extends ConsumableEvent>(
   };
 }
 
-/** Returns the writes without the refused ones; undefined when the handler must be called again. */
+/** Returns the writes without those whose conditions are false; undefined when the handler must be called again. */
 function withoutRefused(
   writes: readonly ConsumerWrite[],
   refused: ReadonlySet<number>,

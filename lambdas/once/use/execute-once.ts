@@ -64,8 +64,8 @@ export interface Operation<Subject, Work, Write, Refusal> {
      */
     readonly check: () => Promise<void>;
     /**
-     * Checks a breaker before an operation whose claim is stale continues: the breaker of the system that the operation
-     * has called.
+     * Checks the breaker of the system that the operation has called, before a new owner continues an operation whose
+     * claim is stale.
      * @default no check
      */
     readonly checkBegun?: () => Promise<void>;
@@ -148,8 +148,8 @@ export interface Conclusion<Write> {
   /** True while the outcome is unknown, so that the response is not final. */
   readonly unknown: boolean;
   /**
-   * True if the response relies on a refusal, or on proof that nothing was sent. Both prove something only about this
-   * owner's attempt.
+   * True if the response reports a refusal by the processor, or that nothing was sent. Neither excludes a request by a
+   * rival, so the response is not committed if the record no longer exists.
    */
   readonly isRefusal: boolean;
 }

@@ -35,6 +35,9 @@ export type ExpectedRecord = 'open' | 'absent';
 /** The possible outcomes of a committing write, in order of precedence. */
 export type CommitOutcome =
   | { readonly kind: 'committed' }
-  /** Another owner holds or completed the claim. `record` is undefined when there is no record. */
+  /**
+   * The caller no longer owns the claim: another owner holds or completed it, or the record was deleted (`record` is
+   * undefined).
+   */
   | { readonly kind: 'fenced'; readonly record: IdempotencyRecord | undefined }
   | { readonly kind: 'transition_exists' };
