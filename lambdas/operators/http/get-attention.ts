@@ -137,7 +137,8 @@ function seconds(timeMs: number): number {
 const SENTENCES: Readonly<Record<Exclude<Reason['kind'], 'payment' | 'change' | 'mismatch' | 'approval'>, string>> = {
   inquiry: 'The outcome cannot be looked up at the processor.',
   order: 'The order can be neither completed nor undone without a person.',
-  return: 'The payment must not keep this charge, and Payonce cannot refund or void it, or determine whether it did.',
+  return:
+    'The payment must not keep this charge. Payonce cannot refund or void the charge, or cannot determine whether it has.',
   hold: 'The authorization was not captured in time, and Payonce cannot void it.',
   claim: 'The request was not completed, and neither a retry nor a job can complete it.',
   callback: 'The processor sent a callback about a charge that belongs to no known payment.',

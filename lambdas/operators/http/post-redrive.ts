@@ -32,7 +32,7 @@ export const postRedrive = keyed({
       'Moves the dead letters, parked records or failed vendor calls in a queue to the queue or function that processes them again (`redrive_to`). Moves each message at most once per request, for up to 15 seconds. ' +
       'Each message takes effect once. A message that fails again returns to the queue and waits for another request. A queue with `no_redrive_because` cannot be redriven.',
     path: redrivePath,
-    key: ['redrive', 'only messages that waited at the first request are moved'],
+    key: ['redrive', 'only messages that were in the queue at the first request are moved'],
     requests: { all: { summary: 'All waiting messages', value: {} } },
     answers: { 202: { description: 'The moved messages.', schema: redrive } },
     problems: ['nothing_to_redrive'],

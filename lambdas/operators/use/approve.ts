@@ -94,8 +94,8 @@ export async function approve(tools: ApprovalTools, verdict: Verdict): Promise<A
     reason,
     recordedReason: () => undefined,
     decide: async (chain) => {
-      // The reason may have been erased since the approval was read. If a rival has ended the approval, the write is
-      // refused, and the rival's record decides.
+      // The reason may have been erased since the approval was read. If a rival has ended the approval, the write
+      // fails, and the rival's record decides.
       const current = await tools.effects.readApproval(approval.id);
       const isErased = current !== undefined && current.reason === undefined;
       return decideAgain(isErased ? current : approval, effect, chain, tools.clock.nowMs());

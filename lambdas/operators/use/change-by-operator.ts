@@ -61,7 +61,7 @@ interface OperatorChange {
  *   above the limit   record, approval, activity ─────────────── approve: claim, end of the approval ── call ── commit
  *
  * Two requests with the same key can run concurrently, one below the limit and one above it. Each write requires that
- * the record of the other is absent, so one of them is refused, and then finds that record:
+ * the record of the other request is absent, so one write fails, and its request then finds the record of the other:
  *
  *   A ── read ── 300 ≤ 500 ── claim ✓
  *   B ──── read ── 300 + 300 > 500 ── approval ✗ ── replays A
