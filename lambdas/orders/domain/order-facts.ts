@@ -145,8 +145,8 @@ function decideMissing(fact: PaymentFact, order: Order, nowMs: number): OrderDra
 }
 
 /**
- * Returns the status of a charge that is being reversed: `succeeded` if an amount is left, `reversing` if nothing is
- * left but a refund by another actor is pending, and otherwise `reversed`.
+ * Returns the status of a charge that is being reversed: `succeeded` if an amount is left; `reversing` if no amount is
+ * left, but a refund by another actor is pending; otherwise `reversed`.
  */
 function restOf({ leftMinor, pendingMinor }: PaymentFact): 'succeeded' | 'reversing' | 'reversed' {
   if (leftMinor > 0) return 'succeeded';

@@ -218,7 +218,10 @@ function secretOf(secretId: string, { secretsManager, clock }: PartiesTools): ()
     secrets ??= new ActiveSecrets(await secretsManager(), clock);
     const [first] = await secrets.active(secretId);
     if (first === undefined)
-      throw new RetryableError('party_secret_unavailable', 'The Secrets Manager secret of a party has no value.');
+      throw new RetryableError(
+        'party_secret_unavailable',
+        'The Secrets Manager secret for an external service has no value.',
+      );
     return first;
   };
 }

@@ -47,7 +47,7 @@ export interface OrderTools extends ChangePaymentTools {
 }
 
 function notThere(): never {
-  invariant(false, 'a party that is not configured was called');
+  invariant(false, 'an external service that is not configured was called');
 }
 
 /** Stubs for the external services when no shop is configured. */
