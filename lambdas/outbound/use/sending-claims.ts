@@ -33,8 +33,8 @@ export interface SendingClaims {
   /** Claims the key for `leaseMs` milliseconds. The claim is durable when this returns. */
   begin(key: string, leaseMs: number): Promise<SendClaimResult>;
   /**
-   * Records that an owner that took over may send until the end of its lease. Returns false if another process has
-   * become the owner.
+   * Called by an owner that has taken over, before it sends: records that it may send until the end of its lease.
+   * Returns false if another process has become the owner.
    */
   sendAgain(claim: SendingOwner): Promise<boolean>;
   /** Records that the vendor has the request. The record is final, and any process may write it, not only the owner. */
