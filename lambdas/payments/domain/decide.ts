@@ -155,7 +155,7 @@ function interpreted(fact: ChargeFact, { holdChanges }: PaymentState): ChargeFac
   return isOurs ? { ...fact, reason: 'expired' } : fact;
 }
 
-/** Returns the payment after the fact, without the fields that apply only to its previous status. */
+/** Applies the fact to the payment, and drops the fields that apply only to the previous status. */
 function settled(payment: Payment, { status = payment.status }: Append, fact: ChargeFact): Payment {
   const { actionUrl: _actionUrl, cancelReason: _cancelReason, failure: _failure, ...lasting } = payment;
   const chargeId = 'chargeId' in fact && fact.chargeId !== undefined ? { chargeId: fact.chargeId } : {};

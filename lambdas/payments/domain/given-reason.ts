@@ -90,8 +90,8 @@ export function withSealedReasons<Draft extends { readonly subject?: Subject }>(
 }
 
 /**
- * Returns the subject without the salts of reasons that already have details rows. The next transition therefore does
- * not write these rows again, so an erasure is final, whenever it happens.
+ * Removes the salts of reasons. Their details rows already exist; without a salt, the next transition does not write
+ * them again, and an erasure stays final.
  */
 export function withoutSalts(subject: Subject): Subject {
   return mapReasons(subject, (given) => {

@@ -56,7 +56,8 @@ export function checksumWithout(
 }
 
 /**
- * Returns the sums after a refund has changed. @param before the refund before the change; undefined for a new refund
+ * Returns the sums after a refund was created or changed its status.
+ * @param before the refund before the change; undefined for a new refund
  */
 export function withRefund(
   sums: PaymentSums,
@@ -87,8 +88,8 @@ function counted(sums: PaymentSums, chargeId: Payment['chargeId'], refund: Refun
 }
 
 /**
- * Returns the sums after a capture or a cancellation has changed. @param before undefined for a new capture or
- * cancellation
+ * Returns the sums after a capture or a cancellation was created or changed its status.
+ * @param before undefined for a new capture or cancellation
  */
 export function withHoldChange(sums: PaymentSums, before: HoldChange | undefined, after: HoldChange): PaymentSums {
   const pending = (change: HoldChange | undefined) => (change?.status === 'pending' ? 1 : 0);

@@ -85,8 +85,8 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
     const holder = itemOf(others[0]);
     if (holder !== undefined) return { kind: 'reference_taken', paymentId: parseReferenceHolder(holder) };
     // The reference row that the claim replaces is missing, although reference rows are never deleted.
-    invariant(reference === undefined, 'the refused condition on the reference returned no row');
-    throw new Error('the transaction of the claim was canceled, but no condition was refused');
+    invariant(reference === undefined, 'the failed condition on the reference returned no row');
+    throw new Error('the claim transaction was canceled, but none of its conditions failed');
   }
 
   /**

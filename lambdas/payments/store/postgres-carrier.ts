@@ -53,7 +53,7 @@ export interface LedgerCarrierTools extends PostgresTools {
  * (Amazon DynamoDB developer guide, "Quotas": item size, transaction size).
  */
 const ROWS_AT_ONCE = 10;
-/** More rows than a chain has. */
+/** Limit of a read that must return all waiting rows. No chain has more. */
 const ALL_ROWS = 1_000_000;
 /** Maximum number of items in one transaction (Amazon DynamoDB API reference, "TransactWriteItems"). */
 const ITEMS_AT_ONCE = 100;
@@ -117,7 +117,7 @@ export class LedgerCarrier implements Carrier {
    *   B ──────────── takes over ── T2 ✓ ── carry: T1, T2
    *
    * An erasure is carried only after all transitions that were written before it. A carrier that has read personal data
-   * before the erasure then finds its transition in the Ledger, and its whole transaction is refused:
+   * before the erasure then finds the transition in the Ledger, and its own transaction is canceled as a whole:
    *
    *   carrier A ── read T1 with details ──────────────────────────────────────── T1 ✗ details ✗
    *   erasure   ─────────────────────────── delete details ✓
@@ -141,14 +141,14 @@ export class LedgerCarrier implements Carrier {
   }
 
   /**
-   * Copies a chain again, even if it is stopped. It stays stopped until all waiting transitions are in the Ledger and
-   * `copied` has ended. After a crash, the next call therefore calls `copied` again:
+   * Copies a chain again. If the chain is stopped, resumes it only after all its waiting transitions are in the Ledger
+   * and `copied` has returned. A crash before that leaves the chain stopped, so the next call calls `copied` again:
    *
    *   jobs      mark after T2 ───────────────────────────────────── read T2 again
    *   carrier   T2 in the Ledger ── copied: mark before T2 ── T2 leaves the outbox
    *
-   * @param copied called for a stopped chain, with the time of its oldest waiting transition in Unix milliseconds. Jobs
-   * that did not wait for the chain may have passed this time
+   * @param copied must move back the marks of the jobs that read the Ledger and did not wait for this chain, to the
+   * time of its oldest waiting transition (Unix milliseconds)
    */
   async carryAgain(chainId: string, copied: (sinceMs: number) => Promise<void>): Promise<'carried' | 'stopped'> {
     const rows = await this.#waiting(chainId, ALL_ROWS);
@@ -183,7 +183,7 @@ export class LedgerCarrier implements Carrier {
       text: WAITING,
       values: [chainId, limit],
     });
-    // A transition with personal data has one row for each part of it.
+    // A transition with personal data has one row for each part of the data.
     const parts = Map.groupBy(found.map(valuesOf), ({ kind, sequence }) => `${String(kind)} ${String(sequence)}`);
     return [...parts.values()].map((rows) => {
       const [row] = rows;
@@ -218,8 +218,8 @@ export class LedgerCarrier implements Carrier {
   }
 
   /**
-   * Writes copies of successive transitions. A refused put returns the row that exists: the same hash means that the
-   * transition was already copied.
+   * Writes copies of successive transitions. If the condition of a put fails, the existing row is returned; if its hash
+   * is the same, the transition was already copied.
    *
    * @returns undefined when all are in the Ledger; otherwise the sequence of the first that can never be copied
    */
@@ -236,7 +236,7 @@ export class LedgerCarrier implements Carrier {
     const found = written.reasons.map(itemOf);
     const missing = copies.filter(({ link }, index) => !isSame(link, found[index]));
     const isTaken = missing.some((copy) => found[copies.indexOf(copy)] !== undefined);
-    // If no put was refused, the predecessor is missing, or is another row.
+    // If the condition of no put failed, the predecessor is missing or is another row.
     if (isTaken || missing.length === copies.length) return missing[0]?.link.sequence;
     return this.#copy(missing);
   }

@@ -135,7 +135,7 @@ function rowsOfPostings({ sequence, occurredAtMs, payment, postings }: Transitio
 /** The fields of a transition or an approval whose bytes are hexadecimal text in its JSON. */
 const BYTES: ReadonlySet<string> = new Set(['commitment', 'sums', 'begun']);
 
-/** Returns a row as JSON, without hashes, which have columns. */
+/** Returns the JSON for the `body` column. The hashes are omitted: they have their own columns. */
 export function bodyText({ prevHash: _prevHash, hash: _hash, ...body }: Item): string {
   return JSON.stringify(body, function (this: Item, name: string, value: unknown) {
     const given = this[name];
