@@ -47,7 +47,8 @@ export const externalContract = {
   secrets: {
     signingKey: {
       construct: 'ProcessorSigningKey',
-      description: 'Signing key for the calls to the processor (Standard Webhooks). The first value signs.',
+      description:
+        'Signing key for the calls to the processor (Standard Webhooks). If the secret has several values, the first one is used to sign.',
       variable: 'PROCESSOR_SIGNING_KEY_SECRET_ID',
     },
   },

@@ -72,7 +72,7 @@ export function readLookupAnswer(
   const [charge] = data;
   if (charge === undefined) return { kind: 'absent' };
   // An operator must handle two charges under one key: selecting one charge would hide the other.
-  if (data.length > 1) throw mismatch(`The key has ${data.length} charges.`);
+  if (data.length > 1) throw mismatch(`The processor has ${data.length} charges for one operation.`);
   return outcomeOf(order, charge);
 }
 

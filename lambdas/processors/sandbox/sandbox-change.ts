@@ -107,7 +107,7 @@ function factOfChange(order: ChangeOrder, charge: Charge): Fact | undefined {
     case 'refund': {
       const [made, ...more] = charge.refunds.filter(({ metadata }) => metadata['operation'] === order.operationId);
       // An operator must handle two refunds under one key: selecting one refund would hide the other.
-      if (more.length > 0) throw mismatch(`The key has ${more.length + 1} refunds.`);
+      if (more.length > 0) throw mismatch(`The charge has ${more.length + 1} refunds for one operation.`);
       return made && refundFact(order, made);
     }
   }

@@ -144,7 +144,7 @@ async function listCharges(
     }
     return endSeconds >= untilSeconds ? read : { ...read, next: `${endSeconds}+${lengthSeconds * 2}` };
   }
-  throw unexpected('No halving of the interval makes its intents fit on one page.');
+  throw unexpected(`The interval's intents do not fit on one page even after ${MAX_HALVINGS} halvings.`);
 }
 
 /**

@@ -112,7 +112,7 @@ async function findRefund(call: CallStripe, order: ChangeOrder, timeLeft: TimeLe
   const refunds = await refundsOf(call, intent, timeLeft, { withFees: false });
   const [made, ...more] = refunds.filter(({ metadata }) => metadata?.['operation'] === order.operationId);
   // An operator must handle two refunds under one key: selecting one refund would hide the other.
-  if (more.length > 0) throw mismatch(`The key has ${more.length + 1} refunds.`);
+  if (more.length > 0) throw mismatch(`The charge has ${more.length + 1} refunds for one operation.`);
   return made && factOfRefund(order, made);
 }
 

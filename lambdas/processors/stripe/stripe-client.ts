@@ -141,7 +141,7 @@ async function findCharge(
     return { kind: 'absent' };
   }
   // An operator must handle two charges under one key: selecting one charge would hide the other.
-  if (more.length > 0) throw mismatch(`The key has ${more.length + 1} charges.`);
+  if (more.length > 0) throw mismatch(`The processor has ${more.length + 1} charges for one operation.`);
   const options = { timeout: left() };
   const answer = await call(
     (stripe) => stripe.paymentIntents.retrieve(intentId, { expand: EXPAND_FEE }, options),
