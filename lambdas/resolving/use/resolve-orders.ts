@@ -72,10 +72,10 @@ export async function resolveOrders(
 }
 
 /**
- * Reports whether an order in review is no longer driven. Only the end of a payment's review reopens an order. An order
- * that waits for anything else is therefore driven until it ends: for its reversal, for the release of its goods, or,
- * after the review of its payment, for the processor's books. An order that was reopened is driven for as long as one
- * that has just gone into review.
+ * Reports whether an order in review is no longer driven. Only the end of a payment's review reopens an order.
+ * Therefore, an order that waits for its reversal, for the release of its goods or, after the review of its payment,
+ * for the processor's books is driven until it ends. An order that was reopened is driven for as long as one that has
+ * just gone into review.
  */
 async function isReviewOver(
   { store }: ResolveOrderTools,
