@@ -112,7 +112,8 @@ export class OwnDatabase implements OwnTransactions<PoolClient> {
         claim: (record) => claim(connection, this.#table, record),
         complete: (record, answer) => complete(connection, this.#table, record, answer),
       });
-      // A handler can hang, for example on a connection of the same pool. Its transaction ends without it.
+      // A handler can hang, for example while it waits for another connection of the same pool. If the connection is
+      // lost, the transaction ends without waiting for the handler.
       const result = await Promise.race([working, connection.lost]).finally(() => connection.revoke());
       // After a failed statement that the handler ignored, the server responds to COMMIT with a rollback and no error.
       if ((await connection.send('COMMIT', [], 'committing')).command !== 'COMMIT')
