@@ -38,8 +38,8 @@ export class TenantMoves {
   /**
    * Begins a run, and refuses the tenant's writes.
    *
-   * @param place the tenant's place, which the run was decided on
-   * @returns false if another run has begun or has changed the place since
+   * @param place the state of the tenant's row from which the run was planned
+   * @returns false if another run has begun or has changed the tenant's database since
    */
   async begin({ tenantId, run, from, to }: TenantMove, { moves, shard }: TenantPlace): Promise<boolean> {
     const absentOr = (isDefault: boolean, attribute: string): string =>
@@ -54,7 +54,7 @@ export class TenantMoves {
     });
   }
 
-  /** Makes the other database the tenant's. @returns false if a later run has begun */
+  /** Makes the target database the tenant's database. @returns false if a later run has begun */
   async switch({ tenantId, run, to }: TenantMove): Promise<boolean> {
     return this.#update(tenantId, {
       UpdateExpression: 'SET #shard = :to',

@@ -20,7 +20,7 @@ export type TenantPlace = Readonly<z.infer<typeof placeItem>>;
 /** Maximum number of tenants that a process caches. */
 const MAX_CACHED = 10_000;
 
-/** Reads the databases of tenants. A process may use what it has read for `validMs`. */
+/** Looks up which database each tenant is in, and caches the result for `validMs`. */
 export class TenantShards {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -52,7 +52,7 @@ export class TenantShards {
   async #read(id: TenantId): Promise<TenantPlace> {
     const get = { TableName: this.#table, Key: tenantRowKey(id), ConsistentRead: true };
     const { Item } = await readWithRetries(this.#pacing, () => this.#client.send(new GetCommand(get)));
-    // A restored table can lack the row. The tenant may be in any database.
+    // A restored table can lack the row. Until the row exists, it is unknown which database has the tenant.
     if (Item === undefined) throw new RetryableError('tenant_missing', `the registry has no tenant ${id}`);
     return parseTenantPlace(Item);
   }
