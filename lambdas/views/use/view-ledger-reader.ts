@@ -59,12 +59,12 @@ export class ViewLedgerReader implements LedgerReader {
       if (currency !== undefined && page === MAX_PAGES_OF_CURRENCY) {
         throw new TerminalError(
           'currency_too_rare',
-          `${MAX_PAGES_OF_CURRENCY} pages have fewer entries than the limit`,
+          `the first ${MAX_PAGES_OF_CURRENCY} pages together contain fewer entries in ${currency} than the limit`,
         );
       }
       invariant(
         page < MAX_PAGES,
-        `${MAX_PAGES} pages have fewer entries than the limit, for ${account ?? 'all accounts'}`,
+        `the first ${MAX_PAGES} pages together contain fewer entries than the limit, for ${account ?? 'all accounts'}`,
       );
       const rows = await mergedRows(this.#views, { ...list, from, until, limit: rowsAtOnce });
       entries.push(
