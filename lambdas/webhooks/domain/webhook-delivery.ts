@@ -161,7 +161,7 @@ export function deriveDeliveryId(
   return `${idsBefore(message.occurredAtMs)}${letters.slice(0, DELIVERY_LETTERS)}`;
 }
 
-/** Returns a bound that sorts between the delivery ids of earlier and later events. */
+/** Returns a string that sorts after the delivery ids of events before `atMs`, and before all others. */
 export function idsBefore(atMs: number): string {
   return `dlv_${String(atMs).padStart(TIME_DIGITS, '0')}`;
 }

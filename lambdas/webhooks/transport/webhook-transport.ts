@@ -87,7 +87,7 @@ function call(url: URL, { headers, body }: WebhookRequest, options: CallOptions)
 function judged(found: readonly Resolved[]): LookupFunction {
   return (_hostname, { all }, callback) => {
     const [first] = found;
-    if (first === undefined) callback(new Error('the name has no checked address'), '');
+    if (first === undefined) callback(new Error('the host name has no checked IP address'), '');
     else if (all === true) callback(null, [...found]);
     else callback(null, first.address, first.family);
   };
@@ -100,7 +100,7 @@ function judged(found: readonly Resolved[]): LookupFunction {
  */
 async function inTime<Value>(signal: AbortSignal, coming: Promise<Value>): Promise<Value> {
   const { promise: over, reject } = Promise.withResolvers<never>();
-  signal.addEventListener('abort', () => reject(new Error('time is up')), { once: true });
+  signal.addEventListener('abort', () => reject(new Error('the time limit was exceeded')), { once: true });
   return Promise.race([coming, over]);
 }
 

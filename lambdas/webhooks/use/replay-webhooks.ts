@@ -217,8 +217,8 @@ async function deliveriesOf(
 type PageDeliveries =
   | { readonly deliveries: readonly Revised<Delivery>[] }
   /**
-   * A last attempt is in progress that may still be accepted. The page is processed when its lease ends, in Unix
-   * milliseconds.
+   * The last attempt of a delivery is in progress, and the endpoint may still accept it. The page is processed when the
+   * lease of that attempt ends, in Unix milliseconds.
    */
   | { readonly untilMs: number };
 

@@ -98,8 +98,8 @@ export type SendOutcome =
 const AFTER_CALL_SECONDS = 6;
 
 /**
- * Number of deliveries that are checked for a success before an endpoint is disabled: this many of the latest ones, and
- * this many from each time in {@link LOOKED_AT_SINCE}.
+ * Page size of the check for a recent success before an endpoint is disabled. The check reads the latest page, and one
+ * page from each time in {@link LOOKED_AT_SINCE}.
  */
 const LOOKED_AT = 100;
 /**
