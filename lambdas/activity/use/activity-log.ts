@@ -93,8 +93,8 @@ function byTime(left: Placed, right: Placed): number {
 }
 
 /**
- * Finds the sequence of the first entry in a log that is later than `last`, by binary search. In the log of `last`, it
- * is the sequence of `last`.
+ * Finds, by binary search, the sequence of the first entry of a log that is later than `last`. In the log that contains
+ * `last`, returns the sequence of `last` itself.
  */
 async function sequenceAt(log: ActivityLog, position: number, chain: ActivityChain, last: Placed): Promise<number> {
   if (position === last.log) return last.entry.sequence;
