@@ -6,9 +6,9 @@ import { type ArchiveLine, lineText } from './archive-line.ts';
 export const LINES_PREFIX = 'ledger/';
 
 /**
- * Prefix of objects whose rows can be much older than the hour in the key: the hour in which an operator added the
- * object, or in which the first of its rows was copied to the Ledger late. Sorts after all hours under
- * {@link LINES_PREFIX}.
+ * Prefix of late objects, whose rows can be much older than the hour in the key. That hour is the one in which an
+ * operator added the object, or in which the first of its rows was copied to the Ledger, long after the row's time.
+ * Sorts after all hours under {@link LINES_PREFIX}.
  */
 export const LATE_PREFIX = `${LINES_PREFIX}late/`;
 
