@@ -8,8 +8,8 @@ import { OUTBOX_SHARDS } from '../postgres/outbox.ts';
 /** The outbox of a database. */
 export interface CarriedDatabase extends CarryTools {
   /**
-   * Records the identity of the database under its name in the settings once it has payments, so that a different
-   * database under that name is refused.
+   * Records the identity of the database under its name in the settings, if the database has payments. From then on, a
+   * different database is refused under this name.
    */
   readonly record: () => Promise<void>;
 }
@@ -55,7 +55,10 @@ export function carryJob(tools: CarryJobTools): Job<string> {
   return { ...sweepsJob(pieces), atOnce: SHARDS_AT_ONCE };
 }
 
-/** Works on all databases, even if one of them does not respond. @throws the first error, when all have ended */
+/**
+ * Works on all databases, even if one of them does not respond.
+ * @throws the first error, after the work on all databases has ended
+ */
 async function ofAll<Result>(
   outboxes: readonly CarriedDatabase[],
   work: (outbox: CarriedDatabase) => Promise<Result>,

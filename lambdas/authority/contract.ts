@@ -30,13 +30,17 @@ export interface PostgresSettings {
   readonly shards?: readonly ShardSettings[];
 }
 
-/** One more database, or several whose addresses differ in a number. Missing fields equal the first database's. */
+/**
+ * One more database, or several whose addresses differ in a number. Missing fields have the values of the first
+ * database.
+ */
 export interface ShardSettings extends Partial<Pick<PostgresSettings, 'secretId' | 'host' | 'port' | 'database'>> {
   /** The name by which the rows of tenants refer to the database. It must never change. */
   readonly name: string;
   /**
    * Number of databases for which this entry stands. The number of each database, from 1, is appended to the name, and
-   * replaces `#` in host and database. Lambda limits the size of an environment, which has no room for many entries.
+   * replaces `#` in host and database. An entry with a count replaces many entries, for which the environment of a
+   * Lambda function has no room.
    * @default one database
    */
   readonly count?: number;

@@ -69,9 +69,9 @@ const ROWS_AT_ONCE = 20;
 const CHAINS_PER_PAGE = 500;
 
 /**
- * Copies the transitions and the personal data that PostgreSQL lacks. Compares each transition as PostgreSQL returns it
- * with its row in the Ledger, whose hash is computed again. Safe to repeat after an interruption, and while payments
- * continue in DynamoDB, because a chain only grows.
+ * Copies the transitions and the personal data that PostgreSQL lacks. Compares each transition that PostgreSQL returns
+ * with its row in the Ledger, and computes the hash of that row again. Safe to repeat after an interruption, and while
+ * payments continue in DynamoDB, because a chain only grows.
  *
  * @param progress called after every page, with the number of payments and orders that were read. It may throw to stop
  */
@@ -161,7 +161,8 @@ async function importChain(tools: ImportChainsTools, chainId: ChainId): Promise<
       const transitions = page.map(({ transition }) => transition);
       const postings = page.flatMap((copy) => copy.postings);
       const written = await writeIf(tools, importStatement({ transitions, postings }));
-      // Another import has appended. Other rows of the chain must not exist without its transitions.
+      // If only the primary key of the transitions is violated, another import has appended. No other row of the chain
+      // may exist without the chain's transitions.
       if (written.kind === 'taken' && written.constraint !== 'transition_pkey') return { appended, because: 'differs' };
       if (written.kind !== 'applied') return 'again';
       appended += page.length;

@@ -118,7 +118,7 @@ export async function moveTenant(tools: MoveTools, move: PlannedMove): Promise<v
     if (!move.isSwitched) {
       await carryWaiting(opened);
       await makeEqual(opened, 'both');
-      // From now on, another database is refused under the name of the target.
+      // From now on, only this database is accepted under the name of the target.
       await new KnownDatabase({ ...tools, registryTable: tools.tables.registry }, move.to).record(tools.target);
       if (!(await moves.switch(move))) throw new MoveReplaced();
       await wait(opened);
@@ -144,7 +144,7 @@ async function empty(opened: Opened): Promise<void> {
   }
 }
 
-/** @throws MoveRefused if a database is not the one that its name has always had, or cannot be written */
+/** @throws MoveRefused if a database is not the one that its name has always denoted, or if it cannot be written */
 async function open({ client, tables, pacing, progress, ...databases }: MoveTools, move: PlannedMove): Promise<Opened> {
   const side = async (option: 'from' | 'to', database: Database): Promise<TenantRows> => {
     const name = move[option];

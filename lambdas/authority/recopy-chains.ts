@@ -96,7 +96,7 @@ interface RecopiedChain {
  * @returns false if the job publishes no events of this age
  */
 export async function readCopiesSince(marks: JobMarks, sinceMs: number, nowMs: number): Promise<boolean> {
-  // The job `carry` moves this mark, too.
+  // Repeat, because the job `carry` also moves this mark.
   for (let isMoved = false; !isMoved; ) isMoved = await moveCarriedUntil(marks, sinceMs, nowMs);
   return republishSince(marks, sinceMs, nowMs);
 }

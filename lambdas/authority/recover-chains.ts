@@ -199,7 +199,7 @@ async function append(tools: RecoverChainsTools, chainId: ChainId, { known, miss
   return true;
 }
 
-/** Returns the rows of the personal data to which a transition refers first, and adds their parts to `parts`. */
+/** Returns the rows of the personal data to which no earlier transition refers, and adds their parts to `parts`. */
 function newDetails(
   chainId: ChainId,
   { transition, commitments }: RowsOfCopy,

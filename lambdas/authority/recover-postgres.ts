@@ -67,7 +67,7 @@ export async function recoverPostgres(
   return { ...chains, missing, broken, unreadable: [...all] };
 }
 
-/** Returns a scan of only the payments and orders of some tenants. */
+/** Returns a scan that is limited to the payments and orders of some tenants. */
 function scanOfTenants(
   scan: LedgerScan,
   ledger: Pick<LedgerRows, 'chain'>,

@@ -27,7 +27,10 @@ export interface AuthorityStores {
   readonly orders: (unreadable?: Unreadable) => OrderStore;
   readonly effects: (unreadable?: Unreadable) => EffectStore & OrphanStore;
   readonly approvals: ApprovingStore;
-  /** Reads the records of effects for an operator, who acts on a record that is missing. */
+  /**
+   * Reads the records of effects for operators. Fails if a database does not respond, because an operator who finds no
+   * record acts on this result.
+   */
   readonly effectRecords: Pick<EffectStore, 'readEffect'>;
   readonly activity: ActivityLog;
   readonly work: (unreadable: Unreadable) => UnfinishedWork;

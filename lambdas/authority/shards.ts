@@ -16,7 +16,7 @@ export interface ShardsTools {
   /** The databases. The first one has the callbacks and the acts of operators that concern no payment. */
   readonly databases: readonly [Shard, ...Shard[]];
   readonly tenants: Pick<TenantShards, 'of'>;
-  /** Called with the error of a database that could not be read, while the work of the others continues. */
+  /** Called with the error of a database that could not be read. The work on the other databases continues. */
   readonly unavailable: (shard: string, error: unknown) => void;
   /**
    * Waits, once the first database has responded, for those that have not.
@@ -31,7 +31,10 @@ export interface Subject {
   readonly chainId?: string | undefined;
 }
 
-/** The effect of a call. Reads continue while a tenant is moved: the rows of both databases are the same then. */
+/**
+ * Whether a call only reads, or writes. Reads continue while a tenant is moved, because both databases then have the
+ * same rows.
+ */
 export type Use = 'read' | 'write';
 
 /** Maximum number of payments and orders whose tenants a process caches. */
@@ -127,8 +130,8 @@ export class Shards {
   }
 
   /**
-   * Asks all databases for a row that at most one has, or two while its tenant is moved.
-   * @throws a fault if none has it and one did not respond
+   * Asks all databases for a row. At most one database has it, or two while its tenant is moved.
+   * @throws a fault if no database has the row and one did not respond
    */
   async one<Found>(ask: (shard: Shard) => Promise<Found | undefined>): Promise<Found | undefined> {
     return this.#firstOf(this.databases.map(ask), (faults) => {

@@ -53,7 +53,9 @@ export class KnownDatabase {
     });
   }
 
-  /** Records the database permanently when it has a payment or an order. Before that, another may replace it. */
+  /**
+   * Records the database permanently when it has a payment or an order. Until then, another database may replace it.
+   */
   async record(database: Runner): Promise<void> {
     if ((await this.read()) === undefined) await this.#write(database, { ConditionExpression: ROW_IS_NEW });
   }

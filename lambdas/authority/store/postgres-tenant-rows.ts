@@ -151,7 +151,10 @@ export class TenantRows {
     this.#role = role;
   }
 
-  /** Ends the run, so that no further statement of it changes rows. The row stays, and refuses all earlier runs. */
+  /**
+   * Ends the run, so that none of its statements changes rows anymore. Its row of `tenant_move` remains, and fences all
+   * earlier runs.
+   */
   async settle(role: 'home' | 'empty'): Promise<void> {
     const text = `UPDATE ${MOVE_TABLE} SET role = $3 WHERE tenant_id = $1 AND run = $2`;
     await writeRows(this.#tools, { name: 'move-settle', text, values: [this.#tenantId, this.#run, role] });

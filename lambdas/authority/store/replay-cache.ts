@@ -32,8 +32,8 @@ export interface ReplayCacheTools {
 }
 
 /**
- * A cache of completed records in DynamoDB, in front of PostgreSQL. A hit needs no statement. Only the owner writes an
- * entry, after its commit, so an entry never precedes its record:
+ * A cache of completed records in DynamoDB, in front of PostgreSQL. A hit needs no SQL statement. Only the owner writes
+ * an entry, after its commit, so an entry never precedes its record:
  *
  *   owner   ── claim ── call ── commit ✓ ── entry ✓ ── response
  *   retry                                             ── read: hit ── the same response
