@@ -50,7 +50,7 @@ const MAX_PARTS = 20;
  * run.
  */
 const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS - 60 * MINUTE_MS;
-/** Time within which a run reads a mark that was moved back, in milliseconds. */
+/** Maximum time until a run reads a mark that was moved back, in milliseconds. */
 const RUNS_WITHIN_MS = 60 * MINUTE_MS;
 
 export interface RepublishLostEventsTools extends RepublishTools {
@@ -224,8 +224,8 @@ async function setMark(
 }
 
 /**
- * Moves the mark back, so that the job reads outcomes that were copied to the Ledger behind it. Call it after the copy:
- * a run can move the mark forward again at any time.
+ * Moves the mark back, so that the job reads outcomes that were copied to the Ledger behind the mark. Call it after the
+ * copy: a run can move the mark forward again at any time.
  *
  * @param sinceMs time of the oldest of these outcomes, in Unix milliseconds
  * @returns false if they are so old that the job would skip some of them; then nothing changes
@@ -235,7 +235,7 @@ export async function republishSince(marks: JobMarks, sinceMs: number, nowMs: nu
   const from = positionAt(sinceMs);
   for (;;) {
     const mark = await marks.readMark(LOST_EVENTS_JOB);
-    // Before its first run, the job has no mark, and that run begins a day before it.
+    // Before its first run, the job has no mark. That run reads the outcomes of the preceding day.
     if (mark === undefined || mark <= from || (await marks.moveMark(LOST_EVENTS_JOB, mark, from))) return true;
   }
 }
