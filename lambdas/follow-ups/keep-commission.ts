@@ -87,7 +87,7 @@ export function writesOfDecision(decided: Commission, read: Pick<Commission, 'se
 
 /**
  * Returns the writes of a commission after an event. The commission stays in the queue after every event, even if it is
- * canceled, until it is decided from the state of the Ledger: after an erasure, no event names the commission anymore.
+ * canceled, until it is decided from the state of the Ledger: after an erasure, no event names the affiliate anymore.
  */
 function writesOf(commission: Commission, when: RowCondition): readonly ConsumerWrite[] {
   const { tenantId, mode, affiliate, orderId, paymentId, amountMinor, currency, status } = commission;

@@ -43,9 +43,9 @@ const SEND_TIMEOUT_MS = RECEIPT_SECONDS * 1000;
 /**
  * Sends the receipt of a payment once, if the payment's metadata requests a receipt. A receipt is not sent, but
  * recorded as done and reported, if the mailer refuses it, the recipient's limit is exceeded, the outcome cannot be
- * determined, the address is malformed, or it belongs to live mode while the mailer is the sandbox. A receipt that is
- * no longer due is recorded as done. When a delayed message or a redrive tries again, `sendReceiptAgain` repeats this
- * check.
+ * determined, the address is malformed, or the receipt belongs to live mode while the mailer is the sandbox. A receipt
+ * that is no longer due is recorded as done. When a delayed message or a redrive tries again, `sendReceiptAgain`
+ * repeats this check.
  *
  *   event   payment.completed ───────────────────── in the queue ── read: nothing is left ── not sent
  *   refund  ────────────────── all of the charge ✓
