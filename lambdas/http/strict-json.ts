@@ -46,7 +46,7 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const UNCLOSED_STRING = /"[ !#-[\]-\u{10FFFF}]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\u{10FFFF}]*)*/uy;
 
 /**
- * Returns the offset of the first character with which the text is no longer the beginning of valid JSON.
+ * Returns the offset of the first character that makes the text invalid JSON, whatever follows it.
  *
  * @param text nested at most {@link MAX_DEPTH} deep
  */
