@@ -12,8 +12,8 @@ import { eachShard, mostShards, shardsAt } from './shards.ts';
 export const UNREADABLE_AGAIN_MS = 5 * 60_000;
 
 /**
- * Maximum number of rows that a read requests from all partitions together, as a multiple of its limit. Reading a long
- * backlog from many partitions thus needs no more memory.
+ * Maximum number of rows that a read requests from all partitions together, as a multiple of its limit. This bounds the
+ * memory that is needed to read a long backlog from many partitions.
  */
 const MAX_LIMITS = 32;
 
