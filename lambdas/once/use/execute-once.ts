@@ -76,7 +76,7 @@ export interface Operation<Subject, Work, Write, Refusal> {
    * @param open builds the record to write; the send window begins at `claimedAtMs`
    */
   claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<Subject, Refusal>>;
-  /** Derives the state of a request whose record no longer exists. The subject contains the state. */
+  /** Derives the state of a request whose record no longer exists, from the subject. */
   lostRecord(subject: Subject): LostRecord;
   /**
    * Claims the operation when the pending transition already exists: writes only the record. @returns false when a
