@@ -19,7 +19,7 @@ export const deriveDecisionId = fromRequest(OperationPrefix.decision);
 
 export const deriveAnnotationId = fromRequest(OperationPrefix.annotation);
 
-/** Derives the id of the record of a request for a change that waits for a second person. */
+/** Derives the id of the record for a change request that waits for a second person. */
 export const deriveChangeRequestId = fromRequest(OperationPrefix.changeRequest);
 
 /** Derives the id of the capture, cancellation or refund that an operator's request begins. */

@@ -96,7 +96,7 @@ function refundDiffers(
     return differs('refunded', 0, shownMinor, charge, charge.currency);
   }
   const unknown = refunds.filter((each) => each.status === 'succeeded' && !state.refunds.has(each.refundId));
-  // Each recorded refund whose metadata was removed is one of the refunds without an operation id.
+  // If the metadata of a recorded refund was removed, that refund is one of those without an operation id.
   const taken = missingRefunds(charge, state, 'succeeded').filter((each) => mayBeSameRefund(each, refund));
   const shown = named ?? unknown.filter((each) => mayBeSameRefund(each, refund))[taken.length];
   const shownMinor = shown?.status === 'succeeded' ? shown.amountMinor : 0;

@@ -120,7 +120,7 @@ const getRecord = reading({
 
 export const KEY_RECORD_ROUTES: readonly OperatorEndpoint<Tools>[] = [getRecordOfKey, getRecord];
 
-/** Returns a response with the record of the first of these ids that has one, or 404 if none has. */
+/** Returns the record of the first of these ids that has a record; 404 if none of them has one. */
 async function shown({ tools, request, caller }: Call, ...ids: readonly string[]): Promise<Handled> {
   const records = await Promise.all(ids.map((id) => readKeyRecord(tools.timeline, id, tools.clock.nowMs())));
   const record = records.find((each) => each !== undefined);

@@ -38,15 +38,15 @@ const APPROVAL_PARTS = `asked AS (
 const IS_ABSENT = 'WHERE NOT EXISTS (SELECT 1 FROM idempotency WHERE operation_id = $12)';
 
 /**
- * Condition of an approved effect, which copies the approval's reason, stored under `$13` and `$14`. The lock makes a
- * concurrent erasure wait, so that it also erases the copy:
+ * Condition of an approved effect: the approval's reason, which the effect copies, still exists under the keys `$13`
+ * and `$14`. The reason is locked, so that a concurrent erasure waits, and then also erases the copy:
  *
  *   approval ── lock reason ── copy ── commit ✓
  *   erasure  ──────── delete reason: waits ──── ✓ ── delete copy ✓ ── nothing left
  */
 const REASON_EXISTS = 'EXISTS (SELECT 1 FROM details WHERE chain_id = $13 AND part = $14 FOR UPDATE)';
 
-/** Selects each approval with how it ended and its reason in one statement, so that all three are consistent. */
+/** Selects each approval together with its end and its reason in one statement, so that all three are consistent. */
 const APPROVALS = `SELECT approval.body::text, approval_end.body::text AS ended, details.part, details.salt, details.details
   FROM approval
   LEFT JOIN approval_end ON approval_end.approval_id = approval.approval_id

@@ -11,8 +11,8 @@ export interface ApprovalChange {
   /** A new approval. */
   readonly approval?: Approval;
   /**
-   * An approval to end. The write is refused when the approval has already ended, and when it would copy a reason that
-   * was erased.
+   * An approval to end. The write fails when the approval has already ended, or when its reason was erased before the
+   * effect could copy it.
    */
   readonly ended?: { readonly approval: Approval; readonly end: ApprovalEnd };
   /**
