@@ -33,7 +33,7 @@ export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | un
   const capturedMinor = isStray ? stray.amountMinor : payment.amountCapturedMinor;
   const sumOfRefunds = (status: Refund['status']) =>
     sumOf([...refunds.values()].filter((refund) => refund.chargeId === chargeId && refund.status === status));
-  // For the payment's own charge, the chain may have been read only in part. Its sums are always known.
+  // The refunds of the payment's own charge may not all have been read, but their sums are always known.
   const refundedMinor = isStray ? sumOfRefunds('succeeded') : payment.amountRefundedMinor;
   const pendingMinor = isStray ? sumOfRefunds('pending') : sums.reservedMinor;
   const disputedMinor = sumOf(

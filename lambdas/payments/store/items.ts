@@ -53,8 +53,8 @@ import type { ReferenceName } from '../use/payment-store.ts';
 import { begunBytes, begunItem, sumsBytes, sumsItem } from './sums-item.ts';
 
 /**
- * The rows of payments. Each row is validated when it is read, so that code never acts on a row of an unknown form. Its
- * schema is built at the first read, because most processes of the payments function only write rows.
+ * The rows of payments. Each row is validated when it is read, so that code never acts on a row of an unknown form. The
+ * schema of a row is built at the first read, because most processes of the payments function only write rows.
  */
 
 // ------------------------------------------------------------------------------------------------------------ transitions

@@ -273,8 +273,8 @@ export class LedgerCarrier implements Carrier {
 
   /**
    * Writes the copies of personal data that the Registry lacks although the Ledger has their transitions, because only
-   * the Registry was restored. Then deletes the copies of erased personal data, which also deletes what was written
-   * here and erased in the meantime:
+   * the Registry was restored. Then deletes the copies of erased personal data, including copies that this call wrote
+   * and that were erased in the meantime:
    *
    *   here    ── read details ─────────────────────────────────── write copies ── no details: delete copies ✓
    *   erasure ────────────────── delete details ── delete copies ✓

@@ -36,7 +36,7 @@ export async function readDue<Entry>(
   return entries;
 }
 
-/** Returns the row with the key that identifies it in the error for an unreadable row. */
+/** Adds the key that names the row in the error for an unreadable row. */
 function named(row: Row): Row {
   return {
     ...row,

@@ -19,8 +19,8 @@ const STARTS = 16;
 const bytes = () => z.instanceof(Uint8Array);
 
 /**
- * Returns undefined if the format of the sums is unknown, for example if a later version has written them. The chain is
- * then folded.
+ * Returns undefined if the format of the sums is unknown, for example if a later version has written them. The sums are
+ * then computed from the whole chain.
  */
 export const sumsItem = () => bytes().transform(sumsOf);
 

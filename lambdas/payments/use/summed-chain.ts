@@ -24,8 +24,8 @@ export function isWhole(chain: SummedChain): chain is PaymentChain {
  * Reads the data for a decision about a change to the caller's payment, with strong consistency. Reads the whole chain
  * only if the newest transition has no sums, or if the change may have begun before.
  *
- * @returns undefined when there is no such payment, or it belongs to another tenant or mode; a chain that contains the
- * change is whole
+ * @returns undefined when there is no such payment, or it belongs to another tenant or mode; if the chain contains the
+ * change, all its transitions were read
  * @throws RetryableError when the store is unavailable
  */
 export async function readSummed(
