@@ -57,7 +57,8 @@ export interface ProcessorSetting {
 type SettingForm =
   /**
    * A URL without a trailing slash. Deployments require https; a function also accepts http, because the local AWS
-   * emulator uses http. Paths are appended to an `address`, so deployments refuse a query; a `page` may have one.
+   * emulator uses http. Deployments refuse a query in an `address`, because paths are appended to it; a `page` may have
+   * a query.
    */
   'address' | 'page' | { readonly pattern: RegExp; readonly allowed: string };
 

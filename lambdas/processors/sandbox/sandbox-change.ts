@@ -47,7 +47,7 @@ export function readChangeAnswer(order: ChangeOrder, answer: HttpAnswer, nowMs: 
       return { kind: 'refused', failure: sanitizedFailure({ code, message }) };
     }
     case 404:
-      // A proxy or gateway instead of the processor may have sent an unreadable 404.
+      // An unreadable 404 may come from a proxy or gateway instead of the processor.
       parse(errorAnswer, answer);
       throw chargeUnknown();
     case 409: {
