@@ -266,8 +266,8 @@ function chargeOfPayer({ operationId }: Inquiry, { state }: PaymentChain): strin
  * Makes an inquiry about a charge that waits for its payer. Nothing is sent: the processor's books contain the decision
  * of the payer or the bank.
  *
- * @returns undefined when the processor no longer knows the charge, and no owner can still send: the operation itself
- * is then looked up
+ * @returns undefined when the processor does not know the charge, and the claim is so old that its owner can no longer
+ * send: the operation itself is then looked up
  */
 async function inquireKnownCharge(
   tools: ResolveTools,

@@ -80,7 +80,7 @@ function nextStep(
   // The charge's metadata was changed after the charge was recorded, and now names another payment. An operator must
   // find out who owns the money.
   if (isOfAnotherPayment(charge, paymentId)) return rest('undecidable');
-  // Each entry has its own operation, because a voided hold can reappear.
+  // Each queue entry gets its own operation id: a voided hold can reappear, and then needs another void.
   if (by === 'void' && charge.status === 'authorized')
     return { do: 'send', order: order(foundAtMs, 0, charge.currency) };
   const money = moneyOf(chargeId, state);
