@@ -50,7 +50,8 @@ export class OwnTable extends DynamoDbRecords implements RequestRecords, Consume
   }
 
   /**
-   * Renews the lease and writes a part of the work, in one transaction. A fenced owner writes nothing:
+   * Renews the lease and writes a part of the work, in one transaction. If another owner has taken over the lease,
+   * nothing is written:
    *
    *   A ── claim ── part 1 ✓ … stopped ………………………… ── part 2 ✗ (the owner is B)
    *   B ──────────────────────────── take over ── part 2 ✓ ── commit ✓
