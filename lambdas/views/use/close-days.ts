@@ -46,9 +46,9 @@ const MAX_DAYS = 15_000;
 const MARK_MS = 5 * 60 * 1000;
 
 /**
- * Body of a day's row: a mark or a total. A mark shows its closer whether the day has changed, and shows rivals that
- * the day is being closed. Rivals do not replace each other's marks; otherwise, none of them would finish. Balances
- * ignore marks.
+ * Body of a day's row: a mark or a total. With a mark, the process that closes the day can find out whether the day has
+ * changed, and rivals see that the day is being closed. Rivals do not replace each other's marks; otherwise, none of
+ * them would finish. Balances ignore marks.
  */
 type TotalBody =
   | { readonly kind: 'mark'; readonly token: OwnerToken; readonly atMs: number }
