@@ -37,8 +37,8 @@ export interface WebhookNotice extends WebhookOwner, Required<WebhookMessage> {
 const FAILING_FROM_TRY = 3;
 
 /**
- * Returns whether a failed attempt of this delivery can begin a failure. Only events of the Ledger can, so an event
- * about one endpoint, which another endpoint rejects, never causes the next event.
+ * Returns whether a failed attempt of this delivery can begin a failure. Only events of the Ledger can. Otherwise, an
+ * endpoint that rejects an event about another endpoint would cause the next such event.
  */
 export function canBeginFailure({ body, tries }: Delivery): boolean {
   return body === undefined && tries >= FAILING_FROM_TRY;

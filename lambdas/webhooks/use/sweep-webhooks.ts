@@ -144,7 +144,7 @@ async function take(
   return { queue: task.kind === 'notice' ? [] : [{ task, group }], ...rest };
 }
 
-/** Returns {@link sweepWebhooks} as a piece of a job. @param report receives the number of rows */
+/** Returns {@link sweepWebhooks} as one of the sweeps of a job. @param report receives the number of rows */
 export function sweepWebhooksPiece(tools: SweepWebhooksTools, report: (swept: number) => void): Piece {
   return async ({ deadlineMs }) => {
     const swept = await sweepWebhooks(tools, deadlineMs);
