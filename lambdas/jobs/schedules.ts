@@ -81,7 +81,7 @@ function readCron(fields: readonly string[], timeZone: string): ReadSchedule {
     if (cron.nextRun(new Date(0)) === null) return invalid('must fire at least once: no date matches these fields');
     return { kind: 'read', schedule: { kind: 'cron', cron } };
   } catch (error) {
-    return invalid(`must fire at least once: ${error instanceof Error ? error.message : 'it cannot be parsed'}`);
+    return invalid(`must be valid: ${error instanceof Error ? error.message : 'it cannot be parsed'}`);
   }
 }
 

@@ -127,7 +127,7 @@ describe('the schedules', () => {
     const stack = new Stack(testApp(), 'Wrong');
     const jobs = [{ ...JOBS[0], schedule: 'cron(60 2 * * ? *)' }];
     expect(() => new ScheduledJobs(stack, 'Jobs', { jobs, executor: executorIn(stack) })).toThrow(
-      'resolve: schedule "cron(60 2 * * ? *)" must fire at least once',
+      'resolve: schedule "cron(60 2 * * ? *)" must be valid: CronPattern: Invalid value for minute: 60',
     );
   });
 });

@@ -29,7 +29,10 @@ export class DynamoDbJobMarks implements JobMarks {
     return output.Item === undefined ? undefined : parseMark(output.Item);
   }
 
-  /** Moves the mark. A lost response does no harm: the retry is refused, but the mark has the requested value. */
+  /**
+   * Moves the mark. If the response to a write is lost, the condition of the retry fails, but the mark already has the
+   * requested value.
+   */
   async moveMark(jobId: string, from: string | undefined, to: string): Promise<boolean> {
     const condition =
       from === undefined

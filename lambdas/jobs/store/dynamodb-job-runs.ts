@@ -167,7 +167,7 @@ export class DynamoDbJobRuns implements JobRunStore {
     if (written.kind === 'applied') return true;
     const existing = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
     // The existing row is this worker's own write: it was applied, but the response was lost. If a rival has taken over
-    // since, the next write is refused.
+    // since, the next write fails.
     return existing !== undefined && isWriteOf(existing, run, lock);
   }
 

@@ -4,7 +4,7 @@ import type { JobMarks } from './job-marks.ts';
 /** The mark of the job that copies rows from PostgreSQL. It must never change. */
 const MARK = 'carry' satisfies PostgresJobId;
 
-/** Time after which readers of the Stream have processed a row of the Ledger, in milliseconds. */
+/** Time after which the consumers of the Ledger's Stream have processed a row, in milliseconds. */
 export const SETTLED_AFTER_MS = 30 * 60_000;
 
 /** Time until which the Ledger is complete, if it is a copy of PostgreSQL. */
@@ -28,7 +28,7 @@ export async function readCarriedUntil(marks: Pick<JobMarks, 'readMark'>): Promi
 
 /**
  * Stores the time until which the Ledger is complete. A row that was copied late may not be archived yet, although it
- * is old. Readers of the archive therefore use a reading that is at least half an hour old:
+ * is old. Jobs that read the archive therefore use a reading that is at least half an hour old:
  *
  *   row A      ── created 12:00 ──────────────── copied 13:00 ────── archived 13:05
  *   reading 1  ──────────────── 12:50: until 11:34
@@ -44,8 +44,8 @@ export async function moveCarriedUntil(marks: JobMarks, untilMs: number, atMs: n
 }
 
 /**
- * Returns the mark after a reading. A reading can be earlier than the previous one, if an operator has rows copied
- * again. Later times are then settled only by a reading after those copies.
+ * Returns the mark after a reading. If an operator has rows copied again, a reading can be earlier than the previous
+ * one. Later times are then settled only by a reading that follows those copies.
  */
 function nextMark(text: string | undefined, untilMs: number, atMs: number): Mark {
   const reading = { untilMs, atMs };

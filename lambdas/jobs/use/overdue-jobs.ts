@@ -51,7 +51,10 @@ export async function overdueJobs(tools: OverdueTools, nowMs: number): Promise<r
   return overdue;
 }
 
-/** The mark of the watch. Job ids contain no colon, so this name never equals the name of a job's own mark. */
+/**
+ * The name of the mark in which the times are stored. Job ids contain no colon, so this name never equals the name of a
+ * job's own mark.
+ */
 const MARK = 'watched:jobs';
 
 /**

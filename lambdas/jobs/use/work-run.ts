@@ -233,7 +233,7 @@ async function waitForLock(work: Work, run: JobRun): Promise<Worked> {
   const { tools, entry } = work;
   const { runs, tasks, clock } = tools;
   // Write under a lock with the run's own name, because another run holds the job lock. If a worker begins the run now,
-  // one of the two writes is refused, because both require the same version.
+  // one of the two writes fails, because both require the same version.
   const own = await runs.lock(run.runId, run.runId, times(clock));
   if (own === undefined) return 'fenced';
   if (isOverdue(run, maxDurationOf(entry), clock.nowMs())) return fail(work, run, own, 'lock_not_available');
