@@ -85,7 +85,7 @@ export type ConditionalWrite =
   | { readonly kind: 'applied' }
   /** The condition of the statement does not hold, so it returned no row. */
   | { readonly kind: 'refused' }
-  /** A row with the unique columns of this constraint exists. */
+  /** A row already has these values in the columns of this unique constraint. */
   | { readonly kind: 'taken'; readonly constraint: string; readonly mayBeOwn: boolean };
 
 /** Runs a statement that returns a row if its condition holds. @throws the faults of {@link writeRows} */

@@ -64,7 +64,7 @@ export interface CarriedCounts {
 
 /**
  * Copies the waiting rows of a shard of the outbox, oldest first. A chain that fails does not delay the other chains.
- * Two workers of one shard are safe, but do the same work twice.
+ * Two workers may copy the same shard concurrently, but then do the same work twice.
  *
  * @param deadlineMs time after which no further chain begins, in Unix milliseconds
  * @throws RetryableError when the outbox cannot be read

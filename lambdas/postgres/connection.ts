@@ -15,7 +15,7 @@ export const SCHEMA = 'payonce';
 
 /** Time limits of a connection and of a statement, in milliseconds. Each is shorter than a request. */
 const LIMITS = { connectMs: 3_000, statementMs: 8_000 } as const;
-/** Time for the response to a statement after the server's own limit, in milliseconds. */
+/** Time that the client waits for a response after the server's statement timeout, in milliseconds. */
 const RESPONSE_GRACE_MS = 2_000;
 /**
  * Idle time after which a connection is checked before its use, in milliseconds. A frozen function does not notice that
@@ -239,8 +239,7 @@ class PooledDatabase implements OpenDatabase {
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     });
-    // Without these listeners, the end of a connection would end the process. With them, the connection's next use
-    // fails.
+    // Without these listeners, a lost connection would end the process. With them, only its next use fails.
     pool.on('error', () => undefined);
     pool.on('connect', (client) => {
       const lose = (): unknown => this.#lost.add(client);

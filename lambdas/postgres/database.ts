@@ -23,7 +23,8 @@ export const TRANSACTION_LIMITS = { lockMs: 4_000, idleMs: 5_000 } as const;
 /** Runs statements, and resolves to the rows that they return. */
 export interface Runner {
   /**
-   * @throws UniqueViolation if a row with the same unique columns exists; nothing was applied
+   * @throws UniqueViolation if a row already has the same values in the columns of a unique constraint; nothing was
+   * applied
    * @throws RetryableError if nothing was applied and a retry may succeed
    * @throws AmbiguousError if the statement may have been applied
    * @throws TerminalError if a retry cannot succeed
@@ -42,7 +43,10 @@ export interface Database extends Runner {
   transaction<T>(work: (transaction: Runner) => Promise<T>): Promise<T>;
 }
 
-/** Thrown when a row with the same unique columns exists. The constraint shows the caller which condition failed. */
+/**
+ * Thrown when a row already has the same values in the columns of a unique constraint. The constraint shows the caller
+ * which condition failed.
+ */
 export class UniqueViolation extends Error {
   override readonly name = 'UniqueViolation';
   readonly constraint: string;

@@ -49,7 +49,7 @@ export function readMigrations(of: keyof typeof FOLDERS = 'deployment'): readonl
 /**
  * Parses a file of statements that each end with a semicolon at the end of a line.
  *
- * @throws Error naming the file and the statement that cannot be repeated, or does not only add
+ * @throws Error naming the file and the statement that cannot be repeated, or that does more than add objects
  */
 export function parseMigration(file: string, text: string): Migration {
   const [, version] = /^(\d{4})-[a-z0-9-]+\.sql$/.exec(file) ?? [];
@@ -61,14 +61,14 @@ export function parseMigration(file: string, text: string): Migration {
     .filter((statement) => statement !== '');
   const refused = statements.find((statement) => !ADDITIVE.test(statement));
   if (refused !== undefined)
-    throw new Error(`${file}: "${refused.split('\n')[0]}" cannot be repeated, or does not only add`);
+    throw new Error(`${file}: "${refused.split('\n')[0]}" cannot be repeated, or does more than add objects`);
   const digest = createHash('sha256').update(statements.join(';').replaceAll(/\s+/g, ' ')).digest('hex');
   return { version, statements, digest };
 }
 
 /**
- * Returns a statement of a migration as the engine accepts it. Aurora DSQL only creates indexes that it fills later
- * (user guide, "Asynchronous indexes in Aurora DSQL").
+ * Returns a statement of a migration in the form that the engine accepts. Aurora DSQL only creates indexes that it
+ * fills later (user guide, "Asynchronous indexes in Aurora DSQL").
  */
 export function statementFor(engine: Engine, statement: string): string {
   return engine === 'dsql' ? statement.replace(/^CREATE INDEX /, 'CREATE INDEX ASYNC ') : statement;

@@ -22,7 +22,7 @@ export interface Credentials {
   renewed(): Promise<Server | undefined>;
 }
 
-/** The parts of the address that a secret lacks, for example because RDS manages the secret. */
+/** Settings for the parts of the address that a secret may lack, for example because RDS manages the secret. */
 type ServerDefaults = Partial<Pick<Server, 'host' | 'port' | 'database'>>;
 
 /** Schema of the secret, with the fields that RDS and its rotation functions write. */

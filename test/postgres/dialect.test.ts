@@ -127,9 +127,9 @@ describe('a migration', () => {
     'ALTER TABLE a DROP COLUMN IF EXISTS b;',
     'DROP TABLE IF EXISTS a;',
     'UPDATE a SET id = 1;',
-  ])('is refused if it cannot be repeated, or does not only add: %s', (text) => {
+  ])('is refused if it cannot be repeated, or does more than add objects: %s', (text) => {
     expect(() => parseMigration('0001-a.sql', text)).toThrow(
-      /^0001-a\.sql: ".+" cannot be repeated, or does not only add$/,
+      /^0001-a\.sql: ".+" cannot be repeated, or does more than add objects$/,
     );
   });
 

@@ -1,7 +1,7 @@
 -- The tables of a deployment whose authority is PostgreSQL.
 --
--- Times are the clock of the functions, never the clock of the server. Amounts are integers in minor units of the
--- currency. `json` keeps its text unchanged; `jsonb` would refuse U+0000, which a processor's message may contain.
+-- Times are from the clocks of the functions, never from the clock of the server. Amounts are integers in minor units
+-- of the currency. `json` keeps its text unchanged; `jsonb` would refuse U+0000, which a processor's message may contain.
 -- Tables have no foreign keys: rows of one transaction are written together, and Aurora DSQL would need more round trips.
 
 -- Idempotency records: one row for each operation that takes effect once. A row is either a claim (`claimed_at`), which
