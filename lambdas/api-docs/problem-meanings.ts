@@ -83,7 +83,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   amount_differs_from_processor:
     'The amount or currency in the processor’s books differs from the decision. The response contains the processor’s values (`processor_amount`, `processor_currency`). Nothing is stored under the key.',
   processor_books_unreadable:
-    'A decision is compared with the processor’s books. They cannot be read now, or, for a processor without a look-up, at all. Try again later, or use `override`.',
+    'A decision is compared with the processor’s books. They cannot be read now, or never if the processor has no look-up. Try again later, or use `override`.',
   override_not_allowed:
     'The processor’s books can be read, so the decision must be compared with them. Remove `override`.',
   change_in_progress: 'Another capture or cancellation of the payment is in progress. Retry after it has ended.',
