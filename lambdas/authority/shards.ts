@@ -121,7 +121,8 @@ export class Shards {
   }
 
   /**
-   * Returns the database of a call; the first one if no database has the payment or order, or the call concerns none.
+   * Returns the database of a call. Returns the first database if none has the payment or order, or if the call
+   * concerns no payment or order.
    * @throws NotBegunError as {@link ofChain}
    */
   async of({ tenantId, chainId }: Subject, use: Use = 'write'): Promise<Shard> {
