@@ -41,7 +41,8 @@ const MAX_FIRST_MARK_AGE_MS = DAY_MS;
 const LONGEST_QUEUED_MS = (REDELIVERY_SECONDS - 60 * 60) * 1000;
 
 /**
- * Maximum number of parts in one page of work. A part takes about a second, so the parts fit into the minute of a page.
+ * Maximum number of parts in one page of work. A part takes about a second, so the parts fit into the minute that a
+ * page may take.
  */
 const MAX_PARTS = 20;
 
