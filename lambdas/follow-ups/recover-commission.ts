@@ -18,7 +18,7 @@ export function commissionOfChain(
   const details = detailsOf(first);
   const found = transitions.flatMap((transition) => {
     if (!COMMISSION_EVENTS.some((name) => name === `${transition.type}.v1`)) return [];
-    // The payment in an event is the API's object, which has these fields.
+    // The cast is safe: the payment in the event is the API's object, which has all fields of `CommissionPaymentEvent`.
     const event = eventOf(digest, transition, details) as CommissionPaymentEvent;
     return commissionAfter(event, event.payment) ?? [];
   });
