@@ -9,7 +9,8 @@ export const PAYMENT_REQUESTED = 'payment.requested.v1';
 export const REQUESTS_SOURCE = 'payonce.requests';
 
 /**
- * The attributes of messages in the queue of requests. Only Payonce, the bus and the bridge can write to this queue.
+ * The attributes of messages in the queue of requests. Only Payonce, the event bus and the NATS bridge can write to
+ * this queue.
  */
 export const RequestAttribute = {
   /** The NATS subject that the message was published to. The bridge sets it. */
