@@ -41,7 +41,10 @@ export const DEFAULT_SHARDS: Shards = {
 /** Number of partitions per tenant list, before each is divided into parts. */
 export const LIST_SHARDS = 4;
 
-/** Planned write units per second and partition at peak: less than half the limit, as shards are not used evenly. */
+/**
+ * Planned write units per second and partition at peak: less than half of DynamoDB's limit, because shards are not used
+ * evenly.
+ */
 const PLANNED_UNITS = 400;
 
 /** DynamoDB write units that one payment consumes, by kind of partition (test/bench/peak-partitions.test.ts). */
@@ -52,7 +55,7 @@ export const MAX_TENANT_PAYMENTS = 6_400;
 /** Maximum of `payments`. A higher rate needs more partitions, and each run of a job reads all partitions of an index. */
 export const MAX_PAYMENTS = 40_000;
 
-/** Returns the numbers of partitions for these rates, which are never lower than the default numbers. */
+/** Returns the numbers of partitions for these rates. They are never lower than the default numbers. */
 export function shardsFor({ payments, tenantPayments }: Omit<PeakRates, 'from'>): Shards {
   const spread = (standard: number, units: number): number => Math.max(standard, Math.ceil(units / PLANNED_UNITS));
   return {

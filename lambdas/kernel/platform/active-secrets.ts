@@ -157,7 +157,7 @@ const namedSecrets = z
 
 function activeSecrets(secretId: string, text = ''): readonly string[] {
   const parsed = parsedJson(text);
-  // Text that begins like a JSON object but is not valid JSON is a typing mistake, too.
+  // Text that begins with `{` but is not valid JSON is a mistyped object, not a single secret.
   const plain = parsed === undefined && !text.startsWith('{');
   const read = plain ? onlySecret.safeParse(text) : namedSecrets.safeParse(parsed);
   // No `cause`, because it could quote the secret.
