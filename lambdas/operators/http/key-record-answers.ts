@@ -16,7 +16,7 @@ export const keyRecord = z
         '`released`: the owner had sent nothing and released it. `completed`: a repeated request gets the stored response. ' +
         '`expired`: a repeated request is refused with `idempotency_key_expired`, and has no second effect.',
     }),
-    owner: z.string().nullable().meta({ description: 'The attempt that holds the operation or completed it.' }),
+    owner: z.string().nullable().meta({ description: 'The attempt that claimed or completed the operation.' }),
     earlier_owners: z.array(z.looseObject({ owner: z.string(), until: moment, was_released: z.boolean() })),
     calls: z
       .array(z.looseObject({ call: z.enum(['send', 'look']), result: z.string(), at: moment, duration_ms: z.int() }))
