@@ -24,8 +24,8 @@ export interface Driven {
   readonly chain: OrderChain;
   readonly drafts: readonly OrderDraft[];
   /**
-   * The facts from which the drafts were decided. If a rival has taken the drafts' position in the chain, the facts are
-   * decided on again.
+   * The facts from which the drafts were decided. If a rival has taken the drafts' position in the chain, new drafts
+   * are decided from the same facts.
    */
   readonly learnt: readonly OrderFact[];
   /** Whether the order has a result, so that the response is not 202 `processing`. */

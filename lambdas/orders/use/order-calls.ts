@@ -146,7 +146,12 @@ async function isElsewhere(tools: OrderTools, { id, mode, paymentId }: Order): P
   const { ordersOf, report, alarm, digest } = tools;
   if (ordersOf === undefined || ordersOf === mode) return false;
   await alarmOnce(tools, { operationId: missingShopOperation(digest, id), paymentId }, () => {
-    report(new TerminalError('parties_elsewhere', `this deployment has no shop for the order ${id} of ${mode} mode`));
+    report(
+      new TerminalError(
+        'parties_elsewhere',
+        `this deployment has no shop for the order ${id}, which is in ${mode} mode`,
+      ),
+    );
     alarm?.('undecidable', id);
   });
   return true;
