@@ -79,8 +79,8 @@ function stateOf(record: IdempotencyRecord): RequestState {
 }
 
 /**
- * Returns the state of a payment that has no record. If the payment has an outcome, its completed record has expired.
- * Otherwise, its record was lost, and the resolver completes the payment.
+ * Returns the state of a request whose payment exists but has no idempotency record. If the payment has an outcome, its
+ * completed record has expired. Otherwise, its record was lost, and the resolver completes the payment.
  */
 function withoutRecord(status: string): RequestState {
   return { status: status === 'processing' ? 'pending' : 'completed' };
