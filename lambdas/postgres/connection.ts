@@ -270,7 +270,7 @@ class PooledDatabase implements OpenDatabase {
 
 /** The statements of one transaction. */
 class Transaction implements Runner {
-  /** The reason why no further statement may run. */
+  /** The reason why no further statement may run; undefined while statements may run. */
   failure: Error | undefined;
   readonly #send: (statement: Statement) => Promise<readonly Row[]>;
 

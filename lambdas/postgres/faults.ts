@@ -3,7 +3,7 @@ import { AmbiguousError, isFault, RetryableError, TerminalError } from '../kerne
 import { UniqueViolation } from './database.ts';
 import type { Engine } from './dsql.ts';
 
-/** The codes of the fault from the database, for decisions about retries. */
+/** The codes of database faults, by which callers decide whether and when to retry. */
 export const DatabaseFault = {
   /** A concurrent transaction won. The same transaction can be retried at once. */
   conflict: 'store_conflict',
