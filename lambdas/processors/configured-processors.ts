@@ -80,7 +80,7 @@ export async function configuredProcessors(
     secrets: { active: async (id) => (await known()).active(id) },
     breakerOpened: (name) => telemetry.count(name, 'outbound_breaker_opened'),
     callFailed: (processor, error) => {
-      // The system's or TLS's error below the failed `fetch`, for example ECONNREFUSED.
+      // The error of the system or of TLS that made `fetch` fail, for example ECONNREFUSED.
       const { cause } = error as { readonly cause?: { readonly cause?: { readonly code?: unknown } } };
       instruments
         .logger(OUTBOUND_SERVICE)
