@@ -407,7 +407,7 @@ async function ask(tools: LookUpTools, { operationId, claimedAtMs }: Inquiry, ch
   const order = returnUrl === undefined ? asked : { ...asked, returnUrl };
   const found = await settleCharge({ processor, clock, entropy }, { order, ...underway });
   const isOverdue = clock.nowMs() > claimedAtMs + OUTCOME_KNOWN_WITHIN_MS;
-  // Without a look-up by key, only the books can prove that a confirmed charge is gone.
+  // If the processor has no look-up by key, only its books can prove that a charge with a known id no longer exists.
   const isGone =
     isOverdue && found.kind === 'undecidable' && books !== undefined && (await isChargeUnknown(books, chain));
   const fact: ChargeFact = isGone ? { kind: 'not_attempted' } : found;
