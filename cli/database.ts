@@ -67,20 +67,28 @@ export function databasesOfSettings(
   settings: Readonly<Record<string, string>>,
 ): readonly { readonly name: string; readonly chosen: ChosenDatabase }[] {
   const { postgresShards = '[]' } = settings;
-  if (settings['authority'] === 'dsql') return [{ name: FIRST_SHARD, chosen: databaseOfSettings(settings) }];
-  const { secret: secretId = '', host, port, database, ca } = databaseOfSettings(settings);
-  const shards = JSON.parse(postgresShards) as readonly ShardSettings[];
-  return databasesOf({ secretId, ...defined({ host, port, database }), shards }).map((each) => ({
-    name: each.name,
-    chosen: chosenOf(each.settings, ca),
+  return withShards(databaseOfSettings(settings), JSON.parse(postgresShards) as readonly ShardSettings[]);
+}
+
+/**
+ * Returns a database and others, with their names. Parts of the address that an entry lacks are taken from the first one.
+ *
+ * @param shards entries of the setting `postgresShards`
+ */
+export function withShards(
+  first: ChosenDatabase,
+  shards: readonly ShardSettings[],
+): ReturnType<typeof databasesOfSettings> {
+  if (shards.length === 0) return [{ name: FIRST_SHARD, chosen: first }];
+  const { secret: secretId = '', host, port, database, ...rest } = first;
+  return databasesOf({ secretId, ...defined({ host, port, database }), shards }).map(({ name, settings }) => ({
+    name,
+    chosen: { ...rest, ...chosenOf(settings) },
   }));
 }
 
-function chosenOf(
-  { secretId: secret, host, port, database }: PostgresSettings,
-  ca: string | undefined,
-): ChosenDatabase {
-  return defined({ secret, host, port, database, ca });
+function chosenOf({ secretId: secret, host, port, database }: PostgresSettings): ChosenDatabase {
+  return defined({ secret, host, port, database });
 }
 
 /** Returns the chosen database, otherwise the database of the settings. @param settings as recorded */

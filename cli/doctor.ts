@@ -17,6 +17,7 @@ import { TenantAdministration } from '../lambdas/tenants/store/tenant-administra
 import type * as Synthesized from '../lib/synthesized.ts';
 import { type AccountCheck, examineAccount, examineQuotas, hasResources, readAccount } from './account.ts';
 import { settingOf } from './cost.ts';
+import { databasesOfSettings } from './database.ts';
 import { problemsOfDatabase } from './db.ts';
 import { type AwsTarget, openTables, stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
@@ -62,7 +63,7 @@ export function examine({ settings, authority, keys, secrets, nowMs }: Examined)
   const live = settings['sandbox'] === 'true' ? valid.filter(({ mode }) => mode === 'live') : [];
   return [
     ...examineSettings(settings),
-    ...examineAuthority(authority, settings['authority']),
+    ...examineAuthority(authority, settings),
     ...live.map(({ id }) => ({
       check: 'sandbox_with_live_keys' as const,
       about: id,
@@ -98,17 +99,27 @@ export function examineSettings(settings: Examined['settings']): readonly Findin
 }
 
 /**
- * Reports an unfinished import, and a setting `authority` that is not the system of record of the payments.
- * @param selected the setting @default dynamodb
+ * Reports an authority or databases other than those that have the payments, and an unfinished import.
+ * @param settings without `authority`, DynamoDB is selected
  */
-function examineAuthority(state: AuthorityState | undefined, selected = 'dynamodb'): readonly Finding[] {
-  const { authority = storesOf(selected), isImporting = false } = state ?? {};
+function examineAuthority(state: AuthorityState | undefined, settings: Examined['settings']): readonly Finding[] {
+  const { authority: selected = 'dynamodb' } = settings;
+  const { authority = storesOf(selected), isImporting = false, imported = {} } = state ?? {};
   if (isImporting)
     return [{ check: 'authority', about: authority, detail: 'An import has stopped all writes: finish or cancel it.' }];
-  if (authority === storesOf(selected)) return [];
+  if (authority === storesOf(selected)) {
+    const names = databasesOfSettings(settings).map(({ name }) => name);
+    return Object.keys(imported)
+      .filter((name) => !names.includes(name))
+      .map((name) => ({
+        check: 'authority' as const,
+        about: name,
+        detail: `Payments were imported into the database ${name}, so the functions return 503. Deploy with its entry in payonce:postgresShards.`,
+      }));
+  }
   // The state does not distinguish a PostgreSQL server from a cluster of Aurora DSQL.
-  const settings = authority === 'postgres' ? 'postgres, or dsql if it was dsql' : authority;
-  const detail = `The payments are in ${authority}, so the functions return 503. Deploy with payonce:authority=${settings}.`;
+  const other = authority === 'postgres' ? 'postgres, or dsql if it was dsql' : authority;
+  const detail = `The payments are in ${authority}, so the functions return 503. Deploy with payonce:authority=${other}.`;
   return [{ check: 'authority', about: selected, detail }];
 }
 

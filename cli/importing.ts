@@ -1,8 +1,9 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
+import { databasesOf, type ShardSettings } from '../lambdas/authority/contract.ts';
 import type { DifferentRow, Imported, ImportTools } from '../lambdas/authority/import-authority.ts';
 import type { DifferentChain } from '../lambdas/authority/import-chains.ts';
 import { AuthorityLog } from '../lambdas/authority/store/authority-log.ts';
-import { type ChosenDatabase, withDatabase, withServer } from './database.ts';
+import { type ChosenDatabase, withDatabases, withServer, withShards } from './database.ts';
 import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { readCountOf, type Session } from './session.ts';
@@ -15,6 +16,8 @@ const MAX_SHOWN = 50;
 
 interface Chosen extends ChosenDatabase {
   readonly segments: number;
+  /** The other databases. @default there is one database */
+  readonly shards?: readonly ShardSettings[];
   readonly finish?: boolean;
   readonly cancel?: boolean;
 }
@@ -32,6 +35,11 @@ export function addImport(db: Command, session: Session): void {
       .description('copies payments and orders from DynamoDB, which remains in use; can be repeated')
       .option('--finish', 'stops writes, copies the rest, compares all rows, and makes PostgreSQL the authority')
       .option('--cancel', 'lets writes continue in DynamoDB after --finish found a difference')
+      .option(
+        '--shards <list>',
+        'with --secret: the other databases, as payonce:postgresShards will name them',
+        readShards,
+      )
       .option('--segments <count>', 'segments of each table that are read concurrently', readCountOf(MAX_SEGMENTS), 4),
   ).action(async (chosen: Chosen) => importPayments(session, await openTables(await session.aws()), chosen));
 }
@@ -40,9 +48,11 @@ export function addImport(db: Command, session: Session): void {
 export async function importPayments(
   session: Pick<Session, 'aws' | 'during' | 'operator' | 'show'>,
   opened: Awaited<ReturnType<typeof openTables>>,
-  { segments, finish, cancel, ...chosen }: Chosen,
+  { segments, finish, cancel, shards = [], ...chosen }: Chosen,
 ): Promise<void> {
   if (finish && cancel) throw new CliFailure(ExitCode.usage, 'Use either --finish or --cancel, not both.');
+  if (shards.length > 0 && chosen.secret === undefined)
+    throw new CliFailure(ExitCode.usage, 'Use --shards with --secret.');
   const log = new AuthorityLog(opened, session.operator);
   const { cancelImport, copyChains, finishImport, isStopped } = await import(
     '../lambdas/authority/import-authority.ts'
@@ -52,9 +62,10 @@ export async function importPayments(
     session.show({ outcome: 'canceled' }, [CANCELED]);
     return;
   }
-  const found = await withDatabase(session, { ...chosen, connections: segments * CONNECTIONS_OF_SEGMENT }, (database) =>
+  const first = { ...chosen, connections: segments * CONNECTIONS_OF_SEGMENT };
+  const found = await withDatabases(session, withShards(first, shards), (databases) =>
     session.during('Importing', async (progress): Promise<Imported> => {
-      const tools: ImportTools = { ...opened, database, log };
+      const tools: ImportTools = { ...opened, databases, log };
       return finish ? finishImport(tools, { segments, progress }) : copyChains(tools, { segments, progress });
     }),
   ).catch(async (error: unknown) => {
@@ -65,6 +76,8 @@ export async function importPayments(
   if (found.kind === 'postgres') throw new CliFailure(ExitCode.refused, IN_POSTGRES);
   if (found.kind === 'replaced') throw new CliFailure(ExitCode.incomplete, REPLACED);
   const { read, appended, different } = found;
+  const placeOf = ({ database }: DifferentChain | DifferentRow): string =>
+    shards.length === 0 || database === undefined ? '' : ` in ${database}`;
   const differentRows = 'differentRows' in found ? (found.differentRows ?? []) : [];
   session.show({ ...found }, [
     `${read} payments and orders read. Copied: ${appended} transitions.`,
@@ -75,9 +88,11 @@ export async function importPayments(
             .join(', ')}.`,
         ]
       : []),
-    ...different.slice(0, MAX_SHOWN).map(lineOfChain),
-    ...differentRows.slice(0, MAX_SHOWN).map(lineOfRow),
-    ...(found.kind === 'finished' ? ['Deploy with payonce:authority=postgres.'] : []),
+    ...different.slice(0, MAX_SHOWN).map((each) => `${lineOfChain(each)}${placeOf(each)}`),
+    ...differentRows.slice(0, MAX_SHOWN).map((each) => `${lineOfRow(each)}${placeOf(each)}`),
+    ...(found.kind === 'finished'
+      ? [`Deploy with payonce:authority=postgres${shards.length > 0 ? ' and these payonce:postgresShards' : ''}.`]
+      : []),
   ]);
   const left = different.length + differentRows.length;
   if (left === 0) return;
@@ -90,4 +105,23 @@ function lineOfChain({ chainId, because }: DifferentChain): string {
 
 function lineOfRow({ table, key }: DifferentRow): string {
   return `${'row'.padEnd(11)} ${table} ${JSON.stringify(key)}`;
+}
+
+function readShards(text: string): readonly ShardSettings[] {
+  try {
+    const shards: unknown = JSON.parse(text);
+    if (Array.isArray(shards) && shards.every(isShard)) {
+      const names = databasesOf({ shards }).map(({ name }) => name);
+      if (new Set(names).size === names.length) return shards;
+    }
+  } catch {
+    // The text is not JSON.
+  }
+  throw new InvalidArgumentError(
+    `${text} is not a list like [{"name":"b","database":"payonce_b"}], with different names.`,
+  );
+}
+
+function isShard(given: unknown): given is ShardSettings {
+  return typeof given === 'object' && given !== null && 'name' in given && typeof given.name === 'string';
 }

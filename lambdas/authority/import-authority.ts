@@ -6,12 +6,14 @@ import type { Item } from '../kernel/platform/items.ts';
 import type { StoreTables } from '../once/store/transact-items.ts';
 import { ORDER_CHAIN } from '../orders/store/postgres-orders.ts';
 import { PAYMENT_CHAIN } from '../payments/store/postgres-carrier.ts';
-import type { PostgresTools } from '../postgres/attempts.ts';
+import { chainsAmong } from '../payments/store/postgres-chains.ts';
+import type { Database } from '../postgres/database.ts';
+import { TenantPlacement } from '../tenants/store/tenant-placement.ts';
 import { DynamoDbLedgerScan } from '../views/store/dynamodb-ledger-scan.ts';
 import { scanAll } from '../views/use/scan-all.ts';
 import { IMPORT_WAITS_MS } from './contract.ts';
-import { type ImportedChains, importChains } from './import-chains.ts';
-import { type ImportedRow, rowsOfRecord, rowsOfRegistry } from './import-rows.ts';
+import { type ImportDatabase, type ImportedChains, type ImportedInto, importChains } from './import-chains.ts';
+import { bindingOf, type ImportedRow, rowsOfRecord, rowsOfRegistry } from './import-rows.ts';
 import type { AuthorityLog } from './store/authority-log.ts';
 import { type AuthorityStateTools, checkedDatabase, readAuthorityState, stateAfter } from './store/authority-state.ts';
 import {
@@ -24,9 +26,11 @@ import {
 } from './store/postgres-imported-tables.ts';
 import { ScannedItems } from './store/scanned-items.ts';
 
-export interface ImportTools extends PostgresTools, Pick<AuthorityStateTools, 'client'> {
+export interface ImportTools extends AuthorityStateTools {
   readonly tables: StoreTables;
-  readonly log: Pick<AuthorityLog, 'newest' | 'append'>;
+  /** The databases by their names, in the order of the settings: the first one first. */
+  readonly databases: readonly { readonly name: string; readonly database: Database }[];
+  readonly log: Pick<AuthorityLog, 'newest' | 'append' | 'write'>;
 }
 
 interface ImportExtent {
@@ -36,6 +40,15 @@ interface ImportExtent {
   readonly progress: (text: string) => void;
 }
 
+/** An import that no other command has replaced. */
+interface Run extends ImportExtent {
+  readonly tools: ImportTools;
+  readonly databases: readonly ImportDatabase[];
+  readonly placement: TenantPlacement;
+  /** Called before each page. @throws Replaced */
+  readonly current: () => Promise<void>;
+}
+
 /**
  * A difference that the import found: a row whose copy in PostgreSQL is missing or differs from the DynamoDB row, a row
  * that this version cannot read, or a table with a different number of rows, whose `key` has both numbers.
@@ -43,6 +56,8 @@ interface ImportExtent {
 export interface DifferentRow {
   readonly table: string;
   readonly key: Readonly<Record<string, unknown>>;
+  /** The name of the database. Absent if the row cannot be read. */
+  readonly database?: string;
 }
 
 interface ImportedRows {
@@ -85,42 +100,62 @@ class Replaced extends Error {
 export async function copyChains(tools: ImportTools, extent: ImportExtent): Promise<Copied | Refused> {
   const begun = await tools.log.newest();
   if ((await readAuthorityState(tools))?.authority === 'postgres') return { kind: 'postgres' };
-  return unlessReplaced(tools, begun, async (current, fenced) => ({
-    kind: 'copied',
-    ...(await chainsOf(fenced, extent, current)),
-  }));
+  return unlessReplaced(tools, extent, begun, async (run) => {
+    const { into: _, ...chains } = await chainsOf(run);
+    return { kind: 'copied', ...chains };
+  });
 }
 
 /**
  * Stops all writes, waits until no process writes, copies the rows that PostgreSQL lacks, and compares each row.
- * If no row differs, PostgreSQL becomes the system of record. Otherwise, the writes stay stopped until the import is
- * repeated or canceled.
+ * If no row differs, the tenants are placed into their databases, and PostgreSQL becomes the system of record.
+ * Otherwise, the writes stay stopped until the import is repeated or canceled.
  *
  *   process  ── claim ✓ ── call ── commit ✗ 503
- *   import   ──────── stop ────── wait ────────── copy: open claim ── compare ── finish
- *   retry    ────────────────────────────────────────────────────────────────────────── takes over, asks the processor
+ *   import   ──── stop ──── wait ──── copy: open claim ── compare ── place ── finish
+ *   retry    ────────────────────────────────────────────────────────────────────── takes over, asks the processor
  */
 export async function finishImport(tools: ImportTools, extent: ImportExtent): Promise<Finished | Refused> {
   const { log, pacing } = tools;
   const before = await log.newest();
   if ((await readAuthorityState(tools))?.authority === 'postgres') return { kind: 'postgres' };
-  await checkWritable(tools);
+  for (const { database } of tools.databases) await checkWritable({ database, pacing });
   // This entry also replaces an import that was interrupted or is still running.
   const started = await log.append(before, 'import.started');
   if (started === undefined) return { kind: 'replaced' };
-  return unlessReplaced(tools, started, async (current, fenced) => {
+  return unlessReplaced(tools, extent, started, async (run) => {
     const [{ appended }] = await Promise.all([
-      chainsOf(fenced, extent, current).finally(() => extent.progress('waiting until no process writes')),
+      chainsOf(run).finally(() => extent.progress('waiting until no process writes')),
       pacing.clock.sleep(IMPORT_WAITS_MS),
     ]);
-    const last = await chainsOf(fenced, extent, current);
+    const { into, ...last } = await chainsOf(run);
     const chains = { ...last, appended: appended + last.appended };
     if (chains.different.length > 0) return { kind: 'differs', ...chains };
-    const rows = await copyRows(fenced, extent, current);
+    const rows = await copyRows(run, into);
     if (rows.differentRows.length > 0) return { kind: 'differs', ...chains, ...rows };
-    const finished = await log.append(started, 'import.finished', chains.example);
+    await placeTenants(run, started);
+    const examples = Object.fromEntries([...into].map(([name, { example = '' }]) => [name, example]));
+    const finished = await log.append(started, 'import.finished', examples);
     return finished === undefined ? { kind: 'replaced' } : { kind: 'finished', ...chains, ...rows };
   });
+}
+
+/**
+ * Writes the databases of the tenants into their rows. An import that was suspended writes none after another command:
+ *
+ *   import   ── compares ── [suspended] ───────────────────────────── place ✗
+ *   another  ────────────────────────── canceled ── one database: finished
+ *
+ * @throws Replaced
+ */
+async function placeTenants({ tools, placement, current }: Run, started: ActivityEntry): Promise<void> {
+  for (let after: string | undefined; ; ) {
+    await current();
+    const { writes, next } = await placement.page(after);
+    if (writes.length > 0 && !(await tools.log.write(started, writes))) throw new Replaced();
+    if (next === undefined) return;
+    after = next;
+  }
 }
 
 /** Lets writes continue in DynamoDB. @returns false if no import has stopped them */
@@ -137,18 +172,19 @@ export async function isStopped({ log }: Pick<ImportTools, 'log'>): Promise<bool
 }
 
 /**
- * Runs `work`, which calls `current` before each page. The work ends when another command has written to the log, so
- * that this import changes no rows after another import has finished. Each statement of `fenced` also checks the log if
- * the last check is older than {@link ASKED_EVERY_MS}, so that a computer that was suspended does not continue.
+ * Runs `work`, which ends when another command has written to the log, so that this import changes no rows after another
+ * import has finished. Each statement also checks the log if the last check is older than {@link ASKED_EVERY_MS}, so
+ * that a computer that was suspended does not continue.
  *
  * @param begun the newest entry when this import began
  */
 async function unlessReplaced<Result>(
   tools: ImportTools,
+  extent: ImportExtent,
   begun: ActivityEntry | undefined,
-  work: (current: () => Promise<void>, fenced: ImportTools) => Promise<Result>,
+  work: (run: Run) => Promise<Result>,
 ): Promise<Result | { readonly kind: 'replaced' }> {
-  const { log, database, pacing } = tools;
+  const { client, tables, log, pacing } = tools;
   let askedAtMs = 0;
   const current = async (): Promise<void> => {
     const nowMs = pacing.clock.nowMs();
@@ -156,25 +192,28 @@ async function unlessReplaced<Result>(
     askedAtMs = nowMs;
   };
   const isOld = () => Math.abs(pacing.clock.nowMs() - askedAtMs) > ASKED_EVERY_MS;
-  const fenced = { ...tools, database: checkedDatabase(database, async () => isOld() && current()) };
+  const databases = tools.databases.map(({ name, database }) => ({
+    name,
+    database: checkedDatabase(database, async () => isOld() && current()),
+    pacing,
+  }));
+  const names = databases.map(({ name }) => name);
+  const placement = new TenantPlacement({ client, registryTable: tables.registry, pacing }, names);
   try {
-    return await work(current, fenced);
+    return await work({ ...extent, tools, databases, placement, current });
   } catch (error) {
     if (error instanceof Replaced) return { kind: 'replaced' };
     throw error;
   }
 }
 
-function chainsOf(
-  tools: ImportTools,
-  { segments, progress }: ImportExtent,
-  between: () => Promise<void>,
-): Promise<ImportedChains> {
+function chainsOf({ tools, databases, placement, segments, progress, current }: Run) {
   const { client, tables, pacing } = tools;
   const chains = [PAYMENT_CHAIN, ORDER_CHAIN];
   return importChains(
     {
-      ...tools,
+      databases,
+      databaseOf: (tenant) => placement.of(tenant),
       scan: new DynamoDbLedgerScan(client, tables.ledger, pacing),
       ledger: new DynamoDbLedgerRows(client, tables.ledger, pacing),
       details: { client, registry: tables.registry, pacing },
@@ -187,23 +226,25 @@ function chainsOf(
     segments,
     async (read) => {
       progress(`${read} payments and orders`);
-      await between();
+      await current();
     },
   );
 }
 
-/** Copies and compares the rows of Idempotency and Registry. Requires that no process writes. */
-async function copyRows(
-  tools: ImportTools,
-  { segments, progress }: ImportExtent,
-  between: () => Promise<void>,
-): Promise<ImportedRows> {
+/**
+ * Copies and compares the rows of Idempotency and Registry. Then counts the rows of all tables, so that no database has
+ * rows that another one must have. Requires that no process writes.
+ *
+ * @param into what each database has from the Ledger
+ */
+async function copyRows(run: Run, into: ReadonlyMap<string, ImportedInto>): Promise<ImportedRows> {
+  const { tools, databases, segments, progress, current } = run;
   const { client, tables, pacing } = tools;
-  await clearTables(tools, between);
-  const rows = Object.fromEntries(IMPORTED_TABLES.map((table) => [table, 0])) as Record<ImportedTable, number>;
+  for (const database of databases) await clearTables(database, current);
+  const copied = new Map(databases.map((database) => [database, noRows()]));
   const differentRows: DifferentRow[] = [];
-  const report = (table: string, key: DifferentRow['key']): void => {
-    if (differentRows.length < MAX_KEPT) differentRows.push({ table, key });
+  const report = (row: DifferentRow): void => {
+    if (differentRows.length < MAX_KEPT) differentRows.push(row);
   };
   const scanned = new ScannedItems(client, pacing);
   const sources = [
@@ -211,31 +252,68 @@ async function copyRows(
     [tables.registry, rowsOfRegistry],
   ] as const;
   for (const [source, rowsOf] of sources) {
-    const each = async (items: readonly Item[]): Promise<void> => {
-      const given = items.flatMap((item) => readable(() => rowsOf(item)) ?? unreadable(item, source, report));
-      for (const table of IMPORTED_TABLES) {
-        const ofTable = given.filter((row) => row.table === table).map(({ row }) => row);
-        rows[table] += ofTable.length;
-        for (const key of await importRows(tools, table, ofTable)) report(table, key);
-      }
-    };
     await scanAll(
       {
         step: (step) => scanned.page(source, step),
-        each,
+        each: async (items) => {
+          const given = items.flatMap((item) => readable(() => rowsOf(item)) ?? unreadable(item, source, report));
+          for (const [database, own] of await byDatabase(databases, given))
+            await copyTo(database, own, copied.get(database) ?? noRows(), report);
+        },
         progress: async () => {
-          progress(`${Object.values(rows).reduce((sum, count) => sum + count, 0)} other rows`);
-          await between();
+          progress(`${Object.values(sumOf(copied)).reduce((sum, count) => sum + count, 0)} other rows`);
+          await current();
         },
       },
       Array.from({ length: segments }, () => ''),
     );
   }
+  for (const [database, rows] of copied)
+    for (const [table, expected] of Object.entries({ ...rows, ...into.get(database.name)?.rows })) {
+      const counted = await countRows(database, table);
+      if (counted !== expected) report({ table, key: { rows: counted, expected }, database: database.name });
+    }
+  return { rows: sumOf(copied), differentRows };
+}
+
+type RowCounts = Record<ImportedTable, number>;
+
+function noRows(): RowCounts {
+  return Object.fromEntries(IMPORTED_TABLES.map((table) => [table, 0])) as RowCounts;
+}
+
+function sumOf(copied: ReadonlyMap<ImportDatabase, RowCounts>): RowCounts {
+  const sum = noRows();
+  for (const rows of copied.values()) for (const table of IMPORTED_TABLES) sum[table] += rows[table];
+  return sum;
+}
+
+/** Copies and compares rows of one database, and adds their numbers to `copied`. */
+async function copyTo(
+  database: ImportDatabase,
+  given: readonly ImportedRow[],
+  copied: RowCounts,
+  report: (row: DifferentRow) => void,
+): Promise<void> {
   for (const table of IMPORTED_TABLES) {
-    const counted = await countRows(tools, table);
-    if (counted !== rows[table]) report(table, { rows: counted, expected: rows[table] });
+    const rows = given.filter((row) => row.table === table).map(({ row }) => row);
+    copied[table] += rows.length;
+    for (const key of await importRows(database, table, rows)) report({ table, key, database: database.name });
   }
-  return { rows, differentRows };
+}
+
+/** Finds the database of each row: the one that has its payment or order, otherwise the first one. */
+async function byDatabase(
+  databases: readonly ImportDatabase[],
+  rows: readonly ImportedRow[],
+): Promise<ReadonlyMap<ImportDatabase, readonly ImportedRow[]>> {
+  const [first] = databases;
+  invariant(first !== undefined, 'an import needs a database');
+  if (databases.length === 1) return new Map([[first, rows]]);
+  const ids = rows.flatMap(({ chainId }) => chainId ?? []);
+  const found = await Promise.all(databases.map(async (each) => [each, await chainsAmong(each, ids)] as const));
+  const having = new Map(found.flatMap(([database, own]) => own.map((id) => [id, database] as const)));
+  return Map.groupBy([...rows, ...rows.flatMap(bindingOf)], ({ chainId = '' }) => having.get(chainId) ?? first);
 }
 
 function readable(rowsOf: () => readonly ImportedRow[]): readonly ImportedRow[] | undefined {
@@ -247,8 +325,8 @@ function readable(rowsOf: () => readonly ImportedRow[]): readonly ImportedRow[] 
   }
 }
 
-function unreadable(item: Item, table: string, report: (table: string, key: Item) => void): readonly ImportedRow[] {
+function unreadable(item: Item, table: string, report: (row: DifferentRow) => void): readonly ImportedRow[] {
   const { pk, sk } = item;
-  report(table, sk === undefined ? { pk } : { pk, sk });
+  report({ table, key: sk === undefined ? { pk } : { pk, sk } });
   return [];
 }

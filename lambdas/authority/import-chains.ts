@@ -5,6 +5,7 @@ import { defined } from '../kernel/defined.ts';
 import { sameBytes } from '../kernel/digest.ts';
 import { isFault } from '../kernel/faults.ts';
 import { hex, type Link } from '../kernel/hash-chain.ts';
+import type { TenantId } from '../kernel/ids.ts';
 import { systemDigest } from '../kernel/platform/platform.ts';
 import { sealOf } from '../kernel/sealed-details.ts';
 import { type DetailsRows, type DetailsTools, readDetailsRows } from '../once/store/details-rows.ts';
@@ -26,7 +27,15 @@ import { valuesOf } from '../postgres/values.ts';
 import type { LedgerScan } from '../views/use/ledger-scan.ts';
 import { scanAll } from '../views/use/scan-all.ts';
 
-interface ImportChainsTools extends PostgresTools {
+/** One of the databases of an import. */
+export interface ImportDatabase extends PostgresTools {
+  readonly name: string;
+}
+
+interface ImportChainsTools {
+  readonly databases: readonly ImportDatabase[];
+  /** Returns the name of a tenant's database; undefined if the tenant cannot be placed. */
+  readonly databaseOf: (tenant: TenantId) => Promise<string | undefined>;
   readonly scan: LedgerScan;
   readonly ledger: Pick<LedgerRows, 'chain'>;
   readonly details: DetailsTools;
@@ -42,11 +51,27 @@ interface ImportChainsTools extends PostgresTools {
 export interface DifferentChain {
   readonly chainId: ChainId;
   /**
-   * `differs`: PostgreSQL has a different transition, or one that the Ledger lacks. `broken`: the chain in the Ledger
-   * does not verify. `details`: personal data does not match the commitment in the chain. `unreadable`: this version
-   * cannot read a row.
+   * `differs`: PostgreSQL has a different transition, or one that the Ledger lacks or another database must have.
+   * `broken`: the chain in the Ledger does not verify. `details`: personal data does not match the commitment in the
+   * chain. `tenant`: its tenant has no row, or is in a database that was not given. `unreadable`: this version cannot
+   * read a row.
    */
-  readonly because: 'differs' | 'broken' | 'details' | 'unreadable';
+  readonly because: 'differs' | 'broken' | 'details' | 'tenant' | 'unreadable';
+  /** The name of the database that differs. */
+  readonly database?: string;
+}
+
+/** The tables whose rows belong to transitions. */
+const CHAIN_TABLES = ['transition', 'posting', 'details'] as const;
+
+/** What one database must have. */
+export interface ImportedInto {
+  /** Number of payments and orders. */
+  chains: number;
+  /** One of the payments and orders. */
+  example?: ChainId;
+  /** Number of rows by table. */
+  readonly rows: Record<(typeof CHAIN_TABLES)[number], number>;
 }
 
 export interface ImportedChains {
@@ -55,8 +80,6 @@ export interface ImportedChains {
   /** Number of transitions that were copied. */
   readonly appended: number;
   readonly different: readonly DifferentChain[];
-  /** One of the payments and orders. */
-  readonly example?: ChainId;
 }
 
 /** Maximum number of ids to keep, more than an operator would read. */
@@ -69,70 +92,106 @@ const ROWS_AT_ONCE = 20;
 const CHAINS_PER_PAGE = 500;
 
 /**
- * Copies the transitions and the personal data that PostgreSQL lacks. Compares each transition that PostgreSQL returns
- * with its row in the Ledger, and computes the hash of that row again. Safe to repeat after an interruption, and while
- * payments continue in DynamoDB, because a chain only grows.
+ * Copies the transitions and the personal data that PostgreSQL lacks, each chain into the database of its tenant.
+ * Compares each transition as PostgreSQL returns it with its row in the Ledger, whose hash is computed again. Safe to
+ * repeat after an interruption, and while payments continue in DynamoDB, because a chain only grows.
  *
  * @param progress called after every page, with the number of payments and orders that were read. It may throw to stop
+ * @returns the result, and what each database must have, by its name
  */
 export async function importChains(
   tools: ImportChainsTools,
   segments: number,
   progress: (read: number) => Promise<void>,
-): Promise<ImportedChains> {
+): Promise<ImportedChains & { readonly into: ReadonlyMap<string, ImportedInto> }> {
   const counts = { read: 0, appended: 0 };
   const different: DifferentChain[] = [];
-  let example: ChainId | undefined;
-  const report = (chainId: ChainId, because: DifferentChain['because']): void => {
-    if (different.length < MAX_KEPT) different.push({ chainId, because });
+  const into = new Map(tools.databases.map(({ name }): [string, ImportedInto] => [name, nothing()]));
+  const report = (each: DifferentChain): void => {
+    if (different.length < MAX_KEPT) different.push(each);
   };
   const each = async (chainId: ChainId): Promise<void> => {
     counts.read += 1;
-    example ??= chainId;
     try {
-      const { appended, because } = await importChain(tools, chainId);
+      const { appended, because, database, rows } = await importChain(tools, chainId);
       counts.appended += appended;
-      if (because !== undefined) report(chainId, because);
+      if (because !== undefined) report({ chainId, because, ...defined({ database }) });
+      const found = database === undefined ? undefined : into.get(database);
+      if (found === undefined) return;
+      found.chains += 1;
+      found.example ??= chainId;
+      for (const table of CHAIN_TABLES) found.rows[table] += rows?.[table] ?? 0;
     } catch (error) {
       // A fault from a store proves nothing about the chain.
       if (isFault(error)) throw error;
-      report(chainId, 'unreadable');
+      report({ chainId, because: 'unreadable' });
     }
   };
   await scanAll(
     { step: (step) => tools.scan.chains(step), each, progress: async () => progress(counts.read) },
     Array.from({ length: segments }, () => ''),
   );
-  for (const chainId of await chainsBeyond(tools, counts.read, () => progress(counts.read))) report(chainId, 'differs');
-  return { ...counts, different, ...defined({ example }) };
+  for (const database of tools.databases) {
+    const { chains } = into.get(database.name) ?? nothing();
+    for (const chainId of await chainsBeyond(tools, database, chains, () => progress(counts.read)))
+      report({ chainId, because: 'differs', database: database.name });
+  }
+  return { ...counts, different, into };
+}
+
+function nothing(): ImportedInto {
+  return { chains: 0, rows: { transition: 0, posting: 0, details: 0 } };
 }
 
 /**
- * Lists the payments and orders that only PostgreSQL has. Searches for them only if PostgreSQL has more than the
- * Ledger.
+ * Lists the payments and orders that a database has, but the Ledger lacks or another database must have. Searches for
+ * them only if the database has more than it must have.
  */
 async function chainsBeyond(
   tools: ImportChainsTools,
-  inLedger: number,
+  database: ImportDatabase,
+  expected: number,
   progress: () => Promise<void>,
 ): Promise<readonly ChainId[]> {
   const text = 'SELECT count(*) AS chains FROM transition WHERE sequence = 1';
-  const [row] = await readRows(tools, { name: 'chain-count', text, values: [] });
+  const [row] = await readRows(database, { name: 'chain-count', text, values: [] });
   const found: ChainId[] = [];
-  if (Number(row?.['chains']) <= inLedger) return found;
+  if (Number(row?.['chains']) <= expected) return found;
   for (let after = ''; ; ) {
     await progress();
-    const ids = await listChainIds(tools, { after, limit: CHAINS_PER_PAGE });
-    for (const id of ids)
-      if ((await tools.ledger.chain(partitionOfChain(id), undefined)).rows.length === 0) found.push(id);
+    const ids = await listChainIds(database, { after, limit: CHAINS_PER_PAGE });
+    for (const id of ids) {
+      const [first] = (await tools.ledger.chain(partitionOfChain(id), undefined)).rows;
+      if (first === undefined || !(await isPlaced(tools, database, id, first))) found.push(id);
+    }
     after = ids.at(-1) ?? after;
     if (ids.length < CHAINS_PER_PAGE) return found;
   }
 }
 
-interface ImportedChain {
+async function isPlaced(
+  tools: ImportChainsTools,
+  { name }: ImportDatabase,
+  id: ChainId,
+  { item }: ReadRow,
+): Promise<boolean> {
+  try {
+    return (await tools.databaseOf(tenantOf(tools.rowsOfCopy(id, item)))) === name;
+  } catch (error) {
+    if (isFault(error)) throw error;
+    // The chain is reported as unreadable.
+    return true;
+  }
+}
+
+function tenantOf({ transition }: RowsOfCopy): TenantId {
+  return transition['tenant_id'] as TenantId;
+}
+
+interface ImportedChain extends Partial<Pick<DifferentChain, 'because' | 'database'>> {
   readonly appended: number;
-  readonly because?: DifferentChain['because'];
+  /** The rows of the chain. Absent if the database differs. */
+  readonly rows?: ImportedInto['rows'];
 }
 
 /** Copies the rows of a chain that PostgreSQL lacks, then reads and compares the whole chain. */
@@ -147,11 +206,31 @@ async function importChain(tools: ImportChainsTools, chainId: ChainId): Promise<
     const found = newDetailsOfCopy(item);
     return { ...found, sequence: parts.get(String(found.part))?.sequence ?? 0 };
   });
+  const name = copies[0] === undefined ? undefined : await tools.databaseOf(tenantOf(copies[0]));
+  const own = tools.databases.find((each) => each.name === name);
+  if (own === undefined) return { appended: 0, because: 'tenant' };
+  const items = rows.map(({ item }) => item);
+  return { ...(await copyChain(own, chainId, { items, copies, wanted })), database: own.name };
+}
+
+interface ChainToCopy {
+  /** The rows of the Ledger. */
+  readonly items: readonly ReadRow['item'][];
+  /** The rows of PostgreSQL. */
+  readonly copies: readonly RowsOfCopy[];
+  readonly wanted: readonly PlacedDetails[];
+}
+
+async function copyChain(
+  database: ImportDatabase,
+  chainId: ChainId,
+  { items, copies, wanted }: ChainToCopy,
+): Promise<ImportedChain> {
   let appended = 0;
   return rounds<ImportedChain>('this chain', async () => {
-    const own = await readOwn(tools, chainId);
+    const own = await readOwn(database, chainId);
     const isSame = own.transitions.every((row, index) => {
-      const item = rows[index]?.item;
+      const item = items[index];
       return item !== undefined && isDeepStrictEqual(storedOfRow(row), storedOfCopy(item));
     });
     if (!isSame) return { appended, because: 'differs' };
@@ -160,17 +239,18 @@ async function importChain(tools: ImportChainsTools, chainId: ChainId): Promise<
       const page = missing.slice(from, from + ROWS_AT_ONCE);
       const transitions = page.map(({ transition }) => transition);
       const postings = page.flatMap((copy) => copy.postings);
-      const written = await writeIf(tools, importStatement({ transitions, postings }));
-      // If only the primary key of the transitions is violated, another import has appended. No other row of the chain
-      // may exist without the chain's transitions.
+      const written = await writeIf(database, importStatement({ transitions, postings }));
+      // Another import has appended. Other rows of the chain must not exist without its transitions.
       if (written.kind === 'taken' && written.constraint !== 'transition_pkey') return { appended, because: 'differs' };
       if (written.kind !== 'applied') return 'again';
       appended += page.length;
     }
     const areSame = isDeepStrictEqual(byPart(own.details), byPart(wanted));
     const given = wanted.map(({ sequence, ...found }) => rowOfDetails(chainId, sequence, found));
-    if (!areSame) await writeRows(tools, detailsStatement(chainId, given));
-    return missing.length > 0 || !areSame ? 'again' : { appended };
+    if (!areSame) await writeRows(database, detailsStatement(chainId, given));
+    if (missing.length > 0 || !areSame) return 'again';
+    const postings = copies.reduce((sum, copy) => sum + copy.postings.length, 0);
+    return { appended, rows: { transition: copies.length, posting: postings, details: wanted.length } };
   });
 }
 

@@ -1,6 +1,8 @@
 import { OperationPrefix, RegistryRow } from '../kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute, RegistryTable } from '../kernel/contract/tables.ts';
+import { defined } from '../kernel/defined.ts';
 import type { Item } from '../kernel/platform/items.ts';
+import type { IdempotencyRecord } from '../once/domain/idempotency.ts';
 import { rowOfCompleted, rowOfEffect, rowOfOpen } from '../once/store/postgres-record-rows.ts';
 import { operationOfKey, parseEffectRecord, parseRecord } from '../once/store/record-items.ts';
 import { parseApproval } from '../operators/store/approval-items.ts';
@@ -15,6 +17,8 @@ import {
   parseOrphan,
 } from '../payments/store/queue-items.ts';
 import { timestamp } from '../postgres/values.ts';
+import { KEY_OF_CORRECTION } from './contract.ts';
+import { chainOf } from './sharded-stores.ts';
 import type { ImportedTable } from './store/postgres-imported-tables.ts';
 
 /** Converts rows of the tables Idempotency and Registry, except personal data, to PostgreSQL rows. */
@@ -22,6 +26,8 @@ import type { ImportedTable } from './store/postgres-imported-tables.ts';
 export interface ImportedRow {
   readonly table: ImportedTable;
   readonly row: Readonly<Record<string, unknown>>;
+  /** The payment or order whose database has the row. @default the first database has it */
+  readonly chainId?: string;
 }
 
 /**
@@ -63,14 +69,28 @@ const MOVED_PREFIXES = Object.entries(OperationPrefix).flatMap(([kind, prefix]) 
 export function rowsOfRecord(item: Item): readonly ImportedRow[] {
   const operationId = operationOfKey(String(item[IdempotencyTable.partitionKey]));
   if (!MOVED_PREFIXES.some((prefix) => operationId.startsWith(prefix))) return [];
-  return [{ table: 'idempotency', row: recordRow(item) }];
+  if ('claimedAtMs' in item) {
+    const record = parseRecord(item);
+    return [{ table: 'idempotency', row: rowOfClaim(record, item), ...ofChain(chainOf(record)) }];
+  }
+  const record = parseEffectRecord(item);
+  return [{ table: 'idempotency', row: { ...rowOfEffect(record) }, ...ofChain(chainOf(record)) }];
 }
 
-function recordRow(item: Item): ImportedRow['row'] {
-  if (!('claimedAtMs' in item)) return { ...rowOfEffect(parseEffectRecord(item)) };
-  const record = parseRecord(item);
+function rowOfClaim(record: IdempotencyRecord, item: Item): ImportedRow['row'] {
   if (record.status === 'COMPLETED') return { ...rowOfCompleted(record) };
   return { ...rowOfOpen(record), ...dueAt(item, IdempotencyTable.openClaimsIndex.sortKey) };
+}
+
+function ofChain(chainId: string | undefined): Pick<ImportedRow, 'chainId'> {
+  return defined({ chainId });
+}
+
+/** Binds the key of a correction to its payment, as several databases need it: `shardedStores` describes the reason. */
+export function bindingOf({ table, row }: ImportedRow): readonly ImportedRow[] {
+  const operationId = String(row['operation_id']);
+  if (table !== 'idempotency' || !operationId.startsWith(OperationPrefix.correction)) return [];
+  return [{ table, row: { ...row, operation_id: `${operationId}${KEY_OF_CORRECTION}` } }];
 }
 
 /**
@@ -90,12 +110,19 @@ const KINDS: readonly (readonly [prefix: string, rowsOf: (item: Item) => readonl
   [RegistryRow.openOrder, (item) => workOf(item, { reopened: parseOpenOrder(item) })],
   [RegistryRow.orphan, (item) => [{ table: 'orphan', row: { ...rowOfOrphan(parseOrphan(item)), ...queuedAt(item) } }]],
   [RegistryRow.keptOrphan, keptOrphan],
-  [RegistryRow.reference, (item) => [{ table: 'reference', row: referenceRow(item) }]],
+  [
+    RegistryRow.reference,
+    (item) => [{ table: 'reference', row: referenceRow(item), chainId: parseReferenceHolder(item) }],
+  ],
   [RegistryRow.approvals, approvalRows],
 ];
 
 function workOf(item: Item, queued: Queued): readonly ImportedRow[] {
-  return workRowsOf(queued).map((row) => ({ table: 'work', row: { ...row, ...queuedAt(item) } }));
+  return workRowsOf(queued).map((row) => ({
+    table: 'work',
+    row: { ...row, ...queuedAt(item) },
+    chainId: String(row['chain_id']),
+  }));
 }
 
 /** The row has no due time, because no job reads a kept orphan. */
@@ -114,8 +141,10 @@ function referenceRow(item: Item): ImportedRow['row'] {
 
 function approvalRows(item: Item): readonly ImportedRow[] {
   const { end, ...approval } = parseApproval(item);
-  const asked: ImportedRow = { table: 'approval', row: approvalRow(approval) };
-  return end === undefined ? [asked] : [asked, { table: 'approval_end', row: endRow({ id: approval.id, end }) }];
+  const { paymentId: chainId } = approval;
+  const asked: ImportedRow = { table: 'approval', row: approvalRow(approval), chainId };
+  if (end === undefined) return [asked];
+  return [asked, { table: 'approval_end', row: endRow({ id: approval.id, end }), chainId }];
 }
 
 /** Returns the time at which a job next handles an entry. A job may have postponed this time. */

@@ -109,23 +109,22 @@ export function sharedParts(platform: AuthorityPlatform, tables: StoreTables) {
 /**
  * Creates the stores on one of the databases.
  *
- * @param shard the name of the database @default there is one database
+ * @param shard the name of the database, and the names of all @default there is one database
  */
 export function openStores(
   platform: AuthorityPlatform,
   tables: StoreTables,
   settings: PostgresSettings,
-  shard?: string,
+  shard?: { readonly name: string; readonly names: readonly string[] },
 ): { readonly stores: PostgresStores; readonly outbox: CarriedDatabase } {
   const { documents, clock, entropy, retention, instruments } = platform;
   const pacing = { clock, entropy, retention };
-  const known = new KnownDatabase({ client: documents, registryTable: tables.registry, pacing }, shard ?? FIRST_SHARD);
+  const { name, names } = shard ?? { name: FIRST_SHARD, names: [FIRST_SHARD] };
+  const known = new KnownDatabase({ client: documents, registryTable: tables.registry, pacing }, name);
   const database = platform.openDatabase?.(settings) ?? connect(platform, settings, known);
-  // Used for the first database only, because an import fills no other.
   const has = (chainId: string): Promise<boolean> => hasChain({ database, pacing }, chainId);
-  const isFirst = shard === undefined || shard === FIRST_SHARD;
-  const check = checkAuthority({ client: documents, tables, pacing }, 'postgres', isFirst ? has : undefined);
-  const observer = carryTelemetry(instruments, shard);
+  const check = checkAuthority({ client: documents, tables, pacing }, 'postgres', { name, names, has });
+  const observer = carryTelemetry(instruments, shard?.name);
   const stores = postgresStores({
     database: checkedDatabase(database, () => check(true)),
     pacing,

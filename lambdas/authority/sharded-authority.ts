@@ -22,11 +22,12 @@ export function openShardedAuthority(
   settings: PostgresSettings,
 ): PostgresAuthority {
   const { documents, clock, entropy, instruments } = platform;
-  const open = ({ name, settings: own }: ReturnType<typeof databasesOf>[number]) => ({
-    name,
-    ...openStores(platform, tables, own, name),
-  });
   const [ofFirst, ...ofOthers] = databasesOf(settings);
+  const names = [ofFirst, ...ofOthers].map(({ name }) => name);
+  const open = ({ name, settings: own }: typeof ofFirst) => ({
+    name,
+    ...openStores(platform, tables, own, { name, names }),
+  });
   const first = open(ofFirst);
   const others = ofOthers.map(open);
   const logger = instruments.logger(CARRY_SERVICE);

@@ -99,7 +99,7 @@ function paymentsOf(shards: Shards): PaymentStore {
 type RecordKey = Pick<EffectRecord, 'operationId' | 'paymentId'>;
 
 /** Returns the payment or order of a record. The record of an order names the payment that the order will have. */
-function chainOf({ operationId, paymentId }: RecordKey): string | undefined {
+export function chainOf({ operationId, paymentId }: RecordKey): string | undefined {
   return parseOrderId(operationId) ?? paymentId;
 }
 

@@ -208,12 +208,28 @@ describe('an import', () => {
     await expect(claim).rejects.toMatchObject({ name: 'AmbiguousError' });
   });
 
+  test('takes effect in a process only if its settings name each database of the import', async () => {
+    const deployment = new Deployment();
+    const { clock, entropy, store } = deployment.world;
+    const pacing = { clock, entropy };
+    const log = new AuthorityLog({ client: store.database.client, tables: TABLES, pacing }, 'ada');
+    await log.append(await log.append(undefined, 'import.started'), 'import.finished', { first: '', b: '' });
+    const postgres = await deployment.start('postgres');
+    await expect(postgres.readRecord(operationId)).rejects.toMatchObject({
+      code: 'authority_changed',
+      message: expect.stringContaining('the database b'),
+    });
+    expect(deployment.calls).not.toContain('sql');
+  });
+
   test('takes effect in a process only if its database contains the imported payments, which the process checks once', async () => {
     const deployment = new Deployment();
     const { clock, entropy, store } = deployment.world;
     const pacing = { clock, entropy };
     const log = new AuthorityLog({ client: store.database.client, tables: TABLES, pacing }, 'ada');
-    await log.append(await log.append(undefined, 'import.started'), 'import.finished', request.paymentId);
+    await log.append(await log.append(undefined, 'import.started'), 'import.finished', {
+      first: request.paymentId,
+    });
     const postgres = await deployment.start('postgres');
     await expect(postgres.readRecord(operationId)).rejects.toMatchObject({ code: 'authority_changed' });
 

@@ -86,6 +86,33 @@ export class FourDatabases {
     const tables = tablesOf(readMigrations()).join(', ');
     for (const name of NAMES) await this.query(name, `TRUNCATE ${tables}`);
   }
+
+  /** Returns all rows of databases as text, sorted, by table. Rows about moves are left out. */
+  async rowsIn(...names: readonly string[]): Promise<Readonly<Record<string, readonly string[]>>> {
+    const found: Record<string, readonly string[]> = {};
+    for (const table of tablesOf(readMigrations()).filter((name) => name !== 'tenant_move')) {
+      const text = `SELECT own::text AS row FROM ${table} AS own`;
+      const rows = await Promise.all(names.map((name) => this.query(name, text)));
+      found[table] = rows
+        .flat()
+        .map(({ row }) => String(row))
+        .toSorted();
+    }
+    return found;
+  }
+
+  /** Returns the rows of a database that contain one of these ids. */
+  async rowsWith(name: string, ids: readonly string[]): Promise<readonly string[]> {
+    const all = Object.values(await this.rowsIn(name)).flat();
+    return all.filter((row) => ids.some((id) => row.includes(id)));
+  }
+
+  /** Returns the ids of a tenant and of its payments and orders in a database. */
+  async idsIn(name: string, tenant: TenantId): Promise<readonly string[]> {
+    const text = 'SELECT chain_id FROM transition WHERE tenant_id = $1 AND sequence = 1';
+    const rows = await this.query(name, text, tenant);
+    return [tenant, ...rows.map(({ chain_id: id }) => String(id))];
+  }
 }
 
 /** A process of a deployment. */
@@ -119,12 +146,13 @@ export class ShardedDeployment {
     return found;
   }
 
-  async createTenant(text: string): Promise<TenantId> {
+  /** @param names the databases of the deployment that creates the tenant; none for one with DynamoDB */
+  async createTenant(text: string, names: readonly string[] = NAMES): Promise<TenantId> {
     const { client } = this.world.store.database;
     const { clock, entropy } = this.world;
     const pacing = { clock, entropy };
     const administration = new TenantAdministration(client, TABLES, 'ada', pacing);
-    return administration.createTenant(text, { id: tenantId(text), databases: NAMES });
+    return administration.createTenant(text, { id: tenantId(text), databases: names });
   }
 
   known(name: string): KnownDatabase {

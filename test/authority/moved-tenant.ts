@@ -9,7 +9,6 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { detailsKey } from '../../lambdas/once/store/details-rows.ts';
 import { correctLedger } from '../../lambdas/operators/use/correct-ledger.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
-import { readMigrations, tablesOf } from '../../lambdas/postgres/migrations.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
 import { change, paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
@@ -127,31 +126,17 @@ export class MovedTenant {
     );
   }
 
-  /** Returns all rows of databases as text, sorted, by table. Rows about moves are left out. */
-  async rowsIn(...names: readonly string[]): Promise<Readonly<Record<string, readonly string[]>>> {
-    const found: Record<string, readonly string[]> = {};
-    for (const table of tablesOf(readMigrations()).filter((name) => name !== 'tenant_move')) {
-      const text = `SELECT own::text AS row FROM ${table} AS own`;
-      const rows = await Promise.all(names.map((name) => this.#databases.query(name, text)));
-      found[table] = rows
-        .flat()
-        .map(({ row }) => String(row))
-        .toSorted();
-    }
-    return found;
+  rowsIn(...names: readonly string[]): ReturnType<FourDatabases['rowsIn']> {
+    return this.#databases.rowsIn(...names);
   }
 
-  /** Returns the rows of a database that contain one of these ids. */
-  async rowsWith(name: string, ids: readonly string[]): Promise<readonly string[]> {
-    const all = Object.values(await this.rowsIn(name)).flat();
-    return all.filter((row) => ids.some((id) => row.includes(id)));
+  rowsWith(name: string, ids: readonly string[]): Promise<readonly string[]> {
+    return this.#databases.rowsWith(name, ids);
   }
 
   /** Returns the ids of a tenant and of its payments and orders in a database. */
-  async idsIn(name: string, owner = this.tenant): Promise<readonly string[]> {
-    const text = 'SELECT chain_id FROM transition WHERE tenant_id = $1 AND sequence = 1';
-    const rows = await this.#databases.query(name, text, owner);
-    return [owner, ...rows.map(({ chain_id: id }) => String(id))];
+  idsIn(name: string, owner = this.tenant): Promise<readonly string[]> {
+    return this.#databases.idsIn(name, owner);
   }
 
   async hasCopiedDetails({ paymentId }: CreatePayment): Promise<boolean> {

@@ -5,6 +5,7 @@ import type { AuthorityPlatform } from '../../lambdas/authority/postgres-authori
 import { postgresStores } from '../../lambdas/authority/postgres-stores.ts';
 import { AuthorityLog } from '../../lambdas/authority/store/authority-log.ts';
 import type { Authority } from '../../lambdas/jobs/contract/jobs.ts';
+import { FIRST_SHARD } from '../../lambdas/kernel/contract/tables.ts';
 import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
@@ -63,16 +64,15 @@ export class MovingDeployment {
   }
 
   /** Returns the tools of `payonce db import`. */
-  tools(changes: Partial<Pick<ImportTools, 'client' | 'database'>> = {}, clock: Clock = this.world.clock): ImportTools {
-    const { entropy, store } = this.world;
-    const opened = {
-      client: store.database.client,
-      database: this.#database,
-      ...changes,
-      tables: TABLES,
-      pacing: { clock, entropy },
-    };
-    return { ...opened, log: new AuthorityLog(opened, 'ada') };
+  tools(
+    {
+      client = this.world.store.database.client,
+      database = this.#database,
+    }: Partial<Pick<ImportTools, 'client'> & { readonly database: Database }> = {},
+    clock: Clock = this.world.clock,
+  ): ImportTools {
+    const opened = { client, tables: TABLES, pacing: { clock, entropy: this.world.entropy } };
+    return { ...opened, databases: [{ name: FIRST_SHARD, database }], log: new AuthorityLog(opened, 'ada') };
   }
 
   finish(tools = this.tools()): ReturnType<typeof finishImport> {
@@ -81,8 +81,8 @@ export class MovingDeployment {
 
   /** Returns the PostgreSQL stores, without the authority check. */
   postgres() {
-    const { pacing, client, database } = this.tools();
+    const { pacing, client } = this.tools();
     const observer = { stopped: () => undefined, failed: () => undefined, observed: () => undefined };
-    return postgresStores({ database, pacing, client, tables: TABLES, observer });
+    return postgresStores({ database: this.#database, pacing, client, tables: TABLES, observer });
   }
 }

@@ -158,6 +158,16 @@ test.each<[Authority | undefined, string | undefined, readonly string[]]>([
   },
 );
 
+test('the doctor names a database with imported payments that is not in the settings', () => {
+  const authority = { authority: 'postgres', isImporting: false, imported: { first: 'pay_1', b: '' } } as const;
+  const findings = (postgresShards: string) =>
+    examine({ settings: { authority: 'postgres', postgresShards }, authority, keys: [], secrets: [], nowMs: NOW_MS });
+  expect(findings('[{"name":"c","database":"c"}]')).toMatchObject([
+    { check: 'authority', about: 'b', detail: expect.stringContaining('payonce:postgresShards') },
+  ]);
+  expect(findings('[{"name":"b","database":"b"}]')).toEqual([]);
+});
+
 test('the doctor reports an import that has stopped all writes', () => {
   const authority = { authority: 'dynamodb', isImporting: true } as const;
   const found = examine({ settings: {}, authority, keys: [], secrets: [], nowMs: NOW_MS });

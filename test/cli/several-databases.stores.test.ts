@@ -1,7 +1,4 @@
 /** Commands in a deployment with two PostgreSQL databases. */
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { listNewest } from '../../cli/activity.ts';
 import { type OpenedAuthority, withAuthorityOf } from '../../cli/authority.ts';
@@ -11,7 +8,6 @@ import { erasing } from '../../cli/erase.ts';
 import { ExitCode } from '../../cli/failure.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { readIdentity } from '../../lambdas/postgres/identity.ts';
-import { parseServerUrl } from '../../lambdas/postgres/server.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { firstWithNotes } from '../payments/carried-chain.ts';
 import { Copies } from '../payments/copies.ts';
@@ -20,6 +16,7 @@ import { sql } from '../postgres/postgres-fixture.ts';
 import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
 import { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
+import { DatabaseSecrets } from './database-secrets.ts';
 
 const NAMES = ['first', 'b'];
 const TENANT = tenantId('ten_fixture');
@@ -31,31 +28,15 @@ const SETTINGS = {
 
 /** The connection URLs of both databases, by the names of their secrets. */
 const urls = new Map<string, string>();
-/** Answers like Secrets Manager. */
-let secrets: Server;
+let secrets: DatabaseSecrets;
 let copies: Copies;
 beforeAll(async () => {
   for (const name of NAMES) urls.set(name, await createDatabase());
-  const answer = async (request: IncomingMessage): Promise<object> => {
-    const { SecretId } = (await json(request)) as { readonly SecretId: string };
-    if (request.headers['x-amz-target'] !== 'secretsmanager.GetSecretValue') return {};
-    const { host, port, database, user, password } = parseServerUrl(urls.get(SecretId) ?? '');
-    return { SecretString: JSON.stringify({ host, port, dbname: database, username: user, password }) };
-  };
-  secrets = createServer(
-    (request, response) => void answer(request).then((body) => response.end(JSON.stringify(body))),
-  );
-  await new Promise<void>((resolve) => void secrets.listen(0, '127.0.0.1', resolve));
+  secrets = await DatabaseSecrets.start(urls);
 });
-afterAll(async () => {
-  await new Promise((resolve) => void secrets.close(resolve));
-});
+afterAll(() => secrets.stop());
 
-const aws = async () => ({
-  region: 'eu-west-1',
-  endpoint: `http://127.0.0.1:${(secrets.address() as AddressInfo).port}`,
-  credentials: { accessKeyId: 'id', secretAccessKey: 'key' },
-});
+const aws = async () => secrets.target;
 
 beforeEach(async () => {
   const database = openTestDatabase(urls.get('b') ?? '');

@@ -1,8 +1,10 @@
 import type { ActivityDraft, ActivityEntry } from '../../activity/domain/activity.ts';
 import { nextEntry } from '../../activity/domain/activity.ts';
+import { activityKey } from '../../activity/store/activity-keys.ts';
 import { activityRow, DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
+import { defined } from '../../kernel/defined.ts';
 import { systemDigest } from '../../kernel/platform/platform.ts';
-import { ROW_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
+import { ROW_IS_NEW, type TransactItem, transactOnce } from '../../once/store/transact-items.ts';
 import type { AuthorityStateTools } from './authority-state.ts';
 
 type ImportAction = Extract<ActivityDraft['action'], `import.${string}`>;
@@ -29,21 +31,40 @@ export class AuthorityLog {
    *   import   ── started ✓ ── copies ── compares ──────────── finished ✗
    *   operator ─────────────────────────────────── canceled ✓
    *
-   * @param imported a payment or an order that an import has copied
+   * @param imported a payment or an order that an import has copied into each database, by the name of the database;
+   * empty for a database without payments
    * @returns undefined if another entry follows the given one
    */
   async append(
     after: ActivityEntry | undefined,
     action: ImportAction,
-    imported?: string,
+    imported?: Readonly<Record<string, string>>,
   ): Promise<ActivityEntry | undefined> {
     const { client, tables, pacing } = this.#tools;
     const actor = { by: 'command' as const, operator: this.#operator };
-    const about = imported === undefined ? [] : [imported];
-    const draft: ActivityDraft = { chain: 'imports', action, actor, about, occurredAtMs: pacing.clock.nowMs() };
+    const about = Object.values(imported ?? {}).filter((id) => id !== '');
+    const draft: ActivityDraft = {
+      chain: 'imports',
+      action,
+      actor,
+      about,
+      ...defined({ details: imported }),
+      occurredAtMs: pacing.clock.nowMs(),
+    };
     const entry = nextEntry(systemDigest, after, draft);
     const put = { Put: { TableName: tables.ledger, Item: activityRow(entry), ConditionExpression: ROW_IS_NEW } };
     const written = await transactOnce(client, pacing, [put]);
     return written.kind === 'applied' ? entry : undefined;
+  }
+
+  /**
+   * Writes rows of another table in one transaction, while the given entry is the newest.
+   * @returns false if another entry follows it, or a condition of the writes fails
+   */
+  async write(newest: ActivityEntry, items: readonly TransactItem[]): Promise<boolean> {
+    const { client, tables, pacing } = this.#tools;
+    const Key = activityKey(newest.chain, newest.sequence + 1);
+    const check = { ConditionCheck: { TableName: tables.ledger, Key, ConditionExpression: ROW_IS_NEW } };
+    return (await transactOnce(client, pacing, [...items, check])).kind === 'applied';
   }
 }

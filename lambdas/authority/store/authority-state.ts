@@ -21,8 +21,20 @@ export interface AuthorityState {
   readonly authority: Authority;
   /** Whether an import into the other database has stopped all writes. */
   readonly isImporting: boolean;
-  /** An imported payment or order. A database that lacks it is not the database of the import. */
-  readonly imported?: string;
+  /**
+   * The databases into which an import has copied the payments, by their names, each with a payment or an order. A
+   * database that lacks it is not the database of the import. Empty for a database without payments.
+   */
+  readonly imported?: Readonly<Record<string, string>>;
+}
+
+/** One of the PostgreSQL databases of a process. */
+interface CheckedDatabase {
+  readonly name: string;
+  /** The names of all databases in the settings of the process. */
+  readonly names: readonly string[];
+  /** Reports whether the database has a payment or an order. */
+  readonly has: (chainId: string) => Promise<boolean>;
 }
 
 /** Error code of a write while an import has stopped all writes. */
@@ -47,14 +59,10 @@ export type AuthorityCheck = (isWrite: boolean) => Promise<void>;
  *
  * Before the first settings are recorded, in the first minute of a deployment, nothing is refused.
  *
- * @param has reports whether PostgreSQL has a payment or an order
+ * @param database the PostgreSQL database to which the calls go @default the calls go to DynamoDB
  * @returns a function that throws NotBegunError, or a fault of the read
  */
-export function checkAuthority(
-  tools: AuthorityStateTools,
-  own: Authority,
-  has: (chainId: string) => Promise<boolean> = async () => true,
-): AuthorityCheck {
+export function checkAuthority(tools: AuthorityStateTools, own: Authority, database?: CheckedDatabase): AuthorityCheck {
   const { clock } = tools.pacing;
   const read = stateReader(tools);
   let known: { readonly state: ReturnType<typeof read>; readonly atMs: number } | undefined;
@@ -80,14 +88,23 @@ export function checkAuthority(
         `payonce:authority is ${own}, but the payments are in ${authority}`,
         options,
       );
-    if (imported !== undefined && !isImported) {
-      isImported = await orNotBegun(has(imported));
-      if (!isImported)
+    if (imported !== undefined && database !== undefined && !isImported) {
+      const { name, names, has } = database;
+      const other = Object.keys(imported).find((each) => !names.includes(each));
+      if (other !== undefined)
         throw new NotBegunError(
           AUTHORITY_CHANGED,
-          `${imported} was imported, but is not in this database, which may be the wrong one`,
+          `payments were imported into the database ${other}, which is not in the settings`,
           options,
         );
+      const { [name]: example = '' } = imported;
+      if (example !== '' && !(await orNotBegun(has(example))))
+        throw new NotBegunError(
+          AUTHORITY_CHANGED,
+          `${example} was imported, but is not in the database ${name}, which may be the wrong one`,
+          options,
+        );
+      isImported = true;
     }
     if (isImporting && isWrite) throw new NotBegunError(IMPORTING, 'an import has stopped all writes', options);
   };
@@ -119,7 +136,7 @@ function stateReader(tools: AuthorityStateTools): () => Promise<AuthorityState |
 }
 
 /** Returns the state after an entry of the chain `imports`. */
-export function stateAfter({ action, about: [imported] }: Pick<ActivityEntry, 'action' | 'about'>): AuthorityState {
+export function stateAfter({ action, details: imported }: Pick<ActivityEntry, 'action' | 'details'>): AuthorityState {
   if (action === 'import.finished') return { authority: 'postgres', isImporting: false, ...defined({ imported }) };
   return { authority: 'dynamodb', isImporting: action !== 'import.canceled' };
 }

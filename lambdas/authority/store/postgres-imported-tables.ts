@@ -157,7 +157,7 @@ export async function importRows(
 }
 
 /** Counts the rows of a table. */
-export async function countRows(tools: PostgresTools, table: ImportedTable): Promise<number> {
+export async function countRows(tools: PostgresTools, table: string): Promise<number> {
   const text = `SELECT count(*) AS rows FROM ${table}`;
   const [row] = await readRows(tools, { name: `import-count-${table}`, text, values: [] });
   return Number(row?.['rows']);

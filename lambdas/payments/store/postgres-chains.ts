@@ -55,6 +55,17 @@ export async function tenantOfChain(tools: StatementTools, chainId: string): Pro
   return row?.['tenant_id'] as TenantId | undefined;
 }
 
+/** Returns those of the given payments and orders that the database has. */
+export async function chainsAmong(tools: StatementTools, ids: readonly string[]): Promise<readonly string[]> {
+  const rows = await readRows(tools, {
+    name: 'chains-among',
+    text: `SELECT chain_id FROM transition
+      WHERE sequence = 1 AND chain_id IN (SELECT json_array_elements_text($1::json))`,
+    values: [JSON.stringify(ids)],
+  });
+  return rows.map(({ chain_id: id }) => String(id));
+}
+
 export function detailsRowsOf(rows: readonly Row[]): DetailsRows {
   return new Map(rows.map((row) => [row['part'], valuesOf(row)]));
 }
