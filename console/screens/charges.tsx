@@ -2,11 +2,13 @@ import { Act, Asked, type Field, type Form } from '../act.tsx';
 import { may, type Schemas } from '../api.ts';
 import type { Values } from '../attempts.ts';
 import { Id, Loaded, Time } from '../parts.tsx';
+import { refusalOfCharge } from '../proposals.ts';
 import { useApi, useRead } from '../reading.ts';
 import { amountToEnter, money, words } from '../show.ts';
 import { Table } from '../table.tsx';
 
 type Charge = Schemas['Charge'];
+type Whole = Schemas['Payment'];
 
 /** A payment, and the tenant and mode to which it belongs, for example `ten_desk/live`. */
 interface OfPayment {
@@ -75,6 +77,8 @@ interface Option {
   readonly title: string;
   readonly details: string;
   readonly values: Values;
+  /** The reason why the API would refuse this decision. */
+  readonly because?: string | undefined;
 }
 
 const NONE: Values = { outcome: '', charge_id: '', amount: '', override: '' };
@@ -92,18 +96,19 @@ function Options({
   return (
     <fieldset class="options">
       <legend>{question}</legend>
-      {options.map(({ id, title, details, values: sent }) => (
+      {options.map(({ id, title, details, values: sent, because }) => (
         <label key={id}>
           <input
             type="radio"
             name="option"
             required
+            disabled={because !== undefined}
             checked={values['option'] === id}
             onChange={() => change({ ...NONE, ...sent, option: id })}
           />
           <span>
             <b>{title}</b>
-            <small>{details}</small>
+            <small>{because === undefined ? details : `This charge cannot be chosen. ${because}`}</small>
           </span>
         </label>
       ))}
@@ -112,7 +117,10 @@ function Options({
 }
 
 interface DecideProps extends OfPayment {
-  readonly currency: string;
+  /** Undefined for viewers, who cannot decide. */
+  readonly payment: Whole | undefined;
+  /** The ids of the charges that are recorded as unexpected. */
+  readonly strays?: ReadonlySet<string>;
   /** The refund, capture or cancellation to decide about, instead of the payment. */
   readonly change?: string;
   readonly name?: string;
@@ -121,10 +129,21 @@ interface DecideProps extends OfPayment {
 }
 
 const WITHOUT_BOOKS = 'without-books';
+const NO_STRAYS: ReadonlySet<string> = new Set();
 
 /** Offers a decision about a payment in review, or about a change whose outcome could not be determined. */
-export function Decide({ id, tenant, currency, change, name = 'Decide', because, done }: DecideProps) {
+export function Decide({
+  id,
+  tenant,
+  payment,
+  strays = NO_STRAYS,
+  change,
+  name = 'Decide',
+  because,
+  done,
+}: DecideProps) {
   const hidden = { isHidden: true, isOptional: true } as const;
+  const currency = payment?.currency ?? '';
   const fields: readonly Field[] = [
     { name: 'outcome', label: 'Outcome', ...hidden },
     ...(change === undefined
@@ -149,7 +168,18 @@ export function Decide({ id, tenant, currency, change, name = 'Decide', because,
       path={`/v1/admin/payments/${encodeURIComponent(id)}/resolve`}
       fixed={change === undefined ? {} : { change }}
       preview
-      ask={(form) => <Choice id={id} tenant={tenant} currency={currency} isChange={change !== undefined} form={form} />}
+      ask={(form) =>
+        payment && (
+          <Choice
+            id={id}
+            tenant={tenant}
+            payment={payment}
+            strays={strays}
+            isChange={change !== undefined}
+            form={form}
+          />
+        )
+      }
       fields={fields}
       done={done}
     />
@@ -157,15 +187,16 @@ export function Decide({ id, tenant, currency, change, name = 'Decide', because,
 }
 
 interface ChoiceProps extends OfPayment {
-  readonly currency: string;
+  readonly payment: Whole;
+  readonly strays: ReadonlySet<string>;
   readonly isChange: boolean;
   readonly form: Form;
 }
 
-function Choice({ id, tenant, currency, isChange, form }: ChoiceProps) {
+function Choice({ id, tenant, payment, strays, isChange, form }: ChoiceProps) {
   const read = useCharges({ id, tenant });
   const { answer, error } = read;
-  const options = isChange ? changeOptions(answer?.data ?? []) : paymentOptions(answer?.data ?? []);
+  const options = isChange ? changeOptions(answer?.data ?? []) : paymentOptions(answer?.data ?? [], payment, strays);
   const isUnread = error !== undefined;
   return (
     <>
@@ -179,7 +210,7 @@ function Choice({ id, tenant, currency, isChange, form }: ChoiceProps) {
           form={form}
         />
       )}
-      {form.values['option'] === WITHOUT_BOOKS && <Entered currency={currency} isChange={isChange} form={form} />}
+      {form.values['option'] === WITHOUT_BOOKS && <Entered payment={payment} isChange={isChange} form={form} />}
     </>
   );
 }
@@ -191,13 +222,14 @@ const WITHOUT: Option = {
   values: { override: 'true' },
 };
 
-function paymentOptions(charges: readonly Charge[]): readonly Option[] {
+function paymentOptions(charges: readonly Charge[], payment: Whole, strays: ReadonlySet<string>): readonly Option[] {
   const paid = charges
     .filter(({ amount_captured: captured }) => captured > 0)
     .map((charge) => ({
       id: charge.id,
       title: `${money(charge.amount_captured, charge.currency)} captured by ${charge.id}`,
       details: `${charge.own ? 'Made by this payment' : 'Made by another system'}; ${statusOf(charge)} at ${charge.processor}. The payment succeeds with this amount.`,
+      because: refusalOfCharge(charge, payment, strays),
       values: {
         outcome: 'succeeded',
         charge_id: charge.id,
@@ -229,14 +261,20 @@ function changeOptions(charges: readonly Charge[]): readonly Option[] {
 }
 
 /** Renders fields for the data that the operator must enter when the books cannot be read. */
-function Entered({ currency, isChange, form: { values, change } }: Omit<ChoiceProps, keyof OfPayment>) {
+function Entered({
+  payment: { currency, failure, processor },
+  isChange,
+  form: { values, change },
+}: Pick<ChoiceProps, 'payment' | 'isChange' | 'form'>) {
+  const charge = { name: 'charge_id', label: 'Charge at the processor' } as const;
+  const amount = { name: 'amount', label: `Captured amount in ${currency}`, currency } as const;
   const fields: readonly Field[] = [
     { name: 'outcome', label: 'Outcome', choices: ['succeeded', 'failed'] },
     ...(isChange || values['outcome'] === 'failed'
       ? []
       : [
-          { name: 'charge_id', label: 'Charge at the processor', isOptional: true } as const,
-          { name: 'amount', label: `Captured amount in ${currency}`, isOptional: true, currency } as const,
+          processor.charge_id === null ? charge : ({ ...charge, isOptional: true } as const),
+          failure?.code === 'wrong_amount' ? amount : ({ ...amount, isOptional: true } as const),
         ]),
   ];
   return (

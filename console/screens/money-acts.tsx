@@ -1,12 +1,20 @@
 import { Act, type Field } from '../act.tsx';
 import type { Schemas } from '../api.ts';
-import { amountToEnter, enteredAmount, money, words } from '../show.ts';
+import { type Change, type Proposal, proposalFor } from '../proposals.ts';
+import { amountToEnter, enteredAmount, money } from '../show.ts';
 
 type Whole = Schemas['Payment'];
 
 interface OfPayment {
   readonly payment: Whole;
+  /** All refunds, captures and cancellations. Undefined until they were read. */
+  readonly changes: readonly Change[] | undefined;
   readonly done: (answer: unknown) => void;
+}
+
+function proposed(kind: Parameters<typeof proposalFor>[0], { payment, changes }: OfPayment): Proposal {
+  if (changes !== undefined) return proposalFor(kind, payment, changes);
+  return { amount: 0, because: 'The earlier changes of the payment are not read yet.' };
 }
 
 const REASON: Field = { name: 'reason', label: 'Reason (visible to the tenant)' };
@@ -14,21 +22,16 @@ const REASON: Field = { name: 'reason', label: 'Reason (visible to the tenant)' 
 const pathOf = ({ id }: Whole) => `/v1/admin/payments/${encodeURIComponent(id)}`;
 
 /** Offers a refund. */
-export function Refund({ payment, done }: OfPayment) {
-  const { status, currency, amount_captured: captured, amount_refunded: refunded } = payment;
-  const left = captured - refunded;
+export function Refund(props: OfPayment) {
+  const { payment, done } = props;
+  const { currency, amount_captured: captured } = payment;
+  const { amount: left, because, withheld = '' } = proposed('refund', props);
   return (
     <Act
       name="Refund"
-      does="Refunds this payment, in full or in part. This cannot be undone. The tenant receives the event."
+      does={`Refunds this payment, in full or in part. This cannot be undone. The tenant receives the event. ${withheld}`}
       role="operator"
-      because={
-        status !== 'succeeded'
-          ? `The status is ${words(status)}; only a succeeded payment can be refunded.`
-          : left <= 0
-            ? 'The payment is fully refunded.'
-            : undefined
-      }
+      because={because}
       path={`${pathOf(payment)}/refunds`}
       initial={{ amount: amountToEnter(left, currency) }}
       fields={[{ name: 'amount', label: `Amount in ${currency}`, currency }, REASON]}
@@ -46,9 +49,11 @@ export function Refund({ payment, done }: OfPayment) {
 }
 
 /** Offers to capture or cancel an authorized payment, or to cancel one that waits for its payer. */
-export function HoldActs({ payment, done }: OfPayment) {
+export function HoldActs(props: OfPayment) {
+  const { payment, done } = props;
   const { status, amount, currency } = payment;
   const isHeld = status === 'requires_capture';
+  const capture = proposed('capture', props);
   return (
     <>
       {isHeld && (
@@ -56,13 +61,14 @@ export function HoldActs({ payment, done }: OfPayment) {
           name="Capture"
           does="Charges the authorized amount, or less. The rest is released. This cannot be undone."
           role="operator"
+          because={capture.because}
           path={`${pathOf(payment)}/capture`}
-          initial={{ amount: amountToEnter(amount, currency) }}
+          initial={{ amount: amountToEnter(capture.amount, currency) }}
           fields={[{ name: 'amount', label: `Amount in ${currency}`, currency }, REASON]}
           effect={({ amount: entered = '' }) => (
             <Then
               amount={enteredAmount(entered, currency)}
-              from={amount}
+              from={capture.amount}
               currency={currency}
               text={(given, rest) => `The payer is charged ${given}. ${rest} is released.`}
             />
@@ -75,6 +81,7 @@ export function HoldActs({ payment, done }: OfPayment) {
           name="Cancel payment"
           does={`The payer is not charged ${money(amount, currency)}. This cannot be undone. The tenant receives the event.`}
           role="operator"
+          because={proposed('cancel', props).because}
           path={`${pathOf(payment)}/cancel`}
           fields={[REASON]}
           done={done}

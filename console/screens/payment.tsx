@@ -3,10 +3,11 @@ import { Act } from '../act.tsx';
 import { may, type Schemas } from '../api.ts';
 import { Fact, Id, Loaded, Status, Time } from '../parts.tsx';
 import { type Mode, useFollow, usePlace } from '../place.ts';
+import { type Change, reversible, strayCharges } from '../proposals.ts';
 import { useApi, useRead, useWhole } from '../reading.ts';
 import { money, words } from '../show.ts';
 import { Table } from '../table.tsx';
-import { Changes } from './changes.tsx';
+import { Changes, useChanges } from './changes.tsx';
 import { Charges, Decide } from './charges.tsx';
 import { StateDiagram } from './diagram.tsx';
 import { HoldActs, Refund } from './money-acts.tsx';
@@ -84,7 +85,7 @@ function Shown(props: ShownProps) {
         <Fact name="Mode" value={mode} />
       </dl>
       <p class="why">Your role is {self.role}; amounts, description and metadata require the role operator.</p>
-      <Acts {...props} status={status} payment={undefined} />
+      <Acts {...props} status={status} payment={undefined} changes={undefined} />
     </>
   );
 }
@@ -97,6 +98,7 @@ function WithDetails(props: WithStatus) {
   const { id, tenant, mode, done } = props;
   const owner = `${tenant}/${mode}`;
   const read = useRead<Whole>(`/v1/payments/${encodeURIComponent(id)}`, owner);
+  const changes = useChanges(id, owner);
   return (
     <Loaded of={read}>
       {(payment) => (
@@ -104,10 +106,10 @@ function WithDetails(props: WithStatus) {
           <p class="headline">
             <b>{money(payment.amount, payment.currency)}</b> <Status of={payment.status} /> <Id of={id} />
           </p>
-          <Acts {...props} payment={payment} />
+          <Acts {...props} payment={payment} changes={changes.answer} />
           {payment.status === 'needs_review' && <Review payment={payment} tenant={owner} />}
           <Details payment={payment} tenant={tenant} mode={mode} />
-          <Changes payment={payment} tenant={owner} done={done} />
+          <Changes payment={payment} tenant={owner} done={done} read={changes} />
         </>
       )}
     </Loaded>
@@ -175,23 +177,26 @@ function Acts({
   status,
   transitions,
   payment,
+  changes,
   done,
-}: WithStatus & { readonly payment: Whole | undefined }) {
+}: WithStatus & { readonly payment: Whole | undefined; readonly changes: readonly Change[] | undefined }) {
   const owner = `${tenant}/${mode}`;
-  const posted = transitions.filter(({ postings }) => postings.length > 0);
+  const isPosted = transitions.some(({ postings }) => postings.length > 0);
+  const posted = reversible(transitions);
   const path = `/v1/admin/payments/${encodeURIComponent(id)}`;
   return (
     <div class="acts">
       {payment !== undefined && (
         <>
-          <Refund payment={payment} done={done('The refund was made.')} />
-          <HoldActs payment={payment} done={done('The payment was changed.')} />
+          <Refund payment={payment} changes={changes} done={done('The refund was made.')} />
+          <HoldActs payment={payment} changes={changes} done={done('The payment was changed.')} />
         </>
       )}
       <Decide
         id={id}
         tenant={owner}
-        currency={payment?.currency ?? ''}
+        payment={payment}
+        strays={strayCharges(transitions)}
         because={
           status === 'needs_review'
             ? undefined
@@ -203,7 +208,9 @@ function Acts({
         name="Correct"
         does="Reverses one set of postings. The original stays in the Ledger."
         role="operator"
-        because={posted.length === 0 ? 'Nothing was posted.' : undefined}
+        because={
+          posted.length > 0 ? undefined : isPosted ? 'All postings were already reversed.' : 'Nothing was posted.'
+        }
         ask={() => <Charges id={id} tenant={owner} />}
         path="/v1/admin/corrections"
         fixed={{ payment: id }}

@@ -6,6 +6,7 @@ import { problem } from '../../http/problems.ts';
 import { wholeNumber } from '../../http/validate.ts';
 import { causeObject } from '../../kernel/cause.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
+import { defined } from '../../kernel/defined.ts';
 import { holdChangeNoun } from '../domain/change-answer.ts';
 import type { Payment, Subject } from '../domain/payment.ts';
 import { postingObject } from '../domain/posting.ts';
@@ -82,7 +83,12 @@ function subjectObject(subject: Subject, { id }: Payment): Record<string, unknow
     case 'stray_charge':
       return { object: 'stray_charge', id: subject.chargeId, reason: null };
     case 'correction':
-      return { object: 'correction', id: subject.correctionId, reason: subject.reason ?? null };
+      return {
+        object: 'correction',
+        id: subject.correctionId,
+        reason: subject.reason ?? null,
+        ...defined({ reverses: subject.reverses }),
+      };
     case 'decision':
       return { object: 'decision', id: subject.decisionId, reason: subject.reason ?? null };
     case 'annotation':

@@ -64,6 +64,9 @@ export const transitionSubject = z
     object: z.string().meta({ example: 'refund' }),
     id: z.string(),
     reason: z.string().nullable().meta({ description: 'The reason given for the subject.' }),
+    reverses: z.int().min(1).exactOptional().meta({
+      description: 'The sequence of the transition whose postings the correction reversed. Omitted otherwise.',
+    }),
   })
   .nullable()
   .meta({

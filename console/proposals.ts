@@ -1,0 +1,94 @@
+/* The amounts and choices that the dialogs propose. The API accepts each of them. */
+import type { Schemas } from './api.ts';
+import { money, words } from './show.ts';
+
+type Whole = Schemas['Payment'];
+type Transition = Extract<Schemas['Timeline']['data'][number], { kind: 'transition' }>;
+export type Change = Schemas['Refund'] | Schemas['Capture'] | Schemas['Cancellation'];
+
+/** The largest amount that the API accepts for a change, in minor units; with `because`, it accepts none. */
+export interface Proposal {
+  readonly amount: number;
+  /** The reason why the API would refuse the change. */
+  readonly because?: string;
+  /** Describes money that was captured, but cannot be refunded. */
+  readonly withheld?: string;
+}
+
+/** Maximum number of refunds of a payment, including failed refunds. */
+export const MAX_REFUNDS = 500;
+
+/**
+ * Returns the amount to propose for a change of a payment.
+ * @param changes all refunds, captures and cancellations of the payment
+ */
+export function proposalFor(
+  kind: 'refund' | 'capture' | 'cancel',
+  payment: Whole,
+  changes: readonly Change[],
+): Proposal {
+  const { status, amount, processor } = payment;
+  if (kind === 'refund') return proposedRefund(payment, changes);
+  const isWithPayer = status === 'requires_action' && processor.charge_id !== null;
+  if (status !== 'requires_capture' && (kind === 'capture' || !isWithPayer))
+    return refused(
+      kind === 'capture'
+        ? `The status is ${words(status)}; only an authorized payment can be captured.`
+        : `The status is ${words(status)}; the payment cannot be canceled.`,
+    );
+  const open = changes.find((change) => change.object !== 'refund' && change.status === 'pending');
+  return open === undefined
+    ? { amount }
+    : refused(`A ${open.object} is in progress. If its outcome cannot be determined, decide it.`);
+}
+
+function proposedRefund(payment: Whole, changes: readonly Change[]): Proposal {
+  const { status, currency, amount_captured: captured, processor } = payment;
+  if (status !== 'succeeded')
+    return refused(`The status is ${words(status)}; only a succeeded payment can be refunded.`);
+  const refunds = changes.filter((change) => change.object === 'refund');
+  if (refunds.length >= MAX_REFUNDS) return refused(`The payment has ${MAX_REFUNDS} refunds, the maximum.`);
+  // A refund of an unexpected charge does not reserve money of the payment’s own charge.
+  const reserved = refunds
+    .filter((refund) => refund.status === 'pending' && refund.charge_id === processor.charge_id)
+    .reduce((sum, refund) => sum + refund.amount, 0);
+  const parts = [
+    ['is refunded', payment.amount_refunded],
+    ['is in refunds without an outcome', reserved],
+    ['is disputed', payment.amount_disputed],
+  ] as const;
+  const left = parts.reduce((rest, [, part]) => rest - part, captured);
+  if (payment.amount_refunded >= captured) return refused('The payment is fully refunded.');
+  const text = parts.filter(([, part]) => part > 0).map(([what, part]) => `${money(part, currency)} ${what}`);
+  if (left <= 0) return refused(`Of ${money(captured, currency)}, ${text.join(', ')}. Nothing is left to refund.`);
+  return text.length === 0 ? { amount: left } : { amount: left, withheld: `${text.join(', ')}.` };
+}
+
+function refused(because: string): Proposal {
+  return { amount: 0, because };
+}
+
+/**
+ * Returns why a payment in review cannot be decided as paid by this charge.
+ * @param strays ids of the charges that are recorded as unexpected
+ */
+export function refusalOfCharge(
+  charge: Pick<Schemas['Charge'], 'id' | 'currency' | 'amount_captured'>,
+  { amount, currency }: Pick<Whole, 'amount' | 'currency'>,
+  strays: ReadonlySet<string>,
+): string | undefined {
+  if (strays.has(charge.id)) return 'It is recorded as an unexpected charge, whose money is returned to the payer.';
+  if (charge.currency !== currency) return `The payment is in ${currency}.`;
+  return charge.amount_captured > amount ? `Only ${money(amount, currency)} was requested.` : undefined;
+}
+
+/** Returns the ids of the charges that are recorded as unexpected. */
+export function strayCharges(transitions: readonly Transition[]): ReadonlySet<string> {
+  return new Set(transitions.flatMap(({ subject }) => (subject?.object === 'stray_charge' ? [subject.id] : [])));
+}
+
+/** Returns the transitions whose postings can be reversed: each set of postings can be reversed once. */
+export function reversible(transitions: readonly Transition[]): readonly Transition[] {
+  const reversed = new Set<number | null>(transitions.flatMap(({ subject }) => subject?.reverses ?? []));
+  return transitions.filter(({ sequence, postings }) => postings.length > 0 && !reversed.has(sequence));
+}
