@@ -147,6 +147,22 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
       }
     });
 
+    test('list an unmatched callback of another program, but not as work for an operator', async () => {
+      for (const [each, paymentId] of ids.slice(0, 2).entries()) {
+        const kept = { ...orphanOf(`ch_${each}`, paymentId, firstMs), isForeign: each === 0 };
+        await record(`foreign-${each}`, { orphan: kept });
+        await subject.effects.giveUp(kept);
+      }
+      const entries = await listed('unmatched_callbacks', 9);
+      expect(new Map(entries.map(({ part, needsOperator }) => [part, needsOperator] as const))).toEqual(
+        new Map([
+          ['ch_0', false],
+          ['ch_1', true],
+        ]),
+      );
+      expect((await subject.lists.needingOperator('unmatched_callbacks')).entries).toMatchObject([{ part: 'ch_1' }]);
+    });
+
     test('show a claim only after its lease has expired', async () => {
       await fill();
       clock.advance(25_000 + 2_000);

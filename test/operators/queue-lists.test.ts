@@ -1,10 +1,13 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from '@jest/globals';
+import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { DEFAULT_SHARDS } from '../../lambdas/kernel/contract/shards.ts';
 import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { DynamoDbQueues } from '../../lambdas/operators/store/dynamodb-queues.ts';
 import { holdItem } from '../../lambdas/payments/store/queue-items.ts';
+import type { OrphanedCallback } from '../../lambdas/payments/use/effect-store.ts';
 import { openRecord, paymentIdFor } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -34,6 +37,24 @@ test('a long shard of a queue is counted up to a limit, and the summary says tha
   expect(await lists.summary('holds')).toEqual({ waiting: 125, hasMore: false, oldestMs: 0 });
   await putHold(125);
   expect(await lists.summary('holds')).toEqual({ waiting: 125, hasMore: true, oldestMs: 0 });
+});
+
+test('unmatched callbacks of other programs do not hide the one that needs an operator', async () => {
+  const { stores, lists } = storesOf(new SimulatedClock());
+  for (let each = 0; each <= 300; each += 1) {
+    const chargeId = `ch_${String(each).padStart(3, '0')}`;
+    const orphan: OrphanedCallback = {
+      operationId: callbackOperation(systemDigest, 'memory', chargeId),
+      event: { processorName: 'memory', mode: 'test', eventId: chargeId, type: 'charge.succeeded', chargeId },
+      reason: 'payment_unknown',
+      receivedAtMs: 0,
+      isForeign: each < 300,
+    };
+    const key = { [KeyAttribute.partition]: `${RegistryRow.keptOrphan}0`, [KeyAttribute.sort]: chargeId };
+    await stores.database.client.send(new PutCommand({ TableName: TABLES.registry, Item: { ...key, ...orphan } }));
+  }
+  const { entries, hasMore } = await lists.needingOperator('unmatched_callbacks');
+  expect([entries.map(({ part }) => part), hasMore]).toEqual([['ch_300'], false]);
 });
 
 test('claims with an active owner do not cost a call each', async () => {

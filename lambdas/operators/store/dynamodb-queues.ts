@@ -73,6 +73,9 @@ const MAX_COUNTED = 125;
 /** Minimum number of claims to read at once. Claims with an active owner are also read, but not listed. */
 const CLAIMS_AT_ONCE = 250;
 
+/** Maximum number of unmatched callbacks to read in each shard, including those of other programs. */
+const CALLBACKS_AT_ONCE = 1_000;
+
 /** Filter conditions on open claims. */
 const IS_WITHOUT_OWNER = 'leaseExpiresAtMs <= :now';
 const IS_UNDECIDABLE = 'undecidable = :true';
@@ -121,6 +124,11 @@ export class DynamoDbQueues implements QueueLists {
       const entries = Items.map((item) => readableEntry(() => ENTRY_OF.inquiries(parseInquiry(item))));
       return { entries, isWhole: LastEvaluatedKey === undefined };
     }
+    if (queue === 'unmatched_callbacks') {
+      const { Items = [], LastEvaluatedKey } = await this.#ownCallbacks(shard);
+      const entries = Items.map((item) => readableEntry(() => ENTRY_OF.unmatched_callbacks(parseOrphan(item))));
+      return { entries, isWhole: LastEvaluatedKey === undefined };
+    }
     const found = await this.#shard(queue, shard, MAX_COUNTED + 1);
     const entries = found.slice(0, MAX_COUNTED).flatMap(({ entry }) => (entry.needsOperator ? [entry] : []));
     return { entries, isWhole: found.length <= MAX_COUNTED };
@@ -138,6 +146,22 @@ export class DynamoDbQueues implements QueueLists {
           ExpressionAttributeNames: { '#part': partitionKey },
           ExpressionAttributeValues: { ':part': `${QueueRow.undecidable}${shard}` },
           Limit: MAX_COUNTED,
+        }),
+      ),
+    );
+  }
+
+  /** Reads unmatched callbacks, without those of other programs. */
+  #ownCallbacks(shard: number) {
+    return readWithRetries(this.#pacing, () =>
+      this.#client.send(
+        new QueryCommand({
+          TableName: this.#tables.registry,
+          KeyConditionExpression: '#pk = :pk',
+          FilterExpression: 'attribute_not_exists(isForeign) OR isForeign = :false',
+          ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
+          ExpressionAttributeValues: { ':pk': `${RegistryRow.keptOrphan}${shard}`, ':false': false },
+          Limit: CALLBACKS_AT_ONCE,
         }),
       ),
     );

@@ -66,7 +66,7 @@ const NEEDS_OPERATOR: Readonly<Record<OperatorQueue, string>> = {
   inquiries: " AND queue = 'undecidable'",
   returns: ' AND undecidable',
   holds: ' AND undecidable',
-  unmatched_callbacks: '',
+  unmatched_callbacks: ' AND NOT coalesce(is_foreign, false)',
 };
 
 /** Maximum number of entries to count in a queue. PostgreSQL reads each counted row. */

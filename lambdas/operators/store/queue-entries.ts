@@ -40,7 +40,11 @@ export const ENTRY_OF = {
     needsOperator: undecidable,
   }),
   orphans: ofOrphan,
-  unmatched_callbacks: (orphan: OrphanedCallback): Rendered => ({ ...ofOrphan(orphan), needsOperator: true }),
+  // A charge of another program at the same processor concerns no payment of this deployment.
+  unmatched_callbacks: (orphan: OrphanedCallback): Rendered => ({
+    ...ofOrphan(orphan),
+    needsOperator: orphan.isForeign !== true,
+  }),
 };
 
 /** Renders a row. An unreadable row becomes an entry without details, so that operators see that it is stuck, too. */
