@@ -155,4 +155,26 @@ describe('a change above the limit', () => {
     const status = step === 'capture' ? 'succeeded' : 'canceled';
     expect((await api.get(`/v1/payments/${payment}`)).body).toMatchObject({ status });
   });
+
+  test('is outdated if the payment has another status by the time of its approval', async () => {
+    payment = await api.paid('action', { amount: 900, source: 'tok_action', capture: 'manual' });
+    const asked = await change('cancel', 'c', {});
+    expect(asked.body).toMatchObject({ effect: { payment_status: 'requires_action' } });
+    await api.processor.inside.approve(String(api.processor.charges(payment)[0]?.chargeId));
+    await api.world.learn(payment);
+    expect((await api.approve(idOf(asked), BEN)).body).toMatchObject({ code: 'approval_outdated' });
+    expect((await api.get(`/v1/payments/${payment}`)).body).toMatchObject({ status: 'requires_capture' });
+    expect((await api.reject(idOf(asked), BEN)).body).toMatchObject({ status: 'rejected' });
+  });
+
+  test('leaves the list of work when it is approved, rejected or expired', async () => {
+    const asked = [await refund('a', 600), await refund('b', 601), await refund('c', 602)].map(idOf);
+    const waiting = async () => dataOf(await api.get('/v1/admin/attention?kind=approval')).map(({ part }) => part);
+    expect(new Set(await waiting())).toEqual(new Set(asked));
+    await api.approve(asked[0] ?? '', BEN);
+    await api.reject(asked[1] ?? '', BEN);
+    expect(await waiting()).toEqual([asked[2]]);
+    api.clock.advance(APPROVALS.lifetimeMs);
+    expect(await waiting()).toEqual([]);
+  });
 });
