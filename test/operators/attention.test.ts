@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { QueueLists } from '../../lambdas/operators/use/queue-lists.ts';
@@ -8,12 +9,13 @@ import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { paymentInReview } from '../payments/provoked-changes.ts';
 import { comparedPayment } from '../reconciliation/mismatch-fixtures.ts';
-import { type Api, dataOf } from '../world/api.ts';
+import { Api, as, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { MemoryMessages } from './memory-messages.ts';
 
 const HOUR_MS = 3_600_000;
 const PATH = '/v1/admin/attention';
 const RULES = { aboveMinor: { EUR: 100 }, lifetimeMs: 72 * HOUR_MS };
+const BEN_KEY = 'ok_benbenbenbenbenbenbenben00';
 const VIEWER = { headers: { Authorization: 'Bearer ok_viewerviewerviewerviewer' } };
 
 let effects = 0;
@@ -41,6 +43,7 @@ async function troubled() {
   const api = behind.with({ messages, approvals: RULES });
   api.registerOperator('ok_viewerviewerviewerviewer', { role: 'viewer', operator: 'Vera' });
   const paid = await api.paid('paid');
+  const held = await api.paid('held', { capture: 'manual' });
   const refundId = changeIdOf(systemDigest, 'refund', paid, ['r']);
   const claimedAtMs = api.clock.nowMs();
   const marked = { undecidable: true };
@@ -51,7 +54,7 @@ async function troubled() {
     toReturn: [{ paymentId: paid, chargeId: 'ch_stray', by: 'refund', foundAtMs: claimedAtMs, ...marked }],
   });
   await record(api, { toReturn: [{ paymentId: paid, chargeId: 'ch_soon', by: 'refund', foundAtMs: claimedAtMs }] });
-  await record(api, { hold: { paymentId: paid, authorizedAtMs: claimedAtMs, ...marked } });
+  await record(api, { hold: { paymentId: held, authorizedAtMs: claimedAtMs, ...marked } });
   await record(api, { hold: { paymentId: paid, authorizedAtMs: claimedAtMs + 1 } });
   const orphan = {
     operationId: callbackOperation(systemDigest, 'memory', 'orphan'),
@@ -89,11 +92,11 @@ async function troubled() {
     .write(`/v1/admin/payments/${reviewed.id}/resolve`, 'd', { outcome: 'failed', reason: 'Nothing was charged' });
   expect(asked.status).toBe(202);
   api.clock.advance(60_000);
-  return { api, reviewed: reviewed.id, paid, refundId, approval: String(asked.body['id']) };
+  return { api, reviewed: reviewed.id, paid, held, refundId, approval: String(asked.body['id']) };
 }
 
 test('the list contains only the work that no job can finish, each entry with the action that resolves it', async () => {
-  const { api, reviewed, paid, refundId, approval } = await troubled();
+  const { api, reviewed, paid, held, refundId, approval } = await troubled();
   const list = await api.get(PATH, VIEWER);
   const shown = dataOf(list).map(({ kind, about, part, queue, count, tenant, amount, act }) =>
     JSON.stringify([kind, about, part, queue, count, tenant, amount, act].map((each) => each ?? '-'))
@@ -105,7 +108,7 @@ test('the list contains only the work that no job can finish, each entry with th
     `payment_in_review ${reviewed} - - 1 ten_desk 1000 decide_payment`,
     `change_in_review ${paid} ${refundId} inquiries 1 ten_desk - decide_change`,
     `charge_to_return ${paid} ch_stray returns 1 ten_desk - look`,
-    `hold_to_void ${paid} - holds 1 ten_desk 1000 cancel`,
+    `hold_to_void ${held} - holds 1 ten_desk 1000 cancel`,
     `mismatch ${paid} ${String(mismatch)} - 1 ten_desk 250 compare`,
     `approval ${reviewed} ${approval} - 1 ten_desk 1000 approve`,
     'unmatched_callback - ch_kept unmatched_callbacks 1 - - look',
@@ -145,6 +148,36 @@ test('the list can be read in pages of any size, and by kind', async () => {
   expect(dataOf(await api.get(`${PATH}?kind=approval`))).toMatchObject([{ kind: 'approval' }]);
   const unknown = await api.get(`${PATH}?starting_after=att_${Buffer.from('no 1 x').toString('base64url')}`);
   expect([unknown.status, unknown.body['param']]).toEqual([400, 'starting_after']);
+});
+
+test('a stuck refund shows its amount, and asks for no decision after one of two operators has decided it', async () => {
+  const api = new Api();
+  const id = await api.paid('k', { amount: 2000 });
+  const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
+  const desk = api.with({ processor: { ...api.processor, change: silent, findChange: silent } });
+  const change = (await desk.change(`${id}/refunds`, 'r', { amount: 500 })).body['id'];
+  for (const inquiry of await api.store.inquiries())
+    await api.store.postponeInquiry(inquiry, { dueAtMs: api.clock.nowMs(), undecidable: true });
+  api.clock.advance(2 * HOUR_MS);
+  const listed = async () => dataOf(await api.get(`${PATH}?kind=change_in_review`));
+  expect(await listed()).toMatchObject([
+    { about: id, part: change, amount: 500, currency: 'EUR', act: 'decide_change' },
+  ]);
+  api.registerOperator(BEN_KEY, { operator: 'Ben Example', role: 'operator' });
+  const decide = (key: string) =>
+    api.write(
+      `/v1/admin/payments/${id}/resolve`,
+      'd',
+      { outcome: 'failed', change, reason: 'The processor shows no refund' },
+      as(key),
+    );
+  const decided = await Promise.all([OPERATOR_KEY, BEN_KEY].map(decide));
+  expect(new Set(decided.map(({ status, body }) => `${status} ${String(body['code'] ?? body['status'])}`))).toEqual(
+    new Set(['200 failed', '409 change_not_undecided']),
+  );
+  expect(await listed()).toMatchObject([{ part: change, act: 'look', reason: expect.stringContaining('is known') }]);
+  const acts = dataOf(await api.get('/v1/admin/activity?tenant=ten_desk&mode=test'));
+  expect(acts.map(({ action }) => action)).toEqual(['decision.made']);
 });
 
 test('a payment leaves the list when it is decided', async () => {

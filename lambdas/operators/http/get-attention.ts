@@ -6,7 +6,7 @@ import { problem } from '../../http/problems.ts';
 import { shownAmount } from '../../kernel/currency.ts';
 import { defined } from '../../kernel/defined.ts';
 import { storedOperationId } from '../../kernel/ids.ts';
-import { changeOf } from '../../payments/domain/change.ts';
+import { changeOf, isUnderWay } from '../../payments/domain/change.ts';
 import { parsePaymentId } from '../../payments/ids.ts';
 import { chainOf } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
@@ -87,18 +87,27 @@ async function listAttention(call: ReadingCall<GetAttentionTools, typeof attenti
   });
 }
 
-/** Returns the entry with tenant, mode and amount, if its row contains only the id of its payment. */
+/**
+ * Returns the entry with tenant, mode and amount, if its row contains only the id of its payment. The row of a change or
+ * a hold stays in its queue until a job finds that it has ended, so the entry then asks for no action.
+ */
 async function withPayment(store: GetAttentionTools['store'], entry: AttentionEntry): Promise<AttentionEntry> {
   const paymentId = parsePaymentId(entry.about ?? '');
   if (paymentId === undefined || entry.tenantId !== undefined) return entry;
   const operationId = storedOperationId(entry.part ?? paymentId);
   const ends = await store.readEnds(paymentId, operationId);
   if (ends === undefined) return entry;
-  const { tenantId, mode, amountMinor, currency } = ends.newest.payment;
-  const change = ends.transitions === undefined ? undefined : changeOf(chainOf(ends.transitions).state, operationId);
+  const { tenantId, mode, amountMinor, currency, status } = ends.newest.payment;
+  const state = ends.transitions === undefined ? undefined : chainOf(ends.transitions).state;
+  const change = state && changeOf(state, operationId);
   const isOfPart = entry.part !== undefined && entry.part !== entry.about;
   const amount = change?.amountMinor ?? (isOfPart ? undefined : amountMinor);
-  return { ...entry, tenantId, mode, currency, ...defined({ amountMinor: amount }) };
+  const shown = { ...entry, tenantId, mode, currency, ...defined({ amountMinor: amount }) };
+  const isEnded =
+    entry.kind === 'hold_to_void'
+      ? status !== 'requires_capture'
+      : state !== undefined && change !== undefined && !isUnderWay(change, state);
+  return isEnded ? { ...shown, reason: { kind: 'ended' }, act: 'look' } : shown;
 }
 
 function entryObject(entry: AttentionEntry, nowMs: number): Record<string, unknown> {
@@ -138,11 +147,13 @@ const SENTENCES: Readonly<Record<Exclude<Reason['kind'], 'payment' | 'change' | 
   inquiry: 'The outcome cannot be looked up at the processor.',
   order: 'The order can be neither completed nor undone without a person.',
   return:
-    'The payment must not keep this charge. Payonce cannot refund or void the charge, or cannot determine whether it has.',
+    'The payment must not keep this charge, and Payonce cannot refund or void it, or determine whether it did. Refund or void it at the processor.',
   hold: 'The authorization was not captured in time, and Payonce cannot void it.',
   claim: 'The request was not completed, and neither a retry nor a job can complete it.',
-  callback: 'The processor sent a callback about a charge that belongs to no known payment.',
+  callback:
+    'The processor sent a callback about a charge that belongs to no known payment. Look the charge up at the processor. If nothing is due, refund it.',
   messages: 'The messages could not be processed.',
+  ended: 'The outcome is known. A job removes this entry at its next look-up.',
 };
 
 function sentenceOf(reason: Reason): string {
@@ -168,6 +179,7 @@ function sentenceOf(reason: Reason): string {
     case 'claim':
     case 'callback':
     case 'messages':
+    case 'ended':
       return SENTENCES[reason.kind];
   }
 }

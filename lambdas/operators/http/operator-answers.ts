@@ -120,10 +120,11 @@ function decisionRefusal(refusal: Exclude<DecisionRefusal, ComparisonRefusal>, r
       return problemAnswer(problem('change_not_undecided', detail), requestId);
     }
     case 'change_too_young': {
-      const detail =
-        'The resolver may still determine the outcome of the change. Decide after the time in `decidable_from`.';
+      const fromSeconds = Math.ceil(refusal.fromMs / 1000);
+      const time = new Date(fromSeconds * 1000).toISOString().replace('.000Z', 'Z');
+      const detail = `Payonce may still determine the outcome of the change. Decide after ${time}.`;
       return problemAnswer(problem('change_not_undecided', detail), requestId, {
-        members: { decidable_from: Math.ceil(refusal.fromMs / 1000) },
+        members: { decidable_from: fromSeconds },
       });
     }
     case 'impossible':

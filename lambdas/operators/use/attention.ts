@@ -70,7 +70,7 @@ export interface AttentionEntry {
 /** The reason of an entry, which the API renders as a sentence. */
 export type Reason =
   | { readonly kind: 'payment'; readonly failureCode?: string }
-  | { readonly kind: 'inquiry' | 'order' | 'return' | 'hold' | 'claim' | 'callback' | 'messages' }
+  | { readonly kind: 'inquiry' | 'order' | 'return' | 'hold' | 'claim' | 'callback' | 'messages' | 'ended' }
   | { readonly kind: 'change'; readonly of: string }
   | {
       readonly kind: 'mismatch';
