@@ -170,6 +170,12 @@ describe('a search for', () => {
     expect(await found('order-47', rest)).toEqual([first]);
   });
 
+  test('a reference or an idempotency key with an @ finds its payment', async () => {
+    const id = await api.paid('key@1', { reference: 'ada@shop-42' });
+    for (const q of ['key@1', 'ada@shop-42', '@shop']) expect([q, await found(q)]).toEqual([q, [id]]);
+    expect(await found('no-one@example.com')).toEqual([]);
+  });
+
   test('a part of a reference finds payments whose rows an earlier version stored without a reference', async () => {
     const id = await api.paid('a', { reference: 'order-4711' });
     await withoutCurrencies();

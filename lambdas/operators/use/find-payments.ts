@@ -60,7 +60,9 @@ export async function findPayments(tools: FindPaymentsTools, asked: SearchedPaym
   const owner = { tenantId, mode };
   const listed = async (filter: Parameters<typeof listPayments>[2]): Promise<ListOutcome> =>
     listPayments({ ...tools.search, books: [] }, owner, { byIndex: false, ...filter });
-  if (isEmail(text)) return listed({ ...page, email: text });
+  // A reference or a key can contain the same characters as an e-mail address.
+  const mailed = isEmail(text) ? await listed({ ...page, email: text }) : NONE;
+  if (!isEmpty(mailed)) return mailed;
   const isFirstPage = page.after === undefined && page.before === undefined;
   const keyed = isFirstPage ? await byKey(tools, owner, asked) : NONE;
   if (!isEmpty(keyed)) return keyed;
