@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
 import { About, Copy, Fact, Id, Loaded, Status, Time } from '../parts.tsx';
@@ -77,8 +78,10 @@ function stateOf({ enabled, disabled, failing_since: failing }: Endpoint) {
 
 function OfEndpoint({ tenant, path }: { readonly tenant: string; readonly path: string }) {
   const read = useRead<Endpoint>(path, tenant);
+  const [notice, setNotice] = useState('');
   return (
     <>
+      <p role="status">{notice}</p>
       <Loaded of={read}>
         {(endpoint) => (
           <>
@@ -88,7 +91,7 @@ function OfEndpoint({ tenant, path }: { readonly tenant: string; readonly path: 
               <Fact name="State" value={stateOf(endpoint)} />
               <Fact name="Previous secret valid until" value={<Time at={endpoint.previous_secret_expires} />} />
             </dl>
-            <EndpointActs tenant={tenant} path={path} endpoint={endpoint} />
+            <EndpointActs tenant={tenant} path={path} endpoint={endpoint} notify={setNotice} />
           </>
         )}
       </Loaded>
@@ -117,6 +120,7 @@ function OfEndpoint({ tenant, path }: { readonly tenant: string; readonly path: 
                 tenant={tenant}
                 path={`${path}/deliveries/${encodeURIComponent(id)}/resend`}
                 fields={[]}
+                done={() => setNotice('The event is sent again. Refresh the list to see the response.')}
               />
             ),
           },
@@ -130,11 +134,15 @@ function EndpointActs({
   tenant,
   path,
   endpoint: { enabled },
+  notify,
 }: {
   readonly tenant: string;
   readonly path: string;
   readonly endpoint: Endpoint;
+  /** Shows the result of an action. */
+  readonly notify: (notice: string) => void;
 }) {
+  const replayed = () => notify('The replay has started. Refresh the list to see its deliveries.');
   return (
     <div class="acts">
       <Act
@@ -145,6 +153,7 @@ function EndpointActs({
         tenant={tenant}
         path={`${path}/test`}
         fields={[]}
+        done={() => notify('The test event is sent. Refresh the list to see the response.')}
       />
       <Act
         name="Replay missing"
@@ -155,6 +164,7 @@ function EndpointActs({
         path={`${path}/replay`}
         fields={DAYS}
         fixed={{ only_undelivered: true }}
+        done={replayed}
       />
       <Act
         name="Replay all"
@@ -164,6 +174,7 @@ function EndpointActs({
         tenant={tenant}
         path={`${path}/replay`}
         fields={DAYS}
+        done={replayed}
       />
       <Act
         name="Rotate secret"

@@ -89,7 +89,7 @@ describeConsole('webhooks in a browser', (shown) => {
     await replay.getByLabel('Before (UTC day)').fill('2026-03-01');
     await accessible(page);
     await replay.getByRole('button', { name: 'Replay missing' }).dblclick();
-    await replay.waitFor({ state: 'detached' });
+    await page.getByText('The replay has started.').waitFor();
     const { endpoints } = await api.store.webhooks.readBook(OWNER);
     expect(await api.store.webhooks.readReplay(endpoints[0]?.replay ?? '')).toMatchObject({
       fromMs: Date.UTC(2026, 1, 1),
