@@ -324,24 +324,7 @@ function Previewed({
         Nothing was written. The status would become <b>{words(status)}</b>
         {waits ? ', once a second person approves.' : '.'}
       </p>
-      <Table
-        label="Postings that would be made"
-        rows={postings}
-        none="Nothing would be posted."
-        columns={[
-          { title: 'Account', of: ({ account }) => account },
-          {
-            title: 'Debit',
-            isNumber: true,
-            of: (row) => (row.direction === 'debit' ? money(row.amount, row.currency) : ''),
-          },
-          {
-            title: 'Credit',
-            isNumber: true,
-            of: (row) => (row.direction === 'credit' ? money(row.amount, row.currency) : ''),
-          },
-        ]}
-      />
+      <Legs postings={postings} />
       <Table
         label="Balances of the payment"
         rows={balances}
@@ -353,6 +336,30 @@ function Previewed({
         ]}
       />
     </section>
+  );
+}
+
+/** Shows the postings that an action would add. */
+export function Legs({ postings }: { readonly postings: DryRun['postings'] }) {
+  return (
+    <Table
+      label="Postings that would be made"
+      rows={postings}
+      none="Nothing would be posted."
+      columns={[
+        { title: 'Account', of: ({ account }) => account },
+        {
+          title: 'Debit',
+          isNumber: true,
+          of: (row) => (row.direction === 'debit' ? money(row.amount, row.currency) : ''),
+        },
+        {
+          title: 'Credit',
+          isNumber: true,
+          of: (row) => (row.direction === 'credit' ? money(row.amount, row.currency) : ''),
+        },
+      ]}
+    />
   );
 }
 

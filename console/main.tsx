@@ -63,7 +63,7 @@ const GROUPS: readonly { readonly title: string; readonly entries: readonly Entr
     title: 'Integration',
     entries: [
       { name: 'webhooks', title: 'Webhooks', screen: Webhooks, isOfTenant: true },
-      { name: 'keys', title: 'Keys', screen: Keys, isOfTenant: true },
+      { name: 'keys', title: 'Keys and limits', screen: Keys, isOfTenant: true },
       { name: 'inspector', title: 'Key inspector', screen: Inspector },
     ],
   },

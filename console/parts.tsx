@@ -135,9 +135,16 @@ export function Id({ of: id, to }: { readonly of: string | null | undefined; rea
   );
 }
 
-/** Shows the id of an object, as a link if it has a screen. */
+/** Returns the address that shows an object: its own screen, or the search that finds its payment. */
+function screenOf(id: string): string | undefined {
+  if (id.startsWith('pay_')) return `#/payments/${id}`;
+  if (id.startsWith('apr_')) return '#/approvals';
+  return /^(?:ord|ref|rtn|cap|can)_/.test(id) ? `#/payments?q=${encodeURIComponent(id)}` : undefined;
+}
+
+/** Shows the id of an object, as a link if a screen shows it. */
 export function About({ id }: { readonly id: string | null }) {
-  return <Id of={id} to={id?.startsWith('pay_') ? `#/payments/${id}` : undefined} />;
+  return <Id of={id} to={id === null ? undefined : screenOf(id)} />;
 }
 
 const KINDS: Readonly<Record<string, 'good' | 'bad' | 'open'>> = {

@@ -140,6 +140,7 @@ function What({ entry: { kind, about, part, queue, count: messages } }: { readon
 function actOf({ act, about, queue, tenant, mode }: Entry, to: Place['to']) {
   const scope = tenant === null || mode === null ? {} : { tenant, mode };
   const payment = about?.startsWith('pay_') === true ? to(`payments/${about}`, {}, scope) : undefined;
+  const order = about?.startsWith('ord_') === true ? to('payments', { q: about }, scope) : undefined;
   const entries = to(queue === null ? 'waiting' : `waiting/${queue}`);
   switch (act) {
     case 'decide_payment':
@@ -154,6 +155,6 @@ function actOf({ act, about, queue, tenant, mode }: Entry, to: Place['to']) {
     case 'redrive':
       return { name: 'Redrive', address: entries };
     case 'look':
-      return { name: 'View', address: payment ?? entries };
+      return { name: 'View', address: payment ?? order ?? entries };
   }
 }

@@ -40,10 +40,10 @@ export function Keys() {
   const { to } = usePlace();
   return (
     <>
-      <h1>Keys</h1>
+      <h1>Keys and limits</h1>
       <p class="soft-text">
         The API keys of {tenant}, in both modes. <a href={to('activity', { of: 'tenant' })}>Activity</a> shows who
-        created, rolled or revoked one.
+        created, rolled or revoked one, in the mode at the top of the page.
       </p>
       <KeyList
         path={`/v1/admin/keys?tenant=${encodeURIComponent(tenant)}`}

@@ -1,7 +1,8 @@
-import { Act } from '../act.tsx';
+import { Act, Legs } from '../act.tsx';
 import type { Schemas } from '../api.ts';
 import { About, Empty, Id, Status, Time } from '../parts.tsx';
 import { usePlace } from '../place.ts';
+import { useApi } from '../reading.ts';
 import { cause, count, money, words } from '../show.ts';
 import { List } from '../table.tsx';
 
@@ -22,6 +23,11 @@ export function Differences() {
         hint="The job reconcile-recent compares each payment with the processor’s books."
         columns={[
           { title: 'Payment', of: ({ payment }) => <About id={payment} /> },
+          {
+            title: 'Tenant',
+            of: ({ tenant, mode }) => (tenant === null ? '–' : `${tenant}, ${mode}`),
+            by: ({ tenant }) => tenant,
+          },
           { title: 'Kind', of: ({ kind }) => words(kind), by: ({ kind }) => kind },
           { title: 'Processor', isNumber: true, of: (row) => money(row.processor_amount, row.currency) },
           { title: 'Ledger', isNumber: true, of: (row) => money(row.ledger_amount, row.currency) },
@@ -39,13 +45,15 @@ export function Differences() {
   );
 }
 
+type Approval = Schemas['ApprovalList']['data'][number];
+
 export function Approvals() {
-  type Row = Schemas['ApprovalList']['data'][number];
+  const { self } = useApi();
   return (
     <>
       <h1>Approvals</h1>
       <p>Refunds, corrections and other changes above the limit of the deployment need a second person.</p>
-      <List<Row>
+      <List<Approval>
         label="Approvals"
         path="/v1/admin/approvals"
         none="No request has needed a second person yet."
@@ -56,8 +64,8 @@ export function Approvals() {
           {
             title: 'Amount',
             isNumber: true,
-            of: ({ amount, currency }) => money(amount, currency),
-            by: ({ amount }) => amount,
+            of: (row) => money(amountOf(row), row.currency),
+            by: amountOf,
           },
           { title: 'Reason', of: ({ reason }) => reason ?? '–' },
           { title: 'Requested by', of: (row) => row.requested_by.operator, by: (row) => row.requested_by.operator },
@@ -65,10 +73,17 @@ export function Approvals() {
           { title: 'Status', of: ({ status }) => <Status of={status} />, by: ({ status }) => status },
           {
             title: 'Verdict',
-            of: ({ id, status, request, payment, amount, currency }) => {
-              const because = status === 'pending_approval' ? undefined : `The request is ${status}.`;
+            of: (row) => {
+              const { id, status, request, payment, currency, requested_by: by } = row;
+              const isOwn = by.identity === self.identity || by.operator === self.operator;
+              const because =
+                status !== 'pending_approval'
+                  ? `The request is ${status}.`
+                  : isOwn
+                    ? 'You made this request. Another person must approve or reject it.'
+                    : undefined;
               const path = `/v1/admin/approvals/${id}`;
-              const about = `${kindOf(request)}, ${money(amount, currency)}, ${payment}`;
+              const about = `${kindOf(request)}, ${money(amountOf(row), currency)}, ${payment}`;
               return (
                 <span class="acts">
                   <Act
@@ -76,6 +91,7 @@ export function Approvals() {
                     does={`Executes this request once: ${about}.`}
                     role="approver"
                     because={because}
+                    ask={() => <Effect row={row} />}
                     path={`${path}/approve`}
                     fields={[]}
                   />
@@ -95,6 +111,49 @@ export function Approvals() {
       />
     </>
   );
+}
+
+/**
+ * Returns the amount that a request moves. The amount of the approval can be larger: it is compared with the limit, and
+ * includes earlier refunds and corrections of the payment.
+ */
+function amountOf({ request, amount, currency, effect }: Approval): number {
+  if (request.type !== 'correction') return request.amount ?? amount;
+  return effect.postings
+    .filter((each) => each.direction === 'debit' && each.currency === currency)
+    .reduce((sum, each) => sum + each.amount, 0);
+}
+
+/** Shows the whole effect of a request, so that the second person sees what they approve. */
+function Effect({
+  row: { request, tenant, mode, currency, reason, effect, requested_by: by },
+}: {
+  readonly row: Approval;
+}) {
+  // A change only begins with its approval: the processor’s response determines the status and the postings.
+  const isWhole = request.type === 'correction' || request.type === 'decision';
+  return (
+    <section aria-label="Effect" class="preview">
+      <p>
+        {by.operator} requested: {detailsOf(request, currency)}. The payment belongs to {tenant}, {mode}.
+        {isWhole && ` Its status becomes ${words(effect.payment_status)}.`}
+      </p>
+      <p>Reason: {reason ?? '–'}</p>
+      {isWhole && <Legs postings={effect.postings} />}
+    </section>
+  );
+}
+
+function detailsOf(request: Schemas['ApprovalRequest'], currency: string): string {
+  if (request.type === 'correction')
+    return request.reverses === null
+      ? 'new postings'
+      : `the reversal of the postings of transition ${request.reverses}`;
+  if (request.type !== 'decision') return `${request.type}, ${money(request.amount, currency)}`;
+  const { outcome, change, charge_id: charge, amount } = request;
+  const captured = amount === null ? undefined : `captured ${money(amount, currency)}`;
+  const parts = [`${kindOf(request)}: ${outcome}`, change, charge === null ? undefined : `charge ${charge}`, captured];
+  return parts.filter((part) => typeof part === 'string').join(', ');
 }
 
 function kindOf(request: Schemas['ApprovalRequest']): string {
@@ -225,7 +284,11 @@ export function Activity({ filters }: Filtered) {
           label="Activity"
           path={`/v1/admin/activity${query}`}
           none="No operator has done anything here."
-          hint="The other list shows the actions for a tenant."
+          hint={
+            isOfTenant
+              ? `The actions in ${mode === 'live' ? 'test' : 'live'} mode have a list of their own: choose the mode at the top of the page.`
+              : 'The other list shows the actions for a tenant.'
+          }
           columns={[
             { title: 'Time', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
             { title: 'Action', of: ({ action }) => words(action), by: ({ action }) => action },

@@ -206,13 +206,18 @@ describeConsole('an operator in a browser', (shown) => {
     await dialog.getByRole('button', { name: 'Correct' }).dblclick();
     await first.getByText('The request waits for a second person').waitFor();
     await first.getByRole('link', { name: 'Approvals', exact: true }).click();
-    await decideOn(first, 'Approve');
-    await first.getByRole('alert').getByText('own_approval').waitFor();
+    await first.getByText('You made this request.').first().waitFor();
+    expect(await first.getByRole('button', { name: 'Approve', exact: true }).isDisabled()).toBe(true);
     expect(dataOf(await api.get(`/v1/corrections?payment=${id}`))).toEqual([]);
 
     const second = await shown.signedIn(SECOND_KEY);
     await second.getByRole('link', { name: 'Approvals', exact: true }).click();
-    await decideOn(second, 'Approve');
+    await second.getByRole('button', { name: 'Approve', exact: true }).click();
+    const shownEffect = second.getByRole('dialog', { name: 'Approve' }).getByRole('region', { name: 'Effect' });
+    await shownEffect.getByText('the reversal of the postings of transition 2').waitFor();
+    await shownEffect.getByText('merchant_payable').waitFor();
+    await accessible(second);
+    await second.getByRole('dialog', { name: 'Approve' }).getByRole('button', { name: 'Approve' }).dblclick();
     await second.getByText('The request is approved.').first().waitFor();
     await accessible(second);
     expect(dataOf(await api.get(`/v1/corrections?payment=${id}`))).toHaveLength(1);
