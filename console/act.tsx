@@ -55,12 +55,19 @@ interface ActProps {
   readonly ask?: (form: Form) => ComponentChildren;
   /** Describes the effect of the entered values, below the fields. */
   readonly effect?: (values: Values) => ComponentChildren;
-  readonly fixed?: Readonly<Record<string, unknown>>;
+  readonly fixed?: Body;
+  /**
+   * Converts the entered values to fields of the request.
+   * @default each field has its own name
+   */
+  readonly compose?: (entered: Body) => Body;
   /** Renders fields of the response before the dialog closes. */
   readonly shows?: (answer: unknown) => ComponentChildren;
   /** Called with the response after the action. The screen is then read again in any case. */
   readonly done?: (answer: unknown) => void;
 }
+
+type Body = Readonly<Record<string, unknown>>;
 
 /** Thrown when a field has an invalid value, so nothing was sent. */
 class Unsent extends Error {}
@@ -121,7 +128,7 @@ interface DialogProps extends ActOnTargetProps {
  * @param show shows these values in the form. Called when the request can only be repeated
  */
 function useSending(
-  { attempt: opened, act, method = 'POST', path, tenant, fields, fixed = {}, shows, done, close }: DialogProps,
+  { attempt: opened, act, method = 'POST', path, tenant, fields, fixed = {}, compose, shows, done, close }: DialogProps,
   show: (values: Values) => void,
 ) {
   const api = useApiOf(tenant);
@@ -144,7 +151,8 @@ function useSending(
     setFailed(undefined);
     try {
       refuseWrongAmounts(fields, values);
-      const body = { ...fixed, ...bodyOf(fields, values), ...(isDry ? { dry_run: true } : {}) };
+      const named = bodyOf(fields, values);
+      const body = { ...fixed, ...(compose?.(named) ?? named), ...(isDry ? { dry_run: true } : {}) };
       if (!isDry) keepAttempt(act, { key, values });
       const answer = await api.send(method, path, body, key);
       if (!isDry) forgetAttempt(act, key);
@@ -402,7 +410,7 @@ function refuseWrongAmounts(fields: readonly Field[], values: Values): void {
 }
 
 /** Returns the request body, with the fields that were filled in. */
-function bodyOf(fields: readonly Field[], values: Values): Readonly<Record<string, unknown>> {
+function bodyOf(fields: readonly Field[], values: Values): Body {
   return Object.fromEntries(
     fields.flatMap<[string, unknown]>(({ name, isWhole, isDay, isList, isFlag, currency }) => {
       const given = (values[name] ?? '').trim();

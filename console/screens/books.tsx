@@ -10,7 +10,7 @@ import { ExportShown } from './exports.tsx';
 type Balance = Schemas['Balance'];
 type Entry = Schemas['LedgerEntry'];
 
-const ACCOUNTS: readonly Entry['account'][] = [
+export const ACCOUNTS: readonly Entry['account'][] = [
   'processor_clearing',
   'merchant_payable',
   'refunds',

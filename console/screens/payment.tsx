@@ -3,12 +3,13 @@ import { Act } from '../act.tsx';
 import { may, type Schemas } from '../api.ts';
 import { Fact, Id, Loaded, Status, Time } from '../parts.tsx';
 import { type Mode, useFollow, usePlace } from '../place.ts';
-import { type Change, reversible, strayCharges } from '../proposals.ts';
+import { type Change, strayCharges } from '../proposals.ts';
 import { useApi, useRead, useWhole } from '../reading.ts';
 import { money, words } from '../show.ts';
 import { Table } from '../table.tsx';
 import { Changes, useChanges } from './changes.tsx';
 import { Charges, Decide } from './charges.tsx';
+import { Correct } from './correct.tsx';
 import { StateDiagram } from './diagram.tsx';
 import { HoldActs, Refund } from './money-acts.tsx';
 import { Story, type Transition } from './timeline.tsx';
@@ -181,8 +182,6 @@ function Acts({
   done,
 }: WithStatus & { readonly payment: Whole | undefined; readonly changes: readonly Change[] | undefined }) {
   const owner = `${tenant}/${mode}`;
-  const isPosted = transitions.some(({ postings }) => postings.length > 0);
-  const posted = reversible(transitions);
   const path = `/v1/admin/payments/${encodeURIComponent(id)}`;
   return (
     <div class="acts">
@@ -204,21 +203,11 @@ function Acts({
         }
         done={done('The decision was recorded.')}
       />
-      <Act
-        name="Correct"
-        does="Reverses one set of postings. The original stays in the Ledger."
-        role="operator"
-        because={
-          posted.length > 0 ? undefined : isPosted ? 'All postings were already reversed.' : 'Nothing was posted.'
-        }
-        ask={() => <Charges id={id} tenant={owner} />}
-        path="/v1/admin/corrections"
-        fixed={{ payment: id }}
-        preview
-        fields={[
-          { name: 'reverses', label: 'Postings to reverse', isWhole: true, choices: posted.map(choiceOf) },
-          { name: 'reason', label: 'Reason' },
-        ]}
+      <Correct
+        id={id}
+        tenant={owner}
+        payment={payment}
+        transitions={transitions}
         done={done('The correction was recorded.')}
       />
       <Act
@@ -231,14 +220,6 @@ function Acts({
       />
     </div>
   );
-}
-
-function choiceOf({ sequence, type, postings }: Transition): readonly [value: string, shown: string] {
-  const debits = postings.filter(({ direction }) => direction === 'debit');
-  return [
-    String(sequence),
-    `${sequence}. ${type}, ${debits.map((each) => money(each.amount, each.currency)).join(' + ')}`,
-  ];
 }
 
 /** Shows the postings. Each set balances: its debits equal its credits. */

@@ -65,6 +65,32 @@ describeConsole('acts of operators in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
+  test('new postings are previewed, and made once by a double click', async () => {
+    const page = await opened(`payments/${payment}`);
+    await page.getByRole('button', { name: 'Add postings' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Add postings' });
+    await dialog.getByLabel('Account to debit').selectOption('processor_clearing');
+    await dialog.getByLabel('Account to credit').selectOption('corrections');
+    await dialog.getByLabel('Amount in EUR').fill('1.00');
+    await dialog.getByLabel('Reason').fill('The processor has 16.00 EUR');
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    await dialog.getByText('Nothing was written.').waitFor();
+    await accessible(page);
+    await dialog.getByRole('button', { name: 'Add postings' }).dblclick();
+    await page.getByText('The correction was recorded.').waitFor();
+    expect(dataOf(await api.get(`/v1/corrections?payment=${payment}`))).toMatchObject([
+      {
+        reverses: null,
+        reason: 'The processor has 16.00 EUR',
+        postings: [
+          { account: 'processor_clearing', direction: 'debit', amount: 100 },
+          { account: 'corrections', direction: 'credit', amount: 100 },
+        ],
+      },
+    ]);
+    expect(shown.violations).toEqual([]);
+  });
+
   test('a double click rejects a request once', async () => {
     await correct(await opened(`payments/${payment}`));
     const second = await opened('approvals', APPROVER_KEY);
