@@ -127,6 +127,14 @@ describe('a processor added by one folder and one registry entry', () => {
     expect(await harness.pay('k', francs('tok_ok'))).toMatchObject({ status: 422 });
   });
 
+  test('rejects manual capture without claiming the idempotency key, because it declares no holds', async () => {
+    const refused = await harness.pay('k', { ...francs('till_now'), capture: 'manual' });
+    expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_request', param: 'capture' } });
+    expect(refused.body['detail']).toBe('capture must be automatic: the processor tillhouse has no holds.');
+    expect(double.sales).toEqual([]);
+    expect(await harness.pay('k', francs('till_now'))).toMatchObject({ status: 201, body: { status: 'succeeded' } });
+  });
+
   test('rejects callbacks without a valid signature of its scheme, and changes nothing', async () => {
     const created = await harness.pay('k', francs('till_later'));
     const { body, headers } = double.paid(double.sales[0]?.id ?? '', clock.nowMs());

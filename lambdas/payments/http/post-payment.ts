@@ -101,7 +101,7 @@ async function handle(call: PostCall): Promise<Handled> {
 /**
  * Prepares a payment request from any transport: selects the processor and hashes the e-mail address.
  *
- * @returns a function that creates the payment, or a problem if the processor does not accept the source
+ * @returns a function that creates the payment, or a problem if the processor does not accept the request
  * @throws as {@link hashOfNew}
  */
 export async function preparePayment(
@@ -109,7 +109,7 @@ export async function preparePayment(
   asked: CreatePayment,
 ): Promise<Parsed<(notes: RunNotes) => Promise<CreatePaymentOutcome>>> {
   const processor = processorFor(tools, asked);
-  const misfit = sourceProblem(processor, asked.source);
+  const misfit = misfitProblem(processor, asked);
   // Refuse only a new payment. If the payment has already begun, continue, so that a retry gets its response.
   const hasBegun = async () => (await tools.store.readRecord(chargeOperation(asked.paymentId))) !== undefined;
   if (misfit !== undefined && !(await hasBegun())) return { kind: 'refused', problem: misfit };
@@ -118,11 +118,18 @@ export async function preparePayment(
   return valid((notes) => createPayment({ ...tools, processor }, { ...asked, ...emailHash }, notes));
 }
 
-/** Returns a problem if the API accepts the form of a `source` but the processor does not. */
-function sourceProblem(processor: KnownProcessors['processor'], source: string): Problem | undefined {
-  const form = typeof processor === 'string' ? undefined : processor.source;
-  if (form === undefined || form.pattern.test(source)) return undefined;
-  return problem('invalid_request', `source must be ${form.allowed}.`, 'source');
+/** Returns a problem if the request is valid for the API but not for the processor. */
+function misfitProblem(
+  processor: KnownProcessors['processor'],
+  { source, capture }: Pick<CreatePayment, 'source' | 'capture'>,
+): Problem | undefined {
+  if (typeof processor === 'string') return undefined;
+  const { name, source: form, abilities } = processor;
+  if (form?.pattern.test(source) === false)
+    return problem('invalid_request', `source must be ${form.allowed}.`, 'source');
+  if (capture === 'manual' && abilities.holdValidityMs === 0)
+    return problem('invalid_request', `capture must be automatic: the processor ${name} has no holds.`, 'capture');
+  return undefined;
 }
 
 function requested(call: PostCall): Parsed<CreatePayment> {

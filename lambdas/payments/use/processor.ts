@@ -59,14 +59,20 @@ export type ChangeOutcome =
   | { readonly kind: 'refused'; readonly failure: Failure };
 
 interface ChangeAbilities {
-  /** True if a capture may be lower than the authorized amount. */
+  /** True if a capture may be lower than the authorized amount. Otherwise, `change` refuses such a capture. */
   readonly partialCapture: boolean;
-  /** True if a refund may be lower than the captured amount, so that several refunds are possible. */
+  /**
+   * True if a refund may be lower than the captured amount, so that several refunds are possible. Otherwise, `change`
+   * refuses such a refund.
+   */
   readonly partialRefund: boolean;
 }
 
 interface HoldAbilities {
-  /** Time for which the processor keeps an uncaptured hold, in milliseconds. Payonce voids older holds. */
+  /**
+   * Time for which the processor keeps an uncaptured hold, in milliseconds. Payonce voids older holds. 0 if the
+   * processor has no holds: Payonce then refuses payments with manual capture.
+   */
   readonly holdValidityMs: number;
 }
 
