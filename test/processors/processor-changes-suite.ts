@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { ChangeOrder, ChargeChange, ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
 import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
+import { testsOf } from './declared-tests.ts';
 
 /** A processor, and access to the charges in its books. */
 export interface ChangeableProcessor extends AsyncDisposable {
@@ -20,21 +21,26 @@ interface ChargeState {
 
 const LIMIT = { timeoutMs: 600_000 };
 const AMOUNT = 1_999;
-const ALL_PARTS = { partialCapture: true, partialRefund: true };
 
 /**
  * Tests the contract of every processor adapter for captures, voids and refunds.
- * @param declared whether the processor declares partial captures and refunds; otherwise, the suite requests none
+ * @param declared the abilities in the processor's contract; tests of other abilities are skipped, and say why
  */
 export function describeChanges(
   name: string,
+  declared: Processor['abilities'],
   open: () => Promise<ChangeableProcessor>,
-  declared: Pick<Processor['abilities'], 'partialCapture' | 'partialRefund'> = ALL_PARTS,
 ): void {
+  const hasHolds = declared.holdValidityMs > 0;
   const capturedMinor = declared.partialCapture ? 500 : AMOUNT;
   const refundedMinor = declared.partialRefund ? 700 : AMOUNT;
-  const testPartialCapture = declared.partialCapture ? test : test.skip;
-  const testPartialRefund = declared.partialRefund ? test : test.skip;
+  const holds = testsOf(hasHolds, 'the processor declares no holds');
+  const partialCaptures = hasHolds
+    ? testsOf(declared.partialCapture, 'the processor declares no partial captures')
+    : holds;
+  const noPartialCaptures = testsOf(!declared.partialCapture, 'the processor declares partial captures');
+  const partialRefunds = testsOf(declared.partialRefund, 'the processor declares no partial refunds');
+  const noPartialRefunds = testsOf(!declared.partialRefund, 'the processor declares partial refunds');
 
   describe(`the ${name}`, () => {
     let subject: ChangeableProcessor;
@@ -65,10 +71,10 @@ export function describeChanges(
     const VOID = { kind: 'void' } as const;
 
     test('has the declared abilities', () => {
-      expect(subject.processor.abilities).toMatchObject(declared);
+      expect(subject.processor.abilities).toMatchObject({ ...declared });
     });
 
-    describe('a capture', () => {
+    holds.describe('a capture', () => {
       test.each([...new Set([AMOUNT, capturedMinor])])(
         `captures %i of ${AMOUNT}, and the look-up returns the same outcome`,
         async (amountMinor) => {
@@ -101,6 +107,12 @@ export function describeChanges(
         expect(await state()).toEqual({ status: 'authorized', captured: 0, refunds: [] });
       });
 
+      noPartialCaptures.test('is refused below the authorized amount, and captures nothing', async () => {
+        const { toChange, state } = await authorized();
+        expect((await change(toChange(captureOf(500)))).kind).toBe('refused');
+        expect(await state()).toEqual({ status: 'authorized', captured: 0, refunds: [] });
+      });
+
       test('is refused for a voided charge', async () => {
         const { toChange } = await authorized();
         await change(toChange(VOID));
@@ -111,7 +123,7 @@ export function describeChanges(
     });
 
     describe('a void', () => {
-      test('releases the hold once, and the look-up returns the same outcome', async () => {
+      holds.test('releases the hold once, and the look-up returns the same outcome', async () => {
         const { chargeId, toChange, state } = await authorized();
         const order = toChange(VOID);
         expect(await find(order)).toEqual({ kind: 'absent' });
@@ -122,19 +134,24 @@ export function describeChanges(
         expect(await state()).toEqual({ status: 'voided', captured: 0, refunds: [] });
       });
 
-      test.each(['automatic', 'manual'] as const)(
-        'withdraws a charge that waits for the payer (%s capture)',
-        async (capture) => {
+      for (const capture of ['automatic', 'manual'] as const)
+        holds.test(`withdraws a charge that waits for the payer (${capture} capture)`, async () => {
           const { chargeId, toChange, state } = await charged({ source: 'tok_action', capture });
           expect(await change(toChange(VOID))).toEqual({
             kind: 'applied',
             facts: [{ kind: 'voided', chargeId, reason: 'requested' }],
           });
           expect((await state()).status).toBe('voided');
-        },
-      );
+        });
 
-      test('makes the look-up report no hold for a charge that the payer did not approve', async () => {
+      test('is applied to a charge that waits for the payer, or refused without an effect', async () => {
+        const { toChange, state } = await charged({ source: 'tok_action' });
+        const before = await state();
+        const { kind } = await change(toChange(VOID));
+        expect(await state()).toEqual(kind === 'applied' ? { ...before, status: 'voided' } : before);
+      });
+
+      holds.test('makes the look-up report no hold for a charge that the payer did not approve', async () => {
         const { order, chargeId, toChange } = await charged({ source: 'tok_action' });
         await change(toChange(VOID));
         expect(await subject.processor.findCharge(order, LIMIT)).toEqual({ kind: 'pending', chargeId });
@@ -149,7 +166,7 @@ export function describeChanges(
       });
     });
 
-    test('excludes a concurrent capture: exactly one of the two takes effect', async () => {
+    holds.test('excludes a concurrent capture: exactly one of the two takes effect', async () => {
       const { toChange } = await authorized();
       const outcomes = await Promise.all([change(toChange(captureOf(AMOUNT))), change(toChange(VOID))]);
       expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['applied', 'refused']);
@@ -179,7 +196,7 @@ export function describeChanges(
         expect((await state()).refunds).toEqual([refundedMinor]);
       });
 
-      testPartialRefund('is a separate refund if its key is different, even with the same amount', async () => {
+      partialRefunds.test('is a separate refund if its key is different, even with the same amount', async () => {
         const { toChange, state } = await charged();
         const [one, other] = [toChange(refundOf(700)), toChange(refundOf(700))];
         await change(one);
@@ -190,7 +207,7 @@ export function describeChanges(
         expect(await find(other)).toMatchObject({ facts: [{ refundId: other.operationId }] });
       });
 
-      testPartialRefund(
+      partialRefunds.test(
         'is refused above the remaining amount, and its key may succeed later with a smaller amount',
         async () => {
           const { toChange, state } = await charged();
@@ -207,7 +224,13 @@ export function describeChanges(
         },
       );
 
-      testPartialCapture('is limited to the captured amount of a partial capture', async () => {
+      noPartialRefunds.test('is refused below the captured amount, and refunds nothing', async () => {
+        const { toChange, state } = await charged();
+        expect((await change(toChange(refundOf(700)))).kind).toBe('refused');
+        expect((await state()).refunds).toEqual([]);
+      });
+
+      partialCaptures.test('is limited to the captured amount of a partial capture', async () => {
         const { toChange, state } = await authorized();
         await change(toChange(captureOf(500)));
         expect((await change(toChange(refundOf(501)))).kind).toBe('refused');
@@ -226,7 +249,7 @@ export function describeChanges(
         expect((await state()).refunds).toEqual([mostMinor]);
       });
 
-      test('is refused for a charge without captured money', async () => {
+      holds.test('is refused for a charge without captured money', async () => {
         const { toChange } = await authorized();
         expect(await change(toChange(refundOf(refundedMinor)))).toMatchObject({
           kind: 'refused',
@@ -234,7 +257,7 @@ export function describeChanges(
         });
       });
 
-      testPartialRefund(
+      partialRefunds.test(
         'has an unknown outcome, never a refusal, and refunds nothing if its key was used with a different amount',
         async () => {
           const { toChange, state } = await charged();
@@ -275,39 +298,40 @@ export function describeChanges(
         ],
       ] as const;
 
-      test.each(kinds)(
-        'a %s that took effect without a response is found by the look-up, and has no second effect if it is resent',
-        async (...row) => {
-          const [, wanted, capture, after] = row;
-          for (const source of ['tok_timeout_charged', 'tok_malformed']) {
-            const { toChange, state } = await charged({ capture });
-            const order = toChange(wanted);
-            await subject.failNextChange(1, source);
-            expect(await fault(order)).toBeInstanceOf(AmbiguousError);
-            expect(await state()).toEqual(after);
-            const outcome = await find(order);
-            expect(outcome.kind).toBe('applied');
-            expect(await change(order)).toEqual(outcome);
-            expect(await state()).toEqual(after);
-          }
-        },
-      );
+      for (const [kind, wanted, capture, after] of kinds) {
+        const part = kind === 'refund' ? { test } : holds;
+        part.test(
+          `a ${kind} that took effect without a response is found by the look-up, and has no second effect if it is resent`,
+          async () => {
+            for (const source of ['tok_timeout_charged', 'tok_malformed']) {
+              const { toChange, state } = await charged({ capture });
+              const order = toChange(wanted);
+              await subject.failNextChange(1, source);
+              expect(await fault(order)).toBeInstanceOf(AmbiguousError);
+              expect(await state()).toEqual(after);
+              const outcome = await find(order);
+              expect(outcome.kind).toBe('applied');
+              expect(await change(order)).toEqual(outcome);
+              expect(await state()).toEqual(after);
+            }
+          },
+        );
 
-      test.each(kinds)(
-        'a %s that never arrived is reported as unknown, the look-up finds nothing, and a resend takes effect',
-        async (...row) => {
-          const [, wanted, capture, after] = row;
-          for (const source of ['tok_timeout_not_charged', 'tok_flaky']) {
-            const { toChange, state } = await charged({ capture });
-            const order = toChange(wanted);
-            await subject.failNextChange(1, source);
-            expect(await fault(order)).toBeInstanceOf(AmbiguousError);
-            expect(await find(order)).toEqual({ kind: 'absent' });
-            expect((await change(order)).kind).toBe('applied');
-            expect(await state()).toEqual(after);
-          }
-        },
-      );
+        part.test(
+          `a ${kind} that never arrived is reported as unknown, the look-up finds nothing, and a resend takes effect`,
+          async () => {
+            for (const source of ['tok_timeout_not_charged', 'tok_flaky']) {
+              const { toChange, state } = await charged({ capture });
+              const order = toChange(wanted);
+              await subject.failNextChange(1, source);
+              expect(await fault(order)).toBeInstanceOf(AmbiguousError);
+              expect(await find(order)).toEqual({ kind: 'absent' });
+              expect((await change(order)).kind).toBe('applied');
+              expect(await state()).toEqual(after);
+            }
+          },
+        );
+      }
 
       test.each([
         ['tok_unauthorized', { code: 'processor_unauthorized' }],

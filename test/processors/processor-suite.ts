@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
 import { freshOrder } from '../orders/sandbox-orders.ts';
+import { testsOf } from './declared-tests.ts';
 
 /** A processor, and access to its own list of charges. */
 export interface ProcessorUnderTest extends AsyncDisposable {
@@ -14,8 +15,19 @@ export interface ProcessorUnderTest extends AsyncDisposable {
 
 const LIMIT = { timeoutMs: 600_000 };
 
-/** Tests the contract of every processor adapter. */
-export function describeProcessor(name: string, open: () => Promise<ProcessorUnderTest>): void {
+/**
+ * Tests the contract of every processor adapter.
+ * @param declared the abilities in the processor's contract; tests of other abilities are skipped, and say why
+ */
+export function describeProcessor(
+  name: string,
+  declared: Processor['abilities'],
+  open: () => Promise<ProcessorUnderTest>,
+): void {
+  const hasHolds = declared.holdValidityMs > 0;
+  const holds = testsOf(hasHolds, 'the processor declares no holds');
+  const noHolds = testsOf(!hasHolds, 'the processor declares holds');
+
   describe(`the ${name}`, () => {
     let subject: ProcessorUnderTest;
     beforeEach(async () => {
@@ -49,13 +61,19 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       }
     });
 
-    test('authorizes a charge with manual capture', async () => {
+    holds.test('authorizes a charge with manual capture', async () => {
       const order = freshOrder({ capture: 'manual' });
       const outcome = await charge(order);
       const [made] = await subject.chargesOf(order.paymentId);
       expect(made?.status).toBe('authorized');
       expect(outcome).toEqual({ kind: 'authorized', chargeId: made?.id });
       expect(await find(order)).toEqual(outcome);
+    });
+
+    noHolds.test('rejects a charge with manual capture, and the processor stores nothing', async () => {
+      const order = freshOrder({ capture: 'manual' });
+      expect((await charge(order)).kind).toBe('rejected');
+      expect(await subject.chargesOf(order.paymentId)).toEqual([]);
     });
 
     test('returns a decline and its reason as an outcome, and the look-up returns the same decline', async () => {

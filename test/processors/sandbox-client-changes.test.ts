@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { MAX_REFUNDS } from '../../lambdas/payments/domain/change.ts';
 import type { ChangeOrder, ChargeChange, Processor } from '../../lambdas/payments/use/processor.ts';
+import { sandboxContract } from '../../lambdas/processors/sandbox/contract.ts';
 import { createSandboxBooks } from '../../lambdas/processors/sandbox/sandbox-books.ts';
 import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
 import { returnOperation } from '../../lambdas/resolving/ids.ts';
@@ -18,7 +19,7 @@ import { describeChanges } from './processor-changes-suite.ts';
 const CLOCK = { nowMs: () => SANDBOX_START_MS };
 const LIMIT = { timeoutMs: 600_000 };
 
-describeChanges('sandbox client’s changes over HTTP', async () => {
+describeChanges('sandbox client’s changes over HTTP', sandboxContract.abilities, async () => {
   const sandbox = createTestSandbox();
   const server = await serveSandbox(sandbox.handler);
   return {

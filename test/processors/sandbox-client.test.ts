@@ -3,6 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import * as z from 'zod';
 import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
+import { sandboxContract } from '../../lambdas/processors/sandbox/contract.ts';
 import { createSandboxBooks } from '../../lambdas/processors/sandbox/sandbox-books.ts';
 import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
 import { freshOrder } from '../orders/sandbox-orders.ts';
@@ -17,7 +18,7 @@ const CLOCK = { nowMs: () => SANDBOX_START_MS };
 const LIMIT = { timeoutMs: 600_000 };
 const listOf = z.object({ data: z.array(z.object({ id: z.string(), status: z.string() })) });
 
-describeProcessor('sandbox client over HTTP', async () => {
+describeProcessor('sandbox client over HTTP', sandboxContract.abilities, async () => {
   const sandbox = createTestSandbox();
   const { handler } = sandbox;
   const server = await serveSandbox(handler);

@@ -1,3 +1,4 @@
+import { stripeContract } from '../../lambdas/processors/stripe/contract.ts';
 import { describeChanges } from './processor-changes-suite.ts';
 import { describeProcessor } from './processor-suite.ts';
 import { type StripeDouble, serveStripe } from './stripe-double.ts';
@@ -13,7 +14,7 @@ const STATUSES: Readonly<Record<string, string>> = {
 const clientOf = (double: StripeDouble) =>
   clientAt(double.url, { clock: double.clock, returnUrl: 'https://shop.example/back', send: timeOutOnSilence(double) });
 
-describeProcessor('Stripe adapter over HTTP', async () => {
+describeProcessor('Stripe adapter over HTTP', stripeContract.abilities, async () => {
   const double = await serveStripe();
   return {
     processor: translateToSandbox(clientOf(double), double),
@@ -25,7 +26,7 @@ describeProcessor('Stripe adapter over HTTP', async () => {
   };
 });
 
-describeChanges('Stripe adapter’s changes over HTTP', async () => {
+describeChanges('Stripe adapter’s changes over HTTP', stripeContract.abilities, async () => {
   const double = await serveStripe();
   return {
     processor: translateToSandbox(clientOf(double), double),

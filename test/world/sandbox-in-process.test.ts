@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
+import { sandboxContract } from '../../lambdas/processors/sandbox/contract.ts';
 import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
 import { describeChanges } from '../processors/processor-changes-suite.ts';
 import { describeProcessor } from '../processors/processor-suite.ts';
@@ -11,36 +12,55 @@ const LIMIT = { timeoutMs: 8_000 };
 const SHORT = { timeoutMs: 2_000 };
 const MINUTE_MS = 60_000;
 
-describeProcessor('sandbox in process', async () => {
+const { abilities } = sandboxContract;
+const WHOLE_ONLY = { ...abilities, partialCapture: false, partialRefund: false };
+const NO_HOLDS = { ...abilities, partialCapture: false, holdValidityMs: 0 };
+const ORDERED_MINOR = freshOrder().amountMinor;
+
+type Adapt = (processor: SandboxInProcess) => Processor;
+
+const chargeable = (adapt: Adapt) => async () => {
   const clock = new SimulatedClock();
   const processor = createSandboxInProcess({ clock });
   return {
-    processor,
-    chargesOf: async (paymentId) =>
+    processor: adapt(processor),
+    chargesOf: async (paymentId: string) =>
       processor.charges(paymentId).map(({ chargeId, status }) => ({ id: chargeId, status })),
-    failNext: (count, source) => processor.inside.failNext(count, source),
-    advance: (milliseconds) => clock.advance(milliseconds),
+    failNext: (count: number, source: string) => processor.inside.failNext(count, source),
+    advance: (milliseconds: number) => clock.advance(milliseconds),
     [Symbol.asyncDispose]: async () => {},
   };
-});
+};
 
-const ORDERED_MINOR = freshOrder().amountMinor;
-const WHOLE_ONLY = { partialCapture: false, partialRefund: false };
+const failure = { code: 'unsupported', message: 'This processor does not support it.' };
 
-/** Returns a processor that declares no partial changes, and fails if one is requested. */
+/** Returns a processor that declares no partial changes, and refuses them. */
 function wholeOnly(processor: Processor): Processor {
   return {
     ...processor,
-    abilities: { ...processor.abilities, ...WHOLE_ONLY },
+    abilities: WHOLE_ONLY,
+    change: async (order, limit) =>
+      'amountMinor' in order.change && order.change.amountMinor < ORDERED_MINOR
+        ? { kind: 'refused', failure }
+        : processor.change(order, limit),
+  };
+}
+
+/** Returns a processor that declares no holds, rejects manual capture, and fails if a capture is requested. */
+function withoutHolds(processor: Processor): Processor {
+  return {
+    ...processor,
+    abilities: NO_HOLDS,
+    charge: async (order, limit) =>
+      order.capture === 'manual' ? { kind: 'rejected', failure } : processor.charge(order, limit),
     change: async (order, limit) => {
-      if ('amountMinor' in order.change && order.change.amountMinor < ORDERED_MINOR)
-        throw new Error('a partial change');
+      if (order.change.kind === 'capture') throw new Error('a capture');
       return processor.change(order, limit);
     },
   };
 }
 
-const changeable = (adapt: (processor: SandboxInProcess) => Processor) => async () => {
+const changeable = (adapt: Adapt) => async () => {
   const processor = createSandboxInProcess({ clock: new SimulatedClock() });
   return {
     processor: adapt(processor),
@@ -55,11 +75,12 @@ const changeable = (adapt: (processor: SandboxInProcess) => Processor) => async 
   };
 };
 
-describeChanges(
-  'changes at the sandbox in process',
-  changeable((processor) => processor),
-);
-describeChanges('whole changes at the sandbox in process', changeable(wholeOnly), WHOLE_ONLY);
+const unchanged: Adapt = (processor) => processor;
+describeProcessor('sandbox in process', abilities, chargeable(unchanged));
+describeProcessor('sandbox in process without holds', NO_HOLDS, chargeable(withoutHolds));
+describeChanges('changes at the sandbox in process', abilities, changeable(unchanged));
+describeChanges('whole changes at the sandbox in process', WHOLE_ONLY, changeable(wholeOnly));
+describeChanges('changes at the sandbox in process without holds', NO_HOLDS, changeable(withoutHolds));
 
 describe('the sandbox in process', () => {
   let clock: SimulatedClock;

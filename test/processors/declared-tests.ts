@@ -1,0 +1,19 @@
+import { describe, test } from '@jest/globals';
+
+interface DeclaredTests {
+  readonly describe: (title: string, body: () => void) => void;
+  readonly test: (title: string, body: () => Promise<void>) => void;
+}
+
+/**
+ * Returns Jest's functions for the tests of an ability.
+ * @param otherwise the reason in the titles of the skipped tests, if the processor does not declare the ability
+ */
+export function testsOf(isDeclared: boolean, otherwise: string): DeclaredTests {
+  if (isDeclared) return { describe, test };
+  const skipped = (title: string) => `${title} (skipped: ${otherwise})`;
+  return {
+    describe: (title, body) => describe.skip(skipped(title), body),
+    test: (title, body) => test.skip(skipped(title), body),
+  };
+}
