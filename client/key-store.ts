@@ -128,6 +128,6 @@ function isAnswer(value: unknown): value is StoredAnswer {
 }
 
 /** Returns whether this is the JSON of an object. A column that is too short, for example, truncates a text. */
-function isObjectText(text: unknown): text is string {
+export function isObjectText(text: unknown): text is string {
   return typeof text === 'string' && parsedObject(text) !== undefined;
 }

@@ -1,5 +1,6 @@
 import { isFinal, PayonceError, type Problem, ProblemError, storedNothing } from './errors.ts';
 import {
+  isObjectText,
   isOperation,
   type KeyStore,
   type StoredAnswer,
@@ -55,16 +56,14 @@ export class Operations {
         'invalid_operation',
         `operation must be a string of 1 to ${LONGEST_NAME} characters, for example { operation: 'order_42' }`,
       );
-    const body = params === undefined ? null : JSON.stringify(params);
+    const body = params === undefined ? null : bodyOf(params);
     const offered = { operation, key: this.#mintKey(), method, path, body, mode: this.#mode };
     const stored: unknown = await this.#keys.putIfAbsent(offered);
     const { answer: kept, refused, ...known } = checked(stored, operation);
     const other = differences(known, offered);
     const isCorrected = refused === true && kept === undefined && isOnlyInBody(known, offered);
-    if (other.length > 0 && !isCorrected) {
-      const mayHaveTakenEffect = kept === undefined ? refused !== true : kept.status < 300;
-      throw changed(operation, other, mayHaveTakenEffect);
-    }
+    // A refused request, too, may have been corrected and sent by a process that crashed before the response.
+    if (other.length > 0 && !isCorrected) throw changed(operation, other, kept === undefined || kept.status < 300);
     // A corrected body is sent with the stored key. If an earlier body did take effect, the API refuses this one.
     const request = isCorrected ? { ...known, body } : known;
     if (kept !== undefined) return settled(answerOf(kept)) as Value;
@@ -72,11 +71,17 @@ export class Operations {
     const { sentBefore, ...answer } = await this.#sender.send(request, limits, request.key !== offered.key);
     const isKept = answer.kind === 'success' || isFinal(answer.problem.code);
     if (isKept) await this.#keys.keepAnswer(request, { status: answer.status, body: answer.text });
-    const mayHaveTakenEffect = !isKept && sentBefore;
-    if (answer.kind === 'problem' && !isKept && !mayHaveTakenEffect && storedNothing(answer.problem.code))
-      await this.#keys.keepRefusal?.({ ...request, refused: true });
-    return settled(answer, mayHaveTakenEffect) as Value;
+    const isRefused = answer.kind === 'problem' && !isKept && !sentBefore && storedNothing(answer.problem.code);
+    if (isRefused) await this.#keys.keepRefusal?.({ ...request, refused: true });
+    return settled(answer, !isKept && !isRefused) as Value;
   }
+}
+
+/** Refuses parameters before they are stored: a row without an object could never be sent or corrected. */
+function bodyOf(params: object): string {
+  const body: unknown = JSON.stringify(params);
+  if (!isObjectText(body)) throw new TypeError('the parameters must be an object, for example { amount: 1000, … }');
+  return body;
 }
 
 function isObject(value: unknown): value is object {

@@ -119,7 +119,7 @@ export class Sender {
         signal: signal === undefined ? expired : AbortSignal.any([signal, expired]),
       });
       this.#hasResponded = true;
-      return this.#read(response, await response.text());
+      return this.#read(response, await response.text(), key !== undefined);
     } catch (error) {
       if (error instanceof PayonceError) throw error;
       signal?.throwIfAborted();
@@ -133,12 +133,19 @@ export class Sender {
     return new PayonceError('connection_refused', message, { cause, mayHaveTakenEffect });
   }
 
-  #read({ status, headers }: Response, text: string): Attempt {
+  #read({ status, headers }: Response, text: string, isChange: boolean): Attempt {
     const body = objectIn(text);
     if (status >= 200 && status < 300) {
-      if (typeof body?.['object'] === 'string') return { kind: 'success', status, text, value: body };
+      const object = body?.['object'];
+      // A change is never answered with a list: a proxy has turned the POST into a GET, as it follows a redirect.
+      if (body !== undefined && typeof object === 'string' && !(isChange && object === 'list'))
+        return { kind: 'success', status, text, value: body };
       // The response was truncated, or is an HTML page of a proxy.
-      return { kind: 'again', why: new Error(`the response ${status} contains no object`), received: true };
+      return {
+        kind: 'again',
+        why: new Error(`the response ${status} contains no object of this request`),
+        received: true,
+      };
     }
     const seconds = parseRetryAfter(headers.get('retry-after'), this.#around.nowMs());
     const later = seconds === undefined ? {} : { afterMs: seconds * 1000 };

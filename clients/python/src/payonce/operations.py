@@ -41,13 +41,13 @@ class Operations:
         other = differences(request, offered)
         is_corrected = stored.refused and stored.answer is None and _has_address_of(request, offered)
         if other and not is_corrected:
-            is_answered = stored.answer is not None and stored.answer.status < 300
             # The message names fields without their values, which can be personal data.
             raise OperationChangedError(
                 "operation_changed",
                 f"The operation {operation} was started with a different {', '.join(other)}. Nothing was sent. "
                 "A different request needs a new operation.",
-                may_have_taken_effect=is_answered or (stored.answer is None and not stored.refused),
+                # A refused request, too, may have been corrected and sent by a process that crashed before the answer.
+                may_have_taken_effect=stored.answer is None or stored.answer.status < 300,
             )
         if stored.answer is not None:
             kept = stored.answer
@@ -61,12 +61,12 @@ class Operations:
         is_kept = not answer.is_problem or is_final(answer.value["code"])
         if is_kept:
             self._keys.keep_answer(request, StoredAnswer(answer.status, answer.text))
-        may_have_taken_effect = not is_kept and answer.sent_before
-        if not is_kept and not may_have_taken_effect and stored_nothing(answer.value["code"]):
+        is_refused = not is_kept and not answer.sent_before and stored_nothing(answer.value["code"])
+        if is_refused:
             keep_refusal = getattr(self._keys, "keep_refusal", None)
             if keep_refusal is not None:
                 keep_refusal(request)
-        return _settled(answer, may_have_taken_effect)
+        return _settled(answer, not is_kept and not is_refused)
 
 
 def _is_name(operation: object) -> bool:
@@ -82,6 +82,9 @@ def _is_name(operation: object) -> bool:
 def _body_of(params: Mapping[str, Any] | None) -> str | None:
     if params is None:
         return None
+    if not isinstance(params, dict):
+        # A row without an object could never be sent or corrected.
+        raise TypeError(f"the parameters must be a dict, but are a {type(params).__name__}")
     _refuse_floats(params, "params")
     return json.dumps(params, separators=(",", ":"))
 

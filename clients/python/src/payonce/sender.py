@@ -102,17 +102,19 @@ class Sender:
             response = self._around.transport(method, self._url + path, headers, sent, timeout_seconds)
         except Exception as error:
             return _Again(error, received=not isinstance(error, ConnectionRefusedError))
-        return self._read(response)
+        return self._read(response, is_change=key is not None)
 
-    def _read(self, response: Response) -> Answer | _Again:
+    def _read(self, response: Response, is_change: bool) -> Answer | _Again:
         status = response.status
         text = response.body.decode(errors="replace")
         value = _object_in(text)
         if 200 <= status < 300:
-            if isinstance(value.get("object"), str):
+            kind = value.get("object")
+            # A change is never answered with a list: a proxy has turned the POST into a GET, as it follows a redirect.
+            if isinstance(kind, str) and not (is_change and kind == "list"):
                 return Answer(status, text, value)
             # The answer was truncated, or is an HTML page of a proxy.
-            return _Again(ValueError(f"the response {status} contains no object"))
+            return _Again(ValueError(f"the response {status} contains no object of this request"))
         asked = float(parse_retry_after(response.headers.get("retry-after"), self._around.now()) or 0)
         code = value.get("code")
         if isinstance(code, str) and value.get("status") == status:
