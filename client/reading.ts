@@ -72,13 +72,14 @@ export class ReadClient {
    */
   async wait<Value>(path: string, isOpen: (value: Value) => boolean, limits: Limits = {}): Promise<Value> {
     const { timeoutMs = WAIT_MS, signal } = limits;
-    const untilMs = this.#around.nowMs() + timeoutMs;
+    const untilMs = this.#around.elapsedMs() + timeoutMs;
     for (let poll = 0; ; poll += 1) {
-      const leftMs = Math.max(1, untilMs - this.#around.nowMs());
+      const leftMs = Math.max(1, untilMs - this.#around.elapsedMs());
       const value = await this.get<Value>(path, { ...limits, timeoutMs: leftMs });
       if (!isOpen(value)) return value;
       const waitMs = pauseMs(poll, this.#around.fraction());
-      if (poll >= MAX_POLLS || this.#around.nowMs() + waitMs >= untilMs) throw new UnfinishedError(value, timeoutMs);
+      if (poll >= MAX_POLLS || this.#around.elapsedMs() + waitMs >= untilMs)
+        throw new UnfinishedError(value, timeoutMs);
       await this.#around.sleep(waitMs, signal);
     }
   }

@@ -48,8 +48,7 @@ const TIMEOUT_MS = 60_000;
 /** Time limit of one attempt, in milliseconds. The API's gateway responds within 29 s. */
 const ATTEMPT_MS = 30_000;
 /**
- * Maximum number of attempts. A timeout of some minutes allows fewer attempts; this limit ends the loop even if the
- * clock stops.
+ * Maximum number of attempts. A timeout of some minutes allows fewer attempts; this limit ends the loop in any case.
  */
 const MAX_ATTEMPTS = 100;
 /** Retried statuses, which a gateway or proxy in front of the API may return. */
@@ -80,12 +79,12 @@ export class Sender {
    * `connection_refused` at once, if the first attempt is refused and the address has never responded
    */
   async send(request: Sent, { timeoutMs = TIMEOUT_MS, signal }: Limits, sentBefore = false): Promise<Answered> {
-    const untilMs = this.#around.nowMs() + timeoutMs;
+    const untilMs = this.#around.elapsedMs() + timeoutMs;
     let mayBeReceived = sentBefore;
     let last: unknown;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       signal?.throwIfAborted();
-      const leftMs = Math.max(1, untilMs - this.#around.nowMs());
+      const leftMs = Math.max(1, untilMs - this.#around.elapsedMs());
       const result = await this.#attempt(request, Math.min(ATTEMPT_MS, leftMs), signal);
       if (result.kind !== 'again') return { ...result, sentBefore: mayBeReceived };
       if (attempt === 0 && result.isRefused === true && !this.#hasResponded)
@@ -93,7 +92,7 @@ export class Sender {
       mayBeReceived ||= result.received;
       last = result.why;
       const waitMs = pauseMs(attempt, this.#around.fraction(), result.afterMs);
-      if (this.#around.nowMs() + waitMs >= untilMs) break;
+      if (this.#around.elapsedMs() + waitMs >= untilMs) break;
       await this.#around.sleep(waitMs, signal);
     }
     const advice = request.key === undefined ? '' : ' To get the response, call again with the same operation.';

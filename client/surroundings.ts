@@ -1,8 +1,10 @@
 /** The environment of the client: Node 20.3 and later, and browsers. Replaced in tests. */
 export interface Runtime {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
-  /** Returns the current time in Unix milliseconds. */
+  /** Returns the current time in Unix milliseconds, for the dates of `Retry-After`. */
   readonly nowMs: () => number;
+  /** Returns milliseconds that never run backwards, for time limits. */
+  readonly elapsedMs: () => number;
   /** Waits. Rejects early, with the signal's reason, when the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
   /** Returns a signal that is aborted after this time. */
@@ -16,6 +18,7 @@ export interface Runtime {
 export const SYSTEM: Runtime = {
   fetch: (url, init) => fetch(url, init),
   nowMs: () => Date.now(),
+  elapsedMs: () => performance.now(),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       const stop = (): void => {

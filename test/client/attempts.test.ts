@@ -125,6 +125,28 @@ describe('a client’s attempts', () => {
     expect(api.clock.nowMs() - fromMs).toBeLessThan(60_000);
   });
 
+  test('stop at the deadline although the clock is set back during each pause', async () => {
+    const api = new Api();
+    let elapsedMs = 0;
+    const { client } = clientOn(api, {
+      fetch: () => Promise.reject(new TypeError('no route to host')),
+      nowMs: () => api.clock.nowMs() - elapsedMs,
+      elapsedMs: () => elapsedMs,
+      sleep: async (ms) => {
+        elapsedMs += ms;
+      },
+    });
+    const timeoutMs = 60_000;
+    for (const call of [
+      () => client.payments.create(TEA, { operation: 'order_42', timeoutMs }),
+      () => client.payments.wait('pay_1', { timeoutMs }),
+    ]) {
+      const fromMs = elapsedMs;
+      expect(await errorOf(call())).toMatchObject({ code: 'no_answer' });
+      expect(elapsedMs - fromMs).toBeLessThanOrEqual(timeoutMs);
+    }
+  });
+
   test('stop with the reason of the abort signal, and the same operation can continue later', async () => {
     const api = new Api();
     const stop = new AbortController();

@@ -15,6 +15,7 @@ export function surroundingsOn(api: Api): Runtime {
   return {
     fetch: (url, init) => api.fetch(new Request(url, init)),
     nowMs: () => api.clock.nowMs(),
+    elapsedMs: () => api.clock.nowMs(),
     sleep: async (ms, signal) => {
       signal?.throwIfAborted();
       await api.clock.sleep(ms);

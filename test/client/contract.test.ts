@@ -74,6 +74,7 @@ function scripted(attempts: readonly (Attempt | 'lost')[], keys: KeyStore) {
         return new Response(attempt.body, { status: attempt.status, headers: attempt.headers ?? {} });
       },
       nowMs: () => nowMs,
+      elapsedMs: () => nowMs,
       sleep: async (ms) => {
         pausesSeconds.push(ms / 1_000);
         nowMs += ms;
