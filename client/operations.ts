@@ -106,7 +106,9 @@ function checked(stored: unknown, operation: string): StoredOperation {
 function changed(operation: string, fields: readonly string[], mayHaveTakenEffect: boolean): PayonceError {
   const message =
     `The operation ${operation} was started with a different ${fields.join(', ')}. Nothing was sent. ` +
-    'A different request needs a new operation.';
+    (mayHaveTakenEffect
+      ? 'The earlier request may have taken effect: repeat it to get its response, before you start a new operation.'
+      : 'A different request needs a new operation.');
   return new PayonceError('operation_changed', message, { mayHaveTakenEffect });
 }
 

@@ -79,6 +79,7 @@ describe('an operation', () => {
     // The first call has taken effect.
     expect(error).toMatchObject({ code: 'operation_changed', mayHaveTakenEffect: true });
     expect(error.message).toContain(`started with a different ${field}.`);
+    expect(error.message).toContain('repeat it to get its response, before you start a new operation.');
     expect(error.message).not.toContain('tok_ok');
     expect([sent.length, chargesIn(api)]).toEqual([1, 1]);
   });
@@ -181,6 +182,7 @@ describe('a final unsuccessful response', () => {
     expect((again as ProblemError).problem).toEqual((error as ProblemError).problem);
     const changed = await errorOf(client.payments.create(TEA, { operation: 'order_42' }));
     expect(changed).toMatchObject({ code: 'operation_changed', mayHaveTakenEffect: false });
+    expect(changed.message).toContain('A different request needs a new operation.');
     expect(sent).toHaveLength(1);
     expect(await client.payments.create(TEA, { operation: 'order_42/2' })).toMatchObject({ status: 'succeeded' });
   });

@@ -233,6 +233,7 @@ class Operations(InFolder):
                 client.payments.cancel("pay_1", operation="order_42")
         self.assertTrue(raised.exception.may_have_taken_effect)  # The first call has taken effect.
         self.assertIn("different amount.", str(raised.exception))
+        self.assertIn("repeat it to get its response, before you start a new operation.", str(raised.exception))
         self.assertNotIn("1001", str(raised.exception))
         self.assertEqual(len(server.requests), 1)
 

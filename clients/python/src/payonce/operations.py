@@ -41,13 +41,20 @@ class Operations:
         other = differences(request, offered)
         is_corrected = stored.refused and stored.answer is None and _has_address_of(request, offered)
         if other and not is_corrected:
+            # A refused request, too, may have been corrected and sent by a process that crashed before the answer.
+            may_have_taken_effect = stored.answer is None or stored.answer.status < 300
+            advice = (
+                "The earlier request may have taken effect: "
+                "repeat it to get its response, before you start a new operation."
+                if may_have_taken_effect
+                else "A different request needs a new operation."
+            )
             # The message names fields without their values, which can be personal data.
+            message = f"The operation {operation} was started with a different {', '.join(other)}. Nothing was sent."
             raise OperationChangedError(
                 "operation_changed",
-                f"The operation {operation} was started with a different {', '.join(other)}. Nothing was sent. "
-                "A different request needs a new operation.",
-                # A refused request, too, may have been corrected and sent by a process that crashed before the answer.
-                may_have_taken_effect=stored.answer is None or stored.answer.status < 300,
+                f"{message} {advice}",
+                may_have_taken_effect=may_have_taken_effect,
             )
         if stored.answer is not None:
             kept = stored.answer
