@@ -27,6 +27,7 @@ interface Options {
   readonly source: string;
   readonly declined: string;
   readonly disputed?: string;
+  readonly holds: boolean;
   readonly lag?: number;
   readonly callbackPort?: number;
   readonly callbackScheme: string;
@@ -50,6 +51,7 @@ export function addConform(program: Command, session: Session): void {
     .option('--source <source>', 'a source that is charged immediately', 'tok_ok')
     .option('--declined <source>', 'a source that is declined', 'tok_declined')
     .option('--disputed <source>', 'a source that is disputed after the charge')
+    .option('--no-holds', 'the processor refuses manual capture with 400: capture and void are skipped')
     .option(
       '--lag <seconds>',
       'maximum delay until a look-up by key finds a charge; the default is a strongly consistent look-up',
@@ -78,6 +80,7 @@ export function addConform(program: Command, session: Session): void {
           sources: { ok, declined, ...defined({ disputed }) },
           lagMs: lag * 1_000,
           wait: async (milliseconds: number) => sleep(milliseconds),
+          hasHolds: options.holds,
           isSigned: options.signingKey !== undefined || options.secret !== undefined,
           ...defined({ callbacks: receiver?.callbacks }),
         };

@@ -32,6 +32,8 @@ export interface Subject {
   readonly wait: (milliseconds: number) => Promise<void>;
   /** True if requests have a signature or a bearer token, so that the processor must refuse a request without it. */
   readonly isSigned: boolean;
+  /** True if the processor can authorize a charge and capture it later. Otherwise, it must refuse manual capture. */
+  readonly hasHolds: boolean;
   /** Receiver of the callbacks. Absent if the processor does not call back to this machine. */
   readonly callbacks?: Callbacks;
 }
@@ -136,6 +138,17 @@ async function changesOnce(
   hold(first.status === status, `the first call returned ${first.status} instead of ${status}`);
   hold(second.status === status, `the same call with the same key returned ${second.status} instead of ${status}`);
   return [first, second, await subject.ask('POST', path, { key, body: { ...body, amount: PART + 1 } })];
+}
+
+const NO_HOLDS = 'the processor has no holds';
+
+/** @returns the reason why holds cannot be examined */
+async function refusesManualCapture(subject: Subject): Promise<string> {
+  const key = subject.freshKey();
+  const body = order(subject.sources.ok, key, { capture: 'manual' });
+  refusal(await subject.ask('POST', '/charges', { key, body }), 400);
+  hold((await listed(subject, `key=${key}`, () => false)).length === 0, 'it created a charge');
+  return NO_HOLDS;
 }
 
 export const POINTS: readonly Point[] = [
@@ -302,6 +315,7 @@ export const POINTS: readonly Point[] = [
     name: 'capture',
     must: 'an authorized charge is captured once, in part if requested; another body with the key is refused',
     examine: async (subject) => {
+      if (!subject.hasHolds) return refusesManualCapture(subject);
       const { charge } = await charged(subject, { capture: 'manual' });
       hold(
         charge.status === 'authorized' && charge.amount_captured === 0,
@@ -319,6 +333,7 @@ export const POINTS: readonly Point[] = [
     name: 'void',
     must: 'an authorized charge can be voided, with the reason, and cannot be captured afterwards',
     examine: async (subject) => {
+      if (!subject.hasHolds) return NO_HOLDS;
       const { charge } = await charged(subject, { capture: 'manual' });
       const key = subject.freshKey();
       for (const path of [`/charges/${charge.id}/void`, `/charges/${charge.id}/void`]) {

@@ -72,6 +72,7 @@ async function subject({ ask: wrongly = (ask) => ask, takesRefusal }: Wrong = {}
     lagMs: 0,
     wait: async (milliseconds) => sandbox.runFor(milliseconds),
     isSigned: true,
+    hasHolds: true,
     callbacks: receiver.callbacks,
   };
 }
@@ -178,6 +179,27 @@ describe('payonce conform', () => {
         .map(({ point }) => point);
     expect(await failed(5_000)).toEqual([]);
     expect(await failed(0)).toContain('look-up');
+  });
+
+  test('skips holds for a processor without them, which must refuse manual capture', async () => {
+    const manual = (body: object = {}) => 'capture' in body && body.capture === 'manual';
+    const failure = { error: { code: 'no_holds', message: 'There are no holds.' } };
+    const without = await subject({
+      ask:
+        (ask) =>
+        async (method, path, asked = {}) =>
+          manual(asked.body) ? { status: 400, body: failure } : ask(method, path, asked),
+    });
+    const notPassed = async (examinedSubject: Subject) =>
+      (await conform(examinedSubject, () => undefined)).filter(({ result }) => result !== 'passed');
+    expect(await notPassed({ ...without, hasHolds: false })).toEqual([
+      { point: 'capture', result: 'skipped', seen: 'the processor has no holds' },
+      { point: 'void', result: 'skipped', seen: 'the processor has no holds' },
+    ]);
+    expect(await notPassed({ ...(await subject()), hasHolds: false })).toMatchObject([
+      { point: 'capture', result: 'failed' },
+      { point: 'void', result: 'skipped' },
+    ]);
   });
 
   test('reports which checks it skipped', async () => {
