@@ -182,7 +182,7 @@ class PooledDatabase implements OpenDatabase {
       await accept(await readIdentity({ run: (statement) => this.#send(client, statement, 'uncommitted') }));
     } catch (error) {
       client.release(true);
-      throw isFault(error) ? error : faultOfConnecting(error);
+      throw isFault(error) ? error : faultOfConnecting(error, engine);
     }
   }
 
@@ -199,7 +199,7 @@ class PooledDatabase implements OpenDatabase {
     try {
       return await pool.connect();
     } catch (error) {
-      if (!isLoginRefused(error) || !(await this.#renew(pool))) throw faultOfConnecting(error);
+      if (!isLoginRefused(error) || !(await this.#renew(pool))) throw faultOfConnecting(error, this.#options.engine);
       return this.#connect();
     }
   }

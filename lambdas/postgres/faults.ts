@@ -58,23 +58,26 @@ export type Progress =
 /** Converts an error from the driver to an error that `Runner.run` throws. */
 export function faultOf(error: unknown, progress: Progress, engine: Engine = 'postgres'): Error {
   const state = sqlState(error);
-  if (state === undefined || UNKNOWN_OUTCOME.test(state)) return connectionLost(error, progress);
-  if (engine === 'dsql' && state === DSQL_UNAVAILABLE) return connectionLost(error, progress);
+  if (state === undefined || isConnectionLost(state, engine)) return connectionLost(error, progress);
   if (state === UNIQUE_VIOLATION) return new UniqueViolation(constraintOf(error), { cause: error });
   return faultOfState(state, error);
 }
 
 /** Returns the fault for a connection that could not be opened. Nothing was sent. */
-export function faultOfConnecting(error: unknown): Error {
+export function faultOfConnecting(error: unknown, engine: Engine = 'postgres'): Error {
   const state = sqlState(error);
   if (state === undefined && isUntrusted(error))
     return new TerminalError(DatabaseFault.untrusted, 'the identity of the database server cannot be verified', {
       cause: error,
     });
   // The secret and the server disagree while a rotation is in progress.
-  if (state === undefined || UNKNOWN_OUTCOME.test(state) || LOGIN_REFUSED.test(state))
+  if (state === undefined || isConnectionLost(state, engine) || LOGIN_REFUSED.test(state))
     return connectionLost(error, 'uncommitted');
   return faultOfState(state, error);
+}
+
+function isConnectionLost(state: string, engine: Engine): boolean {
+  return UNKNOWN_OUTCOME.test(state) || (engine === 'dsql' && state === DSQL_UNAVAILABLE);
 }
 
 /** Reports whether the server refused the user or the password. */

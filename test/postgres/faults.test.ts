@@ -78,8 +78,15 @@ test.each([
   { cause: 'no route', error: Object.assign(new Error('connect'), { code: 'EHOSTUNREACH' }), fault: UNAVAILABLE },
   { cause: 'no time', error: new Error('timeout exceeded when trying to connect'), fault: UNAVAILABLE },
   { cause: 'invalid_catalog_name', error: errorOf('3D000'), fault: REFUSED },
-])('$cause while connecting: $fault', ({ error, fault: [name, code, retryAfterSeconds] }) => {
-  expect(faultOfConnecting(error)).toMatchObject({ name, code, retryAfterSeconds });
+  { cause: 'internal_error', error: errorOf('XX000'), fault: REFUSED },
+  {
+    cause: 'an unavailable server of Aurora DSQL',
+    error: errorOf('XX000'),
+    fault: UNAVAILABLE,
+    engine: 'dsql' as const,
+  },
+])('$cause while connecting: $fault', ({ error, engine, fault: [name, code, retryAfterSeconds] }) => {
+  expect(faultOfConnecting(error, engine)).toMatchObject({ name, code, retryAfterSeconds });
 });
 
 test.each([
