@@ -216,6 +216,17 @@ describe('a tenant', () => {
     expect(await moved.rowsWith('b', await moved.idsIn('c'))).toEqual([]);
   });
 
+  test('shows no approval as open that has ended', async () => {
+    const process = await deployment.start();
+    await moved.useAll(process, tenant);
+    const open: string[] = [];
+    const list = async (point: string): Promise<void> => {
+      for (const { end } of await process.tools.effects.listApprovals({ limit: 9 })) if (!end) open.push(point);
+    };
+    await deployment.move(tenant, 'c', moved.beforeEach(list));
+    expect(open).toEqual([]);
+  });
+
   test('keeps the copies of its personal data when a suspended carrier continues in the earlier database', async () => {
     const { world } = deployment;
     const request = await moved.pay('paid', NOTED);

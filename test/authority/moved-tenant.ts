@@ -162,26 +162,30 @@ export class MovedTenant {
   /** Returns the surroundings of a run that calls `act` once, before this statement, or before the `switch`. */
   before(point: string, act: () => Promise<unknown>): MoveChanges {
     let isDone = false;
-    const once = async (found: string): Promise<void> => {
+    return this.beforeEach(async (found) => {
       if (isDone || found !== point) return;
       isDone = true;
       await act();
-    };
+    });
+  }
+
+  /** Returns the surroundings of a run that calls `act` before each statement, and before the `switch`. */
+  beforeEach(act: (point: string) => Promise<unknown>): MoveChanges {
     return {
       client: this.deployment.world.store.database.clientWith(async (command, apply, sent) => {
-        await once(JSON.stringify(sent).includes('SET #shard') ? 'switch' : command);
+        await act(JSON.stringify(sent).includes('SET #shard') ? 'switch' : command);
         return apply();
       }),
       database: (name, given) => ({
         run: async (statement) => {
-          await once(`${name} ${statement.name}`);
+          await act(`${name} ${statement.name}`);
           return given.run(statement);
         },
         transaction: (work) =>
           given.transaction((transaction) =>
             work({
               run: async (statement) => {
-                await once(`${name} ${statement.name}`);
+                await act(`${name} ${statement.name}`);
                 return transaction.run(statement);
               },
             }),

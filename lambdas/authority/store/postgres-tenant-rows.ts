@@ -16,9 +16,10 @@ interface OwnedTable {
 }
 
 /**
- * The tables whose rows belong to tenants, in the order in which rows are copied. Rows are deleted in the reverse
- * order. Personal data is deleted last: a database with a payment but without its personal data would treat the data as
- * erased, and delete its copies. All other rows are deleted before the transitions, by which they are found.
+ * The tables whose rows belong to tenants, in the order in which rows are copied. They are deleted in the reverse order:
+ * a database that has a payment or an order has its personal data, too, so that it never deletes the copies of this data
+ * as if it was erased. Likewise, it has the end of each approval that it has, so that no reader finds an ended approval
+ * open. All other rows leave a database before its payments, by which they are found.
  */
 const TABLES = {
   details: { key: ['chain_id', 'part'], isOwned: ofChain('chain_id') },
@@ -30,12 +31,12 @@ const TABLES = {
     key: ['operation_id'],
     isOwned: `(${ofChain('payment_id')} OR ${ofChain('operation_id')}) AND own.operation_id NOT LIKE '%${KEY_OF_CORRECTION}'`,
   },
-  approval: { key: ['approval_id'], isOwned: 'own.tenant_id = $1' },
   approval_end: {
     key: ['approval_id'],
     isOwned: `EXISTS (
       SELECT 1 FROM approval WHERE approval.approval_id = own.approval_id AND approval.tenant_id = $1)`,
   },
+  approval: { key: ['approval_id'], isOwned: 'own.tenant_id = $1' },
   activity: { key: ['chain', 'sequence'], isOwned: `own.chain IN ($1::text || '#test', $1::text || '#live')` },
   posting: { key: ['chain_id', 'sequence', 'leg'], isOwned: 'own.tenant_id = $1' },
 } as const satisfies Readonly<Record<string, OwnedTable>>;
