@@ -212,14 +212,14 @@ async function carryWaiting({ source, carrier, progress }: Opened): Promise<void
  * Repeats passes until one finds no difference, so that every row was compared after the last write.
  *
  * @param extra `both`: rows that only the target has are deleted. `target`: they stay, because the source may have been
- * emptied in part
+ * emptied in part; only personal data that was erased in the source is deleted
  */
 async function makeEqual({ source, target, progress }: Opened, extra: 'both' | 'target'): Promise<void> {
   let found: readonly string[] = [];
   for (let pass = 0; pass < MAX_PASSES; pass += 1) {
     found = [
       ...(await copyPass(source, target, progress)),
-      ...(extra === 'both' ? await deletePass(source, target) : []),
+      ...(await (extra === 'both' ? deletePass(source, target) : erasePass(source, target))),
     ];
     if (found.length === 0) return;
   }
@@ -261,9 +261,21 @@ async function deletePass(source: TenantRows, target: TenantRows) {
 }
 
 /**
- * Deletes from one database the rows that the complete database contains.
- * @throws MoveRefused if rows with other values remain
+ * Deletes personal data that a suspended command has erased in the source since. The source loses payments and orders
+ * before their personal data, so it has erased what it lacks of a payment or an order that it has.
  */
+async function erasePass(source: TenantRows, target: TenantRows) {
+  const found: string[] = [];
+  for await (const rows of target.pages('details')) {
+    const erased = await source.erased(rows);
+    if (erased.length === 0) continue;
+    found.push(textOf('details', erased));
+    await target.delete('details', erased, 'key');
+  }
+  return found;
+}
+
+/** Deletes rows from one database, as the complete one lists them. @throws MoveRefused if rows with other values remain */
 async function removeRows({ progress }: Opened, complete: TenantRows, cleaned: TenantRows, by: 'row' | 'key') {
   for (const table of TENANT_TABLES.toReversed()) {
     for await (const rows of complete.pages(table)) {

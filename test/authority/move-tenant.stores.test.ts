@@ -216,6 +216,24 @@ describe('a tenant', () => {
     expect(await moved.rowsWith('b', await moved.idsIn('c'))).toEqual([]);
   });
 
+  test.each([
+    ['until the switch', true],
+    ['for the whole move', false],
+  ])('is erased by a command that was suspended %s', async (_, isSwitch) => {
+    const request = await moved.pay('paid', NOTED);
+    const { held, release } = suspend('details-erase');
+    const erasing = moved.erase(await deployment.start(), request);
+    await held;
+    const erase = async (): Promise<void> => {
+      release();
+      expect(await erasing).toBe(true);
+    };
+    await deployment.move(tenant, 'c', isSwitch ? moved.before('switch', erase) : {});
+    if (!isSwitch) await erase();
+    expect((await moved.rowsIn('b', 'c'))['details']).toEqual([]);
+    expect(await moved.hasCopiedDetails(request)).toBe(false);
+  });
+
   test('shows no approval as open that has ended', async () => {
     const process = await deployment.start();
     await moved.useAll(process, tenant);

@@ -212,11 +212,18 @@ export class TenantRows {
     return this.#without(`move-absent-${table}`, table, rows, this.#sameKey(table));
   }
 
-  async #without(name: string, table: TenantTable, rows: readonly TenantRow[], isSame: string) {
+  /** Returns the given rows of personal data that the table lacks although it has their payments or orders. */
+  async erased(rows: readonly TenantRow[]): Promise<readonly TenantRow[]> {
+    const hasChain = `EXISTS (
+      SELECT 1 FROM transition AS chain WHERE chain.chain_id = given.chain_id AND chain.sequence = 1)`;
+    return this.#without('move-erased', 'details', rows, this.#sameKey('details'), hasChain);
+  }
+
+  async #without(name: string, table: TenantTable, rows: readonly TenantRow[], isSame: string, also = 'true') {
     const found = await readRows(this.#tools, {
       name,
       text: `SELECT given.given_index FROM ${this.#given(table)}
-        WHERE NOT EXISTS (SELECT 1 FROM ${table} AS own WHERE ${isSame})`,
+        WHERE NOT EXISTS (SELECT 1 FROM ${table} AS own WHERE ${isSame}) AND ${also}`,
       values: [given(rows)],
     });
     const indexes = new Set(found.map(({ given_index: index }) => Number(index)));
