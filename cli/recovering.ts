@@ -68,7 +68,7 @@ async function recover(session: Session, { segments, shard, ...chosen }: Chosen)
     await known.replace(database);
     return result;
   });
-  const { read, recovered, appended, missing, stopped, broken, erased, unreadable } = found;
+  const { read, recovered, appended, missing, stopped, broken, erased, unreadable, elsewhere } = found;
   const queued = Object.entries(missing).filter(([, count]) => count > 0);
   session.show({ ...found, left: LEFT }, [
     `${read} payments and orders read. Appended to ${recovered} of them: ${appended} transitions.`,
@@ -78,9 +78,10 @@ async function recover(session: Session, { segments, shard, ...chosen }: Chosen)
     ...erased.slice(0, MAX_SHOWN).map((id) => `erased      ${id}: its personal data is back; erase it again`),
     ...broken.slice(0, MAX_SHOWN).map((id) => `broken      ${id}: a transition is missing`),
     ...unreadable.slice(0, MAX_SHOWN).map((id) => `unreadable  ${id}`),
+    ...elsewhere.slice(0, MAX_SHOWN).map((id) => `elsewhere   ${id}: its rows are here again; move it here and back`),
   ]);
-  const left = stopped.length + erased.length + broken.length + unreadable.length;
-  if (left > 0) throw new CliFailure(ExitCode.incomplete, `${left} payments and orders need an operator.`);
+  const left = stopped.length + erased.length + broken.length + unreadable.length + elsewhere.length;
+  if (left > 0) throw new CliFailure(ExitCode.incomplete, `${left} payments, orders or tenants need an operator.`);
 }
 
 /**

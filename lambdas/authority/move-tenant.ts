@@ -169,15 +169,20 @@ async function open({ client, tables, pacing, progress, ...databases }: MoveTool
   return { moves: new TenantMoves(client, tables.registry, pacing), source, target, carrier, pacing, progress };
 }
 
-/** Fences earlier runs. The roles are checked first, because a database or the Registry may have been restored. */
+/**
+ * Fences earlier runs. The roles are checked first, because a database or the Registry may have been restored. A target
+ * with an earlier run than the tenant's database was restored, and its rows are replaced.
+ */
 async function begin({ moves, source, target }: Opened, move: PlannedMove): Promise<void> {
   const expected = EXPECTED[move.isSwitched ? 'after' : 'before'];
-  for (const [side, name, rows] of [
-    ['source', move.from, source],
-    ['target', move.to, target],
+  const found = { source: await source.state(), target: await target.state() };
+  const isRestored = !move.isSwitched && found.target.run < found.source.run;
+  for (const [side, name] of [
+    ['source', move.from],
+    ['target', move.to],
   ] as const) {
-    const role = await rows.role();
-    if (!expected[side].includes(role))
+    const { role } = found[side];
+    if (!(expected[side].includes(role) || (side === 'target' && isRestored)))
       throw new MoveRefused(
         `the database ${name} cannot be the ${side} of this move: its table tenant_move has the role ${role ?? 'none'}`,
       );

@@ -7,7 +7,7 @@ import { ORDER_CHAIN, PostgresOrders } from '../orders/store/postgres-orders.ts'
 import type { ChainId } from '../payments/ids.ts';
 import { PAYMENT_CHAIN } from '../payments/store/postgres-carrier.ts';
 import { PostgresStore } from '../payments/store/postgres-store.ts';
-import type { PostgresTools } from '../postgres/attempts.ts';
+import { type PostgresTools, readRows } from '../postgres/attempts.ts';
 import { PostgresImpliedRows } from '../resolving/store/postgres-implied-rows.ts';
 import { initialQueueRebuildState, type QueueRebuildState, rebuildQueues } from '../resolving/use/rebuild-queues.ts';
 import { DynamoDbLedgerScan } from '../views/store/dynamodb-ledger-scan.ts';
@@ -23,7 +23,10 @@ interface RecoverPostgresTools extends PostgresTools {
   readonly owns?: (tenant: TenantId) => Promise<boolean>;
 }
 
-interface RecoveredPostgres extends RecoveredChains, Pick<QueueRebuildState, 'missing' | 'broken'> {}
+interface RecoveredPostgres extends RecoveredChains, Pick<QueueRebuildState, 'missing' | 'broken'> {
+  /** Tenants that were moved to another database after the restored time. Their rows are in this database again. */
+  readonly elsewhere: readonly TenantId[];
+}
 
 /**
  * Recovers PostgreSQL after a restore to an earlier point in time: first the chains, then the queue entries and
@@ -64,7 +67,16 @@ export async function recoverPostgres(
     async ({ read }) => progress(chains.read + read),
   );
   const all: ReadonlySet<ChainId> = new Set([...chains.unreadable, ...unreadable]);
-  return { ...chains, missing, broken, unreadable: [...all] };
+  const elsewhere = owns === undefined ? [] : await tenantsElsewhere(tools, owns);
+  return { ...chains, missing, broken, unreadable: [...all], elsewhere };
+}
+
+async function tenantsElsewhere(tools: PostgresTools, owns: (tenant: TenantId) => Promise<boolean>) {
+  const text = 'SELECT DISTINCT tenant_id FROM transition WHERE sequence = 1 ORDER BY tenant_id';
+  const rows = await readRows(tools, { name: 'recover-tenants', text, values: [] });
+  const ids = rows.map(({ tenant_id: id }) => id as TenantId);
+  const isOwn = await Promise.all(ids.map(owns));
+  return ids.filter((_, index) => isOwn[index] === false);
 }
 
 /** Returns a scan that is limited to the payments and orders of some tenants. */

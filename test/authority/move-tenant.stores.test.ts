@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { STATE_VALID_MS } from '../../lambdas/authority/contract.ts';
 import { MoveRefused } from '../../lambdas/authority/move-tenant.ts';
+import { recoverPostgres } from '../../lambdas/authority/recover-postgres.ts';
 import { NOT_MOVED, TENANT_TABLES } from '../../lambdas/authority/store/postgres-tenant-rows.ts';
 import { NotBegunError } from '../../lambdas/kernel/faults.ts';
 import type { TenantId } from '../../lambdas/kernel/ids.ts';
@@ -12,6 +13,7 @@ import { orderRequest } from '../orders/order-fixtures.ts';
 import { callback, change } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { ALL_DUE } from '../support/due.ts';
+import { TABLES } from '../world/tables.ts';
 import { FourDatabases, type ShardedDeployment } from './four-databases.ts';
 import { MovedTenant, NOTED, OPEN } from './moved-tenant.ts';
 
@@ -111,6 +113,39 @@ describe('a tenant', () => {
       expect(await errorOf(world.pay(moved.requestOf(key), tools))).toMatchObject({ code: 'shard_differs' });
     expect(world.processor.charges(paymentId)).toHaveLength(1);
   });
+
+  test.each(['none', 'home', 'source'])(
+    'is reported when the earlier database is recovered with the role %s, and leaves it when moved there and back',
+    async (role) => {
+      await moved.pay('paid', NOTED);
+      const copies = await Promise.all(
+        TENANT_TABLES.map(async (table) => [table, await moved.jsonIn('b', table)] as const),
+      );
+      await deployment.move(tenant, 'c');
+      // The earlier database is restored to a time before the move, or during it.
+      await databases.query('b', 'DELETE FROM tenant_move');
+      if (role !== 'none') await databases.query('b', 'INSERT INTO tenant_move VALUES ($1, 0, $2)', tenant, role);
+      for (const [table, rows] of copies)
+        await databases.query(
+          'b',
+          `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1)`,
+          rows,
+        );
+      const { clock, entropy, store } = deployment.world;
+      const { client } = store.database;
+      const tools = { client, tables: TABLES, pacing: { clock, entropy }, database: databases.database('b') };
+      const recover = async () => {
+        const owns = async (id: TenantId) => (await deployment.placeOf(id)).shard === 'b';
+        return (await recoverPostgres({ ...tools, owns }, 1, () => undefined)).elsewhere;
+      };
+      expect(await recover()).toEqual([tenant]);
+      await deployment.move(tenant, 'b');
+      expect(await recover()).toEqual([]);
+      await deployment.move(tenant, 'c');
+      expect(await recover()).toEqual([]);
+      expect(await moved.rowsWith('b', await moved.idsIn('c'))).toEqual([]);
+    },
+  );
 
   test('leaves the key of a correction in the first database', async () => {
     const process = await deployment.start();

@@ -130,8 +130,16 @@ export class MovedTenant {
     return this.#databases.rowsIn(...names);
   }
 
-  rowsWith(name: string, ids: readonly string[]): Promise<readonly string[]> {
-    return this.#databases.rowsWith(name, ids);
+  /** Returns all rows of a table as a JSON array. */
+  async jsonIn(name: string, table: string): Promise<string> {
+    const [row] = await this.#databases.query(name, `SELECT json_agg(own)::text AS rows FROM ${table} AS own`);
+    return String(row?.['rows'] ?? '[]');
+  }
+
+  /** Returns the rows of a database that contain one of these ids. */
+  async rowsWith(name: string, ids: readonly string[]): Promise<readonly string[]> {
+    const all = Object.values(await this.rowsIn(name)).flat();
+    return all.filter((row) => ids.some((id) => row.includes(id)));
   }
 
   /** Returns the ids of a tenant and of its payments and orders in a database. */

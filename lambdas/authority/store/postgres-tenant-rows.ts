@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TenantId } from '../../kernel/ids.ts';
 import { type PostgresTools, readRows, repeated, writeRows } from '../../postgres/attempts.ts';
 import { MOVE_TABLE } from '../../postgres/contract.ts';
-import type { Row, Runner } from '../../postgres/database.ts';
+import type { Runner } from '../../postgres/database.ts';
 import { APPEND_ONLY } from '../../postgres/migrations.ts';
 import { KEY_OF_CORRECTION } from '../contract.ts';
 
@@ -120,18 +120,11 @@ export class TenantRows {
     return row === undefined ? undefined : String(row['missing']);
   }
 
-  /**
-   * Reads the role of the database in the moves of the tenant.
-   * @returns undefined if no command has moved the tenant from or to it
-   */
-  async role(): Promise<MoveRole | undefined> {
-    const [row] = await this.#moveRow();
-    return row?.['role'] as MoveRole | undefined;
-  }
-
-  async #moveRow(): Promise<readonly Row[]> {
+  /** Reads the last run that concerned the database, and what the database has of the tenant since. */
+  async state(): Promise<{ readonly run: number; readonly role?: MoveRole }> {
     const text = `SELECT run, role FROM ${MOVE_TABLE} WHERE tenant_id = $1`;
-    return readRows(this.#tools, { name: 'move-read', text, values: [this.#tenantId] });
+    const [row] = await readRows(this.#tools, { name: 'move-read', text, values: [this.#tenantId] });
+    return row === undefined ? { run: 0 } : { run: Number(row['run']), role: row['role'] as MoveRole };
   }
 
   /**
@@ -146,8 +139,8 @@ export class TenantRows {
         WHERE ${MOVE_TABLE}.run < EXCLUDED.run`,
       values: [this.#tenantId, run, role],
     });
-    const [row] = await this.#moveRow();
-    if (row?.['run'] !== run || row['role'] !== role) throw new MoveReplaced();
+    const found = await this.state();
+    if (found.run !== run || found.role !== role) throw new MoveReplaced();
     this.#run = run;
     this.#role = role;
   }
