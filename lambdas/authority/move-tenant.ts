@@ -112,8 +112,11 @@ export async function moveTenant(tools: MoveTools, move: PlannedMove): Promise<v
   const { moves, source, target } = opened;
   await begin(opened, move);
   // No process has written to the target.
-  if (move.isAborted) await removeRows(opened, source, target, 'key');
-  else {
+  if (move.isAborted) {
+    // The source no longer lists what was deleted in it since the copy.
+    await deletePass(source, target);
+    await removeRows(opened, source, target, 'key');
+  } else {
     await wait(opened);
     if (!move.isSwitched) {
       await carryWaiting(opened);

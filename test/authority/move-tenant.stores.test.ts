@@ -251,20 +251,27 @@ describe('a tenant', () => {
     expect(await moved.rowsWith('b', await moved.idsIn('c'))).toEqual([]);
   });
 
-  test.each([
-    ['until the switch', true],
-    ['for the whole move', false],
-  ])('is erased by a command that was suspended %s', async (_, isSwitch) => {
+  test.each<readonly [until: string, move: (erase: () => Promise<void>) => Promise<void>]>([
+    ['until the switch', (erase) => deployment.move(tenant, 'c', moved.before('switch', erase))],
+    ['for the whole move', async (erase) => deployment.move(tenant, 'c').then(erase)],
+    [
+      'until the move was aborted',
+      async (erase) => {
+        const stop = new Error('the command was stopped');
+        const erased = moved.before('c read-used-identity', () => erase().then(() => Promise.reject(stop)));
+        await expect(deployment.move(tenant, 'c', erased)).rejects.toBe(stop);
+        await deployment.move(tenant, undefined);
+      },
+    ],
+  ])('is erased by a command that was suspended %s', async (_, move) => {
     const request = await moved.pay('paid', NOTED);
     const { held, release } = suspend('details-erase');
     const erasing = moved.erase(await deployment.start(), request);
     await held;
-    const erase = async (): Promise<void> => {
+    await move(async () => {
       release();
       expect(await erasing).toBe(true);
-    };
-    await deployment.move(tenant, 'c', isSwitch ? moved.before('switch', erase) : {});
-    if (!isSwitch) await erase();
+    });
     expect((await moved.rowsIn('b', 'c'))['details']).toEqual([]);
     expect(await moved.hasCopiedDetails(request)).toBe(false);
   });
