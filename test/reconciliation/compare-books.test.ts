@@ -107,6 +107,18 @@ test('a failed refund of a stray charge is a mismatch, even if the charge is old
   ]);
 });
 
+test('a stray charge that the processor’s search does not include is no mismatch', async () => {
+  const payment = await harness.paid('k-1');
+  const { chargeId } = await harness.makeStrayCharge(payment, 700);
+  await harness.world.learn(payment);
+  harness.wait(20 * 24 * 60);
+  await harness.inside.refund(chargeId, 300);
+  await harness.world.learn(payment);
+  harness.wait(24 * 60);
+  await harness.days({ books: [{ ...harness.processor, chargesOfPayment: async () => [] }] });
+  expect(harness.differences()).toEqual([]);
+});
+
 describe('a charge whose metadata names another payment', () => {
   test('is a mismatch of both payments: the one that recorded the charge, and the one that the metadata names', async () => {
     const [payment, other] = [await harness.paid('k-1'), await harness.paid('k-2')];

@@ -327,7 +327,8 @@ class Look {
 
   /**
    * Reads every charge that names the payment, and the payment's own charge even if its metadata now names another
-   * payment. A processor's search may not include the newest charges yet, so known charges are read by id.
+   * payment. A processor's search may not include the newest charges yet, so charges that are known, also to the
+   * Ledger, are read by id.
    */
   async #chargesOf(
     books: ProcessorBooks,
@@ -335,11 +336,12 @@ class Look {
     known: readonly ProcessorCharge[],
     before: OpenMismatch | undefined,
   ): Promise<readonly ProcessorCharge[]> {
-    const { id, chargeId } = chain.state.payment;
+    const { payment, strayCharges } = chain.state;
+    const { id, chargeId } = payment;
     const found = new Map(known.map((charge) => [charge.chargeId, charge]));
     for (const charge of await books.chargesOfPayment(id, this.#limit())) found.set(charge.chargeId, charge);
     const named = [
-      ...(chargeId !== undefined && belongsToBooks(chain, books) ? [chargeId] : []),
+      ...(belongsToBooks(chain, books) ? [chargeId ?? [], ...strayCharges.keys()].flat() : []),
       ...(before?.mismatch.chargeIds ?? []),
     ];
     for (const missing of new Set(named.filter((each) => !found.has(each)))) {
