@@ -281,7 +281,8 @@ describe('a tenant', () => {
     await moved.useAll(process, tenant);
     const open: string[] = [];
     const list = async (point: string): Promise<void> => {
-      for (const { end } of await process.tools.effects.listApprovals({ limit: 9 })) if (!end) open.push(point);
+      for (const { end } of await process.tools.effects.listApprovals({ limit: 9 }))
+        if (end === undefined) open.push(point);
     };
     await deployment.move(tenant, 'c', moved.beforeEach(list));
     expect(open).toEqual([]);
