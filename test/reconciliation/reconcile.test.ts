@@ -155,7 +155,7 @@ describe('the mark up to which all outcomes are compared', () => {
     },
   );
 
-  test('stays before a part if one of the part’s payments was not compared before the deadline of the page', async () => {
+  test('does not advance past a part if the page’s deadline passes before all payments of the part are compared', async () => {
     await harness.recent();
     const before = await mark();
     harness.wait(20);
