@@ -60,7 +60,7 @@ test.each([
 );
 
 describe('an endpoint', () => {
-  test('that rejects an event gets ten attempts in three days and is then disabled, and the other endpoints are notified that it is failing, and that it is disabled', async () => {
+  test('that rejects an event is disabled after ten attempts in three days; the other endpoints are notified when it starts failing and when it is disabled', async () => {
     const world = await worldWith(ENDPOINT, OTHER);
     world.answer = ({ url }) => ({ kind: 'answered', status: url === ENDPOINT.url ? 503 : 200, excerpt: '' });
     const beganAtMs = world.clock.nowMs();

@@ -231,7 +231,7 @@ describe('an endpoint that does not respond', () => {
     120_000,
   );
 
-  test('gets its other deliveries even if Payonce cannot read one delivery, which becomes a dead letter', async () => {
+  test('gets all readable deliveries when it responds again; an unreadable one becomes a dead letter', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 30);
@@ -249,7 +249,7 @@ describe('an endpoint that does not respond', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   });
 
-  test('causes a dead letter for a delivery that triggers a bug in Payonce', async () => {
+  test('has a delivery dead-lettered if the delivery triggers a bug in Payonce', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
@@ -333,7 +333,7 @@ describe('an endpoint that does not respond', () => {
     expect(site.arrivals).toHaveLength(3);
   });
 
-  test('causes a dead letter for an unreadable delivery, even if the queue is unavailable at first', async () => {
+  test('has its unreadable delivery dead-lettered, even if the queue is unavailable at first', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
