@@ -176,7 +176,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       });
     });
 
-    test('admit the next consumer after the first has failed', async () => {
+    test('can be claimed by another consumer after the first one has failed', async () => {
       await records.claim(pending());
       await records.fail(pending());
       const found = pending({ status: 'failed' });
