@@ -63,7 +63,7 @@ describe('the response to a payment request', () => {
     expect((await harness.answered(request)).kind).toBe('replay');
   });
 
-  test('is 201 for a charge after a processor error that is retried within the request', async () => {
+  test('is 201 if the processor fails, and a retry within the request succeeds', async () => {
     const request = paymentRequest('flaky', { source: 'tok_flaky' });
     expect((await harness.answered(request)).status).toBe(201);
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
@@ -166,7 +166,7 @@ describe('a reused idempotency key', () => {
     expect(await harness.answered(request)).toEqual({ ...first, kind: 'replay' });
   });
 
-  test('is left to a newer version of Payonce that claimed it with a different fingerprint version', async () => {
+  test('is refused if a newer release of Payonce claimed it with an unknown fingerprint version', async () => {
     const request = paymentRequest('newer');
     await harness.answered({
       ...request,

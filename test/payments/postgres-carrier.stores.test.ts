@@ -222,7 +222,7 @@ describe('a chain with a row that differs from the Ledger', () => {
     expect(await copies.carrier().carry(id)).toBe('stopped');
   });
 
-  test('keeps copied personal data that PostgreSQL lacks after a restore, until it is erased', async () => {
+  test('keeps its copied personal data if a restored PostgreSQL lacks it, until an erasure', async () => {
     const { id } = newPayment();
     const first = firstWithNotes(id);
     await copies.write(first, refundAfter(first));
