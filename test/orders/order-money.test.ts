@@ -382,7 +382,7 @@ describe('an order whose payment is refunded or disputed after the order was pai
     },
   );
 
-  test('is canceled even if the responses to its e-mail and credit are lost, and no longer shows them as pending', async () => {
+  test('is canceled even if the responses to its e-mail and credit are lost, and shows neither effect as pending', async () => {
     const request = orderRequest('lost_answers');
     const lost = new AmbiguousError('injected_ambiguity', 'the response is lost');
     const { mailer, referrals } = harness.tools;
