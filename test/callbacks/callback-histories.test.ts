@@ -9,7 +9,7 @@ import { naiveReceiver } from './naive-callback.ts';
 
 const inMemory = () => new CallbackWorld({}, paymentRequest('callback-history', { source: 'tok_async' }));
 
-describe('a callback, its redelivery and a rival delivery', () => {
+describe('a callback, its redelivery and a concurrent delivery', () => {
   test('have a single effect, even with a fault at any call, or with two faults at any two calls', async () => {
     const { histories, findings } = await surveyFaults(callbackStory(inMemory, engineReceiver), {
       faults: 2,

@@ -26,7 +26,7 @@ function worlds(faults: 'port' | 'sdk'): () => CallbackWorld {
   };
 }
 
-describe('a callback, its redelivery and a rival delivery on the DynamoDB API', () => {
+describe('a callback, its redelivery and a concurrent delivery on the DynamoDB API', () => {
   test('have a single effect even with a fault at any call of the SDK or the processor', async () => {
     const found = await surveyFaults(callbackStory(worlds('sdk'), engineReceiver), {
       faults: 1,

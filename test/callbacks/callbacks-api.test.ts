@@ -196,7 +196,7 @@ describe('a callback with an invalid signature gets 401, and nothing is stored:'
 });
 
 describe('signing secrets', () => {
-  test('are both valid while both are active; after the old secret is removed, it is invalid', async () => {
+  test('are both accepted while two are configured; a removed one is refused', async () => {
     site.secrets = ['new', SECRET];
     expect((await site.deliver(eventBody('evt_1', charge))).status).toBe(200);
     const signedNew = (id: string) => ({
