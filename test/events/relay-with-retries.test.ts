@@ -92,7 +92,7 @@ describe('events that the bus has not accepted for an hour and a half', () => {
   }
   const unchanged = () => undefined;
 
-  test('are left to the job that republishes lost events if the job’s mark has not passed them', async () => {
+  test('are left to the job that republishes lost events if the job’s position is still before them', async () => {
     expect(await atAge(KEEPS_MS + 1, -1, unchanged)).toEqual({ leaves: PAYMENTS, parked: 0 });
   });
 
