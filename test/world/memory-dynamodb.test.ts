@@ -12,7 +12,7 @@ describeDynamoDb('in memory', async () => ({ client: memory().client, table: Tab
 describe('rows that cannot be read back', () => {
   const unreadable = { pk: 'PAY#pay_1', sk: 'T#000001', sequence: 0 };
 
-  test('cancel the whole transaction if the row reader for their kind rejects them', async () => {
+  test('cancel the whole transaction if the parser for their kind rejects them', async () => {
     const database = new MemoryDynamoDb({ tables: TABLE_SHAPES });
     const mark = { pk: 'JOB_MARK#resolve', sk: 'MARK', at: '1' };
     const both = new TransactWriteCommand({
@@ -42,7 +42,7 @@ describe('rows that cannot be read back', () => {
     expect(database.items(TABLES.registry)).toEqual([{ ...key, at: '1' }]);
   });
 
-  test('are rejected when their kind has no reader', async () => {
+  test('are rejected when no parser is registered for their kind', async () => {
     const { client } = new MemoryDynamoDb({ tables: TABLE_SHAPES });
     const put = new PutCommand({ TableName: TABLES.registry, Item: { pk: 'NEW_KIND#1', sk: 'a' } });
     await expect(client.send(put)).rejects.toThrow('no reader of Registry accepts the row NEW_KIND#1');

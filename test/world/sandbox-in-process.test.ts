@@ -82,7 +82,7 @@ describeChanges('changes at the sandbox in process', abilities, changeable(uncha
 describeChanges('whole changes at the sandbox in process', WHOLE_ONLY, changeable(wholeOnly));
 describeChanges('changes at the sandbox in process without holds', NO_HOLDS, changeable(withoutHolds));
 
-describe('the sandbox in process', () => {
+describe('the in-process sandbox', () => {
   let clock: SimulatedClock;
   let processor: SandboxInProcess;
   beforeEach(() => {
@@ -137,7 +137,7 @@ describe('the sandbox in process', () => {
     ]);
   });
 
-  test('shows a charge and a refund only after the lag of its books', async () => {
+  test('finds a charge and a refund in searches only after the lag of its books', async () => {
     processor = createSandboxInProcess({ clock, abilities: { lookup: { kind: 'eventual', maxLagMs: MINUTE_MS } } });
     const { order, chargeId, refund } = await charged();
     await processor.change(refund, LIMIT);

@@ -13,7 +13,7 @@ test('every mutant has a unique name that is a valid command argument', () => {
   expect(names.filter((name) => !/^[a-z]+(?:-[a-z]+)+$/.test(name))).toEqual([]);
 });
 
-test('each entry of `needs` names an existing act, and one step satisfies only one entry', () => {
+test('every act that a mutant needs exists, and each step of a history satisfies at most one need', () => {
   const acts = new Set(ACTS.map(({ name }) => name));
   expect(
     MUTANTS.flatMap(({ needs = [] }) => needs.flatMap((each) => each.split('|'))).filter((name) => !acts.has(name)),
@@ -28,7 +28,7 @@ test('each entry of `needs` names an existing act, and one step satisfies only o
   ]);
 });
 
-test('an edit is rejected if its text is missing or occurs twice', () => {
+test('a mutant’s edit is rejected if the text that it replaces is missing or occurs twice', () => {
   const edit = { file: 'a.ts', find: 'b', replace: 'x' };
   expect(edited('abc', [edit])).toBe('axc');
   expect(() => edited('ac', [edit])).toThrow('a.ts: the text to replace occurs never: b');
@@ -44,7 +44,7 @@ describe.each(MUTANTS.map((mutant) => ({ name: mutant.name, mutant })))('the mut
   });
 });
 
-test('a mutant with a name that its file no longer declares is detected', () => {
+test('a mutant that uses a name which its file no longer declares is detected', () => {
   expect(unknownNames('a.ts', 'export const a = ({ b: c }: X) => former(a, c.d, Math.max(1)) ?? { e: 2 };')).toEqual([
     'former',
   ]);

@@ -23,6 +23,6 @@ function reachedAfter(rounds: readonly number[]): unknown {
   return JSON.parse(output);
 }
 
-test('a text is reported in each round that runs it, no matter how often earlier rounds ran it', () => {
+test('the code that a mutant edits is reported in each round that runs it, however often earlier rounds ran it', () => {
   expect(reachedAfter([1, 100_000, 100_000, 1, 0])).toEqual([true, true, true, true, false]);
 });

@@ -13,7 +13,7 @@ import {
 } from './coverage.ts';
 import { watched } from './oracles/watched.ts';
 
-test('coverage counts the cells, faults and act-fault pairs that histories reach, and lists those that no history reaches', async () => {
+test('coverage counts the state-table cells, faults and act-fault pairs that histories reach, and lists those that no history reaches', async () => {
   const before = CHARGE_TABLE.succeeded.processing;
   const cells = countCells();
   const harness = new World();

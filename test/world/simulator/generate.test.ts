@@ -36,7 +36,7 @@ describe('random decisions', () => {
     expect(fractionOf(1, 'a b')).toBe(fractionOf(1, 'a b'));
   });
 
-  test('of named dice do not depend on the draws of other dice', () => {
+  test('made with named dice do not depend on the draws of other dice', () => {
     const drawn = new Dice(5, 'one');
     drawn.fraction();
     expect(drawn.named('two').whole(1, 1_000_000)).toBe(new Dice(5, 'one').named('two').whole(1, 1_000_000));
@@ -47,7 +47,7 @@ describe('random decisions', () => {
 
 describe('the generator', () => {
   test.each(PART)(
-    'writes deterministic, time-ordered histories of the profile %s, with each step after the step that it is about',
+    'writes deterministic, time-ordered histories of the profile %s, with each step after the step to which it refers',
     (profile) => {
       for (const { seed, steps } of firstOf(profile)) {
         expect(JSON.stringify(generate(seed, profile).steps)).toBe(JSON.stringify(steps));
@@ -67,11 +67,11 @@ describe('the generator', () => {
     expect(FEATURES.filter((feature) => !NAMES.some((name) => feature in profileNamed(name).features))).toEqual([]);
   });
 
-  test('rejects an unknown profile with a list of the known ones', () => {
+  test('rejects an unknown profile with a list of the known profiles', () => {
     expect(() => generate(1, 'quiet')).toThrow('There is no profile quiet. Use one of calm, clients, ');
   });
 
-  test('writes histories that are described with one sentence per step', () => {
+  test('writes histories whose steps can all be described, in one sentence each', () => {
     for (const history of PART.flatMap(firstOf)) {
       const described = describeHistory(history);
       expect(described.split('\n')).toHaveLength(history.steps.length + 1);
@@ -136,7 +136,7 @@ function follows(steps: readonly Step[], root: Step, acts: Needed): boolean {
   return next === acts.length;
 }
 
-describe('the generator writes the acts that reveal past finding', () => {
+describe('the generator writes histories with the acts that reveal the past defect', () => {
   test.each(sliceOf(Object.entries(FINDINGS), 3))('%s', (_finding, { in: profile, acts, world = [] }) => {
     const found = historiesOf(profile, SEEDS).filter((history) => holds(history, acts, world)).length;
     expect(found / SEEDS).toBeGreaterThan(0.002);

@@ -37,7 +37,7 @@ test('an act falls back to another charge if the step’s own charge does not fi
   expect(await open()).toBe('nothing');
 });
 
-test('a bank’s decline counts as an effect of an act, but a refusal does not', () => {
+test('a bank’s decline (402) counts as an effect of an act; a request that Payonce refuses (409, 422) does not', () => {
   expect(['done', 'done elsewhere', '201', '402 payment_failed', '504'].filter(isEffect)).toHaveLength(5);
   expect(['nothing', 'refused: charge_not_voidable', '409 payment_not_in_review', '422 x'].filter(isEffect)).toEqual(
     [],

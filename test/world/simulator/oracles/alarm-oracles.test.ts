@@ -12,7 +12,7 @@ import { appendTo, refundOf } from './written.ts';
 const MINUTE_MS = 60_000;
 const NEEDED = 'required alarms are raised';
 
-test('a contradiction may raise only one alarm for each state of the books and of the chain', async () => {
+test('a contradiction may raise at most one alarm per state of the books and per transition of the chain', async () => {
   const harness = new World();
   const world = watched(harness);
   const request = paymentRequest('contradicted');
@@ -119,7 +119,7 @@ describe('work that waits for an operator', () => {
     expect(world.atTheEnd()).toEqual([NEEDED]);
   });
 
-  test('includes callbacks given up without a payment, but not callbacks of other programs', async () => {
+  test('includes callbacks given up without a payment, but not callbacks for charges that Payonce did not create', async () => {
     const { chargeId } = await harness.processor.inside.charge({ amountMinor: 100 });
     await harness.deliver(callback('of_another', chargeId));
     await harness.deliver(callback('orphaned', 'ch_none'));
@@ -133,7 +133,7 @@ describe('work that waits for an operator', () => {
     expect(world.atTheEnd()).toEqual([]);
   });
 
-  test('must not include callbacks that were given up within a day', async () => {
+  test('must include no callback less than a day after its arrival', async () => {
     await harness.deliver(callback('orphaned', 'ch_none'));
     harness.clock.advance(60 * MINUTE_MS);
     const early = { metric: 'orphan_given_up', count: 1, atMs: harness.clock.nowMs(), dimensions: {} };
@@ -165,7 +165,7 @@ describe('work that waits for an operator', () => {
     expect(world.atTheEnd()).toEqual([NEEDED]);
   });
 
-  test('includes messages that had to wait for a long time, which a metric must report', () => {
+  test('includes messages that waited in a queue for a long time, which a metric must report', () => {
     const waits = [{ queue: 'webhooks', fromMs: harness.clock.nowMs() - MINUTE_MS, untilMs: harness.clock.nowMs() }];
     Object.assign(world.world.mishaps, { waits });
     expect(world.atTheEnd()).toEqual([NEEDED]);
@@ -179,7 +179,7 @@ describe('work that waits for an operator', () => {
     [0, [NEEDED]],
     [1, []],
   ])(
-    'includes unknown outcomes, and at least one of three reports about them must state an age: %i ms',
+    'includes unknown outcomes; at least one of three reports about them must state an age above zero (last report: %i ms)',
     async (ageMs, violated) => {
       for (const age of [0, 0, ageMs]) {
         expect(world.atTheEnd()).toEqual([]);

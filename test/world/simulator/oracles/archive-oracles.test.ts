@@ -45,7 +45,7 @@ function linesOfOne({ lines }: Archived) {
   return longest;
 }
 
-describe('I8 archive', () => {
+describe('the oracle “I8 archive”', () => {
   test('finds no violation despite failed archiver calls and batches that were delivered twice', () => {
     expect(found(() => ({}))).toEqual([]);
     const { archived, database, faults, tables } = system;

@@ -109,29 +109,32 @@ describe('a requested correction', () => {
   test.each([
     [500, []],
     [250, ['the correction debit 250 merchant_payable, credit 250 corrections was requested, but ']],
-  ])('must post its amounts, even if it needs an approval: %i', async (asked, found) => {
-    const request = paymentRequest('corrected');
-    await harness.pay(request);
-    await correctLedger(
-      { ...harness.tools, approvals: { aboveMinor: { '*': 1 }, lifetimeMs: 3_600_000 } },
-      {
-        cause: BY_OPERATOR,
-        by: OPERATOR,
-        operationId: storedOperationId('cor_asked'),
-        fingerprint: fingerprintOf(harness.tools.digest, { body: {}, query: {} }),
-        payment: request.paymentId,
-        reason: 'Booked twice',
-        asked: { kind: 'correction', change: { kind: 'post', legs: legsOf(500) } },
-      },
-    );
-    const { id = '' } = (harness.store.database.items(TABLES.registry, RegistryRow.approvals)[0] ?? {}) as {
-      readonly id?: string;
-    };
-    called('/v1/admin/corrections', 'asked', { payment: request.paymentId, postings: legsOf(asked) }, id, 202);
-    expect(wrong()).toEqual([]);
-    await approve(harness.tools, { id, by: BEN, cause: BY_OPERATOR });
-    expect(wrong()).toEqual(
-      found.map((text) => `${text}debit 500 merchant_payable, credit 500 corrections was posted`),
-    );
-  });
+  ])(
+    'must post the requested amounts, even if it needs an approval (requested: %i, posted: 500)',
+    async (asked, found) => {
+      const request = paymentRequest('corrected');
+      await harness.pay(request);
+      await correctLedger(
+        { ...harness.tools, approvals: { aboveMinor: { '*': 1 }, lifetimeMs: 3_600_000 } },
+        {
+          cause: BY_OPERATOR,
+          by: OPERATOR,
+          operationId: storedOperationId('cor_asked'),
+          fingerprint: fingerprintOf(harness.tools.digest, { body: {}, query: {} }),
+          payment: request.paymentId,
+          reason: 'Booked twice',
+          asked: { kind: 'correction', change: { kind: 'post', legs: legsOf(500) } },
+        },
+      );
+      const { id = '' } = (harness.store.database.items(TABLES.registry, RegistryRow.approvals)[0] ?? {}) as {
+        readonly id?: string;
+      };
+      called('/v1/admin/corrections', 'asked', { payment: request.paymentId, postings: legsOf(asked) }, id, 202);
+      expect(wrong()).toEqual([]);
+      await approve(harness.tools, { id, by: BEN, cause: BY_OPERATOR });
+      expect(wrong()).toEqual(
+        found.map((text) => `${text}debit 500 merchant_payable, credit 500 corrections was posted`),
+      );
+    },
+  );
 });

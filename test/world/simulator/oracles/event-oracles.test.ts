@@ -61,7 +61,7 @@ const putView = (item: Item) =>
 const remove = ({ pk, sk }: Item) =>
   harness.store.database.client.send(new DeleteCommand({ TableName: TABLES.views, Key: { pk, sk } }));
 
-test('a world with all events published and projected violates no oracle', async () => {
+test('a system that has published and projected all events violates no oracle', async () => {
   await publish();
   harness.clock.advance(3 * DAY_MS);
   const { tenantId, mode } = request;

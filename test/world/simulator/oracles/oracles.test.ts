@@ -74,7 +74,7 @@ async function removeAll(prefix: string): Promise<void> {
   }
 }
 
-test('a healthy world violates no oracle', async () => {
+test('a healthy system violates no oracle', async () => {
   await harness.change(change((await paid('healthy')).request, 'part', { kind: 'refund', amountMinor: 300 }));
   const late = (await stray('late')).request;
   await harness.returnCharges();
@@ -135,7 +135,7 @@ describe('the chain of a payment', () => {
     expect(world.now()).toContain('F31 refunds are reserved');
   });
 
-  test('must not have a pending capture and a pending cancellation of one hold', async () => {
+  test('must not have a pending capture and a pending cancellation of one hold at the same time', async () => {
     const { request } = await paid('held', 'tok_ok', 'manual');
     for (const kind of ['capture', 'void'] as const) {
       const subject = { kind, operationId: `op_${kind}`, amountMinor: 1000, status: 'pending' } as const;

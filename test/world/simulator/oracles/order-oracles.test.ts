@@ -147,7 +147,7 @@ describe('an order', () => {
     expect(world.now()).toEqual(['unfinished work is queued']);
   });
 
-  test('must be in the queue of open orders however long its reversal is in review, unlike its payment', async () => {
+  test('need not be in the queue of open orders during a long review of its payment, but must be during a review of its reversal', async () => {
     const charge = (status: 'review' | 'reversal_failed') => ({ charge: { status, sinceMs: 0 } });
     await become('order.review_required', { status: 'needs_review', ...charge('review') });
     harness.clock.advance(30 * 24 * 3_600_000);
