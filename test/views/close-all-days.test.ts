@@ -43,7 +43,7 @@ const paid = async (owner: ViewOwner, daysAgo: number) => {
 const closedDays = (owner: ViewOwner) =>
   views.all().filter((row) => row.partition === totalsPartition(owner) && closedSums(row) !== undefined).length;
 
-describe('the days of all owners', () => {
+describe('the days of all tenants', () => {
   test('are closed exactly once in every mode of every tenant, including days without entries', async () => {
     for (const [index, owner] of ALL.entries()) if (index !== 3) await paid(owner, index + 1);
 
@@ -72,7 +72,7 @@ describe('the days of all owners', () => {
     expect(await finishJob(job(), TONIGHT)).toMatchObject({ done: 7, left: 0 });
   });
 
-  test('stay open after one attempt if a rival wins every write', async () => {
+  test('stay open after one attempt if every write fails because other writers change the rows', async () => {
     const [owner = ALL[0]] = ALL;
     if (owner === undefined) throw new Error('there is no owner');
     await paid(owner, 2);

@@ -73,7 +73,7 @@ describe('a page of a filtered list', () => {
 
   test.each([
     ['no longer match', () => true],
-    ['match only by their objects', onlyItsObjectShows],
+    ['cannot be judged without their objects', onlyItsObjectShows],
   ])(
     'loads at most three objects more than its limit if rows %s, and reading all pages finds each match',
     async (_, matches) => {

@@ -71,7 +71,7 @@ async function listed(list: ReturnType<typeof paymentList>): Promise<readonly Vi
 }
 
 describe('peak rates that are raised later', () => {
-  test('leave earlier rows in place and spread later rows; lists show both, each once', async () => {
+  test('do not move earlier rows, and spread later rows; lists show each of these rows once', async () => {
     const before = chains('before', 24, 0);
     const after = chains('after', 24, 72);
     const events = [...before, ...after].map((chain) => eventsOf(systemDigest, chain));

@@ -60,9 +60,12 @@ async function listedWhileMoving(reads: number, filters: { readonly status?: Pay
 }
 
 describe('the payments with a reference', () => {
-  test.each([1, 2, 3, 4, 5, 6, 7])('are each listed once if a status changes after read %i', async (reads) => {
-    expect(await listedWhileMoving(reads)).toEqual([chain[0]?.payment.id]);
-  });
+  test.each([1, 2, 3, 4, 5, 6, 7])(
+    'are each listed once, even if a status changes after read number %i',
+    async (reads) => {
+      expect(await listedWhileMoving(reads)).toEqual([chain[0]?.payment.id]);
+    },
+  );
 
   test('can also be filtered by status', async () => {
     expect(await listedWhileMoving(0, { status: 'requires_capture' })).toHaveLength(1);
