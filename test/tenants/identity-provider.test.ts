@@ -106,7 +106,7 @@ describe('a token of the identity provider', () => {
     expect((await api.get('/v1/payments', await as('owner'))).status).toBe(401);
   });
 
-  test('gives the highest of the roles to which the settings map the values of its claim', async () => {
+  test('grants the highest role that the settings assign to any value of its role claim', async () => {
     const settings = { issuer, audience: AUDIENCE, roleClaim: 'roles' };
     const mapped = byIdentityProvider(
       { ...settings, roles: { staff: 'viewer', operator: 'approver', accountant: 'viewer' } },
