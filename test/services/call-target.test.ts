@@ -148,7 +148,7 @@ describe('a request to a target', () => {
     expect(await call(next?.call ?? CALL)).toBe('asked');
   });
 
-  test('keeps waiting if the queue delivers it too early', async () => {
+  test('keeps waiting if the queue delivers its message too early', async () => {
     const early = { ...CALL, tries: 1, notBeforeMs: nowMs + 1_200_000 };
     expect(await call(early)).toBe('waiting');
     expect(again).toEqual([{ call: early, delaySeconds: 1_200 }]);

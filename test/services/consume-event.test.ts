@@ -91,7 +91,7 @@ describe.each<[string, () => string]>([
   });
 });
 
-test('an event that the database refuses, for example without its table, is not parked: it is redelivered', async () => {
+test('an event that the database refuses, for example because its table is missing, is redelivered and not parked', async () => {
   const refused = new TerminalError('store_refused', 'the database refused a statement (SQLSTATE 42P01)');
   const parked: ParkedMessage[] = [];
   const handle = eventHandler(
@@ -116,7 +116,7 @@ test('an event that the database refuses, for example without its table, is not 
   expect([settled, parked]).toEqual([['redelivered'], []]);
 });
 
-test('an event that was consumed before is recognized by a client that returns numbers in a form of its own', async () => {
+test('a consumed event is recognized even if the DynamoDB client returns numbers as wrapped values', async () => {
   const row = { status: 'COMPLETED', owner: 'o', recordedAtMs: 1 };
   const client = {
     send: async ({ input: { Key, ProjectionExpression } }: GetCommand) => {

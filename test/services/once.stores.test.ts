@@ -245,7 +245,7 @@ describe('a consumer of a service', () => {
     expect(await totalOf('orders')).toBe(2);
   });
 
-  test('calls its handler again if a row has changed', async () => {
+  test('calls its handler again if a row changes between the handler’s read and its write', async () => {
     const client = documentClient(dynamoDbClient());
     let reads = 0;
     const handle = once.createEventHandler({

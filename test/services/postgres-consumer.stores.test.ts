@@ -103,7 +103,7 @@ describe("a service's consumer on PostgreSQL", () => {
     expect(await database.pointsOf('ignored')).toBe(1);
   });
 
-  test('from the package receives typed events, and leaves an event of another type in the queue', async () => {
+  test('receives typed events if it is created with the package’s createEventHandler, and leaves an event of another type in the queue', async () => {
     const seen: string[] = [];
     const handle = createEventHandler({
       postgres: pool,

@@ -19,8 +19,8 @@ async function fingerprintOf(call: ServiceCall): Promise<string> {
   return hash;
 }
 
-describe('a body that is no text', () => {
-  test('reaches the handler of a route unchanged, and differs from a body with another byte', async () => {
+describe('a body that is not text', () => {
+  test('reaches the handler of a route unchanged, and gets a different fingerprint than a body with another byte', async () => {
     const app = new Hono();
     const hashes: string[] = [];
     app.post('/pictures', async (c) => {
@@ -35,7 +35,7 @@ describe('a body that is no text', () => {
     expect(hashes[1]).toBe(hashes[2]);
   });
 
-  test('of a function differs from a body with another byte', async () => {
+  test('gets a different fingerprint than a body with another byte if a function receives it', async () => {
     const hashes = [ONE, OTHER].map((body) => {
       const event = { ...gatewayEvent('POST', '/pictures', HEADERS), body: body.toString('base64') };
       return fingerprintOf(lambdaCall({ ...event, isBase64Encoded: true }, ''));

@@ -91,7 +91,7 @@ describe('a service that buys from a vendor without idempotency keys', () => {
     expect(vendor.sold).toHaveLength(1);
   });
 
-  test('buys the vouchers that follow one whose response cannot be read', async () => {
+  test('buys the later vouchers even if the response about an earlier one cannot be read', async () => {
     vendor.planned.push('answers with a page');
     await order('a-page', 'b-next');
     await processOf()();
@@ -155,7 +155,7 @@ describe('a service that buys from a vendor without idempotency keys', () => {
   });
 });
 
-test('a vendor requires a name that error codes can contain, and a database for local keys', async () => {
+test('a vendor needs a name that error codes can contain, and its sendOnce method needs a database for local keys', async () => {
   const options = { probe: async () => undefined, deadLetter: async () => undefined };
   expect(() => createVendor({ ...options, name: 'My Vendor' })).toThrow('name "My Vendor" must be 2 to 30');
   const request = { key: 'k', operation: 'o', payload: {}, deadlineMs: 0, withinCall: 'never' as const };
