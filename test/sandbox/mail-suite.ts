@@ -51,7 +51,7 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
   };
   const idOf = (answer: { readonly body: string }) => sentEmail.parse(JSON.parse(answer.body)).MessageID;
 
-  describe(`for the mail in ${booksKind} books,`, () => {
+  describe(`the mail service (${booksKind} store):`, () => {
     test('a send request returns the id of the e-mail, and the e-mail is found immediately with its text', async () => {
       const MessageID = idOf(await post());
       const outline = {
@@ -105,7 +105,7 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
       ['down', 503, 0, 503, 0],
       ['bounce', 422, 0, 422, 0],
     ])(
-      '%s@ gets %i for the first send (%i e-mails sent), then %i (%i e-mails sent)',
+      'the first request to %s@ gets %i (then %i e-mails are sent), and the second gets %i (then %i are sent)',
       async (name, first, afterFirst, second, afterSecond) => {
         expect((await post(to(name))).status).toBe(first);
         expect(await found()).toMatchObject({ TotalCount: afterFirst });

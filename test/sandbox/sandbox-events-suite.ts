@@ -9,7 +9,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** Registers the contract tests of the books for events, later changes, and the list by time. */
 export function describeSandboxEvents(booksKind: string, createBooks: () => Promise<Books>): void {
-  describe(`the sandbox's events in ${booksKind} books`, () => {
+  describe(`the sandbox’s events (${booksKind} store)`, () => {
     let books: Books;
     let sandbox: TestSandbox;
     let harness: ReturnType<typeof sandboxHarness>;
@@ -113,7 +113,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
       });
     });
 
-    describe('in the content of events,', () => {
+    describe('the recorded events:', () => {
       test('an event contains the id of its payment, or null if the charge has no payment', async () => {
         const { id } = chargeIn(await harness.charge('tok_ok', { metadata: { payment: 'pay_7' } }));
         expect(await harness.events(id)).toEqual([

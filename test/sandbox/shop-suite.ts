@@ -51,7 +51,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
   const listed = async (path: string, of = order) =>
     (JSON.parse((await harness.get(path, { order: of })).body) as { data: object[] }).data;
 
-  describe.each(SERVICES)(`at $service in ${booksKind} books,`, (of) => {
+  describe.each(SERVICES)(`the $service API (${booksKind} store):`, (of) => {
     const { path, body } = of;
 
     test('a request gets 201, and its object is listed immediately', async () => {
@@ -114,7 +114,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toMatchObject(ids.map((id) => ({ id })));
     });
 
-    test(`${of.refused}: refused each time and never counted; its key may be used for a different body`, async () => {
+    test(`${of.refused} is refused each time and creates no object; its key may be used for a different body`, async () => {
       for (let send = 1; send <= 2; send += 1) {
         const answer = await harness.post(path, body(order, of.refused), key);
         expect([answer.status, errorIn(answer).code]).toEqual(of.refusal);
@@ -123,7 +123,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect((await harness.post(path, body(order), key)).status).toBe(201);
     });
 
-    test(`${of.timeout}: first counted without a response; then the response contains the counted entry`, async () => {
+    test(`${of.timeout} creates an object, but the first request gets no response; the second gets the created object`, async () => {
       expect((await harness.post(path, body(order, of.timeout), key)).status).toBe(504);
       expect(sandbox.waits).toEqual([15_000]);
       const [made, ...more] = await listed(path);
@@ -134,7 +134,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test(`${of.flaky}: first gets 500 and is not counted, then is counted`, async () => {
+    test(`${of.flaky} gets 500 at first and creates no object; the second request creates one`, async () => {
       expect((await harness.post(path, body(order, of.flaky), key)).status).toBe(500);
       expect(await listed(path)).toEqual([]);
       expect((await harness.post(path, body(order, of.flaky), key)).status).toBe(201);
@@ -149,7 +149,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
     });
   });
 
-  describe(`at the shop in ${booksKind} books,`, () => {
+  describe(`the shop (${booksKind} store):`, () => {
     const [stock, credits] = SERVICES;
 
     test('a reservation is released once; a repeated release gets the same response, and the list still contains the reservation', async () => {
