@@ -10,18 +10,18 @@ test.each([
   ['a README that is too long', 'README.md', 'a\n'.repeat(151), /has 151 lines/],
   ['a long line', 'docs/a.md', `- ${LONG}`, /docs\/a\.md: wrap at 120/],
   ['a rejected word', 'docs/a.md', 'A\n\nThe alarm rings.', /docs\/a\.md:3: "rings"/],
-])('%s is a finding', (_what, file, text, finding) => {
+])('the check of the documents reports %s', (_what, file, text, finding) => {
   expect(found(file, text)).toEqual([expect.stringMatching(finding)]);
 });
 
 test.each([
   ['tables, code and headings', `| ${LONG} |\n\n\`\`\`\n${LONG} rings\n\`\`\`\n\n# ${LONG}`],
   ['a word in code or in the target of a link', 'The command `rings` and [a page](rings.md).'],
-])('%s has no finding', (_what, text) => {
+])('the check of the documents accepts %s', (_what, text) => {
   expect(found('docs/a.md', text)).toEqual([]);
 });
 
-test('wraps paragraphs and list items, keeps their indents, and leaves short lines unchanged', () => {
+test('the formatter wraps paragraphs and list items, keeps their indents, and leaves short lines unchanged', () => {
   const text = `Short\nlines stay.\n\n1. ${LONG}\n   ${LONG}\n   - item`;
   const wrapped = wrapMarkdown(text);
 

@@ -9,7 +9,7 @@ test.each([
   'fixup! orders: reject dead letters of the other mode',
   'Revert "orders: reject dead letters of the other mode"',
   `orders: ${'a'.repeat(64)}`,
-])('accepts "%s"', (subject) => {
+])('the check of commit subjects accepts "%s"', (subject) => {
   expect(subjectProblem(subject)).toBeUndefined();
 });
 
@@ -29,6 +29,6 @@ test.each([
   ['payments: The second hold', /"The"/],
   ['orders: letters of one mode are not made', /"letters"/],
   ['webhooks: is disabled', /"is"/],
-])('refuses "%s"', (subject, problem) => {
+])('the check of commit subjects refuses "%s"', (subject, problem) => {
   expect(subjectProblem(subject)).toMatch(problem);
 });
