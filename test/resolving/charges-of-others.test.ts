@@ -91,7 +91,7 @@ describe('another payment’s charge, named by an operator', () => {
     expect([...refunds.values()].filter(({ chargeId }) => chargeId === world.chargeOf(other))).toEqual([]);
   });
 
-  test('is not refunded by a refund of the payment that the operator decided', async () => {
+  test('is not refunded by a refund of the payment about which the operator decided', async () => {
     const { paymentId } = mine;
     await world.change(change(mine, 'r', { kind: 'refund', amountMinor: 400 }));
     await live(60, whole(1, { slice: 5 }));

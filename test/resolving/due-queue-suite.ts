@@ -68,7 +68,7 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
       expect(await before(T0, 100)).toEqual([]);
     });
 
-    test('continues after any of its rows', async () => {
+    test('can be read from any of its rows on', async () => {
       const [first, second] = await firstRows(2);
       if (first === undefined) throw new Error('the queue has no row');
       const { rows: later } = await holds.dueBefore(T0 + 100_000, { limit: 100, cursor: first.cursor });

@@ -538,7 +538,7 @@ describe('an operator’s decision about a payment', () => {
     await expectBooksToAgree(request);
   });
 
-  test('is reported as undecidable if it needs the books of a processor that is no longer configured', async () => {
+  test('raises an alarm if the processor whose books must be checked is no longer configured', async () => {
     const { request } = await inReview('elsewhere');
     await decide(request, {});
     expect(await resolveInquiries(moved())).toMatchObject({ undecidable: 1, waiting: 0 });

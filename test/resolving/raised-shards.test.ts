@@ -60,7 +60,7 @@ async function atAllTimes(write: (key: string, atMs: number) => Promise<unknown>
   }
 }
 
-describe('after the rates were raised twice and lowered, rows of all rates are found', () => {
+describe('after the peak rates were raised twice and lowered, rows written at each rate are found', () => {
   test('in the index of open claims', async () => {
     await atAllTimes((key, claimedAtMs) => {
       const record = openRecord(paymentIdFor(key), { claimedAtMs, leaseExpiresAtMs: claimedAtMs + 30_000 });

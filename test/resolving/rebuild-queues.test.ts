@@ -157,7 +157,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(world.taken(again)).toBe(0);
   });
 
-  test('does not declare failed a refund by another user of the account whose id looks like a Payonce id', async () => {
+  test('does not declare a refund by another user of the account failed, even if its id looks like a Payonce id', async () => {
     const request = await pay('external');
     const charge = world.chargeOf(request);
     const refund = { id: 'ref_abc', object: 'refund', charge, amount: 300, status: 'pending', metadata: {} } as const;
@@ -170,7 +170,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect([...refunds.values()]).toMatchObject([{ refundId: 'ref_abc', status: 'pending' }]);
   });
 
-  test('queues again the void of a stray hold, and the look-up of a refund that is pending at the bank', async () => {
+  test('queues the void of a stray hold again, and also the look-up of a refund that is pending at the bank', async () => {
     const held = await pay('stray-hold', { source: 'tok_async', capture: 'manual' });
     await world.processor.inside.decline(world.chargeOf(held));
     await world.deliver(callback('evt_1', world.chargeOf(held)));
@@ -209,7 +209,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(await world.store.chargesToReturn(ALL_DUE)).toEqual([]);
   });
 
-  test('queues again the read of the books that follows an operator’s decision, and the read finds a charge that the decision missed', async () => {
+  test('restores the queued check of the books after an operator’s decision, and the check refunds a charge that contradicts the decision', async () => {
     const decided = await pay('decided', { source: 'tok_async' });
     const charge = world.chargeOf(decided);
     await world.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 999 });
@@ -309,7 +309,7 @@ describe('the queue rebuild after a Registry restore', () => {
   });
 });
 
-test('a commission that was released, or belongs to another payment of its order, stays unchanged', async () => {
+test('a rebuild does not change a commission that was released or belongs to another payment of its order', async () => {
   const metadata = { affiliate: 'aff_7', order: 'o1' };
   const released = await pay('released', { metadata });
   const second = await pay('second', { metadata });
@@ -339,7 +339,7 @@ test('after a rebuild, the resolver finishes a claim whose record was lost, and 
   expect(world.taken(request)).toBe(1);
 });
 
-test('superfluous entries change neither the books nor the processor’s charges', async () => {
+test('superfluous queue entries change neither the books nor the processor’s charges', async () => {
   await unfinished();
   await rebuild();
   await world.resolveFor(180);

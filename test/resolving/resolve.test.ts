@@ -168,11 +168,11 @@ describe('the resolver', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  describe('processes a released claim whose processor is no longer called, which', () => {
+  describe('for a released claim whose processor is no longer called,', () => {
     const refusing = () => Promise.reject(new RetryableError('processor_unauthorized', '401'));
     const moved = () => ({ ...harness.processor, account: 'acct_new' });
 
-    test('is left to its caller during the send window, and then fails as never attempted', async () => {
+    test('waits until the send window has closed, then records the payment as failed with not_attempted', async () => {
       const request = paymentRequest('released');
       await expect(harness.pay(request, { processor: { ...harness.processor, charge: refusing } })).rejects.toThrow(
         '401',
@@ -188,7 +188,7 @@ describe('the resolver', () => {
       });
     });
 
-    test('releases the money that it reserved for a refund', async () => {
+    test('releases the money that the claim reserved for a refund', async () => {
       const request = paymentRequest('reserved');
       await harness.pay(request);
       const refund = change(request, 'r', { kind: 'refund' });
@@ -473,7 +473,7 @@ describe('the resolver', () => {
       ['tok_action', 'cannot look charges up', WITHOUT_LOOK_UP],
       ['tok_async', 'cannot look charges up', WITHOUT_LOOK_UP],
     ])(
-      'leaves a payment (%s) whose charge is gone to an operator if the processor %s, and returns money that arrives later',
+      'leaves a payment (%s) to an operator if its charge has disappeared and the processor %s, and returns money that arrives later',
       async (source, _how, options) => {
         const world = new World(options);
         const request = paymentRequest('gone', { source });
@@ -497,7 +497,7 @@ describe('the resolver', () => {
       },
     );
 
-    test('waits while the look-up of a charge that is gone fails', async () => {
+    test('waits while the look-up of a charge that has disappeared fails', async () => {
       const request = paymentRequest('unsure', { source: 'tok_action' });
       await harness.pay(request);
       const no = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
