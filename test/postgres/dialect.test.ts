@@ -48,10 +48,10 @@ function stringsOf(path: string): readonly string[] {
   return found;
 }
 
-describe('statements run on PostgreSQL and on Aurora DSQL', () => {
+describe('the statements for PostgreSQL and Aurora DSQL', () => {
   const sources = globSync(['lambdas/postgres/*.ts', 'lambdas/*/store/postgres-*.ts'], { cwd: PROJECT });
 
-  test.each(sources)('%s', (path) => {
+  test.each(sources)('use no syntax that one of the two refuses: %s', (path) => {
     const refused = stringsOf(join(PROJECT, path)).flatMap((text) => refusedIn(text) ?? []);
     expect(refused).toEqual([]);
   });
@@ -63,7 +63,7 @@ describe('statements run on PostgreSQL and on Aurora DSQL', () => {
     expect(locks).toEqual(['FROM details WHERE chain_id = $13 AND part = $14 FOR UPDATE']);
   });
 
-  test.each(REFUSED.flatMap(([, examples]) => examples))('only if they differ from %s', (example) => {
+  test.each(REFUSED.flatMap(([, examples]) => examples))('fail this check if they contain %s', (example) => {
     expect(refusedIn(example)).toBeDefined();
   });
 });

@@ -39,7 +39,7 @@ describe('a connection', () => {
     expect(tokens).toBe(2);
   });
 
-  test('is kept with another engine', async () => {
+  test('is not replaced if the engine is PostgreSQL', async () => {
     const clock = new SimulatedClock();
     const database = databases.open(url, { clock });
     const first = await database.run(SESSION);
@@ -47,7 +47,7 @@ describe('a connection', () => {
     expect(await database.run(SESSION)).toEqual(first);
   });
 
-  test('sets only what a cluster does not fix', async () => {
+  test('sets no time limits on Aurora DSQL, whose clusters have fixed ones', async () => {
     const names = ['search_path', 'lock_timeout', 'statement_timeout', 'tcp_keepalives_idle'];
     const text = 'SELECT current_setting(name) AS value FROM unnest($1::text[]) AS name';
     const values = async (engine: 'postgres' | 'dsql') =>
@@ -71,7 +71,7 @@ describe('a transaction', () => {
     transaction: (work) => database.transaction(work),
   });
 
-  test('with too many rows is refused, and rows are deleted in smaller ones', async () => {
+  test('with too many rows is refused, so rows are deleted in smaller transactions', async () => {
     const database = databases.open(url);
     await database.run(FILL);
     await expect(refusing(database).run(sql('DELETE FROM orphan'))).rejects.toThrow('transaction row limit exceeded');

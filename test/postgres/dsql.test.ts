@@ -44,7 +44,7 @@ describe('a connection', () => {
     );
   });
 
-  test('has a new token, with the keys of that time', async () => {
+  test('creates a new token with the current AWS keys each time', async () => {
     const clock = new SimulatedClock();
     let accessKeyId = 'FIRST';
     const credentials = dsqlCredentials({ endpoint: ENDPOINT, keys: async () => ({ ...KEYS, accessKeyId }), clock });
@@ -56,7 +56,7 @@ describe('a connection', () => {
     expect(await credentials.renewed()).toBeUndefined();
   });
 
-  test('is signed for the region of its cluster, and for no other host', async () => {
+  test('has a token for the region of its cluster, and is refused for a host that is not a cluster', async () => {
     expect(regionOfEndpoint('x1.dsql.us-gov-west-1.on.aws')).toBe('us-gov-west-1');
     for (const host of [undefined, 'db.example', 'x.dsql.eu-west-1.on.aws.example', 'x/y.dsql.eu-west-1.on.aws'])
       expect(regionOfEndpoint(host)).toBeUndefined();
@@ -102,7 +102,7 @@ describe('a cluster', () => {
   const prepare = (database: Runner, ...iamRoles: readonly string[]) =>
     migrateCluster({ database, clock: new SimulatedClock(), migrations: MIGRATIONS, iamRoles });
 
-  test('gets the role of the functions, tables with asynchronous indexes, privileges, and IAM roles', async () => {
+  test('gets a role for the functions, tables with asynchronous indexes, privileges, and IAM roles', async () => {
     const cluster = new Cluster();
     expect(await prepare(cluster, role('Payments'), role('Reads'))).toEqual(['0001']);
     expect(cluster.statements).toEqual([
@@ -131,7 +131,7 @@ describe('a cluster', () => {
     expect(ofRoles).toEqual([`AWS IAM GRANT payonce TO '${role('path/New')}'`]);
   });
 
-  test('refuses what is not an IAM role', async () => {
+  test('refuses a name that is not an IAM role', async () => {
     await expect(prepare(new Cluster(), "arn:aws:iam::111122223333:role/x'; DROP")).rejects.toThrow(MigrationRefused);
   });
 });

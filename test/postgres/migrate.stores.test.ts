@@ -226,7 +226,7 @@ describe("the functions' role", () => {
     { damage: `REVOKE USAGE ON SCHEMA payonce FROM ${role}`, found: ['privilege_missing'] },
     { damage: 'DROP TABLE payonce.orphan', found: ['table_missing'] },
     { damage: 'DROP TABLE payonce.schema_version', found: ['table_missing'] },
-  ])('is checked: $damage', async ({ damage, found }) => {
+  ])('is reported after this damage: $damage', async ({ damage, found }) => {
     await run(open());
     await administrator.query(damage);
     expect(await problems()).toEqual(found);
