@@ -57,7 +57,7 @@ describe.each<[string, (thrown: Error) => Promise<unknown>, string]>([
   });
 });
 
-test('a write whose first attempt was lost stays unknown if the next attempt could not be sent', async () => {
+test('the outcome of a write stays unknown if its first response was lost and the next attempt could not be sent', async () => {
   const errors = [lost(), refusal()];
   const write = writeConditionally(pacing, async () => Promise.reject(errors.shift()));
   await expect(write).rejects.toMatchObject({ name: 'AmbiguousError', code: 'store_ambiguous' });

@@ -89,7 +89,7 @@ describe('dead letters on the deployed stack', () => {
     return new ApiClient(localAws(), apiKey).send('POST', path, { headers });
   }
 
-  test('makes a delayed call one last time; the call takes effect or becomes a dead letter', async () => {
+  test('are created for a delayed call only if its last attempt fails', async () => {
     const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({}));
     const QueueUrl = QueueUrls.find((url) => url.includes('DelayedCalls'));
     const delay = (deadLetter: DeadLetter) =>
@@ -103,7 +103,7 @@ describe('dead letters on the deployed stack', () => {
     expect(await emailsOf(second)).toBe(0);
   });
 
-  test('rejects an invalid number before any call', async () => {
+  test('are not redriven if the requested number is invalid', async () => {
     expect(await deadLetters('redrive', '--most', '0')).toMatchObject({
       code: 2,
       said: expect.stringContaining('1 to 100'),
