@@ -147,14 +147,14 @@ describe('the circuit breaker', () => {
     expect(requestLines().slice(4)).toEqual(['GET /health', 'POST /charges']);
   });
 
-  test('sends one probe for twenty concurrent charges while it is half-open, and no charge if the probe fails', async () => {
+  test('sends one probe for twenty concurrent charges while it is half-open; if the probe fails, sends no charge', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     await Promise.all(Array.from({ length: 20 }, () => fail(client, 1)));
     expect(requestLines().slice(3)).toEqual(['GET /health']);
   });
 
-  test('sends one probe for twenty concurrent charges while it is half-open, and all charges if the probe succeeds', async () => {
+  test('sends one probe for twenty concurrent charges while it is half-open; if the probe succeeds, sends all the charges', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     status = 200;

@@ -117,7 +117,7 @@ describe('Stripe’s books', () => {
     ['captures a part of', { kind: 'capture', amountMinor: 1_299 } as const, 1_299, 67],
     ['cancels', { kind: 'void' } as const, 0, 88],
   ])(
-    'omit the refund that Stripe makes when an old client %s a hold',
+    'omit the refund that Stripe creates for clients with an old API version when Payonce %s a hold',
     async (_how, change, capturedMinor, feeMinor) => {
       const { order, chargeId } = await charged({ capture: 'manual' });
       await client.change(freshChange(order, chargeId, change), LIMIT);

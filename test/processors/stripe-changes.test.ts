@@ -178,7 +178,7 @@ describe('a change of a charge at Stripe', () => {
     await expect(rotated.findChange(order, LIMIT)).rejects.toMatchObject({ name: 'AmbiguousError' });
   });
 
-  test('has an ambiguous look-up if Stripe has two refunds of one operation', async () => {
+  test('cannot be looked up unambiguously if Stripe has two refunds of one operation', async () => {
     const { toChange } = await charged();
     const order = toChange(refund(10));
     await client.change(order, LIMIT);

@@ -143,7 +143,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual(outcome);
   });
 
-  test('is absent if only another operation of the payment was charged', async () => {
+  test('is reported as absent if only another operation of the payment created a charge', async () => {
     const wanted = order();
     const another = { ...wanted, operationId: order().operationId };
     await client.charge(another, LIMIT);
