@@ -12,13 +12,13 @@ import { PROJECT } from '../../local/directories.ts';
 const CALL = `
 const [, url, how] = process.argv;
 const options = { method: 'POST', body: 'sent' };
-const address = { 'a text': url, 'a URL': new URL(url), 'a request': new Request(url, options) }[how];
+const address = { 'a string': url, 'a URL': new URL(url), 'a request': new Request(url, options) }[how];
 const answer = await fetch(address, how === 'a request' ? undefined : options);
 console.log(await answer.text());
 `;
 
-test.each(['a text', 'a URL', 'a request'])(
-  'fetch with %s sends requests for REST API URLs to the emulator, and does not change other URLs',
+test.each(['a string', 'a URL', 'a request'])(
+  'fetch called with %s sends requests for REST API URLs to the emulator, and does not change other URLs',
   async (how) => {
     const server = createServer((request, response) => {
       void text(request).then((body) => response.end(`${request.method} ${request.url} ${body}`));

@@ -119,7 +119,7 @@ describe('a snapshot', () => {
   });
 });
 
-test('keeps only the three most recently used snapshots', () => {
+test('only the three most recently used snapshots are kept', () => {
   ['a', 'b', 'c'].forEach((key, seconds) => {
     snapshots.keep(key, state);
     utimesSync(join(folder, key), 1_000 + seconds, 1_000 + seconds);
