@@ -51,7 +51,7 @@ describe('the template for alarms in Slack, Teams and PagerDuty', () => {
     ['http://events.pagerduty.com/integration/0123456789abcdef0123456789abcdef/enqueue', false],
     ['https://events.pagerduty.com.example/integration/0123456789abcdef0123456789abcdef/enqueue', false],
     ['https://events.pagerduty.com/v2/enqueue', false],
-  ])('of the addresses, CloudFormation accepts %s: %s', (url, isAccepted) => {
+  ])('makes CloudFormation accept or refuse the address of PagerDuty (%s, accepted: %s)', (url, isAccepted) => {
     const [parameter] = Object.values(all.findParameters('PagerDutyUrl')) as { readonly AllowedPattern: string }[];
     expect(new RegExp(parameter?.AllowedPattern ?? '').test(url)).toBe(isAccepted);
   });
@@ -100,7 +100,7 @@ describe('the template for alarms in Slack, Teams and PagerDuty', () => {
 });
 
 describe('the settings of the template', () => {
-  test('name the channels', () => {
+  test('contain the topic and the channels', () => {
     const given = {
       topicArn: TOPIC,
       slack: `${SLACK.workspaceId}/${SLACK.channelId}`,

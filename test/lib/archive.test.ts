@@ -106,10 +106,10 @@ describe('the archive bucket', () => {
 const REMOVING = /^s3:(\*|Delete|Bypass|PutObjectRetention|PutObjectLegalHold|PutBucket|PutLifecycle|Put\*|.*Replicat)/;
 
 test.each([
-  ['here', archived],
-  ['elsewhere', away],
+  ['in this account', archived],
+  ['in another account', away],
 ])(
-  'no role of any stack may remove a version, lift its lock, or change the protection of a bucket that is %s',
+  'no role of any stack may remove a version, lift its lock, or change the protection of an archive bucket %s',
   (_where, { data, service, sandbox, archive }) => {
     const stacks = [data, service, sandbox, archive].flatMap((stack) => (stack === undefined ? [] : [present(stack)]));
     const allowed = stacks.flatMap((template) =>
@@ -152,8 +152,8 @@ describe('the archiver', () => {
   });
 
   test.each([
-    ['here', archived, ['s3:PutObject']],
-    ['elsewhere', away, ['s3:PutObject']],
+    ['in this account', archived, ['s3:PutObject']],
+    ['in another account', away, ['s3:PutObject']],
   ])('may write Ledger objects to a bucket %s, and has no other access to S3', (_where, { service }, allowed) => {
     const statements = statementsByOwner(present(service)).get('ArchiveArchiver') ?? [];
     const actions = statements.flatMap(({ Action }) => Action).filter((action) => action.startsWith('s3:'));
@@ -226,8 +226,8 @@ describe('the auditor', () => {
 });
 
 test.each([
-  ['here', archived],
-  ['elsewhere', away],
+  ['in this account', archived],
+  ['in another account', away],
 ])(
   'the function that shows the archive to operators may neither read archived lines nor write anything (archive: %s)',
   (_where, { service }) => {

@@ -261,7 +261,7 @@ describe('the functions of a deployment', () => {
     expect(ofOne.find(({ Sid }) => Sid === 'ReadDatabaseSecret')?.Resource).toBe(SECRET);
   });
 
-  test('have room for 64 databases', async () => {
+  test('get the settings of up to 64 databases', async () => {
     const postgresShards = [{ name: 's', count: 63, host: 'shard-#.example', database: 'payonce_#' }];
     const made = await functionsOf({ ...POSTGRES, ...ADDRESS, 'payonce:postgresShards': postgresShards });
     const text = made.map(({ Properties }) => Properties.Environment.Variables['POSTGRES_AUTHORITY']).find(Boolean);
@@ -274,7 +274,7 @@ describe('the functions of a deployment', () => {
     });
   });
 
-  test('end before an import starts to copy, and may read whether an import has begun', async () => {
+  test('time out before an import starts to copy, and may read whether an import has begun', async () => {
     const made = await functionsOf(POSTGRES);
     const using = made.filter(({ Properties }) => 'POSTGRES_AUTHORITY' in Properties.Environment.Variables);
     const longest = Math.max(...using.map(({ Properties }) => Properties.Timeout));

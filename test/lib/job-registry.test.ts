@@ -25,7 +25,7 @@ describe('the job registry', () => {
   });
 
   test.each<JobEntry>(jobsOf('postgres'))(
-    '$schedule fires $id at intervals of at most $every seconds, the basis of its alarm windows',
+    'has the schedule $schedule for $id, whose runs are at most $every seconds apart, as its alarm assumes',
     ({ schedule: text, timeZone, every }) => {
       const read = readSchedule(text, timeZone);
       if (read.kind !== 'read') throw new Error(read.reason);

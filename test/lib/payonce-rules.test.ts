@@ -21,7 +21,7 @@ const IN_TRANSACTION = {
   'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
 };
 
-describe('violations of our own cdk-nag rules', () => {
+describe('Payonce’s own cdk-nag rules', () => {
   test.each<[string, Resource, string[]]>([
     [
       'a policy that updates Ledger rows',
@@ -107,7 +107,7 @@ describe('violations of our own cdk-nag rules', () => {
       ['StatementIdsAreUnique'],
     ],
     ['a log group without an expiry', { Type: 'AWS::Logs::LogGroup', Properties: {} }, ['LogsEnd']],
-  ])('%s', (_name, resource, rules) => {
+  ])('report %s', (_name, resource, rules) => {
     expect(rulesBrokenBy(resource)).toEqual(rules);
   });
 
@@ -116,7 +116,7 @@ describe('violations of our own cdk-nag rules', () => {
     ['a denial', policy({ Effect: 'Deny', Action: 'dynamodb:UpdateItem', Resource: LEDGER })],
     ['a function with a log group', { Type: 'AWS::Lambda::Function', Properties: WITH_LOG }],
     ['a log group with an expiry', { Type: 'AWS::Logs::LogGroup', Properties: { RetentionInDays: 7 } }],
-  ])('are not found in %s', (_name, resource) => {
+  ])('accept %s', (_name, resource) => {
     expect(rulesBrokenBy(resource)).toEqual([]);
   });
 });

@@ -277,7 +277,7 @@ describe('the API', () => {
     });
   });
 
-  test('supports a custom domain that is retained when the service is deleted, and stays available at the address that AWS assigns', () => {
+  test('supports a custom domain, which is retained when the service is deleted; the API also stays available at the address that AWS assigns', () => {
     data.resourceCountIs('AWS::ApiGateway::DomainName', 0);
     service.resourceCountIs('AWS::ApiGateway::BasePathMapping', 0);
     present(configured.data).hasResourceProperties('AWS::ApiGateway::DomainName', {

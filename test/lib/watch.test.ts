@@ -210,7 +210,7 @@ describe('fault alarms', () => {
   const sorted = (dimensions: object): readonly unknown[] =>
     Object.entries(dimensions).toSorted(([one], [other]) => one.localeCompare(other));
 
-  test.each(FAULTS)('%s: %s', (...fault) => {
+  test.each(FAULTS)('include one that is raised if %s (metric %s)', (...fault) => {
     expect(alarms.some((alarm) => isOf(alarm, fault))).toBe(true);
   });
 
