@@ -45,6 +45,6 @@ test.each([
   ['in a bundle without a source map', '    at charge (file:///var/task/index.mjs:1:2345)'],
   ['of Node', '    at run (node:internal/modules/esm/module_job:561:25)'],
   ['at a position that no source has', `    at charge (${pathToFileURL('/index.mjs').href}:999999:1)`],
-])('a frame %s is left unchanged', (_what, frame) => {
+])('a stack frame %s is left unchanged', (_what, frame) => {
   expect(withSourcePositions(`Error: no 5\n${frame}`)).toBe(`Error: no 5\n${frame}`);
 });

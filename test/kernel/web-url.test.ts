@@ -57,6 +57,6 @@ test.each([
   'HTTPS://SHOP.co.uk/',
   'http://[::1]:3000/done',
   'https://bücher.example/ü',
-])('%s is accepted', (text) => {
+])('the URL %s is accepted', (text) => {
   expect(webUrl(text)?.href).toBe(new URL(text).href);
 });
