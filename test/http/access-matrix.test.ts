@@ -177,7 +177,7 @@ beforeAll(async () => {
   for (const role of ROLES) api.registerOperator(ofRole(role), { role, operator: role });
 });
 
-test('the desk has an object of every kind, and the API documents list the declared endpoints and no others', () => {
+test('the tenant under test has an object of every kind, and the API documents list the declared endpoints and no others', () => {
   expect(Object.entries(ids).filter(([, id]) => id === 'undefined' || id === '')).toEqual([]);
   expect(new Set(ENDPOINTS.map(routeOf))).toEqual(new Set(operations.map(routeOf)));
 });
@@ -248,18 +248,21 @@ const REFUSED: ReadonlySet<string> = new Set([
 
 const FOR_OPERATORS = TENANT_ROUTES.filter(([, , role]) => role !== undefined);
 
-describe.each(FOR_OPERATORS)('%s, called by an operator who names the desk', (route, _scope, role = 'owner') => {
-  test('does not count against a limit, and records the operator in every change', async () => {
-    const before = written.length;
-    limited.length = 0;
-    const { status } = await request(route, ofRole(role), 'ten_desk/test');
-    expect(REFUSED.has(route) ? [409] : [200, 202]).toContain(status);
-    const rows = written.slice(before);
-    const isChanged = !route.startsWith('GET') && !REFUSED.has(route);
-    expect([route, rows.some((row) => row.includes(`"${role}"`))]).toEqual([route, isChanged]);
-    expect(limited).toEqual([]);
-  });
-});
+describe.each(FOR_OPERATORS)(
+  '%s, called by an operator who names the tenant under test',
+  (route, _scope, role = 'owner') => {
+    test('does not count against a limit, and records the operator in every change', async () => {
+      const before = written.length;
+      limited.length = 0;
+      const { status } = await request(route, ofRole(role), 'ten_desk/test');
+      expect(REFUSED.has(route) ? [409] : [200, 202]).toContain(status);
+      const rows = written.slice(before);
+      const isChanged = !route.startsWith('GET') && !REFUSED.has(route);
+      expect([route, rows.some((row) => row.includes(`"${role}"`))]).toEqual([route, isChanged]);
+      expect(limited).toEqual([]);
+    });
+  },
+);
 
 /** The routes that accept a tenant in their query or body, according to the API documents. */
 const NAMING_A_TENANT = operations
@@ -347,7 +350,7 @@ describe('a path with the caller’s own webhook endpoint and another tenant’s
 
 // These tests run last, because they change the desk's objects and finally delete its endpoint.
 const lastDeleted = TENANT_ROUTES.toSorted(([left], [right]) => isDeletion(left) - isDeletion(right));
-describe.each(lastDeleted)('%s, called with the key of the desk', (route, needed) => {
+describe.each(lastDeleted)('%s, called with a key of the tenant under test', (route, needed) => {
   test(`accepts ${needed} alone, and records the key in every change`, async () => {
     const before = written.length;
     const { status } = await request(route, scoped(needed));

@@ -149,7 +149,7 @@ async function worldWithPayment() {
 }
 
 describe('100,000 hostile requests, or a slice of them', () => {
-  test('cause no server error, and refusals store and echo nothing of the request', async () => {
+  test('cause no server error, and refused requests are neither stored nor echoed', async () => {
     const statuses = new Map<number, number>();
     let world = await worldWithPayment();
     for (const { index, ...each } of requestsOf(sliceOf(WORLDS, 2))) {

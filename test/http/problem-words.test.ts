@@ -33,17 +33,17 @@ describe('an error about a key of the wrong kind', () => {
     },
   );
 
-  test('is generic if only the prefix of the key could have identified it', async () => {
+  test('is generic if the key is unknown and only its prefix shows its kind', async () => {
     const { body } = await new Api().get('/v1/payments', as('sk_test_unknownunknownunknown'));
     expect(body['detail']).toBe('Send a valid API key as "Authorization: Bearer <key>".');
   });
 });
 
 test.each([
-  ['can be repeated', new RetryableError('store_throttled', 'slow'), 503],
-  ['is a bug', new Error('a bug'), 500],
+  ['a retryable error', new RetryableError('store_throttled', 'slow'), 503],
+  ['a bug', new Error('a bug'), 500],
 ])(
-  'the error of a read that %s does not mention the idempotency key, unlike the error of a write',
+  'the response to a failed read (%s) does not mention the idempotency key, unlike the response to a failed write',
   async (_what, error, status) => {
     const api = new Api({ isTenant: () => Promise.reject(error) });
     const read = await api.get('/v1/admin/keys?tenant=ten_a');
@@ -53,7 +53,7 @@ test.each([
   },
 );
 
-test('the detail names an unknown field or parameter', async () => {
+test('the detail of a problem names the unknown field or parameter', async () => {
   const api = new Api();
   expect((await api.pay('k', { amout: 5 })).body).toMatchObject({
     code: 'unknown_field',
