@@ -101,7 +101,7 @@ describe.each(FUNCTIONS)('%s', (file) => {
     expect(names).toEqual(WITHOUT_PLATFORM.includes(basename(file)) ? ['handler'] : ['handler', 'wire']);
   });
 
-  test('runs its unit of work through idempotently, or states that it only reads', () => {
+  test('runs its unit of work through idempotently(), or states that it only reads', () => {
     const [handler] = exportsOf(file);
     const isException = handler?.text.includes(EXCEPTION) === true;
     expect(isException).toBe(READ_ONLY.includes(basename(file)));
