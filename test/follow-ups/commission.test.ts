@@ -97,10 +97,10 @@ describe('a commission', () => {
 
 describe('the order to which a commission belongs', () => {
   test.each([
-    ['the order in the metadata', { order: 'a', order_id: 'b' }, 'c', 'a'],
-    ['else its id', { order_id: 'b' }, 'c', 'b'],
-    ['else the reference', { order: '' }, 'c', 'c'],
-    ['else the payment', { order_id: 'b'.repeat(256) }, null, 'pay_1'],
+    ['metadata.order, if it is set', { order: 'a', order_id: 'b' }, 'c', 'a'],
+    ['metadata.order_id, if metadata.order is missing', { order_id: 'b' }, 'c', 'b'],
+    ['the reference, if the metadata names no order', { order: '' }, 'c', 'c'],
+    ['the payment itself, if nothing else names an order', { order_id: 'b'.repeat(256) }, null, 'pay_1'],
   ] as const)('is %s', (_what, metadata, reference, expected) => {
     expect(orderOf({ ...PAYMENT, metadata, reference })).toBe(expected);
   });
