@@ -62,7 +62,7 @@ const nasty = fc.string({
 });
 
 test.each<[string, readonly Cell[], string]>([
-  ['plain', ['a', 'b c', 7, undefined, ''], 'a,b c,7,,\r\n'],
+  ['plain values', ['a', 'b c', 7, undefined, ''], 'a,b c,7,,\r\n'],
   ['a comma', ['a,b'], '"a,b"\r\n'],
   ['quotes', ['say "hi"'], '"say ""hi"""\r\n'],
   ['line breaks', ['a\r\nb', 'c\nd'], '"a\r\nb","c\nd"\r\n'],
@@ -70,7 +70,7 @@ test.each<[string, readonly Cell[], string]>([
   ['a formula after whitespace', [' =1', '\t=1', '\ufeff=1'], `" '=1","'\t'=1","\ufeff'=1"\r\n`],
   ['a formula after a different separator', ['a;=1'], '"a;\'=1"\r\n'],
   ['amounts', [-5, 10, { decimal: '-0.05' }], '-5,10,-0.05\r\n'],
-])('writes %s', (_name, cells, line) => {
+])('the CSV writer handles %s', (_name, cells, line) => {
   expect(csvLine(cells)).toBe(line);
 });
 
