@@ -14,7 +14,7 @@ const APPROVER_KEY = 'ok_benbenbenbenbenbenbenben00';
 const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
 const SCRIPT = '<img src=x onerror="document.title=1">';
 
-describeConsole('acts of operators in a browser', (shown) => {
+describeConsole('actions of operators in a browser', (shown) => {
   let api: Api;
   let payment: PaymentId;
   beforeEach(async () => {

@@ -67,7 +67,7 @@ export class BuiltConsole {
 
 /** Suites that take turns in `npm test`, because each needs a browser for half a minute. */
 const IN_TURN = [
-  'acts of operators in a browser',
+  'actions of operators in a browser',
   'keyboard use and long lists in a browser',
   'an operator in a browser',
   'dead letters in a browser',
@@ -75,7 +75,7 @@ const IN_TURN = [
   'volumes and books in a browser',
   'webhooks in a browser',
   'verifications of the archive in a browser',
-  'money acts of operators in a browser',
+  'actions that move money, in a browser',
   'the API reference in a browser',
   'the attention list in a browser',
 ];

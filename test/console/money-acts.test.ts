@@ -11,7 +11,7 @@ import { accessible, decideOn, describeConsole, focused, picture, tabTo } from '
 const BEN_KEY = 'ok_benbenbenbenbenbenbenben00';
 const EMAIL = 'ann@example.com';
 
-describeConsole('money acts of operators in a browser', (shown) => {
+describeConsole('actions that move money, in a browser', (shown) => {
   let api: Api;
   beforeEach(() => {
     api = new Api({ approvals: { aboveMinor: { EUR: 5000 }, lifetimeMs: 3_600_000 } });
