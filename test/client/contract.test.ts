@@ -149,7 +149,7 @@ describe('a repeated operation', () => {
     expect(named).toBe(differ.join(', '));
   });
 
-  test.each(CONTRACT.names)('accepts the name $name only if it is valid', async ({ name, valid }) => {
+  test.each(CONTRACT.names)('is accepted with the name $name only if the name is valid', async ({ name, valid }) => {
     const { client, sent } = scripted([{ status: 201, body: '{"object":"payment"}' }], memoryKeys());
     const outcome = await outcomeOf(client.payments.create(TEA, { operation: name as string }));
     expect(outcome).toEqual(valid ? { object: 'payment' } : { code: 'invalid_operation' });
