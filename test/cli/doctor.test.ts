@@ -230,7 +230,7 @@ describe('the peakRates setting', () => {
   });
 });
 
-test('every payment event matches as many rules as the regional rates assume', async () => {
+test('every payment event matches as many EventBridge rules as the regional rate table assumes', async () => {
   const { service } = await synthesize({ 'payonce:sandbox': 'false' });
   const rules = Object.values(service?.findResources('AWS::Events::Rule') ?? {}) as {
     Properties: { EventPattern: { detail?: object; 'detail-type'?: readonly unknown[] } };

@@ -83,7 +83,7 @@ describe('the cluster of a deployment', () => {
     );
   });
 
-  test('excludes another address', async () => {
+  test('cannot be combined with the address of another database', async () => {
     const asked = serverOf({ aws: async () => target }, { dsql: true, url: 'postgres://u:p@h/d' });
     await expect(asked).rejects.toMatchObject({ exitCode: ExitCode.usage });
   });

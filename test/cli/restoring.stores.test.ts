@@ -13,7 +13,7 @@ import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 const TO = 1_772_366_400;
 
 /** The local AWS ignores `RestoreDateTime` and copies the current rows. */
-describe('restored tables', () => {
+describe('a restore of tables', () => {
   const client = dynamoDbClient();
   let tables: LocalAws['tables'];
   const tools = { client, wait: async () => undefined, report: () => undefined };
@@ -24,7 +24,7 @@ describe('restored tables', () => {
     await client.send(new PutItemCommand({ TableName: tables.ledger, Item: { pk: { S: 'PAY#1' }, sk: { S: 'T#1' } } }));
   });
 
-  test('have their rows, and the settings that a DynamoDB restore omits: Stream, time to live, recovery and protection', async () => {
+  test('restores their rows, and the settings that a DynamoDB restore omits: Stream, time to live, recovery and protection', async () => {
     const { idempotency = '', ledger = '', ledgerStream, registry = '', views } = await restore();
     expect([idempotency, ledger, registry]).toEqual([
       `${tables.idempotency}-r${TO - 60}`,
@@ -49,18 +49,18 @@ describe('restored tables', () => {
     }
   });
 
-  test('are not restored again when the command is repeated', async () => {
+  test('restores nothing again when it is repeated', async () => {
     expect(await restore()).toEqual(await restore());
   });
 
-  test('are not restored to a point in time if the table in use is already the copy from that point', async () => {
+  test('is refused if the table in use is already the copy from the requested time', async () => {
     const adopted = { ...tables, registry: `${tables.registry}-r${TO + 60}` };
     await expect(restoreTables(tools, { tables: adopted, only: ['registry'], toSeconds: TO })).rejects.toThrow(
       `The table in use, ${adopted.registry}, was itself restored to the requested time.`,
     );
   });
 
-  test('are reported with their backup if they were deleted', async () => {
+  test('of a deleted table fails, and names the system backup to restore', async () => {
     const lost = { ...tables, registry: 'never-was' };
     await expect(restoreTables(tools, { tables: lost, only: ['registry'], toSeconds: TO })).rejects.toThrow(
       `There is no table never-was: restore its system backup as never-was-r${TO + 60}`,
