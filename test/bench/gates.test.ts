@@ -23,7 +23,7 @@ function trapAt(call: number, side: Side) {
 
 const addressOf = ({ port }: Gate): string => `http://127.0.0.1:${port}`;
 
-describe('the gate of an HTTP service', () => {
+describe('the proxy of an HTTP service', () => {
   async function openGate() {
     const calls = new Calls();
     const applied: string[] = [];
@@ -98,7 +98,7 @@ async function startServer(statements: string[]): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-describe('the PostgreSQL gate', () => {
+describe('the PostgreSQL proxy', () => {
   async function openSession() {
     const statements: string[] = [];
     const calls = new Calls();

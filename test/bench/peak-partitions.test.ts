@@ -144,7 +144,7 @@ sometimes('a payment reads no row that other payments read, except the list of w
   expect(shared).toEqual([[expect.stringContaining(`Registry ${RegistryRow.webhookEndpoints}`), 2 * SAMPLE]]);
 });
 
-sometimes('the same rates without the setting exceed the limit', () => {
+sometimes('without the peakRates setting, the same rates exceed this limit', () => {
   setPeakRates();
   const over = SHARED.filter((shared) => busiestOf(shared) > MAX_UNITS);
   setPeakRates({ from: '2026-01-01', ...PEAK });
