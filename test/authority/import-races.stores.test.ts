@@ -86,17 +86,20 @@ async function race(before: number, continues: Continues): Promise<Raced> {
   };
 }
 
-describe.each<Continues>(['at_once', 'after_a_minute'])('a payment that continues %s', (continues) => {
-  test('is imported or refused, whichever call the import precedes, and a retry on PostgreSQL charges once', async () => {
-    const { calls } = await race(0, continues);
-    expect(calls).toBeGreaterThan(3);
-    const outcomes: string[] = [];
-    for (let point = 1; point <= calls; point += 1) {
-      const { violations, outcome } = await race(point, continues);
-      expect({ point, violations }).toEqual({ point, violations: [] });
-      outcomes.push(outcome instanceof RetryableError ? outcome.code : outcome.kind);
-    }
-    // Some imports begin early enough to refuse the payment, and others too late.
-    expect(outcomes).toEqual(expect.arrayContaining(['authority_importing', 'first']));
-  });
-});
+describe.each<Continues>(['at_once', 'after_a_minute'])(
+  'a payment that continues after an import has stopped writes (%s)',
+  (continues) => {
+    test('is imported or refused, whichever call the import precedes, and a retry on PostgreSQL charges once', async () => {
+      const { calls } = await race(0, continues);
+      expect(calls).toBeGreaterThan(3);
+      const outcomes: string[] = [];
+      for (let point = 1; point <= calls; point += 1) {
+        const { violations, outcome } = await race(point, continues);
+        expect({ point, violations }).toEqual({ point, violations: [] });
+        outcomes.push(outcome instanceof RetryableError ? outcome.code : outcome.kind);
+      }
+      // Some imports begin early enough to refuse the payment, and others too late.
+      expect(outcomes).toEqual(expect.arrayContaining(['authority_importing', 'first']));
+    });
+  },
+);

@@ -343,7 +343,7 @@ describe('an import with a difference', () => {
     },
   );
 
-  test('does not finish: a row that this version cannot read', async () => {
+  test('does not finish if this version cannot read a row', async () => {
     await moving.world.pay(paymentRequest('differs'));
     const client = moving.world.store.database.clientWith(async (command, apply) => {
       const answer = await apply();

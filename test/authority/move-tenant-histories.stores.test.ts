@@ -111,7 +111,10 @@ async function moveSuspended([fault]: readonly PlannedFault[], next: Next): Prom
   return { calls, violations: [...found, ...(await finish(moved, 'c')), ...(await use(moved))] };
 }
 
-describe.each<Next>(['c', undefined])('a move, followed by one to %s', (next) => {
+describe.each<readonly [string, Next]>([
+  ['finish', 'c'],
+  ['abort', undefined],
+])('a move that a second run should %s', (_what, next) => {
   test('is completed or aborted after a fault at any call', async () => {
     const { findings, histories } = await surveyFaults((faults) => moveWith(faults, next), { faults: 1, oneOf: 48 });
     expect(findings).toEqual([]);

@@ -165,7 +165,7 @@ describe('the tenants of a deployment', () => {
     }
   });
 
-  test('have one effect for each key, whichever processes get its concurrent duplicates', async () => {
+  test('get one effect per key, even if different processes receive concurrent duplicates', async () => {
     const { world } = deployment;
     await each(async (tenant) => {
       const request = requestOf(tenant, 'doubled');
@@ -374,7 +374,7 @@ describe('the tenants of a deployment', () => {
     await expect(read()).rejects.toBeInstanceOf(RetryableError);
   });
 
-  test('are refused if their row is missing, names an unknown database, or not the database of their payment', async () => {
+  test('are refused if their row is missing, or names an unknown database or a database other than their payment’s', async () => {
     const { world } = deployment;
     const known = tenants.get('b');
     invariant(known !== undefined, 'no tenant is in b');
