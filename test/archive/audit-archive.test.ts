@@ -124,7 +124,7 @@ describe('a stopped archiver', () => {
 });
 
 describe('the verified periods', () => {
-  test('cover each day in the following night, and everything older once per month', () => {
+  test('include each day in the next night’s verification, and everything older once per month', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 40 * 12 }), fc.integer({ min: 1, max: 3_000 * 24 }), (month, ageHours) => {
         const monthMs = Date.UTC(2026, month, 1);

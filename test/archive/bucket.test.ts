@@ -35,7 +35,7 @@ describe('the check of the archive bucket', () => {
     expect(await findingsOf(() => undefined, { mode: 'governance', days: 7 * 365 })).toEqual([]);
   });
 
-  test('leaves the policy of a bucket to the account of the bucket, because S3 shows it to no other', async () => {
+  test('does not judge the bucket policy if another account owns the bucket, because S3 lets only that account read it', async () => {
     const elsewhere = (server: BucketServer) => server.refuse('policy', error(405, 'MethodNotAllowed'));
     expect(await findingsOf(elsewhere)).toEqual([]);
     expect(await findingsOf(elsewhere, { mode: 'compliance', days: 7 * 365 })).toMatchObject([{ what: 'lock' }]);
