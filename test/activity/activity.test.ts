@@ -210,7 +210,7 @@ describe('the administration of tenants and API keys', () => {
     expect(database.items(TABLES.registry)).toEqual([]);
   });
 
-  test('writes a tenant and its log entry once, even after conflicts with rivals', async () => {
+  test('writes a tenant and its log entry once, even after conflicts with other writers', async () => {
     const administration = new TenantAdministration(overtaken('deployment', 3), TABLES, 'ada');
     await administration.createTenant('Shop');
     expect(await actions('deployment')).toEqual([...RIVALS, 'tenant.created']);
@@ -250,7 +250,7 @@ describe('a job run', () => {
     ]);
   });
 
-  test('is accepted once and gets one log entry, even after conflicts with rivals', async () => {
+  test('is accepted once and gets one log entry, even after conflicts with other writers', async () => {
     const outcome = await accept({ requestedBy: BY_OPERATOR }, overtaken('deployment', 3));
     expect(outcome).toMatchObject({ kind: 'first' });
     expect(await actions('deployment')).toEqual([...RIVALS, 'job.run_requested']);
