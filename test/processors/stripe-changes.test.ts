@@ -60,7 +60,7 @@ describe('a change of a charge at Stripe', () => {
     ]);
   });
 
-  test('is sent with the reason requested_by_customer if it is a void', async () => {
+  test('as a void, is sent with the reason requested_by_customer', async () => {
     const { chargeId, toChange } = await held();
     await client.change(toChange(VOID), LIMIT);
     expect(writes()).toMatchObject([
@@ -68,7 +68,7 @@ describe('a change of a charge at Stripe', () => {
     ]);
   });
 
-  test('reports the fee if it is a capture', async () => {
+  test('as a capture, reports the fee', async () => {
     const { chargeId, toChange } = await held();
     expect(await client.change(toChange(capture(500)), LIMIT)).toEqual({
       kind: 'applied',
@@ -76,7 +76,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('has an unknown outcome if it is a capture and the response shows a different amount', async () => {
+  test('as a capture, has an unknown outcome if the response shows a different amount', async () => {
     const { chargeId, toChange } = await held();
     await client.change(toChange(capture(400)), LIMIT);
     const intent = double.books.intents.get(chargeId);
@@ -93,7 +93,7 @@ describe('a change of a charge at Stripe', () => {
     ['capture', capture(500), capture(1_999), { kind: 'succeeded', capturedMinor: 500 }],
     ['void', VOID, VOID, { kind: 'voided', reason: 'requested' }],
   ] as const)(
-    'is reported as applied, not as refused, if it is a %s that another client has already made',
+    'is reported as applied, not as refused, if another client has already made the same %s',
     async (_kind, theirs, ours, fact) => {
       const { toChange } = await held();
       await client.change(toChange(theirs), LIMIT);
@@ -103,7 +103,7 @@ describe('a change of a charge at Stripe', () => {
     },
   );
 
-  test('is made once if it is a refund that is resent after its key expired', async () => {
+  test('as a refund, is made once even if it is resent after its key expired', async () => {
     const { chargeId, toChange } = await charged();
     const order = toChange(refund(1_999));
     const outcome = await client.change(order, LIMIT);
@@ -112,7 +112,7 @@ describe('a change of a charge at Stripe', () => {
     expect(double.books.intents.get(chargeId)?.refunds).toHaveLength(1);
   });
 
-  test('has an unknown outcome if it is refused and the intent cannot be read', async () => {
+  test('has an unknown outcome if Stripe refuses it and the intent cannot be read', async () => {
     for (const trouble of ['unavailable', 'unauthorized', 'rate_limited'] as const) {
       const { toChange } = await charged();
       const order = toChange(VOID);
@@ -128,7 +128,7 @@ describe('a change of a charge at Stripe', () => {
     }
   });
 
-  test('is refused if it captures an expired hold, and reports the expiry if it voids one', async () => {
+  test('of an expired hold is refused if it is a capture, and reports the expiry if it is a void', async () => {
     const { chargeId, toChange } = await held();
     double.books.expire(chargeId);
     expect(await client.change(toChange(capture(500)), LIMIT)).toMatchObject({
@@ -141,7 +141,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('is pending until it settles if it is a refund, and fails with Stripe’s reason if it does not reach the payer', async () => {
+  test('as a refund, is pending until it settles, and fails with Stripe’s reason if the money does not reach the payer', async () => {
     const { chargeId, toChange } = await charged({ source: 'pm_card_pendingRefund' });
     const order = toChange(refund(700));
     const fact = { kind: 'refund', refundId: order.operationId, chargeId, amountMinor: 700 };
@@ -159,7 +159,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('is found if it is a refund, even if Stripe’s charge object does not list it', async () => {
+  test('as a refund, is found even if Stripe’s charge object does not list it', async () => {
     const { toChange } = await charged();
     const first = toChange(refund(1));
     const outcome = await client.change(first, LIMIT);
@@ -167,7 +167,7 @@ describe('a change of a charge at Stripe', () => {
     expect(await client.findChange(first, LIMIT)).toEqual(outcome);
   });
 
-  test('is retryable if it is a refund and the API key belongs to another account or mode; its look-up is ambiguous', async () => {
+  test('as a refund, is retryable if the API key belongs to another account or mode; its look-up is ambiguous', async () => {
     await using other = await serveStripe();
     const order = (await charged()).toChange(refund(500));
     const rotated = clientAt(other.url, { clock: other.clock });
