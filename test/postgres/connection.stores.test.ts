@@ -260,7 +260,7 @@ describe('a transaction', () => {
     expect(await balances()).toEqual([102, 100]);
   });
 
-  test('was not applied if its function freezes: the server ends it and releases its lock, and it fails after the thaw', async () => {
+  test('was not applied if its function freezes: the server ends it and releases its lock, and it fails when the function continues', async () => {
     const database = databases.open(server.url, { connections: 2 });
     const frozen = database.transaction(async (transaction) => {
       await transaction.run(INCREASE_A);
@@ -397,7 +397,7 @@ describe('a server', () => {
     await administrator.query('DROP ROLE payonce_limited');
   });
 
-  test('is unavailable if it does not run', async () => {
+  test('is reported as unavailable while it does not run', async () => {
     const closed = createServer();
     const port = await listenNear(closed, 0);
     await new Promise((resolve) => closed.close(resolve));

@@ -61,7 +61,7 @@ export function describeOnPostgres(
 ): void {
   for (const isolation of ['read committed', 'repeatable read'] as const) {
     const isFaulty = isolation === 'repeatable read';
-    describe(`${isolation}${isFaulty ? ' with faults at each statement' : ''}`, () => {
+    describe(`with isolation level ${isolation}${isFaulty ? ' and faults at each statement' : ''},`, () => {
       let database: OpenDatabase;
       beforeAll(async () => {
         database = openTestDatabase(await createDatabase(), { isolation });
