@@ -97,7 +97,7 @@ describe('the check of the archive bucket', () => {
   });
 });
 
-test('reports a key with two versions or a delete marker, on any page', async () => {
+test('the bucket check reports a key with two versions or a delete marker, on any page', async () => {
   const server = new BucketServer(BUCKET, policy);
   server.versions = [
     ['ledger/2026/11/23/14/1-aa.ndjson', false],
@@ -120,7 +120,7 @@ test('reports a key with two versions or a delete marker, on any page', async ()
     for (const time of [NO_BOUNDS, bounds]) expect(await server.doubled(page, time)).toEqual(wanted);
 });
 
-test('reports a bucket setting that cannot be read', () => {
+test('the bucket check reports a setting that cannot be read', () => {
   const facts: BucketFacts = {
     keepsVersions: read(true),
     lock: { kind: 'refused', because: 'AccessDenied' },

@@ -25,7 +25,7 @@ async function contentOf({ client, table }: ReturnType<typeof emptyLedger>): Pro
 
 const wanted = () => rows.map((row) => valueText(row) ?? '').sort();
 
-test('rebuilds an equal Ledger from the archive alone, and writes nothing when repeated', async () => {
+test('a copy rebuilds an equal Ledger from the archive alone, and writes nothing when it is repeated', async () => {
   const archive = await archiveOfRows(rows, 2);
   await archive.take(rows);
   const ledger = emptyLedger();
@@ -38,7 +38,7 @@ test('rebuilds an equal Ledger from the archive alone, and writes nothing when r
   expect(await copyRows(ledger, archive, () => {})).toMatchObject({ written: 0, there: 2 * rows.length });
 });
 
-test('continues an interrupted copy after any page', async () => {
+test('an interrupted copy can be continued after any page', async () => {
   const archive = await archiveOfRows(rows, 1);
   const ledger = emptyLedger();
   const interrupted = copyRows(ledger, archive, () => {
@@ -50,7 +50,7 @@ test('continues an interrupted copy after any page', async () => {
   expect(await contentOf(ledger)).toEqual(wanted());
 });
 
-test('reports unreadable objects and rows that differ', async () => {
+test('a copy reports unreadable objects, and rows that exist with different content', async () => {
   const archive = await archiveOfRows(rows, 4);
   const [first = {}] = rows;
   await archive.take([{ ...first, tenantId: 'ten_other' }]);

@@ -184,7 +184,7 @@ describe('manifest writers', () => {
     );
   });
 
-  test('write nothing if a rival has written the manifests of several hours in the meantime', async () => {
+  test('write nothing if another writer has written the manifests of several hours in the meantime', async () => {
     const archive = new Archive();
     await archive.hours(2);
     archive.clock.advance(HOUR_MS);
@@ -298,7 +298,7 @@ const tampering = fc.record({
   other: fc.nat(),
 });
 
-test('reports every single change, cut, swap or removal of a manifest or object, and nothing else', async () => {
+test('verification reports every single change, cut, swap or removal of a manifest or object, and nothing else', async () => {
   const HOURS = 6;
   await fc.assert(
     fc.asyncProperty(tampering, async ({ how, what, at, other }) => {

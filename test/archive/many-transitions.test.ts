@@ -10,7 +10,7 @@ import { whole } from '../support/slice.ts';
  */
 const HEAP = ['--max-old-space-size=128', '--max-semi-space-size=8'];
 
-test('verifies 250,000 transitions against their archive in less than 300 MB of memory', async () => {
+test('verification compares 250,000 transitions with their archive in less than 300 MB of memory', async () => {
   const transitions = whole(250_000, { slice: 2_000 });
   const script = join(import.meta.dirname, 'many-transitions-process.ts');
 

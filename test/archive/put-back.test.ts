@@ -105,7 +105,7 @@ describe('a Ledger row', () => {
     expect(await verified()).toEqual([]);
   });
 
-  test('is not written if a rival changes it during each of several attempts', async () => {
+  test('is not written if another writer changes it during each of several attempts', async () => {
     await overwrite({ ...original(2), occurredAtMs: 0 });
     let changes = 0;
     const contested: LedgerRows = {

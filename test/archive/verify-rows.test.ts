@@ -287,7 +287,7 @@ function tampered(rows: readonly Fields[], { how, at, other, field, value }: Act
   }
 }
 
-test('reports every single change, removal, insertion, swap or cut, and no untouched row', async () => {
+test('verification reports every single change, removal, insertion, swap or cut of rows, and no untouched row', async () => {
   await fc.assert(
     fc.asyncProperty(tampering, async (act) => {
       const { rows, touched } = tampered(ledger, act);
