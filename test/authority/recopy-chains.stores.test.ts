@@ -66,7 +66,7 @@ async function copiedPayment(key: string): Promise<{ readonly id: PaymentId; rea
   return { id, refund };
 }
 
-test('copies missing transitions and details, resumes stopped chains, and is safe to repeat', async () => {
+test('a recovery copies missing transitions and details, resumes stopped chains, and is safe to repeat', async () => {
   const { id } = await copiedPayment('lost');
   const whole = await copiedPayment('whole');
   const { id: stopped, refund } = await copiedPayment('stopped');
@@ -92,7 +92,7 @@ test('copies missing transitions and details, resumes stopped chains, and is saf
   expect(await recover()).toMatchObject({ read: 3, missing: { transition: 0, commission: 0 } });
 });
 
-test('moves back the marks of the jobs that have passed a stopped chain before it is resumed, also after a crash', async () => {
+test('a recovery moves back the jobs that have passed a stopped chain before it resumes the chain, even after a crash', async () => {
   const { id, refund } = await copiedPayment('behind');
   await copies.loseCopies(id, 2);
   await copies.write(refundAfter(refund));
@@ -123,7 +123,7 @@ test('moves back the marks of the jobs that have passed a stopped chain before i
   expect(moved).toHaveLength(2);
 });
 
-test('copies a long chain whose copy was stopped', async () => {
+test('a recovery copies a long chain whose copy was stopped', async () => {
   const { id, refund } = await copiedPayment('long');
   await copies.loseCopies(id, 2);
   let last = refund;
@@ -138,7 +138,7 @@ test('copies a long chain whose copy was stopped', async () => {
   expect(await copies.outbox(id)).toEqual([]);
 });
 
-test('copies a payment again if the Ledger has only its later transition, or nothing', async () => {
+test('a recovery copies a payment again if the Ledger has only its later transition, or nothing', async () => {
   const [torn, gone] = [await copiedPayment('torn'), await copiedPayment('gone')];
   await copies.loseCopies(torn.id, 1);
   await copies.loseCopies(gone.id, 1, 2);
@@ -149,7 +149,7 @@ test('copies a payment again if the Ledger has only its later transition, or not
   ]);
 });
 
-test('copies an order again', async () => {
+test('a recovery copies an order again', async () => {
   const { orderId } = orderRequest('recopied');
   const record = openRecord(paymentOfOrder(systemDigest, orderId), { operationId: orderOperation(orderId) });
   await postgres.orders().claimOrder({ record, first: firstOf(orderId) });
@@ -163,7 +163,7 @@ test('copies an order again', async () => {
   expect(copies.details(orderId as never)).toEqual(details);
 });
 
-test('copies personal data again if only the Registry was restored', async () => {
+test('a recovery copies personal data again if only the Registry was restored', async () => {
   const { id } = await copiedPayment('registry');
   const before = copies.details(id);
   const parts = before.map(({ sk }) => sk as string);
@@ -179,7 +179,7 @@ test('copies personal data again if only the Registry was restored', async () =>
   expect(await recover()).toMatchObject({ missing: { details: 0 } });
 });
 
-test('copies no personal data that is erased before its copy is written', async () => {
+test('a recovery copies no personal data that is erased before its copy is written', async () => {
   const { id } = await copiedPayment('erased-since');
   await copies.loseDetails(id, OWN_DETAILS);
   let isErased = false;
@@ -191,7 +191,7 @@ test('copies no personal data that is erased before its copy is written', async 
   expect([isErased, copies.details(id)]).toEqual([true, []]);
 });
 
-test('deletes restored copies of personal data that was erased in the meantime', async () => {
+test('a recovery deletes restored copies of personal data that was erased after the restore point', async () => {
   const { id } = await copiedPayment('erased');
   const restored = copies.details(id);
   await copies.erase(id);
@@ -203,7 +203,7 @@ test('deletes restored copies of personal data that was erased in the meantime',
 test.each([
   ['a transition that differs from PostgreSQL', true],
   ['a transition that PostgreSQL lacks', false],
-])('reports a payment if the Ledger has %s, and changes neither', async (_what, isForked) => {
+])('a recovery reports a payment if the Ledger has %s, and changes neither of the two', async (_what, isForked) => {
   const id = paymentIdFor(`forked-${isForked}`);
   const pending = pendingTransition(id);
   await copies.write(pending);

@@ -369,7 +369,7 @@ function hashesOf({ transitions }: Awaited<ReturnType<typeof rowsOf>>): string {
   return transitions.map(({ hash }) => Buffer.from(hash as Uint8Array).toString('hex')).join();
 }
 
-test('with a fault and a rival at any call, a recovery recovers or reports the chain', async () => {
+test('a recovery recovers or reports the chain, despite a fault and a concurrent write at any call', async () => {
   const races: readonly Race[] = sliceOf([{}, ...beforeEachCall(6, [{}])], 3);
   const { findings, histories: run } = await surveyFaults(recoverWith, { faults: 1, races, oneOf: 32 });
   expect(findings).toEqual([]);
