@@ -129,7 +129,7 @@ function receiptHarness(key: (operationId: string) => string = (own) => own): Ha
 }
 
 describe('the receipt consumer', () => {
-  test('sends one receipt despite a rival and a single fault at any call', async () => {
+  test('sends one receipt despite a concurrent delivery and a single fault at any call', async () => {
     const { histories, findings } = await survey(() => receiptHarness(), RECEIPT, { faults: 1, oneOf: 3 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(60, { slice: 20 }));
@@ -227,7 +227,7 @@ const WITH_ORDER: typeof OF_PAYMENT = [
 
 describe('a commission of a refunded payment', () => {
   test.each([...OF_PAYMENT, ...WITH_ORDER])(
-    'is canceled despite a rival and a single fault at any call, with its events %s',
+    'is canceled despite a concurrent delivery and a single fault at any call, with its events %s',
     async (_order, events) => {
       const { histories, findings } = await survey(() => commissionHarness(keep), events, { faults: 1, oneOf: 13 });
       expect(findings.slice(0, 3)).toEqual([]);
