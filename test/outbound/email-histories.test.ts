@@ -13,7 +13,7 @@ function world(): EmailWorld {
 }
 
 describe('an e-mail to a vendor that does not recognize repeated requests', () => {
-  test('is sent once despite any single fault, without a rival or with a rival that acts at any call, immediately or after the lease', async () => {
+  test('is sent once despite any single fault, and despite a second process that sends at any call, immediately or after the lease', async () => {
     const { histories, findings } = await surveyFaults(emailStory(world, claimThenSend), {
       faults: 1,
       races: RACES,

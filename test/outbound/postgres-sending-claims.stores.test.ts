@@ -15,7 +15,7 @@ describeOnPostgres((toolsOf, plain) => {
 
   describeSendingClaims('PostgreSQL', async (clock) => claimsOf(toolsOf(clock)));
 
-  test('are separate for two vendors', async () => {
+  test('the sending claims of two vendors are separate', async () => {
     await claimsOf(toolsOf()).sent('letter', 'vendor-1');
     expect(await claimsOf(toolsOf(), 'bigcommerce').begin('letter', 25_000)).toMatchObject({ kind: 'ours' });
   });
