@@ -79,7 +79,7 @@ describe('the projector', () => {
     expect(faults).toEqual([]);
   });
 
-  test('skips a day that a rival is closing, and does not check that day again with every event', async () => {
+  test('skips a day that another process is closing, and does not check that day again with every event', async () => {
     const views = new Counted();
     await take(projectorOn(views), 'k-1');
     clock.advance(2 * DAY_MS);
