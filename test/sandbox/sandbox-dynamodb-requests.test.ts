@@ -45,7 +45,7 @@ describe('in the sandbox books on a busy DynamoDB,', () => {
       });
     };
 
-  test('a conflict with a rival transaction is retried, with growing waits', async () => {
+  test('a conflict with another transaction is retried, with growing waits', async () => {
     answers = [canceled('None', 'TransactionConflict'), canceled('ThrottlingError', 'None'), () => ({})];
     expect(await transact(access, [PUT])).toBe('applied');
     expect(waits).toEqual([40, 80]);
