@@ -161,7 +161,7 @@ describe('the chain of a payment', () => {
     expect(world.now()).toEqual(['I8 hash chain']);
   });
 
-  test('must not have a row that its reader rejects', async () => {
+  test('must not have a row that cannot be parsed', async () => {
     const { request } = await paid('unreadable');
     const [row] = harness.store.database.items(TABLES.ledger, `${LedgerRow.payment}${request.paymentId}`);
     await put(TABLES.ledger, { ...row, sk: 'T#000009', sequence: 0 }).catch(() => undefined);
