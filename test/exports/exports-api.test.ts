@@ -104,20 +104,23 @@ describe('an export of entries', () => {
   });
 });
 
-test.each(['entries', 'events'])('an export of %s names the charge of each row, also a stray charge', async (kind) => {
-  const api = new Api();
-  const paymentId = parsePaymentId(await api.paid('a')) as never;
-  const [own] = api.processor.charges(paymentId);
-  const stray = await api.processor.inside.charge({ paymentId, operationId: 'by-hand', amountMinor: 700 });
-  await api.processor.inside.dispute(stray.chargeId, 200);
-  await api.world.learn(paymentId);
-  api.clock.advance(60_000);
-  const rows = rowsOf(api, await api.write('/v1/exports', 'e', { kind, ...DAY }));
-  const charges = new Map(rows.map(({ type = '', charge_id: chargeId }) => [type, chargeId]));
-  expect(charges.get('payment.completed')).toBe(own?.chargeId);
-  expect(charges.get('dispute.opened')).toBe(stray.chargeId);
-  if (kind === 'entries') expect(charges.get('payment.late_success')).toBe(stray.chargeId);
-});
+test.each(['entries', 'events'])(
+  'an export of %s names the charge of each row, including stray charges',
+  async (kind) => {
+    const api = new Api();
+    const paymentId = parsePaymentId(await api.paid('a')) as never;
+    const [own] = api.processor.charges(paymentId);
+    const stray = await api.processor.inside.charge({ paymentId, operationId: 'by-hand', amountMinor: 700 });
+    await api.processor.inside.dispute(stray.chargeId, 200);
+    await api.world.learn(paymentId);
+    api.clock.advance(60_000);
+    const rows = rowsOf(api, await api.write('/v1/exports', 'e', { kind, ...DAY }));
+    const charges = new Map(rows.map(({ type = '', charge_id: chargeId }) => [type, chargeId]));
+    expect(charges.get('payment.completed')).toBe(own?.chargeId);
+    expect(charges.get('dispute.opened')).toBe(stray.chargeId);
+    if (kind === 'entries') expect(charges.get('payment.late_success')).toBe(stray.chargeId);
+  },
+);
 
 test.each<[string, Readonly<Record<string, string | number>>, readonly Readonly<Record<string, string>>[]]>([
   [
