@@ -40,7 +40,7 @@ afterAll(async () => {
   await target.close();
 });
 
-test('payonce db move-tenant moves a tenant once, and says what is wrong before it stops writes', async () => {
+test('payonce db move-tenant moves a tenant once, and reports problems before it stops writes', async () => {
   const copies = new Copies(source);
   const { client } = copies.tables;
   const { pacing } = copies.tools();
