@@ -58,7 +58,7 @@ describe.each(STORES)('a key store %s', (_name, open) => {
     expect(await one.putIfAbsent(request('k-3'))).toEqual({ ...request('k-1'), answer: ANSWER });
   });
 
-  test('keeps a refusal until it gets a response, and no refusal after that', async () => {
+  test('keeps a refusal until a response is stored, and stores no refusal after that', async () => {
     const [one, other] = open();
     await one.putIfAbsent(request('k-1'));
     const refused = { ...request('k-1'), refused: true } as const;
