@@ -186,7 +186,7 @@ describe('the payment’s own charge with a changed operation in its metadata', 
   });
 });
 
-describe('a pending refund that another user of the account made of a stray charge, with an id like one of Payonce’s', () => {
+describe('a pending refund of a stray charge, made by another user of the account with an id that looks like a Payonce id,', () => {
   test('is looked up, and Payonce itself refunds the money if that refund fails without a callback', async () => {
     const { inside } = world.processor;
     await world.pay(mine);

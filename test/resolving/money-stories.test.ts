@@ -76,7 +76,7 @@ async function expectBooksToAgree(request: CreatePayment): Promise<void> {
 }
 
 describe('a stray charge with a dispute', () => {
-  test('is not refunded while the dispute withholds its money, even if the first callback after its success arrives after the dispute', async () => {
+  test('is not refunded while the dispute withholds its money, even if no callback arrives between its success and the dispute', async () => {
     const { request, charge } = await succeedsLate('disputed');
     await harness.processor.inside.dispute(charge, 1000);
     await sendCallback(charge);
