@@ -55,7 +55,7 @@ function resources(request: string): string {
 }
 
 describe('the cluster of a deployment', () => {
-  test('is the one of its data stack, to which the roles of its functions may connect', async () => {
+  test('is the cluster of its data stack; the roles of its functions may connect to the cluster', async () => {
     expect(await deployedCluster(target)).toEqual({ endpoint: ENDPOINT, iamRoles: [role('Payments'), role('Reads')] });
   });
 
