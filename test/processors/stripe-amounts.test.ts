@@ -37,7 +37,7 @@ describe('amounts in Stripe’s units', () => {
     expect(minorAmount(550, 'ISK')).toBeUndefined();
   });
 
-  test('of every currency convert to Stripe’s unit and back, up to the largest payment', () => {
+  test('in every currency convert to Stripe’s unit and back without change, up to the largest payment', () => {
     for (const currency of CURRENCIES) {
       for (const amountMinor of [1, 10, 100, 1_230, 99_900, largestAmountMinor(currency) ?? 0]) {
         const sent = stripeAmount(amountMinor, currency);
