@@ -43,7 +43,7 @@ function describeViews(name: string, clockMs?: number): void {
 describeViews('the Views');
 describeViews('the Views, with closed days', Date.UTC(2026, 2, 5));
 
-test('a query finds an entry of an account behind thousands of posting sets without this account', async () => {
+test('a query finds an entry of an account even if thousands of posting sets before it do not contain this account', async () => {
   const owner = { tenantId: tenantId('ten_1'), mode: 'test' as const };
   const views = new MemoryViews();
   const paymentId = `pay_${'a'.repeat(32)}` as PaymentId;
