@@ -58,7 +58,7 @@ describe('an export that ends at the time of its request', () => {
     expect(world.file(key)).toBe(fileOfNumbers(COUNT));
   });
 
-  test('waits for at most ten seconds, and does not wait if its last day is over', async () => {
+  test('waits for late rows for at most ten seconds, and does not wait if its last day is over', async () => {
     const world = new ExportWorld(COUNT);
     const { clock } = world;
     for (const [untilMs, longestMs] of [
