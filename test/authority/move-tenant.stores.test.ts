@@ -88,7 +88,7 @@ describe('a tenant', () => {
     expect(await moved.rowsWith('b', ids)).toEqual([]);
   });
 
-  test('can be moved on and back', async () => {
+  test('can be moved several times, and back to a database from which it was moved', async () => {
     for (const [key, to] of [
       ['one', 'c'],
       ['two', 'first'],

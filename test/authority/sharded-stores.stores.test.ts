@@ -212,7 +212,7 @@ describe('the tenants of a deployment', () => {
     });
   });
 
-  test('are listed together by the queues of operators', async () => {
+  test('have their open work listed together in the queues of operators', async () => {
     const { world } = deployment;
     const { tools, queues } = await deployment.start();
     const held = new Set<string>();
@@ -307,22 +307,25 @@ describe('the tenants of a deployment', () => {
     ['first', 'b'],
     ['b', 'first'],
     ['b', 'c'],
-  ])('get one correction for one key, although its requests concern payments in %s and %s', async (one, other) => {
-    const { tools } = await deployment.start();
-    const [payment, rivals] = [await paidIn(one, tools), await paidIn(other, tools)];
-    let rival: Awaited<ReturnType<typeof correct>> | undefined;
-    const late = await correct(payment, {
-      ...tools.effects,
-      // The rival writes after this request has found no record.
-      recordEffect: async (effect) => {
-        rival ??= await correct(rivals, (await deployment.start()).tools.effects);
-        return tools.effects.recordEffect(effect);
-      },
-    });
-    expect([rival?.kind, late.kind]).toEqual(['first', 'payload_mismatch']);
-    expect(await correct(rivals, tools.effects)).toMatchObject({ kind: 'replay' });
-    expect(await correct(payment, tools.effects)).toMatchObject({ kind: 'payload_mismatch' });
-  });
+  ])(
+    'get one correction for one key, although the requests with this key concern payments in the databases %s and %s',
+    async (one, other) => {
+      const { tools } = await deployment.start();
+      const [payment, rivals] = [await paidIn(one, tools), await paidIn(other, tools)];
+      let rival: Awaited<ReturnType<typeof correct>> | undefined;
+      const late = await correct(payment, {
+        ...tools.effects,
+        // The rival writes after this request has found no record.
+        recordEffect: async (effect) => {
+          rival ??= await correct(rivals, (await deployment.start()).tools.effects);
+          return tools.effects.recordEffect(effect);
+        },
+      });
+      expect([rival?.kind, late.kind]).toEqual(['first', 'payload_mismatch']);
+      expect(await correct(rivals, tools.effects)).toMatchObject({ kind: 'replay' });
+      expect(await correct(payment, tools.effects)).toMatchObject({ kind: 'payload_mismatch' });
+    },
+  );
 
   test('get no second correction for a key while the database of the first, or of its approval, is unavailable', async () => {
     const { tools } = await deployment.start();
