@@ -130,14 +130,14 @@ async function runScript(name: string, ...words: readonly string[]) {
   );
 }
 
-describe('each command on the newcomer pages is run', () => {
+describe('the commands on the newcomer pages:', () => {
   const named = commandsIn(NEWCOMER_PAGES.map(read).join('\n'));
   const ofPayonce = named
     .filter((command) => command.startsWith('npx payonce '))
     .map((command) => payonceCommandOf(command.split(' ').slice(2)) ?? command);
   const ofCi = startedBy('test');
 
-  test('by continuous integration, a suite or this file', () => {
+  test('continuous integration, a suite or this file runs each of them', () => {
     expect(named.length).toBeGreaterThan(15);
     const run = new Set([...ofCi, ...PROGRAMS, 'test:unit'].map((name) => `npm run ${name}`));
     const elsewhere = named
