@@ -146,7 +146,7 @@ describe('a closed day', () => {
     expect(await payableAndReads()).toEqual({ payable: 1000, read: 0 });
   });
 
-  test('is closed by another process after its first closer has crashed', async () => {
+  test('is closed by another process after the process that began to close it has crashed', async () => {
     const interrupted: Interrupted = new Interrupted(async () => {
       clock.advance(5 * 60_000);
       expect(await close(interrupted)).toEqual({ closed: 1, more: false });
