@@ -41,7 +41,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test('a process’s clock is ahead by the offset in its environment; the time in signatures is not', () => {
+test('the clock of a process is ahead by the offset in its environment, but the time in signatures is not', () => {
   const differences = () =>
     [systemClock.nowMs(), wireMs(systemClock)].map((ms) => Math.round((ms - Date.now()) / DAY_MS));
   expect(differences()).toEqual([0, 0]);

@@ -42,7 +42,7 @@ describe('the job targets of cdk.json', () => {
     expect(deployedTargets({ [TARGETS]: { membership: VOUCHERS } })).toEqual({ membership: VOUCHERS });
   });
 
-  test('reach the synthesis unchanged if they are invalid, so that it names them', () => {
+  test('reach the synthesis unchanged if they are invalid, so that the synthesis can report them', () => {
     for (const given of ['{', '[]']) expect(payonceWith({ [TARGETS]: given }).context[TARGETS]).toBe(given);
   });
 
