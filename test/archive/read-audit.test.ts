@@ -242,7 +242,7 @@ describe('the newest manifests', () => {
   });
 });
 
-test('the route reports a missing archive, or an empty archive without verifications', async () => {
+test('GET /v1/admin/audit shows that there is no archive, or that an empty archive has no verifications', async () => {
   const off = await new Api().get('/v1/admin/audit');
   expect(off.body).toMatchObject({ archive: null, verified: [], manifests: [], manifests_overdue: false });
   const empty = await new Api({ archive: new AuditedArchive() }).get('/v1/admin/audit');
