@@ -12,7 +12,7 @@ test.each([1, 2, 3, 7, 36, 100, 101])('%d slices together run every case exactly
   expect(slices.flat().toSorted((left, right) => left - right)).toEqual(CASES);
 });
 
-test('a test that is limited to some slices runs in one of every three slices, and in every proof run', () => {
+test('a test that takes turns with two others runs in one of every three slices, and in every proof run', () => {
   const turns = [0, 1, 2, 3, 4, 5].map((slice) =>
     inTurn('played', { place: 1, of: 3, otherwise: '-' }, { slice, proving: false }),
   );
