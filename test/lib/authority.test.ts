@@ -340,7 +340,7 @@ describe('the functions of a deployment', () => {
     });
   });
 
-  test('differ with PostgreSQL as the authority only where PostgreSQL requires it, like all other resources', async () => {
+  test('and all other resources are the same with PostgreSQL, except where PostgreSQL requires a difference', async () => {
     const [without, withSetting] = await Promise.all([
       synthesize(EVERYTHING),
       synthesize({ ...EVERYTHING, ...POSTGRES, ...NETWORK, ...ADDRESS }),
