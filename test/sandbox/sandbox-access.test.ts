@@ -52,7 +52,7 @@ describe('the sandbox refuses callers without its secret:', () => {
     'secret-a',
     'Bearer secret-a,secret-b',
     'Bearer SECRET-A',
-  ])('%j', async (authorization) => {
+  ])('the authorization header %j', async (authorization) => {
     expect(await statusOf('/charges?payment=pay_1', { authorization })).toBe(401);
   });
 
