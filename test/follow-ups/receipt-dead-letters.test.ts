@@ -81,7 +81,7 @@ const erased = ([first, ...others]: readonly Transition[]): readonly Transition[
 
 describe('the last attempt of a delayed receipt', () => {
   test.each([
-    ['has its money', 1, chainOfPaid('receipt', METADATA)],
+    ['still has its money', 1, chainOfPaid('receipt', METADATA)],
     ['was refunded in part', 1, chainOfPaid('receipt', METADATA, [refunded('re_1', 400)])],
     ['was refunded', 0, chainOfPaid('receipt', METADATA, [refunded('re_1', 1000)])],
     ['is disputed', 0, chainOfPaid('receipt', METADATA, [disputed('open')])],
