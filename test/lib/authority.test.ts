@@ -305,7 +305,7 @@ describe('the functions of a deployment', () => {
     expect(await statementsWith({})).toEqual([]);
   });
 
-  test('join no VPC without subnets', async () => {
+  test('are in no VPC if no subnets are set', async () => {
     const made = await functionsOf(POSTGRES);
     expect(made.filter(({ Properties }) => Properties.VpcConfig !== undefined)).toEqual([]);
   });
