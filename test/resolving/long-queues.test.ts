@@ -200,7 +200,7 @@ test(
 );
 
 test(
-  'an orphaned callback is retried every minute, although the queue contains many foreign callbacks, each read only a few times',
+  'an orphaned callback is retried every minute, although the queue contains many callbacks for other programs, each read only a few times',
   async () => {
     const orphan = (chargeId: string, receivedAtMs: number, isForeign = false) => {
       const operationId = callbackOperation(systemDigest, 'memory', chargeId);
