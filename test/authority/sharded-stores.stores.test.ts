@@ -355,7 +355,7 @@ describe('the tenants of a deployment', () => {
     expect((await correct(inB, tools.effects)).kind).toBe('replay');
   });
 
-  test('are corrected while the database of another tenant is unavailable', async () => {
+  test('can get corrections while the database of another tenant is unavailable', async () => {
     const { tools } = await deployment.start();
     const inB = await paidIn('b', tools);
     deployment.away.set('c', AWAY);
