@@ -154,7 +154,7 @@ describe('a duplicate that prefers to wait', () => {
     await first.finish();
   });
 
-  test('waits only if it states how long it can wait', async () => {
+  test('does not wait if its maximum wait is zero', async () => {
     const first = await firstAtProcessor();
 
     expect((await waiting(0)).kind).toBe('in_progress');
@@ -162,7 +162,7 @@ describe('a duplicate that prefers to wait', () => {
     await first.finish();
   });
 
-  test('ends even if the clock does not advance', async () => {
+  test('stops waiting even if the clock does not advance', async () => {
     const first = await firstAtProcessor();
     let slept = 0;
     const still: Clock = {
@@ -177,7 +177,7 @@ describe('a duplicate that prefers to wait', () => {
     await first.finish();
   });
 
-  test('receives a response within 20 seconds even if it takes over when its wait ends', async () => {
+  test('receives a response within 20 seconds even if its wait ends with a takeover', async () => {
     const first = await firstAtProcessor();
     clock.advance(17_500);
     const asked = clock.nowMs();

@@ -56,7 +56,7 @@ describe('an event', () => {
     expect(harness.stores.allRows()).toHaveLength(1);
   });
 
-  test('takes effect at each of its consumers, whatever happens at the others', async () => {
+  test('takes effect at each of its consumers, even if one of them fails', async () => {
     const harness = new Harness();
     const failing = outside<PaymentEvent>(async () => {
       throw new Error('the vendor is down');
@@ -90,7 +90,7 @@ describe('a business key', () => {
     expect(harness.stores.allRows()).toHaveLength(1);
   });
 
-  test('prevents a second effect even when event ids are no longer kept, and an event without a business key is then refused', async () => {
+  test('must exist for an event that is 30 days old: the record of its event id may have expired', async () => {
     const harness = new Harness();
     const event = { ...EVENT, occurredAtMs: harness.clock.nowMs() };
     const consumer = counting('commission');
@@ -115,7 +115,7 @@ describe('a business key', () => {
     expect(await harness.consume(consumer, { ...EVENT, ...changes })).toEqual({ kind: 'done' });
   });
 
-  test('allows a separate effect for a different handler, and an empty key is rejected', async () => {
+  test('allows a separate effect for a different handler, and must not be empty', async () => {
     const harness = new Harness();
     await harness.consume(counting('commission', { key }));
     expect(await harness.consume(counting('loyalty', { key }))).toEqual({ kind: 'done' });
@@ -153,7 +153,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(await harness.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done_before' });
   });
 
-  test('is not computed if it was already applied, and is reported as done if a rival applies it first', async () => {
+  test('is reported as already applied if a rival applies it first, and is not computed again at a later delivery', async () => {
     const harness = new Harness();
     const rival = counting('entries');
     let asked = 0;
@@ -167,7 +167,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect([asked, harness.stores.allRows().length]).toEqual([1, 1]);
   });
 
-  test('is computed again if two conditions fail and at least one of them requires it', async () => {
+  test('is computed again if two conditions fail and only one of the two writes may be skipped', async () => {
     const harness = new Harness();
     const other = { ...head(5), row: { ...HEAD, sort: 'other' } };
     const before = inOwnTables<PaymentEvent>(async () => [head(5), other]);
@@ -195,7 +195,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(harness.stores.row(HEAD)).toEqual({ sequence: 6 });
   });
 
-  test('fails with contention, and records nothing, after eight rivals were faster', async () => {
+  test('fails with contention, and records nothing, if its condition always fails', async () => {
     const harness = new Harness();
     await harness.consume({ handler: 'before', handle: inOwnTables<PaymentEvent>(async () => [head(5)]) });
     const handle = inOwnTables<PaymentEvent>(async () => [head(1)]);
@@ -236,7 +236,7 @@ describe('an effect outside Payonce', () => {
     expect(await harness.consume(consumer)).toEqual({ kind: 'done_before' });
   });
 
-  test('excludes other deliveries while it is in progress, but not after its owner has crashed', async () => {
+  test('excludes other deliveries while it is in progress, until the lease of a crashed owner ends', async () => {
     const harness = new Harness();
     const { calls, consumer } = recording(async (attempt) => {
       // The first owner never resumes.
@@ -267,7 +267,7 @@ describe('an effect outside Payonce', () => {
     expect(harness.stores.consumptions()).toMatchObject([{ status: 'completed', record: { owner: 'owner-2' } }]);
   });
 
-  test('has a permanent record if it never succeeds', async () => {
+  test('keeps its record permanently if it never succeeds', async () => {
     const harness = new Harness();
     const { consumer } = recording(async () => {
       throw new Error('never');

@@ -65,8 +65,8 @@ function survey(how: Consume, faults: number, oneOf: SurveyOptions['oneOf'] = 1)
 
 describe.each([
   ['in our tables', tableEffect],
-  ['outside', outsideEffect],
-] as const)('an event that is redelivered and has a rival, with an effect %s', (_where, how) => {
+  ['outside Payonce', outsideEffect],
+] as const)('an event that is redelivered and delivered concurrently, with an effect %s', (_where, how) => {
   test('takes effect once despite any single fault at any call', async () => {
     const { histories, findings } = await survey(how, 1, 3);
     expect(findings.slice(0, 3)).toEqual([]);
@@ -82,9 +82,9 @@ describe.each([
 
 describe.each([
   ['in our tables', tableEffect],
-  ['outside', outsideEffect],
+  ['outside Payonce', outsideEffect],
 ] as const)('a Stream that is read again from the beginning', (where, how) => {
-  test(`has no second effect at a consumer ${where}, although every event is published a second time`, async () => {
+  test(`has no second effect ${where}, although every event is published a second time`, async () => {
     const relay = new RelayHarness(chains(4));
     const world = new ConsumerWorld();
     for (const reading of ['first', 'second', 'third']) {
@@ -100,8 +100,8 @@ describe.each([
 
 describe.each([
   ['in our tables', naiveInTables],
-  ['outside', naiveOutside],
-] as const)('a consumer that checks and then acts %s', (_where, how) => {
+  ['outside Payonce', naiveOutside],
+] as const)('a naive consumer that checks for an earlier effect, and then acts %s', (_where, how) => {
   test('takes effect twice when the same event is delivered twice concurrently', async () => {
     const world = new ConsumerWorld();
     const plan = new FaultPlan();
@@ -110,7 +110,7 @@ describe.each([
     expect(rows + calls).toBe(2);
   });
 
-  test('is detected by the same histories', async () => {
+  test('violates the guarantee in the same histories', async () => {
     const { findings } = await survey(how, 1);
     expect(findings.flatMap(({ violations }) => violations)).toContain('I5: 2 effects');
   });

@@ -98,7 +98,7 @@ async function runHistory(how: Consume, faults: readonly PlannedFault[]): Promis
 
 describe.each([
   ['in our tables', tableEffect],
-  ['outside', outsideEffect],
+  ['outside Payonce', outsideEffect],
 ] as const)('an event that is redelivered, with an effect %s, on the DynamoDB API', (_where, how) => {
   test('takes effect once despite any two faults at any two calls to the SDK and the vendor', async () => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(how, faults), {
@@ -113,9 +113,9 @@ describe.each([
 
 describe.each([
   ['in our tables', naiveInTables],
-  ['outside', naiveOutside],
-] as const)('a consumer that checks and then acts %s', (_where, how) => {
-  test('is detected by single faults', async () => {
+  ['outside Payonce', naiveOutside],
+] as const)('a naive consumer that checks for an earlier effect, and then acts %s', (_where, how) => {
+  test('violates the guarantee in histories with a single fault', async () => {
     const { findings } = await surveyFaults((faults) => runHistory(how, faults), {
       faults: 1,
       atOnce: AT_ONCE,

@@ -103,15 +103,18 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       ['newer than the new row', { kind: 'older', attribute: 'n', than: 4 }, false],
       ['equal to the read value', { kind: 'equals', attribute: 'n', value: 5 }, true],
       ['no longer equal to the read value', { kind: 'equals', attribute: 'n', value: 4 }, false],
-      ['there', { kind: 'absent' }, false],
-    ] as const)('check whether a row is %s', async (_what, when, holds) => {
-      await records.recordOnce(record(), [put(5)]);
-      const outcome = await records.recordOnce(record({ operationId: other() }), [put(9, { when })]);
-      expect(outcome).toEqual(holds ? { kind: 'recorded' } : { kind: 'refused', writes: [0] });
-      expect(await row(home)).toMatchObject({ n: holds ? 9 : 5 });
-    });
+      ['there, but must be absent', { kind: 'absent' }, false],
+    ] as const)(
+      'are written or refused by a condition on the existing row, which is %s',
+      async (_what, when, holds) => {
+        await records.recordOnce(record(), [put(5)]);
+        const outcome = await records.recordOnce(record({ operationId: other() }), [put(9, { when })]);
+        expect(outcome).toEqual(holds ? { kind: 'recorded' } : { kind: 'refused', writes: [0] });
+        expect(await row(home)).toMatchObject({ n: holds ? 9 : 5 });
+      },
+    );
 
-    test('treat a missing row as older, and not as equal', async () => {
+    test('treat a missing row as older than any row, and as equal to none', async () => {
       const first = put(1, { when: { kind: 'older', attribute: 'n', than: 1 } });
       expect(await records.recordOnce(record(), [first])).toEqual({ kind: 'recorded' });
       const away: ConsumerWrite = {
@@ -128,7 +131,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       ['older', 6, 'a', true],
       ['as old', 5, 'a', false],
       ['of another owner', 6, 'b', false],
-    ])('check both the number and the owner of a row that is %s', async (_what, than, value, holds) => {
+    ])('compare both the number and the owner of the existing row, which is %s', async (_what, than, value, holds) => {
       const when = { kind: 'older', attribute: 'n', than, of: { attribute: 'thing', value } } as const;
       const first: ConsumerWrite = { kind: 'put', row: home, attributes: { n: 5, thing: 'a' }, when };
       expect(await records.recordOnce(record(), [first])).toEqual({ kind: 'recorded' });
@@ -136,7 +139,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(outcome).toEqual(holds ? { kind: 'recorded' } : { kind: 'refused', writes: [0] });
     });
 
-    test('delete rows', async () => {
+    test('can delete a row', async () => {
       await records.recordOnce(record(), [put(5)]);
       const gone: ConsumerWrite = { kind: 'delete', row: home, when: { kind: 'equals', attribute: 'n', value: 5 } };
       expect(await records.recordOnce(record({ operationId: other() }), [gone])).toEqual({ kind: 'recorded' });
@@ -152,12 +155,12 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(claims.filter(({ kind }) => kind === 'claimed')).toHaveLength(1);
     });
 
-    test('are returned to a rival whose claim is refused', async () => {
+    test('return the existing claim to a rival whose claim is refused', async () => {
       await records.claim(pending());
       expect(await records.claim(pending({ owner: BERT }))).toEqual({ kind: 'refused', found: pending() });
     });
 
-    test('are taken over only if they still have the owner that was read', async () => {
+    test('are taken over only from the owner that was read', async () => {
       await records.claim(pending());
       const takeover = pending({ owner: BERT, attempt: 2 });
       expect(await records.claim(takeover, pending())).toEqual({ kind: 'claimed' });

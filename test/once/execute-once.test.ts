@@ -168,7 +168,7 @@ describe('a stale claim', () => {
     expect(world.notes.fenced).toBe(true);
   });
 
-  test('is reported as in progress if a later owner took it over, even if that owner’s lease has expired', async () => {
+  test('is reported as in progress if a later owner took it over, whose lease may already have expired', async () => {
     const stale = world.rival(0);
     const outcome = await world.run({ commit: async () => ({ kind: 'fenced', record: stale }) });
     expect(outcome).toEqual({ kind: 'in_progress', leaseExpiresAtMs: stale.leaseExpiresAtMs });
@@ -186,7 +186,7 @@ test('a claim lists its five most recent earlier owners', () => {
 });
 
 describe('a claim whose record is lost', () => {
-  test('stores the result of the call if it is lost during the work, but no refusal: a rival may have sent the call since', async () => {
+  test('stores the result of the call if the record is lost during the call, but no refusal: a rival may have sent the call', async () => {
     const commits: string[] = [];
     const refused = (isRefusal: boolean) =>
       world.run({
@@ -298,13 +298,16 @@ describe('a call that fails', () => {
 
   test.each([
     ['proves that nothing was sent', unready, true],
-    ['does not prove that', undefined, false],
-  ])('is classified by whether its operation %s', async (_case, proof, released) => {
-    const error = proof === undefined ? unready : new AmbiguousError('timeout', 'no response');
-    const failing = world.run({ call: () => Promise.reject(error), unsent: () => proof });
-    await expect(failing).rejects.toBe(proof ?? error);
-    expect(world.record).toMatchObject({ released });
-  });
+    ['does not prove it', undefined, false],
+  ])(
+    'releases the claim only if the operation proves that nothing was sent: the operation %s',
+    async (_case, proof, released) => {
+      const error = proof === undefined ? unready : new AmbiguousError('timeout', 'no response');
+      const failing = world.run({ call: () => Promise.reject(error), unsent: () => proof });
+      await expect(failing).rejects.toBe(proof ?? error);
+      expect(world.record).toMatchObject({ released });
+    },
+  );
 });
 
 describe('a stored response', () => {
@@ -349,14 +352,17 @@ describe('an open breaker', () => {
     ['waits while the system that it has called is not ready', { ...open, checkBegun: open.check }, unready.code],
     ['continues when the system that it has called is ready', { ...open, checkBegun: ready }, 'first'],
     ['continues when its breaker checks no system', open, 'first'],
-  ])('affects an operation that has begun: the operation %s', async (_what, breaker, expected) => {
-    await world.crash();
-    world.clock.advance(LEASE);
-    const stale = world.record;
-    const outcome = await world.run({ breaker }).catch((error: RetryableError) => error);
-    expect('code' in outcome ? outcome.code : outcome.kind).toBe(expected);
-    if (expected === unready.code) expect(world.record).toBe(stale);
-  });
+  ])(
+    'delays an operation that has begun only while the called system is not ready: the operation %s',
+    async (_what, breaker, expected) => {
+      await world.crash();
+      world.clock.advance(LEASE);
+      const stale = world.record;
+      const outcome = await world.run({ breaker }).catch((error: RetryableError) => error);
+      expect('code' in outcome ? outcome.code : outcome.kind).toBe(expected);
+      if (expected === unready.code) expect(world.record).toBe(stale);
+    },
+  );
 
   test('does not prevent the replay of a stored response', async () => {
     await world.run();

@@ -24,7 +24,7 @@ describe('the Idempotency-Key header', () => {
     ['empty', ['']],
     ['blank', [' \t ']],
     ['an empty quoted string', ['""']],
-  ])('is missing when it is %s', (_form, values) => {
+  ])('counts as missing if it is %s', (_form, values) => {
     expect(parseIdempotencyKey(values)).toEqual({ kind: 'missing' });
   });
 
@@ -52,7 +52,7 @@ describe('the Idempotency-Key header', () => {
     ['a\u0000b', 'its character 2 is U+0000'],
     [`${LONGEST}k`, 'it has 129'],
   ])(
-    'is refused with the allowed characters as the reason, plus the first forbidden character or the length: %j',
+    'is refused with a reason that names the allowed characters, and the first forbidden character or the length: %j',
     (value, which) => {
       const reason = `a key is 1 to 128 visible ASCII characters, ! to ~ without spaces, and ${which}`;
       expect(parseIdempotencyKey([value])).toEqual({ kind: 'invalid', reason });

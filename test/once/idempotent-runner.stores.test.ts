@@ -127,7 +127,7 @@ describe('the variable POWERTOOLS_IDEMPOTENCY_DISABLED', () => {
     expect(runs).toBe(2);
   });
 
-  test('prevents a function from being built, whatever its value is', () => {
+  test('prevents the creation of a handler, even if its value is "false" or empty', () => {
     for (const value of ['true', '1', 'false', '']) {
       process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = value;
       const build = () => idempotently({ unit: 'a request', record: 'its record' }, () => 'a handler');

@@ -106,7 +106,7 @@ describe('the payments API with a key from a header', () => {
 });
 
 describe('two payers whose keys have empty or equal parts', () => {
-  test('receive the same response from the stock layer of Powertools if all parts are empty, and the second payment is never made', async () => {
+  test('receive one response from the stock layer of Powertools if all parts are empty: the second payment is never made', async () => {
     const handler = stockHandler('[headers.tenant, headers.key]');
     await handler({ headers: {}, body: { order: 'shirt' } });
     expect(await handler({ headers: {}, body: { order: 'piano' } })).toBe('paid for shirt');
@@ -162,7 +162,7 @@ describe('a handler that changes its event', () => {
 });
 
 describe('two operations with different settings', () => {
-  test('both use the settings of the first if they share one stock layer of Powertools: the payment gets the quote as response', async () => {
+  test('both use the settings of the first in a shared stock layer of Powertools: the payment gets the quote as response', async () => {
     const layer = stockLayer(dynamoDbClient(), tables);
     const context = lambdaContext(30_000);
     const quote = makeIdempotent(async (_event: HttpEvent, _context: unknown) => 'a quote', {
