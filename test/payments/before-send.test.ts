@@ -49,7 +49,7 @@ describe('the read of the processor’s books before each send', () => {
     await expectBooksToAgree(request);
   });
 
-  test('prevents the retry of a crashed owner’s refund if the money is disputed, even if the dispute callback is lost', async () => {
+  test('prevents a second send of a crashed owner’s refund if the money is disputed, even without the dispute callback', async () => {
     const { request, charge } = await paid('retried');
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
     await harness.dieBeforeChange(refund);
@@ -75,7 +75,7 @@ describe('the read of the processor’s books before each send', () => {
     [{ kind: 'refund', amountMinor: 1000 }, 'succeeded'],
     [{ kind: 'capture' }, 'requires_capture'],
     [{ kind: 'cancel' }, 'requires_capture'],
-  ])('prevents %j if the currency of the charge is not the currency of the payment', async (command, status) => {
+  ])('prevents %j if the currency of the charge differs from the currency of the payment', async (command, status) => {
     const request = paymentRequest('currency', { capture: command.kind === 'refund' ? 'automatic' : 'manual' });
     await harness.pay(request);
     await harness.processor.inside.correct(harness.chargeOf(request), { currency: 'USD' });

@@ -13,7 +13,7 @@ describe.each([
   ['with reasons', { reason: 'Returned by the customer' }],
   ['without reasons', {}],
 ])('a refund of a payment with many refunds, %s,', (_name, reasoned) => {
-  test('makes at most 3 calls and uses at most 4 read units before it is sent, and none of its rows exceeds a kilobyte', async () => {
+  test('makes at most 3 calls and uses at most 4 read units before its send, and no row exceeds a kilobyte', async () => {
     const changes = new CountedChanges();
     await changes.world.pay(changes.request);
     for (let number = 1; number <= Math.max(...SIZES); number += 1) {

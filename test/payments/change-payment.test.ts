@@ -212,7 +212,7 @@ describe('a refund', () => {
     expect((await harness.typesOf(taken)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
-  test('gets no second response under its key after the 202, even if its record is deleted', async () => {
+  test('gets no second response for its key after a 202, even if its record is deleted', async () => {
     await harness.processor.inside.failNextChange(1, 'tok_async'); // A bank transfer, which takes weeks.
     expect(statusOf(await harness.change(refund('k', 300)))).toBe(202);
     const { operationId } = refund('k');
@@ -242,7 +242,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('accepts a retry with a different reason, but not with a different amount, if both its record and its stored reason are lost', async () => {
+  test('accepts a retry with a different reason, but not a different amount, after the loss of its record and its reason', async () => {
     const reasoned = (reason: string, amountMinor = 300) => change(taken, 'k', { kind: 'refund', amountMinor, reason });
     await harness.dieAfterChange(reasoned('Returned by Ada'));
     harness.store.deleteRecord(refund('k').operationId);
@@ -255,7 +255,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('is not executed again under its key even if its record is lost after the response', async () => {
+  test('is not executed again for its key, even if its record is lost after the response', async () => {
     await harness.change(refund('k', 300));
     harness.store.deleteRecord(refund('k').operationId);
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'key_expired' });

@@ -112,7 +112,7 @@ describe('the check right before the send', () => {
     ['succeeded', false],
     ['voided', false],
     ['declined', false],
-  ] as const)('decides whether a void of a charge that is %s is sent: %s', (status, isSent) => {
+  ] as const)('allows a void of a charge with the status %s: %s', (status, isSent) => {
     expect(may('can_1', { kind: 'void' }, given(), { ...shown, status })).toBe(isSent);
   });
 });

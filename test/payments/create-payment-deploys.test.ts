@@ -37,7 +37,7 @@ describe('a deploy that changes the processor while a claim is open', () => {
     ]);
   });
 
-  test('sends nothing to the new processor after the send window of a released claim', async () => {
+  test('ends a released claim as not attempted after the send window, and sends nothing to the new processor', async () => {
     const request = paymentRequest('moved-released', { source: 'tok_unauthorized' });
     await expect(harness.pay(request)).rejects.toMatchObject({ name: 'RetryableError' });
     const { books, processor } = moved();
@@ -79,7 +79,7 @@ describe('a lost record', () => {
     expect(await rival).toMatchObject({ kind: 'replay' });
   });
 
-  test('does not lead to a different response after "unknown" was stored', async () => {
+  test('makes the key expired if "unknown" was stored, so the key never charges again', async () => {
     const request = paymentRequest('unknown-then-lost');
     await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     expect((await harness.answered(request)).status).toBe(202);
@@ -87,7 +87,7 @@ describe('a lost record', () => {
     expect(await harness.pay(request)).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
   });
 
-  test('does not lead to a different response after "unknown" was stored, even if a correction follows', async () => {
+  test('makes the key expired if "unknown" was stored, even after a correction', async () => {
     const request = paymentRequest('unknown-corrected-lost');
     await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     await harness.answered(request);

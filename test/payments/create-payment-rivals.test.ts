@@ -56,7 +56,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toEqual([]);
   });
 
-  test('leaves a payment that fails as not attempted an hour later if a look-up proves that it has no charge', async () => {
+  test('lets a retry an hour later end the payment as not attempted if a look-up proves that it has no charge', async () => {
     const request = paymentRequest('died-absent');
     await harness.claimThenDie(request, false);
     harness.clock.advance(60 * MINUTE);
@@ -65,7 +65,7 @@ describe('a crashed owner', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.failed']);
   });
 
-  test('leaves its charge to be found by a retry an hour later', async () => {
+  test('lets a retry an hour later find its charge', async () => {
     const request = paymentRequest('died-present');
     await harness.claimThenDie(request, true);
     harness.clock.advance(60 * MINUTE);
@@ -90,7 +90,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('whose record was deleted causes no send when its client retries after sixteen minutes', async () => {
+  test('causes no send if its record is deleted and its client retries after sixteen minutes', async () => {
     const request = paymentRequest('died-deleted-late');
     await harness.claimThenDie(request, false);
     harness.store.deleteRecord(chargeOperation(request.paymentId));
@@ -99,7 +99,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toEqual([]);
   });
 
-  test('leaves a recorded outcome that a retry returns without a request to the processor', async () => {
+  test('lets a retry return the outcome that a callback has recorded, without a request to the processor', async () => {
     const request = paymentRequest('died-known');
     await harness.claimThenDie(request, false);
     const chain = await harness.chain(request);
@@ -124,7 +124,7 @@ describe('a crashed owner', () => {
     ['metadata', { metadata: { order: '6736' } }],
     ['return_url', { returnUrl: 'https://shop.example/other' }],
   ])(
-    'is resumed after the loss of its record only by the same request, not by a request with a different %s',
+    'is followed, after the loss of its record, by the same request only, not by one with a different %s',
     async (_field, changed) => {
       const notes = { description: 'Two shirts', metadata: { order: '6735' }, reference: 'r-1' };
       const request = paymentRequest('died-deleted-mismatch', notes);
@@ -256,7 +256,7 @@ describe('the owner of a claim with rivals', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('stores its response even if its record was deleted in the meantime', async () => {
+  test('stores its response even after a deletion of its record', async () => {
     const request = paymentRequest('deleted-under-way');
     const deleting = harness.storeWithRival(async () => harness.store.deleteRecord(chargeOperation(request.paymentId)));
     const first = await harness.answered(request, { store: deleting });
@@ -265,7 +265,7 @@ describe('the owner of a claim with rivals', () => {
   });
 
   test.each(['tok_declined', 'tok_unknown'])(
-    'does not store a refusal if its record was deleted, because a rival may have sent the charge (%s)',
+    'stores no refusal after a deletion of its record, because a rival may have sent the charge (%s)',
     async (source) => {
       const request = paymentRequest('deleted-and-refused', { source });
       const deleting = harness.storeWithRival(async () =>
@@ -277,7 +277,7 @@ describe('the owner of a claim with rivals', () => {
     },
   );
 
-  test('does not store "nothing was sent" if its record was deleted, because a rival may have sent the charge', async () => {
+  test('does not store "nothing was sent" after a deletion of its record, because a rival may have sent the charge', async () => {
     const request = paymentRequest('deleted-and-absent');
     await harness.claimThenDie(request, false);
     harness.clock.advance(60 * MINUTE);
@@ -287,7 +287,7 @@ describe('the owner of a claim with rivals', () => {
   });
 
   test.each([-5, 5])(
-    'has the same result with a clock skew of %d minutes, which changes only which request waits',
+    'gets the same result with a clock skew of %d minutes; the skew changes only which request waits',
     async (minutes) => {
       const request = paymentRequest(`skew-${minutes}`);
       const other = skewed(harness.clock, minutes * MINUTE);
@@ -322,9 +322,12 @@ describe('the queue entries of a commit', () => {
     ['tok_ok', 'manual', { status: 201, hold: true, inquiry: false }],
     ['tok_async', 'automatic', { status: 202, hold: false, inquiry: true }],
     ['tok_action', 'automatic', { status: 202, hold: false, inquiry: 'payer' }],
-  ] as const)('contain the remaining work of a payment from %s with %s capture', async (source, capture, expected) => {
-    expect(await committedBy(paymentRequest(`${source}-${capture}`, { source, capture }))).toEqual(expected);
-  });
+  ] as const)(
+    'contain the remaining work of a payment with the source %s and %s capture',
+    async (source, capture, expected) => {
+      expect(await committedBy(paymentRequest(`${source}-${capture}`, { source, capture }))).toEqual(expected);
+    },
+  );
 });
 
 describe('a hold that only its owner knows', () => {
@@ -402,7 +405,7 @@ describe('the claim of the order to which a payment belongs', () => {
 describe('a reference', () => {
   const withReference = (key: string, source = 'tok_ok') => paymentRequest(key, { reference: 'order-7', source });
 
-  test('is not reported as used by another payment if a rival with the same key has just claimed it', async () => {
+  test('is not reported as used by another payment after a rival with the same key has claimed it', async () => {
     const request = withReference('ref-0');
     const first = await harness.answered(request);
     let claims = 0;
@@ -418,7 +421,7 @@ describe('a reference', () => {
     expect(await harness.answered(request, { store })).toEqual({ ...first, kind: 'replay' });
   });
 
-  test('is refused if another payment uses it, with the id of that payment', async () => {
+  test('is refused if another payment uses it, and the response names that payment', async () => {
     const first = withReference('ref-1');
     await harness.answered(first);
     expect(await harness.pay(withReference('ref-2'))).toEqual({ kind: 'reference_used', paymentId: first.paymentId });

@@ -79,7 +79,7 @@ describe('the response to a payment request', () => {
   );
 
   test.each(['tok_rate_limited', 'tok_unauthorized'])(
-    'is a retryable error if the processor temporarily refuses calls (%s); the claim is released, so the key stays usable',
+    'is a retryable error if the processor temporarily refuses calls (%s), and the key stays usable',
     async (source) => {
       const request = paymentRequest(source, { source });
       await expect(harness.pay(request)).rejects.toBeInstanceOf(RetryableError);
@@ -102,7 +102,7 @@ describe('the response to a payment request', () => {
     expect(harness.processor.sends(request.paymentId)).toBe(2);
   });
 
-  test('is a decline after a send without a response only if the look-up confirms the decline', async () => {
+  test('is a decline after a send without a response only if a look-up confirms the decline', async () => {
     const request = paymentRequest('refusal-after-ambiguity');
     let sends = 0;
     const moody: Processor = {

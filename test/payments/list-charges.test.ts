@@ -24,7 +24,7 @@ test('payments of another tenant and payments that do not exist are not found', 
   expect((await api.ask('GET', '/v1/payments/pay_none/charges', asOperator)).status).toBe(404);
 });
 
-test('an operator finds a payment by its charge', async () => {
+test('an operator finds a payment by the id of its charge', async () => {
   const api = new Api();
   const id = await api.paid('k');
   const [made] = api.processor.inside.all;

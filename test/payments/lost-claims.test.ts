@@ -63,7 +63,7 @@ describe('a retry whose claim was lost, with the setting `claimsLost`', () => {
     expect(world.refundedAtProcessor(request)).toBe(400);
   });
 
-  test('charges if no charge was ever sent: returns 201 if the charge succeeds, and 402 if it is declined', async () => {
+  test('charges if no charge was ever sent: 201 after a success, 402 after a decline', async () => {
     expect((await world.answered(paymentRequest('declined', { source: 'tok_declined' }), lost())).status).toBe(402);
     expect((await world.answered(paymentRequest('new'), lost())).status).toBe(201);
   });

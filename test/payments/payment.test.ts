@@ -180,7 +180,7 @@ describe('a payment in a final status', () => {
     expect(when(SUCCEEDED, given(ending, SUCCEEDED))).toBe('nothing');
   });
 
-  test('records a late authorization so that it is voided, and posts money only if the authorization is captured', () => {
+  test('records a late authorization for a void, and posts money only after its capture', () => {
     const held = given(DECLINED, AUTHORIZED);
     expect(held.strayCharges.get(MINE)).toMatchObject({ status: 'authorized' });
     expect(when(AUTHORIZED, held)).toBe('nothing');
@@ -193,7 +193,7 @@ describe('a payment in a final status', () => {
     ['succeeded', false],
     ['processing', false],
     ['needs_review', false],
-  ] as const)('frees its reference if it is %s: %s', (status, free) => {
+  ] as const)('frees its reference in the status %s: %s', (status, free) => {
     const ended: Payment = { ...created, status };
     expect(freesReference(ended)).toBe(free);
   });
@@ -260,14 +260,14 @@ describe('a second charge with the payment’s id', () => {
     expect(when({ ...DECLINED, chargeId: 'ch_9' }, given({ kind: 'pending', chargeId: MINE }))).toBe('nothing');
   });
 
-  test('is recorded as money to refund even if a retry created it when the processor no longer knew the key', () => {
+  test('is recorded as money to refund, even if a retry made it after the processor had forgotten the key', () => {
     expect(when({ kind: 'succeeded', chargeId: 'ch_9' }, given(SUCCEEDED))).toMatchObject({
       type: 'payment.late_success',
       status: 'succeeded',
     });
   });
 
-  test('is refunded from its own money', () => {
+  test('is refunded from the late receipts, and does not count as a refund of the payment', () => {
     const refund: Fact = {
       kind: 'refund',
       createdAtMs: CREATED_AT_MS,
@@ -363,20 +363,20 @@ describe('a refund', () => {
   });
 
   test.each([
-    ['of more than the charged amount', { amountMinor: 1001 }],
-    ['of a charge without money', { chargeId: 'ch_9' }],
-  ])('%s is impossible', (_what, changes) => {
+    ['exceeds the charged amount', { amountMinor: 1001 }],
+    ['belongs to a charge without money', { chargeId: 'ch_9' }],
+  ])('is impossible if it %s', (_what, changes) => {
     expect(when(refund('succeeded', changes), given(SUCCEEDED))).toBe('review');
   });
 
-  test('is impossible above the amount that remains after earlier refunds', () => {
+  test('is impossible if it exceeds the amount that remains after earlier refunds', () => {
     const state = given(SUCCEEDED, refund('succeeded', { refundId: 're_0', amountMinor: 600 }));
     expect(when(refund('succeeded', { amountMinor: 401 }), state)).toBe('review');
     expect(when(refund('succeeded', { amountMinor: 400 }), state)).toMatchObject({ type: 'refund.completed' });
   });
 
   test.each(['not_attempted', 'decided_by_operator'])(
-    'is posted if the processor reports its success after it was abandoned (%s), and an operator is notified',
+    'is posted and reported to an operator if the processor reports its success after Payonce gave it up (%s)',
     (code) => {
       const givenUp = refund('failed', { failure: { code, message: 'no' } });
       const state = given(SUCCEEDED, refund('pending'), givenUp);
@@ -419,7 +419,7 @@ describe('a dispute', () => {
     expect(when(dispute('lost'), given(SUCCEEDED, dispute('open')))).toMatchObject({ postings: [] });
   });
 
-  test('returns the money if it is lost and then won on appeal, and cannot be lost after it is won', () => {
+  test('returns the money of a lost dispute that is won on appeal, and cannot be lost after a win', () => {
     const lost = given(SUCCEEDED, dispute('open'), dispute('lost'));
     expect(when(dispute('open'), lost)).toBe('nothing');
     expect(when(dispute('won'), lost)).toMatchObject({

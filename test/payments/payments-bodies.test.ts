@@ -80,13 +80,16 @@ describe('an amount', () => {
   test.each([
     ['JPY', '10.00'],
     ['KWD', '1.234'],
-  ])('is read in minor units, even if it is written like a decimal amount of %s: %s', async (currency, amount) => {
-    const reply = await harness.post(`{"amount":${amount},"currency":"${currency}","source":"tok_ok"}`);
+  ])(
+    'is read in minor units even in the form of a decimal amount of %s, and must be whole: %s',
+    async (currency, amount) => {
+      const reply = await harness.post(`{"amount":${amount},"currency":"${currency}","source":"tok_ok"}`);
 
-    // In JSON, 10.00 equals 10, which is accepted as ten yen.
-    expect(reply.status).toBe(amount === '10.00' ? 201 : 400);
-    if (reply.status === 201) expect(reply.body).toMatchObject({ amount: 10, currency: 'JPY' });
-  });
+      // In JSON, 10.00 equals 10, which is accepted as ten yen.
+      expect(reply.status).toBe(amount === '10.00' ? 201 : 400);
+      if (reply.status === 201) expect(reply.body).toMatchObject({ amount: 10, currency: 'JPY' });
+    },
+  );
 });
 
 test('a payment in a currency that was withdrawn later can be read, reported and refunded', async () => {
@@ -136,7 +139,7 @@ describe('a field', () => {
     expect(reply.body['detail']).toMatch(/ must (?:not )?(?:be|have) /);
   });
 
-  test('is quoted only in `param` if it is a metadata key that is too long', async () => {
+  test('that is a metadata key of excessive length appears only in the `param` of the error', async () => {
     const name = '<b>'.repeat(20);
     const reply = await refusing().post(
       JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok', metadata: { [name]: '1' } }),
@@ -199,7 +202,7 @@ describe('a field', () => {
 });
 
 describe('a body', () => {
-  test('does not reach the store if it is too large or too deep, has ten thousand keys, or has a wrong media type', async () => {
+  test('does not reach the store if it is too large or too deep, or has a wrong media type or duplicate keys', async () => {
     const many = JSON.stringify(Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, ''])));
     const store = refusing();
 

@@ -92,7 +92,7 @@ describe('a body', () => {
     ['cancel', { reason: 'x' }, 'reason'],
     ['refunds', { payment: 'x' }, 'payment'],
   ])(
-    'is refused with 400 in a %s request with an unknown field, which the error names: %j',
+    'of a %s request is refused with 400 if it has an unknown field, which the error names: %j',
     async (step, body, param) => {
       const reply = await harness.change(`${await held()}/${step}`, 'k', body);
       expect([reply.status, reply.body]).toMatchObject([400, { code: 'unknown_field', param }]);
@@ -150,7 +150,7 @@ describe('a payment', () => {
     expect((await harness.change(`${other}/refunds`, 'k')).status).toBe(201);
   });
 
-  test('returns 409 with Retry-After while another process uses the same key, and later replays that process’s response', async () => {
+  test('returns 409 with Retry-After while another process handles the key, and later replays the response of that process', async () => {
     const id = await paid();
     const rival = Promise.withResolvers<Reply>();
     const { processor } = harness;

@@ -159,17 +159,20 @@ describe('a refund', () => {
     ['EUR', 5000, 1],
     ['KWD', 5000, 1],
     ['KWD', 999_999_999_999, 999_999_999_998],
-  ])('uses the minor units of %s: %d, %d', async (currency, amount, part) => {
-    const id = await paid({ currency, amount });
+  ])(
+    'is counted in the minor units of %s: of %d, first %d is refunded, then the rest',
+    async (currency, amount, part) => {
+      const id = await paid({ currency, amount });
 
-    expect((await harness.change(`${id}/refunds`, 'a', { amount: part })).body).toMatchObject({
-      currency,
-      amount: part,
-    });
-    expect((await harness.change(`${id}/refunds`, 'b')).body).toMatchObject({ currency, amount: amount - part });
-    expect(await show(id)).toMatchObject({ amount_refunded: amount });
-    expect(refundedAtProcessor(id)).toBe(amount);
-  });
+      expect((await harness.change(`${id}/refunds`, 'a', { amount: part })).body).toMatchObject({
+        currency,
+        amount: part,
+      });
+      expect((await harness.change(`${id}/refunds`, 'b')).body).toMatchObject({ currency, amount: amount - part });
+      expect(await show(id)).toMatchObject({ amount_refunded: amount });
+      expect(refundedAtProcessor(id)).toBe(amount);
+    },
+  );
 
   test('is refused if the total of all refunds would exceed the full amount, here after twenty refunds', async () => {
     const id = await paid();
@@ -309,7 +312,7 @@ describe.each([
     expect((await ask('k')).status).toBeLessThan(300);
   });
 
-  test('is a separate request if its key was used before for another payment or for the creation of the payment', async () => {
+  test('is a separate request even if its key was used for another payment, or to create this payment', async () => {
     const other = await (make === held ? held('other') : paid({}, 'other'));
     const replies = [await ask('pay'), await harness.change(`${other}/${step}`, 'pay')];
 
@@ -363,7 +366,7 @@ describe.each([
     },
   );
 
-  test('returns 202 for the request and each retry if the outcome is not known in time, and GET returns the outcome later', async () => {
+  test('returns 202, also to each retry, if the outcome is not known in time; GET returns the outcome later', async () => {
     const { processor } = harness;
     const noAnswer = () => Promise.reject(new AmbiguousError('processor_timeout', 'no response'));
     let isSent = false;

@@ -331,14 +331,14 @@ describe('a request with a reused key', () => {
     expect(inLive.body['id']).not.toBe(inTest.body['id']);
   });
 
-  test('stays usable after a request that was refused before its claim', async () => {
+  test('is accepted if the earlier request was refused before its claim', async () => {
     expect((await harness.pay('k-1', { amount: -1 })).status).toBe(400);
     expect((await harness.pay('k-1')).status).toBe(201);
   });
 });
 
 describe('a reference', () => {
-  test('is refused with 409 and the id of the other payment if another payment uses it, and nothing is charged', async () => {
+  test('is refused with 409 and the id of its payment while that payment uses it, and nothing is charged', async () => {
     const first = await harness.pay('k-1', { reference: 'order-1' });
     const second = await harness.pay('k-2', { reference: 'order-1' });
 

@@ -24,7 +24,7 @@ const partsOf = async (what: string) => dataOf(await harness.get(`/v1/payments/$
 const nowSeconds = () => harness.clock.nowMs() / 1000;
 
 describe('a refund', () => {
-  test('can be read by its id if it was made at the processor, and has the time at which Payonce recorded it', async () => {
+  test('made at the processor can be read by its id, with the time at which Payonce recorded it', async () => {
     await harness.processor.inside.refund(chargeId, 200);
     await ledger.world.learn(id);
     const recorded = nowSeconds();
@@ -69,7 +69,7 @@ describe('a refund', () => {
 });
 
 describe('a dispute', () => {
-  test('is shown on its payment while it is open and after it is lost, and can be read by its id', async () => {
+  test('is shown on its payment while open and after a loss, and can be read by its id', async () => {
     expect(await shown()).toMatchObject({ amount_disputed: 0 });
     expect(await shown()).not.toHaveProperty('disputes');
     const disputeId = await harness.processor.inside.dispute(chargeId, 600);

@@ -76,7 +76,7 @@ describe('a payment that a rule routes', () => {
     expect(later.processor.sends(String((await onlyPayment(store)).id))).toBe(1);
   });
 
-  test('stays at its processor if the rules change: Stripe makes the refund, and no other processor charges under the same key', async () => {
+  test('stays at its processor after a change of the rules: Stripe makes the refund, and no other processor charges for the key', async () => {
     const first = await harness.pay('usd', dollars);
     const later = deployed([REST]);
     expect((await refund(later, first.body['id'], 'r-1')).body).toMatchObject({ status: 'succeeded', amount: 300 });

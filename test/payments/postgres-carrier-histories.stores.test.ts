@@ -137,7 +137,7 @@ async function violationsOf(copies: Copies, id: PaymentId): Promise<readonly str
 
 const RIVALS: readonly Rival[] = ['a carrier', 'a commit', 'a dead owner', 'an erasure', 'a dead erasure'];
 
-test('every history of a carrier with a fault and a rival at any call ends with equal copies', async () => {
+test('the DynamoDB copy equals PostgreSQL after every history with a fault and a rival at any call', async () => {
   const races: readonly Race[] = [
     {},
     { erased: true },

@@ -355,7 +355,7 @@ describe('an erasure', () => {
     expect(copies.details(id).map((row) => row[KeyAttribute.sort])).toEqual(['dec_1', 'ref_1']);
   });
 
-  test('deletes the copies only after all earlier transitions are copied, even if these need several transactions', async () => {
+  test('deletes the copies only after the copy of all earlier transitions, even if that copy needs several transactions', async () => {
     const { id } = newPayment();
     const [first, ...later] = chainOfAllKinds(id);
     invariant(first !== undefined, 'the chain is empty');
@@ -372,7 +372,7 @@ describe('an erasure', () => {
     expect(copies.details(id)).toEqual([]);
   });
 
-  test('deletes only data that was written before it, even if the copies are deleted after a second erasure and later writes', async () => {
+  test('deletes only earlier data, even if the copies are deleted after a second erasure and later writes', async () => {
     const { id } = newPayment();
     const first = firstWithNotes(id);
     await copies.write(first);

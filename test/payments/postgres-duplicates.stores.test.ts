@@ -115,7 +115,7 @@ describe('of 20 concurrent deliveries of one callback', () => {
     expect(await outcomesOf('held-open')).toEqual(['payment.created', 'payment.completed']);
   });
 
-  test('one of the others records the effect if the process of the first dies before its commit', async () => {
+  test('one delivery records the effect if the process of the first delivery dies before its commit', async () => {
     const effectOf = await callbackOf('killed');
     const socket = new Socket();
     const client = new Client({ connectionString: url, stream: () => socket, options: `-c search_path=${SCHEMA}` });

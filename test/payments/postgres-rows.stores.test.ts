@@ -99,7 +99,7 @@ describe('a payment on PostgreSQL', () => {
     expect(await announced()).toEqual([{ sequence: 1 }, { sequence: 2 }]);
   });
 
-  test('stores its personal data only in details rows, so that a deletion of these rows erases the data', async () => {
+  test('stores personal data only in details rows, so that their deletion erases the data', async () => {
     const { id } = await claimed('erased');
     const [row] = await rows('SELECT body::text FROM transition WHERE chain_id = $1', id);
     expect(row?.['body']).not.toContain('two shirts');

@@ -36,7 +36,7 @@ describe('a request that was never sent', () => {
 });
 
 describe('settlement after a loss of claims', () => {
-  test('makes a look-up for a first claim before its request is sent, and sends the request only if the look-up finds nothing', () => {
+  test('looks the charge up before it sends the request of a first claim, and sends only if nothing is found', () => {
     const first = { abilities: claimsLost, sent: 'nothing' } as const;
     expect(at(0, first)).toEqual({ do: 'ask' });
     expect(at(0, { ...first, lookedUp: 'absent' })).toEqual({ do: 'send' });
@@ -134,7 +134,7 @@ describe('settlement in any state', () => {
     );
   });
 
-  test('never sends after another process has proven that the charge is absent, with a clock skew of up to five minutes in either direction', () => {
+  test('never sends after another process has proven the absence of the charge, with a clock skew of up to five minutes', () => {
     fc.assert(
       fc.property(states, fc.integer({ min: -5 * MINUTE, max: 5 * MINUTE }), (state, skewMs) => {
         const proves = { ...state, sent: 'maybe' as const, lookedUp: 'absent' as const };
@@ -149,7 +149,7 @@ describe('settlement in any state', () => {
     );
   });
 
-  test('never sends a second time to a processor whose key retention has ended', () => {
+  test('never sends a second time after the processor’s retention of the key has ended', () => {
     fc.assert(
       fc.property(states, (state) => {
         const step = nextStep({ ...state, sent: 'maybe' });

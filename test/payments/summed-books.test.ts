@@ -203,7 +203,7 @@ function difference(seed: number): 'not begun' | 'folded' | object {
   };
 }
 
-test('if the processor’s books equal the sums of a payment, nothing is recorded, and the sums allow the same requests as the whole chain', () => {
+test('books of the processor that equal the sums of a payment add no transition, and the sums allow the same requests as the chain', () => {
   let equal = 0;
   fc.assert(
     fc.property(fc.integer({ min: 0 }), (seed) => {

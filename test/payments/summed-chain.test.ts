@@ -113,7 +113,7 @@ describe('a change that is decided from the sums in the newest transition', () =
     expect(harness.refundedAtProcessor(request)).toBe(EARLIER * 100 + 300);
   });
 
-  test('is sent only after a refund that was made at the processor is recorded', async () => {
+  test('is sent only after Payonce has recorded a refund that was made at the processor', async () => {
     const charge = await payAndRefund();
     await harness.processor.inside.refund(charge, 500);
     expect(statusOf(await make(refund('mine')))).toBe(201);
@@ -124,7 +124,7 @@ describe('a change that is decided from the sums in the newest transition', () =
     expect(reads).toBe(2);
   });
 
-  test('is not sent if a dispute withdrew the money, even if the callback of the dispute is lost', async () => {
+  test('is not sent if a dispute withdrew the money, even without the callback of the dispute', async () => {
     const charge = await payAndRefund();
     await harness.processor.inside.dispute(charge, LEFT_MINOR);
     const late = refund('late');
@@ -190,7 +190,7 @@ describe('rows of an older version, without sums,', () => {
     },
   );
 
-  test('never have a second effect under a key whose record has expired', async () => {
+  test('prevent a second effect under a key whose record has expired', async () => {
     await payAndRefund();
     await removeSums();
     await make(refund('new'));
@@ -208,7 +208,7 @@ describe.each([
   ['from the sums', false],
   ['from the whole chain', true],
 ])('a payment with lost rows, whose changes are decided %s,', (_name, isFolded) => {
-  test('repeats no refund whose beginning is lost', async () => {
+  test('repeats no refund whose first transition is lost', async () => {
     await payAndRefund();
     const begun = rows().filter(({ type }) => type === 'refund.pending');
     await deleteRows(begun.slice(0, -2));
@@ -222,7 +222,7 @@ describe.each([
     expect(harness.refundedAtProcessor(request)).toBe(EARLIER * 100);
   });
 
-  test('does not resend a refund that failed at the processor, even if another refund also failed', async () => {
+  test('does not resend a refund that failed at the processor, even after the failure of another refund', async () => {
     await payAndRefund();
     await harness.processor.inside.failNextChange(1, 'tok_declined');
     expect(statusOf(await make(refund('refused')))).toBe(402);
@@ -271,7 +271,7 @@ describe('stored sums', () => {
     },
   );
 
-  test('reject the start of an operation if its number does not fit into two bytes', () => {
+  test('cannot contain the start of an operation whose number does not fit into two bytes', () => {
     const marks = [2 ** 16 - 1];
     expect(() => begunBytes({ starts: [2 ** 16], marks })).toThrow('two bytes');
     expect(begunBytes({ starts: [2 ** 16 - 1], marks })).toEqual(Uint8Array.from([255, 255, 255, 255]));

@@ -15,7 +15,7 @@ beforeAll(async () => {
   tables = await createTables('duplicates');
 });
 
-test(`${DUPLICATES} duplicates of one key make one charge, and the only error that callers see is "in progress"`, async () => {
+test(`${DUPLICATES} duplicates of one key make one charge, and callers see no error other than "in progress"`, async () => {
   const processor = typicalProcessor();
   const request = typicalPayment('a-thousand-times');
   const outcomes = await pMap(
