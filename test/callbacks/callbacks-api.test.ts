@@ -69,7 +69,7 @@ describe('a signed callback', () => {
     expect(site.alarms).toEqual(['contradiction']);
   });
 
-  test('raises the alarm again when the same contradiction is repeated, but only after ten minutes', async () => {
+  test('raises the alarm for a repeated contradiction only once in ten minutes', async () => {
     await site.deliver(eventBody('evt_1', charge));
     const { inside } = site.processor;
     await inside.correct(charge, { status: 'voided', amount_captured: 0 });
@@ -87,7 +87,7 @@ describe('a signed callback', () => {
     expect(site.alarms).toEqual(['contradiction', 'contradiction']);
   });
 
-  test('raises one alarm for a contradiction that several events report, and another when it occurs again', async () => {
+  test('raises one alarm for a contradiction that several events report, and another alarm for a new occurrence', async () => {
     await site.deliver(eventBody('evt_1', charge));
     const { inside } = site.processor;
     await inside.correct(charge, { status: 'voided', amount_captured: 0 });
@@ -208,7 +208,7 @@ describe('signing secrets', () => {
     expect((await site.deliver(eventBody('evt_3', charge), signedNew('evt_3'))).status).toBe(200);
   });
 
-  test('cause a 5xx response, so that the processor redelivers the callback, when they cannot be read', async () => {
+  test('that cannot be read cause a 5xx response, so that the processor redelivers the callback', async () => {
     const secrets = {
       active: () => Promise.reject(new RetryableError('secrets_unavailable', 'no')),
       renewed: async () => undefined,

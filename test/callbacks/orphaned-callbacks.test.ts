@@ -37,7 +37,7 @@ describe('a callback without a payment', () => {
     expect(await harness.retryOrphans()).toMatchObject({ adopted: 0, waiting: 0 });
   });
 
-  test('stays an orphan until the last transaction of its charge is recorded', async () => {
+  test('stays an orphan until the last of its transactions is written', async () => {
     const request = paymentRequest('long');
     const charge = await stray(request.paymentId);
     await harness.deliver(callback('evt_1', charge));
@@ -102,7 +102,7 @@ describe('a callback without a payment', () => {
       expect(raised).toEqual([]);
     });
 
-    test('is raised even if the process crashes before the give-up is recorded', async () => {
+    test('is raised even after a crash before the give-up is recorded', async () => {
       await harness.deliver(callback('evt_1', UNKNOWN_CHARGE));
       harness.clock.advance(24 * HOUR_MS);
       const orphanStore = {
@@ -131,7 +131,7 @@ describe('a callback without a payment', () => {
     expect(await harness.retryOrphans()).toMatchObject({ waiting: 1 });
   });
 
-  test('does not delay other orphans when each of its own retries throws, and is given up after a day', async () => {
+  test('does not delay other orphans if each of its own retries throws, and is given up after a day', async () => {
     const request = paymentRequest('behind-poison');
     await harness.deliver(callback('evt_poison', await stray(paymentIdFor('poison'))));
     await harness.deliver(callback('evt_good', await stray(request.paymentId)));

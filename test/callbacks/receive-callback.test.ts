@@ -65,7 +65,7 @@ describe('a callback', () => {
     expect(transitions.filter(({ postings }) => postings.length > 0)).toHaveLength(1);
   });
 
-  test('appends the outcome when it arrives before the response to the charge; the owner then only stores its response', async () => {
+  test('records the outcome if it arrives before the response to the charge; the owner then only stores its response', async () => {
     const request = paymentRequest('early');
     const processor = {
       ...harness.processor,
@@ -79,7 +79,7 @@ describe('a callback', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
   });
 
-  test('makes the owner respond with a decline that the callback reports before the processor’s response', async () => {
+  test('makes the owner return a decline if it reports the decline before the processor responds', async () => {
     const request = paymentRequest('early-no', { source: 'tok_declined' });
     const processor = {
       ...harness.processor,
@@ -102,7 +102,7 @@ describe('a callback', () => {
     expect(harness.processor.sends(chargeOperation(request.paymentId))).toBe(1);
   });
 
-  test('records an unknown refund together with earlier facts that are missing', async () => {
+  test('records a new refund together with earlier facts that Payonce does not have yet', async () => {
     const request = paymentRequest('refund-first', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -192,7 +192,7 @@ describe('a callback', () => {
       'needs_review',
     ],
   ])(
-    'settles the payment as %s, and takes precedence over an older charge response that the owner received',
+    'with a charge that was %s overrules an older response to the charge, which the owner receives later',
     async (_what, happens, status) => {
       const request = paymentRequest(`overruled-${status}`, { capture: 'manual' });
       const processor = {
@@ -238,7 +238,7 @@ describe('a callback', () => {
     ['declined', 'a captured charge cannot be refused'],
     ['voided', 'a captured charge cannot be voided'],
   ] as const)(
-    'causes a contradiction, and no postings, if it reports that a captured charge is now %s',
+    'is reported as a contradiction, and posts nothing, if it reports that a captured charge is now %s',
     async (status, why) => {
       const request = paymentRequest('contradiction');
       await harness.pay(request);
@@ -262,7 +262,7 @@ describe('a callback', () => {
     expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({ transitions: ['payment.completed'] });
   });
 
-  test('is split into several transactions if its transitions do not fit into one, and the last transaction contains its record', async () => {
+  test('with more transitions than fit into one transaction is split, and the last transaction contains its record', async () => {
     const request = paymentRequest('many', { source: 'tok_async', amountMinor: 1_000 });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -288,7 +288,7 @@ describe('a callback', () => {
     expect(await harness.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
   });
 
-  test('leaves its remaining transactions to the resolver if its process crashes after the first transaction and the callback is not redelivered', async () => {
+  test('whose process crashes after the first transaction leaves the remaining transactions to the resolver', async () => {
     const request = paymentRequest('part', { amountMinor: 1_000 });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -323,7 +323,7 @@ describe('a callback', () => {
 
 describe('a stray charge', () => {
   test.each(['declined', 'voided'] as const)(
-    'is recorded, and queued for refund only once, if it succeeds after it was %s',
+    'that succeeds after it was %s is recorded, and queued for refund only once',
     async (end) => {
       const request = paymentRequest(`late-${end}`, { source: 'tok_async' });
       await harness.pay(request);
