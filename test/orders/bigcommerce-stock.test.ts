@@ -117,7 +117,7 @@ describe('the inventory of a BigCommerce store', () => {
     expect([server.adjustments, deadLetters]).toEqual([[], []]);
   });
 
-  test('is not reserved by a request that returns 429, which is retried after the delay in the response header', async () => {
+  test('is not reserved by a request that gets a 429; the request is retried after the delay in the response header', async () => {
     server.writeTroubles.push({ kind: 'rate_limited', headers: { 'x-rate-limit-time-reset-ms': '4500' } });
     const begunAtMs = clock.nowMs();
     expect(await reserve()).toMatchObject({ kind: 'reserved' });
@@ -133,7 +133,7 @@ describe('the inventory of a BigCommerce store', () => {
   });
 
   test.each(sliceOf(AMBIGUOUS_FAULTS, 3))(
-    'is not requested again if no response arrives; instead, an operator is asked: %s',
+    'gets no second request if no response arrives; instead, an operator is asked: %s',
     async (trouble) => {
       server.writeTroubles.push(trouble);
       expect(await reserve(connect(claims, trouble))).toEqual(IN_DOUBT);
@@ -171,7 +171,7 @@ describe('the inventory of a BigCommerce store', () => {
     const written = () => server.requests.filter((each) => each.startsWith('PUT')).length;
     const notes = () => server.notes.get(118);
 
-    test('has one note for each reservation, appended to its existing notes, even if reserved repeatedly', async () => {
+    test('has one note for each reservation, after its existing notes, even if the reservation is repeated', async () => {
       for (let turn = 0; turn < 3; turn += 1)
         expect(await reserve(connect(), { shopOrder: 118 })).toEqual({ kind: 'reserved', reservationId: 't-1' });
       expect([notes(), written(), deadLetters]).toEqual([NOTED, 1, []]);

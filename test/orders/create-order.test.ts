@@ -142,7 +142,7 @@ describe('an order', () => {
     expect(harness.charges(request)).toBe(1);
   });
 
-  test('does not release its claim if another owner may have sent its payment', async () => {
+  test('keeps its claim if another owner may have sent its payment', async () => {
     const refuse = () => Promise.reject(new RetryableError('processor_unauthorized', '401'));
     const store = { ...harness.storeMethods(), release: refuse };
     const request = orderRequest('held');
@@ -352,7 +352,7 @@ describe('a reversal', () => {
     expect(harness.keptMinor(gone)).toBe(0);
   });
 
-  test('raises the alarm when it needs an operator, even if the job run crashes after its write', async () => {
+  test('raises the alarm when it needs an operator, even after a crash of the job run', async () => {
     await harness.processor.inside.failNextChange(5, 'tok_declined');
     await harness.order(gone);
     const { store } = harness;
@@ -457,7 +457,7 @@ describe('late effects:', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('an order whose record is lost is taken over if it has no response; otherwise its key is refused', async () => {
+  test('an order without a record is taken over if it has no response; otherwise, its key is refused', async () => {
     const request = orderRequest('lost');
     const { store } = harness;
     const dying: OrderStore = {

@@ -128,7 +128,7 @@ async function copyOf(operation: string): Promise<void> {
   harness.clock.advance(HIDDEN_MS);
 }
 
-test('the result of a redriven dead letter is recorded once in its order, even if the order no longer retries the call', async () => {
+test('an order records the result of its redriven dead letter once, even if it no longer retries the call', async () => {
   const request = await brokenOrder('given_up');
   await copyOf('email.send');
   const reports = await redrive();
@@ -143,7 +143,7 @@ test('the result of a redriven dead letter is recorded once in its order, even i
   expect(newest?.cause).toEqual({ by: 'run', runId: `redrive:${reports[0]?.id}` });
 });
 
-test('a dead letter redriven after its sending claim expired is not sent a second time, and the order shows the first send', async () => {
+test('a dead letter redriven after the expiry of its sending claim is not sent again, and the order shows the first send', async () => {
   const stores = new Stores(harness.clock);
   claims = stores.sendingClaims('sandbox');
   const request = await brokenOrder('term');
@@ -253,7 +253,7 @@ async function unreachableParties(givenUp: 'throw' | 'delay') {
   return connectParties({ clock: harness.clock, url, deadLetters }, givenUp, claims);
 }
 
-test('a delayed message attempts an e-mail and a credit one last time after their process abandoned them', async () => {
+test('a delayed message attempts an e-mail and a credit one last time after the process of the order gave them up', async () => {
   const request = orderRequest('delayed');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
@@ -292,7 +292,7 @@ async function putIntoDelayed({ twice = false } = {}): Promise<void> {
   }
 }
 
-test('dead letters that an operator moves to the delayed calls take effect on the order once, and become dead letters again if they fail', async () => {
+test('dead letters that an operator returns to the delayed calls take effect once, or become dead letters again if they fail', async () => {
   const request = orderRequest('put-back');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
@@ -311,7 +311,7 @@ test.each([
   ['every later attempt is definitely refused', 429],
   ['the shop later refuses the signature', 401],
 ])(
-  'a credit has an unknown outcome when its worker is killed after the send and %s, and is given once',
+  'a credit is given once, and its outcome is unknown, if its worker is killed after the send and %s',
   async (_what, status) => {
     const request = orderRequest('killed');
     const { mailer } = connect('delay');

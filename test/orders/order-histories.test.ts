@@ -33,7 +33,7 @@ describe('in order histories,', () => {
     ['a fulfilled order', KEPT, 'fulfilled', 2_000],
     ['a declined order', POOR, 'undone', 800],
   ])(
-    '%s ends consistently despite any single fault at any call, both without a rival and with a rival before any call',
+    '%s ends consistently despite any single fault at any call, with and without a rival before any call',
     async (_what, request, ends, most) => {
       const make = () => engine(request, ends);
       const alone = await surveyFaults(orderStory(make), { faults: 1, races: RACES_WITHOUT_RIVAL, oneOf: SINGLES });

@@ -139,7 +139,7 @@ describe('an order refunded or disputed while the stock service does not respond
     expect((await harness.read(request)).status).toBe('canceled');
   });
 
-  test('delivers no goods after a partial dispute, and refunds the rest, even after the dispute is won', async () => {
+  test('delivers no goods after a partial dispute, and refunds the rest, even if the merchant wins the dispute', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('partly_disputed');
     const dispute = await harness.processor.inside.dispute(chargeId, 1);
     await sendCallback('opened');
@@ -303,7 +303,7 @@ describe('an order whose payment is refunded or disputed after the order was pai
     ['refunded', refunded],
     ['disputed', disputed],
   ])(
-    'sends neither the delayed e-mail nor the pending credit if the payment is %s after the order is completed',
+    'sends neither the delayed e-mail nor the pending credit if the payment of the completed order is %s',
     async (_how, goesBack) => {
       const request = orderRequest('delayed');
       const first = await harness.order(request, { mailer: silentMailer, referrals: silentReferrals });

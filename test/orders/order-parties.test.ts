@@ -77,7 +77,7 @@ describe('at the stock service,', () => {
     expect(posts()).toBe(1);
   });
 
-  test('a reservation is released only once even if requested repeatedly, and the items are not reserved again', async () => {
+  test('a reservation is released once despite repeated requests, and the items are not reserved again', async () => {
     const made = await reserve();
     if (made.kind !== 'reserved') throw new Error(made.kind);
     await parties.stock.release({ reservationId: made.reservationId, items: [] }, LIMIT);
@@ -205,7 +205,7 @@ describe('the mailer', () => {
     expect(deadLetters.delayed).toMatchObject([{ operation: 'email.send', mayBeApplied: true }]);
   });
 
-  test('dead-letters a call that needs an operator, and sends it once after a redrive, even if callers retry at the same time', async () => {
+  test('dead-letters a call that needs an operator; a redrive sends it once, even while callers retry', async () => {
     expect(await send('account@example.com')).toEqual({
       kind: 'given_up',
       reason: 'postmark_account',

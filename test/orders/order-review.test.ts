@@ -178,7 +178,7 @@ describe('an order in review', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('is refunded if its payer approves after its cancellation was refused, however late', async () => {
+  test('is refunded if its payer approves after a refused cancellation, however late', async () => {
     const request = orderRequest('asleep', { source: 'tok_action' });
     await harness.processor.inside.failNextChange(5, 'tok_declined');
     await harness.order(request);
@@ -228,7 +228,7 @@ describe('an order in review', () => {
     expect(closed).toBeGreaterThan(0);
   });
 
-  test('is checked for thirty days after the start of its review, regardless of its age', async () => {
+  test('is checked for thirty days from the start of its review, regardless of its age', async () => {
     const request = orderRequest('old', { source: 'tok_async' });
     await harness.order(request);
     const chargeId = harness.chargeOf(paymentOf(request));

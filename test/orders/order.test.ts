@@ -259,11 +259,11 @@ describe('a late reservation', () => {
 });
 
 test.each([
-  ['the full amount pays', {}, 'charge.succeeded'],
-  ['less than the full amount does not pay', { capturedMinor: 1_999, leftMinor: 1_999 }, undefined],
-  ['a dispute does not pay', { disputedMinor: 1 }, undefined],
-  ['nothing left does not pay', { leftMinor: 0 }, undefined],
-])('a payment with %s the order', (_what, shown, type) => {
+  ['the full amount', {}, 'charge.succeeded'],
+  ['less than the full amount', { capturedMinor: 1_999, leftMinor: 1_999 }, undefined],
+  ['a disputed part', { disputedMinor: 1 }, undefined],
+  ['nothing left', { leftMinor: 0 }, undefined],
+])('an order counts as paid only by the full, undisputed amount: %s', (_what, shown, type) => {
   const draft = decideOrder({ ...PAID, ...shown }, newOrder().order, T0);
   expect(draft?.type === 'charge.succeeded').toBe(type !== undefined);
 });
