@@ -75,7 +75,7 @@ describe('accepting a run', () => {
     expect(world.enqueued).toEqual([RUN_ID]);
   });
 
-  test('uses the current second if no time is given, and the same second when it is retried', async () => {
+  test('uses the current second for a request without a time, and the same second for its retry', async () => {
     const world = new World();
     world.clock.advance(123);
     const first = await acceptRun(world.toolsOf(world.actor('a')), byHand('anna'));
@@ -103,13 +103,13 @@ describe('accepting a run', () => {
     ['further ahead', NOW + 601_000, 'in_the_future'],
     ['thirty days ago', NOW - 30 * DAY, 'first'],
     ['longer ago', NOW - 30 * DAY - 1, 'too_old'],
-  ])('reports a time that is %s as %s', async (_what, scheduledForMs, kind) => {
+  ])('responds to a scheduled time %s with "%s"', async (_what, scheduledForMs, kind) => {
     const world = new World();
     expect(await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', scheduledForMs))).toMatchObject({ kind });
     expect(world.store.allRuns()).toHaveLength(kind === 'first' ? 1 : 0);
   });
 
-  test('replays a request even if its scheduled time is now too old', async () => {
+  test('replays the response even if the scheduled time is now too old', async () => {
     const world = new World();
     await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', NOW - 30 * DAY));
     world.clock.advance(DAY);
@@ -117,7 +117,7 @@ describe('accepting a run', () => {
     expect(again).toMatchObject({ kind: 'replay' });
   });
 
-  test('is remembered for at least thirty days', async () => {
+  test('stores a record that is kept for at least thirty days', async () => {
     const world = new World();
     await acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW));
     const record = await world.store.jobRuns.readAccepted(clocked(JOB, NOW).operationId);

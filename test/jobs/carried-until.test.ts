@@ -32,7 +32,7 @@ describe('the time until which the copies are complete', () => {
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW - HOUR_MS, settledMs: NOW - HOUR_MS });
   });
 
-  test('keeps the value of another run that set it first', async () => {
+  test('is not moved back by a run with a stale read', async () => {
     await moveCarriedUntil(marks, NOW, NOW);
     const slow: JobMarks = {
       ...marks,
@@ -46,7 +46,7 @@ describe('the time until which the copies are complete', () => {
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW + 2 * MINUTE_MS });
   });
 
-  test('does not settle past rows that are copied again until half an hour after their copy', async () => {
+  test('is settled beyond rows that are copied again only half an hour after their copy', async () => {
     await moveCarriedUntil(marks, NOW, NOW);
     await moveCarriedUntil(marks, NOW - HOUR_MS, NOW + 5 * MINUTE_MS);
     const copiedMs = NOW + 25 * MINUTE_MS;
@@ -56,7 +56,7 @@ describe('the time until which the copies are complete', () => {
     }
   });
 
-  test('is settled only after a row that was copied late has had half an hour to be archived', async () => {
+  test('is settled only after a row that was copied late has had half an hour for its archiving', async () => {
     expect(SETTLED_AFTER_MS).toBeGreaterThanOrEqual(ARCHIVED_WITHIN_MS);
     const settled: number[] = [];
     // Each pass over the outbox finds that all rows older than 26 minutes are copied.

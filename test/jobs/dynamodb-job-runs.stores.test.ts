@@ -45,8 +45,8 @@ async function accepted(): Promise<{ run: JobRun; record: EffectRecord }> {
   return { run, record: recordOf(run) };
 }
 
-describe('a lost response', () => {
-  test('does not hide that the run was accepted', async () => {
+describe('after a lost response,', () => {
+  test('the store reports that it accepted the run', async () => {
     const { run, record } = await accepted();
     const again = acceptedRun(run.jobId, T0 + 60_000, T0);
     const store = faulty([{ point: 1, kind: 'ambiguous_applied' }]);
@@ -54,14 +54,14 @@ describe('a lost response', () => {
     expect(await store.accept(record, run)).toEqual({ kind: 'recorded' });
   });
 
-  test('leaves the lock acquired, under a newer token', async () => {
+  test('the lock is acquired, with a newer token', async () => {
     const { run } = await accepted();
     const lock = await faulty([{ point: 1, kind: 'ambiguous_applied' }]).lock(run.jobId, run.runId, LEASE);
     expect(lock?.token).toBe(2);
   });
 
   test.each(['ambiguous_applied', 'ambiguous_lost', 'throttle'] as const)(
-    'leaves a run saved after the fault %s',
+    'a run is saved despite the fault %s',
     async (kind) => {
       const { run } = await accepted();
       const store = faulty([{ point: 2, kind }]);
@@ -73,7 +73,7 @@ describe('a lost response', () => {
     },
   );
 
-  test('leaves a saved run saved even if another worker has locked it since', async () => {
+  test('a save can be repeated even if another worker has locked the run since', async () => {
     const { run } = await accepted();
     const store = storeOver();
     const lock = await store.lock(run.jobId, run.runId, LEASE);
@@ -106,7 +106,7 @@ test('a transaction conflict is retried', async () => {
   expect(conflicts).toBe(0);
 });
 
-test('a run’s rows expire thirty days after it ends or, if it never ends, thirty days after it was accepted', async () => {
+test('the rows of a run expire thirty days after its end or, without an end, thirty days after its acceptance', async () => {
   const { run } = await accepted();
   const store = storeOver();
   const row = async (pk: string, sk: string) => {

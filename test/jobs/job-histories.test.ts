@@ -92,7 +92,7 @@ describe('two runs of five items with several workers', () => {
   );
 
   test.each(CLOCKS)(
-    'process each item once even if a worker pauses before any one of its calls, with clocks %s',
+    'process each item once even if a worker pauses before any call, with clocks %s',
     async (_how, skews) => {
       const history = { runs: 2, items: 5, skews, doubled: 2 };
       const { histories, findings } = await held(history, { faults: 0, oneOf: 11 });
@@ -133,7 +133,7 @@ describe('one run of three items over two pages', () => {
  */
 const PATIENCE: History = { runs: 2, items: 17, jobId: 'resolve', lastSkews: [121_000, 0, 0], mayGiveUp: true };
 
-test('a run never both fails and succeeds, even if one worker gives it up while another begins it', async () => {
+test('a run never both fails and succeeds if one worker gives it up while another worker begins it', async () => {
   const { histories, findings } = await held(PATIENCE, { faults: 0, oneOf: 13 });
   expect(findings.slice(0, 3)).toEqual([]);
   expect(histories).toBeGreaterThan(whole(100, { slice: 8 }));

@@ -13,7 +13,7 @@ export function describeJobMarks(name: string, make: () => Promise<JobMarks>): v
   });
 
   describe(`the marks in the ${name} job-mark store`, () => {
-    test('do not exist before they are set, and can be set only from undefined', async () => {
+    test('do not exist at first, and can each be created only once', async () => {
       expect(await marks.readMark(job)).toBeUndefined();
       expect(await marks.moveMark(job, undefined, '60000')).toBe(true);
       expect(await marks.moveMark(job, undefined, '120000')).toBe(false);

@@ -96,7 +96,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
     });
   });
 
-  describe(`the ${name} job-run store: locking a run`, () => {
+  describe(`the ${name} job-run store: the lock of a job`, () => {
     test('is held by only one of two runs', async () => {
       expect(await lock(run.runId, T0)).toEqual({
         name: jobId,

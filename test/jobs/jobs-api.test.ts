@@ -134,7 +134,7 @@ async function credentialOf(from: Api): Promise<{ readonly headers: Readonly<Rec
 }
 
 describe('an operator’s request for a run', () => {
-  test('uses the current second if it has no body, and the same second if it is retried', async () => {
+  test('uses the current second if it has no body, and the same second for a retry', async () => {
     harness.world.clock.advance(1_500);
     const first = await harness.run('my-key');
     harness.world.clock.advance(60_000);
@@ -261,7 +261,7 @@ describe('the list of jobs', () => {
     expect(jobs.find(({ id }) => id === 'resolve')).toMatchObject({ time_zone: null, next_run: null });
   });
 
-  test('contains the last run of each job; for a schedule with a rate, the next run is derived from the last one', async () => {
+  test('contains the last run of each job; the next run of a rate is derived from its last run', async () => {
     const path = '/v1/admin/jobs/resolve/runs';
     for (const at of ['2026-03-01T11:58:30Z', '2026-03-01T11:57:30Z']) {
       await harness.run(at, { scheduled_for: unixSeconds(at) }, {}, path);
@@ -273,7 +273,7 @@ describe('the list of jobs', () => {
     });
   });
 
-  test('contains the jobs of other services with their runs; only schedules may request these runs', async () => {
+  test('contains the jobs of other services with their runs, which only schedules may request', async () => {
     const listed = {
       id: 'release-commission-locks',
       target: 'membership',

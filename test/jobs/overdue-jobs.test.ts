@@ -72,7 +72,7 @@ describe('a job', () => {
     expect(await overdueJobs(tools, NOW_MS)).toEqual(expected);
   });
 
-  test('becomes overdue after its maximum time without a run if it has never run', async () => {
+  test('without any run becomes overdue after its maximum time without a success', async () => {
     const tools = { runs: storeOf(), marks: marksOf(), watched: [NIGHTLY] };
     expect(await overdueJobs(tools, NOW_MS - 29 * HOUR_MS)).toEqual([]);
     expect(await overdueJobs(tools, NOW_MS - MINUTE_MS)).toEqual([]);
@@ -110,7 +110,7 @@ describe('the job that watches all jobs', () => {
     // For `rate(1 minute)`, the times are counted from the creation of the schedule.
     ['at second 43', 43_000],
     ['at the last second', 59_000],
-  ])('reports at the start of the run in every fifth minute, scheduled %s', async (_when, phaseMs) => {
+  ])('reports once in five minutes, on the first page of a run that is scheduled %s', async (_when, phaseMs) => {
     const reported: (readonly string[])[] = [];
     const tools = {
       runs: storeOf(...JOBS.map(({ id }) => run(id, MINUTE_MS, 'succeeded'))),

@@ -91,7 +91,7 @@ describe('a run', () => {
     expect((await bench.read(run)).done).toBe(250);
   });
 
-  test('ends a page after one minute, and then continues after the last item that was processed', async () => {
+  test('ends a page after one minute, and then continues after the last processed item', async () => {
     const bench = new Bench(
       countingJob(5, async () => {
         bench.clock.advance(25_000);
@@ -127,7 +127,7 @@ describe('a run', () => {
     expect(await bench.drain(await bench.accept())).toEqual(['continued', 'continued', 'succeeded']);
   });
 
-  test('processes several items concurrently if its job allows it, and saves a cursor after all of them', async () => {
+  test('processes several items concurrently if its job allows that, and then saves a cursor after all of them', async () => {
     let under = 0;
     let most = 0;
     const job = countingJob(10, async () => {
@@ -199,7 +199,7 @@ describe('of two runs of one job,', () => {
     expect(await bench.drain(second)).toEqual(['continued', 'succeeded']);
   });
 
-  test('the second sends no message while it waits, if another worker begins it in the meantime', async () => {
+  test('the second sends no message during its wait if another worker saves it first', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     await bench.work(first);
@@ -209,7 +209,7 @@ describe('of two runs of one job,', () => {
     expect(bench.sent).toEqual([]);
   });
 
-  test('the second fails with a reason if the first still holds the job lock when the time limit of the second ends', async () => {
+  test('the second fails with a reason if the first holds the lock until the time limit of the second', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     bench.clock.advance(9 * MINUTE);
@@ -271,7 +271,7 @@ describe('a message older than the current page of its run', () => {
     expect(bench.sent).toHaveLength(1);
   });
 
-  test('sends the next message if it is redelivered, because its worker may have crashed before sending that message', async () => {
+  test('sends the next message when it is redelivered, because its worker may have crashed before the send', async () => {
     const bench = new Bench(countingJob(250));
     const run = await bench.accept();
     expect(await bench.work(run)).toBe('continued');
@@ -281,7 +281,7 @@ describe('a message older than the current page of its run', () => {
     expect(await bench.drain(run)).toEqual(['continued', 'succeeded']);
   });
 
-  test('sends the next message if the page was begun but not ended, even after a redrive', async () => {
+  test('sends the next message for a page that was begun but not ended, even after a redrive', async () => {
     const bench = new Bench(countingJob(1));
     const dying: Job = { ...bench.job, page: async () => Promise.reject(new RetryableError('books_away', 'not now')) };
     const run = await bench.accept();
