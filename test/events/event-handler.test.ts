@@ -163,7 +163,7 @@ describe('a batch of events', () => {
    * Simulates the queue of a consumer whose process crashes at one message. The queue does not redeliver acknowledged
    * messages.
    */
-  test('does not dead-letter its other messages if one message kills the process', async () => {
+  test('loses no other message to the dead-letter queue if one message kills the process', async () => {
     const names = ['a', 'b', 'killer', 'c', 'd'];
     const left = new Set(names);
     for (let receives = 1; receives < 30 && left.size > 1; receives += 1) {
@@ -187,7 +187,7 @@ describe('a batch of events', () => {
     expect([...left]).toEqual(['killer']);
   });
 
-  test('is processed message by message after three deliveries, while time remains; at least one message is processed, and the others stay in the queue', async () => {
+  test('is processed message by message after three deliveries: at least one message, and more while time remains', async () => {
     let leftMs = CONSUMER_TIMEOUT_SECONDS * 1000;
     const { take, taken, again, acknowledged } = harness(async () => {
       leftMs -= 4_000;
@@ -218,7 +218,7 @@ describe('a batch of events', () => {
     },
   );
 
-  test.each([3, 4, 5])('does not delay its other messages if one message waits at delivery %d', async (receives) => {
+  test.each([3, 4, 5])('acknowledges its other messages if one message must wait, at delivery %d', async (receives) => {
     const { receiveAgain, acknowledged } = harness(async ({ event }) => {
       if (event.id === 'waits') throw new RetryableError('mail_unavailable', 'not now');
       return 'done';

@@ -88,7 +88,7 @@ describe("another tenant's events", () => {
     ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
     ['the same tenant in live mode', LIVE_KEY, { mode: 'live' as const }],
   ])(
-    'cannot be seen by %s by id, list or cursor, and the response does not reveal whether they exist',
+    'cannot be seen by %s by id, list or cursor, and the response does not show whether they exist',
     async (_who, key, record) => {
       harness.registerKey(key, record);
       await payments.paid('k-1');

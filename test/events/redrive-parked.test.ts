@@ -132,7 +132,7 @@ describe('a redriven message', () => {
     ]);
   });
 
-  test('is parked again, from where it stopped, if its range takes longer than one execution', async () => {
+  test('is parked again, with its progress, if its range takes longer than one execution', async () => {
     const { ledger } = harness.store;
     const outcomesAfter = ledger.outcomesAfter.bind(ledger);
     ledger.outcomesAfter = async (at, untilMs) => {

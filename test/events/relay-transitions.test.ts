@@ -59,7 +59,7 @@ describe('the relay', () => {
     expect(harness.parked).toHaveLength(2);
   });
 
-  test('publishes an event that the bus refused earlier when it is redriven after the fix, even in the same process', async () => {
+  test('publishes a redriven event that the bus refused before a fix, even in the same process', async () => {
     const harness = new RelayHarness(chains(1));
     harness.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
     expect(await harness.relay()).toMatchObject({ parked: 1 });
@@ -254,7 +254,7 @@ describe('the relay', () => {
       expect(harness.alarms).toHaveLength(2);
     });
 
-    test('are raised even if the record is parked because its first transition is missing', async () => {
+    test('are raised even if the record is parked for lack of its first transition', async () => {
       const harness = new RelayHarness([review]);
       expect(await harness.relay()).toMatchObject({ parked: 1 });
       expect(harness.alarms).toEqual([`payment_to_review ${id}`]);
@@ -340,21 +340,18 @@ describe('the relay', () => {
   test.each([
     [3, [1, 1, 1, 1, 1]],
     [5, [2, 2, 1]],
-  ])(
-    'fills each call up to the size limit of the bus when a description takes 1/%i of the limit',
-    async (parts, calls) => {
-      const [first, ...outcomes] = chains(1) as [Transition, ...Transition[]];
-      const large = { ...first, first: { ...first.first, description: 'x'.repeat(MAX_BYTES / parts) } } as Transition;
-      const harness = new RelayHarness([large, ...outcomes]);
-      const record = harness.records[1] as StreamRecord;
-      const transitions = {
-        readTransition: async ({ sequence }: TransitionPlace) => [large, ...outcomes][sequence - 1],
-        readOrderTransition: async () => undefined,
-      };
-      const records = [0, 1, 2, 3, 4].map((index) => ({ ...record, position: String(index) }));
-      await harness.relayWith({ transitions }, records);
-      // Each event contains the description twice: in the payment and in the object.
-      expect(harness.bus.calls.map((ids) => ids.length)).toEqual(calls);
-    },
-  );
+  ])('fills each call up to the size limit of the bus with descriptions of 1/%i of the limit', async (parts, calls) => {
+    const [first, ...outcomes] = chains(1) as [Transition, ...Transition[]];
+    const large = { ...first, first: { ...first.first, description: 'x'.repeat(MAX_BYTES / parts) } } as Transition;
+    const harness = new RelayHarness([large, ...outcomes]);
+    const record = harness.records[1] as StreamRecord;
+    const transitions = {
+      readTransition: async ({ sequence }: TransitionPlace) => [large, ...outcomes][sequence - 1],
+      readOrderTransition: async () => undefined,
+    };
+    const records = [0, 1, 2, 3, 4].map((index) => ({ ...record, position: String(index) }));
+    await harness.relayWith({ transitions }, records);
+    // Each event contains the description twice: in the payment and in the object.
+    expect(harness.bus.calls.map((ids) => ids.length)).toEqual(calls);
+  });
 });

@@ -419,7 +419,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1, failed: 0 });
   });
 
-  test('keeps its mark rather than report minutes that it would skip', async () => {
+  test('does not move its mark so far back that it would skip some of the events', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     harness.clock.advance(14 * DAY_MS - 90 * MINUTE_MS);
@@ -437,7 +437,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1 });
   });
 
-  test('reports the period for which consumers no longer keep records only once, and continues after that period', async () => {
+  test('reports a period without consumer records only once, and continues after that period', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     const markMs = await harness.mark();
