@@ -58,7 +58,7 @@ async function attempted(world: WebhookWorld, times: number, names = ['first']):
   }
 }
 
-describe('the events of an endpoint', () => {
+describe('the events about the state of an endpoint', () => {
   test('reach the bus and the other endpoints once after three failed attempts, and once when the endpoint has recovered', async () => {
     let status = 503;
     const world = await worldWith(({ url }) => (url === ENDPOINT.url ? status : 204));
@@ -98,7 +98,7 @@ describe('the events of an endpoint', () => {
     expect(read.map(({ kind }) => kind)).toEqual(['event', 'event']);
   });
 
-  test('are not published while it accepts other events', async () => {
+  test('are not published for an endpoint that rejects one event, but accepts others', async () => {
     const poison = eventNamed('first');
     const world = await worldWith(({ headers }) => (headers['webhook-id'] === poison.event.id ? 500 : 204));
     await attempted(world, 1);
@@ -126,7 +126,7 @@ describe('the events of an endpoint', () => {
     expect(publishedTypes(world)).toEqual([]);
   });
 
-  test('reach the bus when it is disabled, and when it has recovered after it was enabled', async () => {
+  test('are published when the endpoint is disabled, and when it has recovered after it was enabled', async () => {
     let status = 410;
     const world = await worldWith(({ url }) => (url === ENDPOINT.url ? status : 204));
     await attempted(world, 1);
@@ -227,7 +227,7 @@ async function history(faults: readonly PlannedFault[]): Promise<HistoryRun> {
   return { calls, violations };
 }
 
-test('each change of state has one event, despite any single fault at any call', async () => {
+test('each change of an endpoint’s state publishes its event, despite any single fault at any call', async () => {
   const { histories, findings } = await surveyFaults(history, { faults: 1 });
   expect(findings.slice(0, 3)).toEqual([]);
   expect(histories).toBeGreaterThan(50);

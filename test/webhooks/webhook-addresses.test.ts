@@ -150,7 +150,7 @@ describe('the host name of a new URL', () => {
     },
   );
 
-  test('is accepted if it cannot be resolved, because each attempt checks it again', async () => {
+  test('is accepted if it cannot be resolved, because each attempt checks the address again', async () => {
     const unknown: Resolve = async () => {
       throw new Error('ENOTFOUND');
     };

@@ -46,7 +46,7 @@ test.each([
   ['1', 0],
   ['+40', 0],
 ])(
-  'an endpoint that responds with Retry-After: %s gets the next attempt after this time or after the scheduled wait, whichever is longer',
+  'after Retry-After: %s, the next attempt is made after this time or the scheduled wait, whichever is longer',
   async (retryAfter, seconds) => {
     const world = await worldWith(ENDPOINT);
     world.answer = () => ({ kind: 'answered', status: 503, excerpt: '', retryAfter });
@@ -102,7 +102,7 @@ describe('an endpoint', () => {
     expect((await world.store.webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
   });
 
-  test('is not swept again for an unreadable delivery, which is sent when its message is redriven after a fix', async () => {
+  test('with an unreadable delivery gets no sweep; the delivery is sent when its message is redriven after a fix', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('unreadable'));
     const [delivery] = await deliveriesOf(world)();
@@ -218,7 +218,7 @@ describe('a failure of Payonce', () => {
   });
 });
 
-test('an event reaches only the endpoints of its tenant and mode that subscribe to its type', async () => {
+test('an event reaches only the endpoints of its tenant and mode with a subscription to its type', async () => {
   const world = await worldWith(ENDPOINT, endpointNamed('failures', { events: ['payment.failed'] }));
   await world.addEndpoints([endpointNamed('live')], { ...OWNER, mode: 'live' });
   await world.publish(eventNamed('one'));

@@ -282,7 +282,7 @@ describe('an endpoint that does not respond', () => {
     expect({ parked, again: failedMessages.length, waits: batchItemFailures.length }).toEqual(expected);
   });
 
-  test('is marked as slow after its first attempt, even if a rival changes the endpoint list at that time', async () => {
+  test('is marked as slow after its first attempt, even if a rival changes the endpoint list concurrently', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     const write = site.store.write.bind(site.store);
@@ -395,7 +395,7 @@ describe('an endpoint that does not respond', () => {
     expect(site.arrivals).toHaveLength(1);
   });
 
-  test('is no longer treated as slow after its URL is changed 16 minutes after its first delivery', async () => {
+  test('is no longer treated as slow after a change of its URL, 16 minutes after its first delivery', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.publish(HANGING, 'first');
@@ -406,7 +406,7 @@ describe('an endpoint that does not respond', () => {
     expect(site.arrivals).toHaveLength(1);
   });
 
-  test('delays the next deliveries only briefly if it responds slowly only once', async () => {
+  test('delays the next deliveries only briefly after a single slow response', async () => {
     const site = new Site();
     await site.add(NORMAL, 6 * SECOND_MS);
     await site.publish(NORMAL, 'slow');

@@ -79,7 +79,7 @@ describe('a range replay', () => {
     expect(histories).toBeGreaterThan(whole(100, { slice: 14 }));
   });
 
-  test('is complete and delivers each event once, despite any pair of faults at any two calls of a page and its attempt', async () => {
+  test('is complete and delivers each event once, despite any two faults in a page and its attempt', async () => {
     const { histories, findings } = await surveyFaults((faults) => history(1, faults), {
       faults: 2,
       oneOf: 97,

@@ -248,7 +248,7 @@ describe('the record of a request', () => {
 });
 
 describe('a rotation', () => {
-  test('creates one secret per key, and its response has the time until which the old secret also signs', async () => {
+  test('creates one secret per key, and its response states how long the old secret also signs', async () => {
     const harness = new Api();
     const made = await harness.create('k');
     const path = `/${idOf(made)}`;
@@ -261,7 +261,7 @@ describe('a rotation', () => {
     expect(() => new Webhook(secretOf(first))).not.toThrow();
   });
 
-  test('is refused if it would end a secret too early, unless its overlap is zero', async () => {
+  test('is refused if it would shorten the validity of a secret, except with an overlap of zero', async () => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const rotate = (key: string, body: object) => harness.send('POST', `/${endpoint}/rotate_secret`, key, body);
@@ -370,7 +370,7 @@ describe('a replay', () => {
     expect([reply.status, reply.body['param']]).toEqual([400, param]);
   });
 
-  test('of missing events is marked as such, and is accepted once per key, even after its range has become too old', async () => {
+  test('of missing events is marked as such; its key is accepted once, even after its range has become too old', async () => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const created_from = harness.clock.nowMs() / 1000 - 90 * 86_400 + 60;
