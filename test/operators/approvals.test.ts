@@ -115,7 +115,7 @@ describe('a correction above the limit', () => {
     ]);
   });
 
-  test('returns the same response under the same idempotency key before and after approval', async () => {
+  test('returns the same response for its idempotency key before and after the approval', async () => {
     const asked = await ask();
     const again = await ask();
     expect([again.status, again.text, again.headers['Idempotency-Replayed']]).toEqual([202, asked.text, 'true']);
@@ -244,7 +244,7 @@ describe('the approval limit', () => {
     [{ EUR: 5000 }, 202, 900],
     [{ EUR: 0, USD: 900 }, 201, undefined],
   ])(
-    'applies in the currency of the postings: with %j, a 9.00 USD correction of a EUR payment returns %s',
+    'applies in the currency of the postings: with %j, a correction of 9.00 USD for a EUR payment returns %s',
     async (aboveMinor, status, amount) => {
       const stray = { kind: 'foreign_charge', status: 'captured', chargeId: 'ch_9', currency: 'USD' } as const;
       await api.world.record(payment, { ...stray, amountMinor: 900 });
@@ -262,7 +262,7 @@ describe('the approval limit', () => {
     },
   );
 
-  test('applies in each currency to the sum of all corrections', async () => {
+  test('applies to the sum of all corrections of a payment in each currency', async () => {
     const stray = { kind: 'foreign_charge', status: 'captured', chargeId: 'ch_9', currency: 'USD' } as const;
     await api.world.record(payment, { ...stray, amountMinor: 900 });
     const other = api.with({ approvals: { ...APPROVALS, aboveMinor: { EUR: 1000, USD: 1000 } } });

@@ -194,7 +194,7 @@ test('a payment leaves the list when it is decided', async () => {
   expect(dataOf(await api.get('/v1/admin/payments?status=needs_review'))).toEqual([]);
 });
 
-test('if a kind was read only in part, the list says that it may have more entries, even if the part has none', async () => {
+test('a partly read kind may have more entries, and the list says so even if the read part has none', async () => {
   const { api } = await troubled();
   const queues = { needingOperator: async () => ({ entries: [], hasMore: true }) } as unknown as QueueLists;
   const { body } = await api.with({ queues }).get(PATH);

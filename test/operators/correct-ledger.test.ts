@@ -158,7 +158,7 @@ describe('one idempotency key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('is refused after its retention and changes nothing, even for another payment', async () => {
+  test('is refused after its retention, even for another payment, and changes nothing', async () => {
     await run('a');
     harness.clock.advance(29 * DAY_MS);
     expect((await run('a')).kind).toBe('replay');
@@ -205,7 +205,7 @@ describe('the activity log', () => {
     expect(firstBrokenEntry(systemDigest, entries)).toBeUndefined();
   });
 
-  test('contains a correction once, even if the correction is decided again because a concurrent write was first', async () => {
+  test('contains a correction once, even if a concurrent write causes a second decision', async () => {
     const other = await harness.paid('k-2');
     const change = { kind: 'post' as const, legs: [] };
     const rival = () => run('rival', { payment: other, change });
@@ -219,14 +219,14 @@ describe('the activity log', () => {
 });
 
 describe('two idempotency keys', () => {
-  test('create one correction if they concurrently reverse the same set; the other request receives the id of that correction', async () => {
+  test('create one correction if they concurrently reverse one set; the other request gets the id of that correction', async () => {
     const outcomes = await Promise.all([run('a'), run('b')]);
 
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['already_reversed', 'first']);
     expect(await types()).toHaveLength(3);
   });
 
-  test('cause the later request to be decided again if the other reverses the same set immediately before the write', async () => {
+  test('cause a new decision about the later request if the other reverses the set immediately before the write', async () => {
     const late = await run(
       'b',
       {},

@@ -60,7 +60,7 @@ describe('an operator’s decision', () => {
     });
   });
 
-  test('is refused if it is retried after its record expired or was lost, because the chain contains the decision', async () => {
+  test('is not repeated by a retry after the loss of its record: the chain contains it, and the key is expired', async () => {
     await decide('a');
     const before = await harness.chain(request);
     harness.clock.advance(34 * 24 * 60 * 60 * 1000);
@@ -143,7 +143,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     return chain?.newest;
   };
 
-  test('is requested by the resolver after the send window, but is refused until a day after the change', async () => {
+  test('is requested by the resolver after the send window, and is accepted from a day after the change on', async () => {
     const operationId = await undecided('refund');
     const processor = { ...harness.processor, abilities: BLIND, change: unanswered };
     const resolve = () => resolveInquiries({ ...harness.tools, processor });
@@ -187,7 +187,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     expect(await settle(operationId, 'failed', 'c')).toEqual({ kind: 'change_ended' });
   });
 
-  test('is refused if it names a change that does not belong to its payment', async () => {
+  test('is refused if its change does not belong to its payment', async () => {
     const operationId = await undecided('refund');
     harness.clock.advance(DAY);
     expect(await decide('a', { change: operationId })).toEqual({ kind: 'change_not_found' });

@@ -31,7 +31,7 @@ async function isRefused(payment: ChangedPayment, body: object, refusal: object,
 }
 
 describe('a decision that a payment succeeded', () => {
-  test('is refused if it does not name the captured amount, but may be retried with that amount under the same key', async () => {
+  test('is refused without the captured amount, and may be retried with it under the same key', async () => {
     const payment = await paymentInReview();
     await isRefused(
       payment,
@@ -65,7 +65,7 @@ describe('a decision that a payment succeeded', () => {
     await isRefused(payment, asked, { code: 'charge_unknown_at_processor' });
   });
 
-  test('is accepted if it names another charge that the processor captured for the payment', async () => {
+  test('is accepted with another charge that the processor captured for the payment', async () => {
     const payment = await paymentInReview();
     const named = { paymentId: payment.id, operationId: storedOperationId('by-hand') };
     const { chargeId } = await payment.inside.charge({ ...named, amountMinor: 1000 });
@@ -196,7 +196,7 @@ describe('a refund in the books without metadata', () => {
     await isRefused(payment, { change, outcome: 'succeeded' }, NOTHING_SHOWN);
   });
 
-  test('confirms only one of two decisions, and a second such refund the other', async () => {
+  test('confirms only one of two decisions; a second such refund confirms the other', async () => {
     const payment = await ChangedPayment.of({});
     const changes = [await unanswered(payment, 'first'), await unanswered(payment, 'second')];
     payment.ledger.clock.advance(TWO_HOURS_MS);
@@ -302,7 +302,7 @@ describe('unreadable books', () => {
     ['of another account', ({ ledger }) => ledger.with({ books: [{ ...ledger.processor, account: 'other' }] })],
     ['of the other mode', ({ ledger }) => ledger.with({ books: [{ ...ledger.processor, mode: 'live' }] })],
   ])(
-    '(%s) make a decision fail unless it has an override, and the chain, the log and the timeline show the override',
+    '(%s) make a decision fail without an override; chain, log and timeline show an override',
     async (_which, blind) => {
       const payment = await paymentInReview();
       const desk = blind(payment);

@@ -145,7 +145,7 @@ function open() {
 describe('a payment', () => {
   const request = paymentRequest('p', notes);
 
-  test('can be erased, which removes its text from all tables but keeps its amounts and its complete chain', async () => {
+  test('can be erased: its text is removed from all tables, and its amounts and complete chain remain', async () => {
     const { store, processed, tools, erase, everything, publish } = world;
     const first = await createPayment(tools, { ...request, capture: 'manual' });
     await changePayment(tools, change(request, 'c', { kind: 'capture' }));
@@ -242,7 +242,7 @@ describe('a payment', () => {
       expect(JSON.parse(bodyOf(again))).toMatchObject({ reason: null, details_erased: true });
   });
 
-  test('stays erased if an operator concurrently approves a correction whose reason was read before the erasure', async () => {
+  test('stays erased after a concurrent approval of a correction whose reason was read before the erasure', async () => {
     const { tools, clock, store, everything } = world;
     const desk = { ...tools, effects: world.effects, approvals: { aboveMinor: { EUR: 1 }, lifetimeMs: 3_600_000 } };
     await createPayment(tools, paymentRequest('p'));
@@ -271,7 +271,7 @@ describe('a payment', () => {
     expect((await readChain(store, request.paymentId))?.newest.type).toBe('payment.completed');
   });
 
-  test('leaves nothing that could confirm a guess of its text after it was erased and its stored responses expired', async () => {
+  test('leaves nothing that could confirm a guess of its text after its erasure and the expiry of its responses', async () => {
     const { tools, clock, database, everything } = world;
     await createPayment(tools, request);
     const reason = `Returned by ${TEXT}`;
@@ -304,7 +304,7 @@ describe('a payment', () => {
     expect(await world.everything()).toContain(TEXT);
   });
 
-  test('is not erased before its success is published, because the receipt and the commission depend on it', async () => {
+  test('is not erased before its success is published, because receipt and commission depend on the text', async () => {
     await createPayment(world.tools, request);
     expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'unpublished' });
     expect(await world.everything()).toContain(TEXT);
@@ -363,7 +363,7 @@ describe('a payment', () => {
       { receipts: 0, commission: ['released', 100] },
     ],
   ])(
-    'has the correct effects at the event consumers if it is erased in the middle of its history: %s',
+    'has the correct effects at the event consumers after an erasure in the middle of its history: %s',
     async (_what, before, after, expected) => {
       const { tools, records, clock, client, store } = world;
       const metadata = { affiliate: 'aff_7', order: 'o1', receipt_email: 'ada.lovelace@example.com' };

@@ -4,7 +4,7 @@ import { paymentInReview } from '../payments/provoked-changes.ts';
 const SAID = { reason: 'Seen on the bank statement of 3 March' };
 
 describe('an operator’s decision about a payment with a wrong captured amount', () => {
-  test('must name the captured amount; otherwise it posts nothing and leaves the key unused', async () => {
+  test('must name the captured amount; a refusal leaves the key unused', async () => {
     const payment = await paymentInReview();
     const unnamed = await payment.decide('d', { ...SAID, outcome: 'succeeded' });
     expect([unnamed.status, unnamed.body]).toMatchObject([400, { code: 'invalid_request', param: 'amount' }]);

@@ -132,7 +132,7 @@ describe('a change above the limit', () => {
     expect((await refund('a', 300)).status).toBe(201);
   });
 
-  test('has no effect after its rejection, or if the payment no longer allows it', async () => {
+  test('has no effect after its rejection, or on a payment that no longer allows it', async () => {
     const rejected = await refund('r', 600);
     expect((await api.reject(idOf(rejected), BEN)).body).toMatchObject({ status: 'rejected' });
     expect((await api.approve(idOf(rejected), BEN)).body).toMatchObject({ code: 'approval_ended' });
@@ -146,7 +146,7 @@ describe('a change above the limit', () => {
     expect((await api.approve(idOf(rest), BEN)).body).toMatchObject({ code: 'approval_ended' });
   });
 
-  test.each(['capture', 'cancel'])('waits, too: %s', async (step) => {
+  test.each(['capture', 'cancel'])('waits for approval also if it is not a refund: %s', async (step) => {
     payment = await api.paid('held', { amount: 900, capture: 'manual' });
     const asked = await change(step, 'c', {});
     expect(asked.body).toMatchObject({ object: 'approval', request: { type: step, amount: 900 } });

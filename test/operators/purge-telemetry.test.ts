@@ -5,7 +5,7 @@ import { catchWrittenLines } from '../support/written-lines.ts';
 
 const lines = catchWrittenLines();
 
-test('the number of expired records is published even if zero, so that alarms clear and missing runs are detected', () => {
+test('the number of expired records is published even at zero, so that alarms clear and missing runs are detected', () => {
   const telemetry = purgeTelemetry(systemInstruments);
   telemetry.purged(0, []);
   telemetry.purged(1_200, ['idempotency']);

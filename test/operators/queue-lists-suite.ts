@@ -114,7 +114,7 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
       }
     });
 
-    test('show each entry once, in pages of any size, with its payment or order, its age and whether it needs an operator', async () => {
+    test('show each entry once, in pages of any size, with its payment or order, its age and its need for an operator', async () => {
       await fill();
       clock.advance(60_000);
       for (const queue of NAMES) {

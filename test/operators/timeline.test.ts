@@ -101,7 +101,7 @@ describe('the timeline of a payment', () => {
     ]);
   });
 
-  test('shows an erasure, and each action in the chain once', async () => {
+  test('shows an erasure only with the payment that was erased, and each action in the chain once', async () => {
     const payment = await api.paid('k', { description: 'For Ada' });
     await api.annotate(payment, 'a');
     const actor = { by: 'command', operator: 'ada' } as const;
