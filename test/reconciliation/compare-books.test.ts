@@ -120,7 +120,7 @@ test('a stray charge that the processor’s search does not include is no mismat
 });
 
 describe('a charge whose metadata names another payment', () => {
-  test('is a mismatch of both payments: the one that recorded the charge, and the one that the metadata names', async () => {
+  test('is a mismatch of both payments: the payment that recorded it, and the payment in its metadata', async () => {
     const [payment, other] = [await harness.paid('k-1'), await harness.paid('k-2')];
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.correct(chargeId, { metadata: { payment: other, operation: payment } });
@@ -130,7 +130,7 @@ describe('a charge whose metadata names another payment', () => {
     expect(found.get(other)).toMatchObject({ processorMinor: 2000, ledgerMinor: 1000 });
   });
 
-  test('is a mismatch even if only the operation in the metadata differs and the amounts are equal', async () => {
+  test('is a mismatch even if only the operation in the metadata differs, and the amounts are equal', async () => {
     const [payment, other] = [await harness.paid('k-1'), await harness.paid('k-2')];
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.correct(chargeId, { metadata: { payment, operation: other } });
@@ -195,7 +195,7 @@ describe('a difference between the Ledger and the processor’s books', () => {
     ]);
   });
 
-  test('is a mismatch from a wrong correction until the reversal of the correction', async () => {
+  test('caused by a wrong correction is a mismatch until the correction is reversed', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.correct(harness.chargeOf(payment).chargeId, { fee: 59 });
     await harness.world.learn(payment);
@@ -246,7 +246,7 @@ describe('a correction', () => {
     expect(await harness.mismatches()).toMatchObject([{ processorMinor: 59, ledgerMinor: 118, kind: 'fees_differ' }]);
   });
 
-  test('is ignored, like its reversal, if it posts a fee while the processor reports none', async () => {
+  test('of a fee that the processor does not report is ignored, like its reversal', async () => {
     const payment = await harness.paid('k-1');
     await harness.correct('c-1', { payment, postings: legs('fees', 'processor_clearing', 30) });
     await harness.correct('c-2', { payment, postings: legs('fees', 'corrections', 30) });

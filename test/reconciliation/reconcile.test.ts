@@ -140,7 +140,7 @@ describe('the mark up to which all outcomes are compared', () => {
    * The writer's clock sets the time of the outcome, so the outcome appears five minutes late by the database's clock.
    */
   test.each([-5, 0, 5])(
-    'stays before an outcome whose writer’s clock is five minutes slow, even if the worker’s clock is off by %d minutes',
+    'stays before an outcome from a clock that is five minutes slow, even with a worker’s clock %d minutes off',
     async (minutes) => {
       const payment = await harness.paid('k-1');
       await harness.inside.refund(harness.chargeOf(payment).chargeId, 300);
@@ -410,7 +410,7 @@ describe('a difference', () => {
     expect(harness.differences()).toMatchObject([{ subject: payment, status: 'confirmed' }]);
   });
 
-  test('is removed once it is resolved, even if its payment is outside the window', async () => {
+  test('is removed once it is resolved, even for a payment outside the window', async () => {
     const payment = await harness.paid('k-1');
     await harness.makeStrayCharge(payment, 700);
     await harness.recent();
@@ -426,7 +426,7 @@ describe('a difference', () => {
 });
 
 describe('a charge without a payment', () => {
-  test('is listed separately for operators, with the payment id that it names, until it is refunded', async () => {
+  test('is listed separately for operators, with the payment id in its metadata, until it is refunded', async () => {
     invariant(UNKNOWN !== undefined, 'the payment id is malformed');
     const named = await harness.makeStrayCharge(UNKNOWN, 300);
     const { processor } = harness;
@@ -468,7 +468,7 @@ describe('a charge without a payment', () => {
     expect(harness.differences()).toMatchObject([{ subject: payment, mismatch: { processorMinor: 1_700 } }]);
   });
 
-  test('is a mismatch of the payment that it names, even if the payment belongs to another account', async () => {
+  test('is a mismatch of the payment in its metadata, even if that payment belongs to another account', async () => {
     const payment = await harness.paid('k-1');
     const { processor } = harness;
     const other: ProcessorBooks = { ...processor, account: 'acct_other' };
