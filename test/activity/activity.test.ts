@@ -78,7 +78,7 @@ describe('a chain of the activity log', () => {
   );
   const [first, second, third] = entries as [ActivityEntry, ActivityEntry, ActivityEntry];
 
-  test('passes verification from its start and from its middle if it is unchanged', () => {
+  test('passes verification from its start and from its middle while unchanged', () => {
     expect(firstBrokenEntry(systemDigest, entries)).toBeUndefined();
     expect(firstBrokenEntry(systemDigest, [second, third], first)).toBeUndefined();
   });
