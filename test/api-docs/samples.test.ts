@@ -78,7 +78,7 @@ describe('the samples of the API documents', () => {
     execFileSync('sh', ['-n'], { input: shell.join('\n') });
   });
 
-  test('send each operation to its own path, with its method, and with a key if it has one', () => {
+  test('send each operation to its own path, with its method and, if required, with a key', () => {
     for (const { samples, operationId, method, path, parameters, security } of described) {
       const [curl] = samples;
       if (curl === undefined) continue;
