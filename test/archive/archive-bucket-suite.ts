@@ -95,7 +95,7 @@ export function describeArchiveBucket(name: string, make: () => Promise<Bucket>)
     });
 
     test.each([false, true])(
-      'contains every row byte for byte despite a crash at any call (after the call took effect: %s) and despite redelivered or split batches',
+      'contains every row byte for byte despite a crash at any call (after its effect: %s), redeliveries and split batches',
       async (isAfter) => {
         const all = ledger.length;
         const parts = [0, Math.ceil(all / 3), Math.ceil((2 * all) / 3), all];

@@ -33,7 +33,7 @@ async function findings(archive: MemoryArchive, ledger?: LedgerRows, bounds: Bou
 const kinds = (found: readonly RowFinding[]) => found.map(({ kind }) => kind).sort();
 
 describe('a comparison of the Ledger with its archive', () => {
-  test('finds no difference whatever the size of the objects, even if lines are repeated', async () => {
+  test('finds no difference for objects of any size, even with repeated lines', async () => {
     for (const size of [1, 3, rows.length]) {
       const archive = await archiveOfRows(rows, size);
       await archive.take(rows.slice(2, 5));
@@ -54,7 +54,7 @@ describe('a comparison of the Ledger with its archive', () => {
     );
   });
 
-  test('finds each row that only one of them contains', async () => {
+  test('finds each row that is missing on one side', async () => {
     for (const [index, row] of sliceOf([...rows.entries()], 5)) {
       const archive = await archiveOfRows(rows, 4);
       const gone = await findings(archive, ledgerOf(rows.toSpliced(index, 1)));
@@ -142,7 +142,7 @@ describe('an archive object', () => {
     expect((await findings(archive, ledgerOf(rows))).filter(({ kind }) => kind === 'not_archived')).toHaveLength(4);
   });
 
-  test('is reported if a line is invalid, even if the content matches the key', async () => {
+  test('with an invalid line is reported, even if its key matches the content', async () => {
     const archive = await archiveOfRows(rows, rows.length);
     await archive.takeText('{"v":2}\n');
     expect(await findings(archive, ledgerOf(rows))).toMatchObject([{ kind: 'line_unreadable', line: 0 }]);

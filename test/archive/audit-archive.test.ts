@@ -158,7 +158,7 @@ describe('the verified periods', () => {
     expect(await firstHourMs({ manifests, digest: systemDigest })).toBe(0);
   });
 
-  test('start before a removed first object even if the first manifest lists no objects', async () => {
+  test('start before a removed first object, even after a first manifest without objects', async () => {
     const archive = new MemoryArchive();
     const manifests = new StoredManifests(archive);
     const clock = new SimulatedClock(lastMs - HOUR_MS);

@@ -204,7 +204,7 @@ describe('rows of a parked batch', () => {
     expect(await behind.findings()).toEqual([{ kind: 'object_unlisted', object: foreign }]);
   });
 
-  test('are listed once after a pause of several days, even if one manifest cannot list all objects', async () => {
+  test('are listed once after a pause of several days, in several manifests if necessary', async () => {
     const behind = await Behind.lacking(ledger.slice(2, 6));
     await behind.hours(26);
     behind.clock.advance(2 * DAY_MS);

@@ -53,7 +53,7 @@ const without = (rows: readonly Fields[], row: Fields | undefined) => rows.filte
 const instead = (rows: readonly Fields[], row: Fields, by: Fields) => rows.map((each) => (each === row ? by : each));
 
 describe('verification of rows', () => {
-  test('reports nothing for intact rows, whatever their order, and even if lines are archived twice', async () => {
+  test('reports nothing for intact rows in any order, even if lines are archived twice', async () => {
     expect(ledger.length).toBeGreaterThan(15);
     expect(await verified(ledger, objectsOf(ledger))).toEqual([]);
     expect(await verified(ledger.toReversed(), objectsOf(ledger).toReversed())).toEqual([]);
@@ -148,7 +148,7 @@ describe('verification of rows', () => {
     }
   });
 
-  test('reports no missing line for a row that was written after the archive was read, even if the run continues much later', async () => {
+  test('reports no missing line for a row that was written after the read of the archive, even late in the run', async () => {
     const last = longest().at(-1) ?? {};
     const lastMs = Number(last['occurredAtMs']);
     const early = without(ledger, last);
