@@ -87,7 +87,7 @@ test('without the configured CA file, the functions send no password to a server
   await expect(readWith({})).rejects.toMatchObject({ code: 'store_untrusted' });
 });
 
-test('a function refuses a database other than the one that has the payments, until they are recovered into it', async () => {
+test('a function refuses a database without the payments until they are recovered into it', async () => {
   const clock = new SimulatedClock();
   clock.advance(1);
   const otherUrl = await createDatabase(clock);

@@ -400,7 +400,7 @@ test.each([
   expect(await stateOf(moving)).toMatchObject(state);
 });
 
-test('an import that was suspended during a statement does not repeat it after another import has finished', async () => {
+test('an import that is suspended during a statement does not repeat the statement after another import has finished', async () => {
   await moving.world.pay(paymentRequest('replaced'));
   const { clock } = moving.world;
   const seen: string[] = [];

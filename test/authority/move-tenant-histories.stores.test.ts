@@ -121,7 +121,7 @@ describe.each<readonly [string, Next]>([
     expect(histories).toBeGreaterThan(whole(200, { slice: 5 }));
   });
 
-  test('changes nothing when it continues after it was suspended at any call', async () => {
+  test('changes nothing when it resumes after a suspension at any call', async () => {
     const { findings, histories } = await surveyFaults((faults) => moveSuspended(faults, next), {
       faults: 1,
       oneOf: 8,

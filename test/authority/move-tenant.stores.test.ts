@@ -373,7 +373,7 @@ describe('a run of the command', () => {
       expect([table, all[table]]).toEqual([table, expect.arrayContaining([...ofTable])]);
   });
 
-  test('can be aborted before the switch, and only finished after it', async () => {
+  test('can be aborted before the switch, and can only be finished after the switch', async () => {
     const { world } = deployment;
     await moved.pay('paid', NOTED);
     const rows = [await moved.rowsIn('b'), await moved.rowsIn('c')];

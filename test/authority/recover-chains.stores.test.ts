@@ -75,7 +75,7 @@ const ledgerOf = (of = copies) => of.tables.items(TABLES.ledger);
 const NOTHING_LEFT = { stopped: [], erased: [], broken: [], unreadable: [] };
 
 describe('a restored database', () => {
-  test('receives each transition that only the Ledger has, with postings and personal data, whatever the restore point', async () => {
+  test('receives each transition that only the Ledger has, with postings and personal data, for any restore point', async () => {
     const chain = chainOfAllKinds(newId());
     const id = chain[0]?.payment.id;
     invariant(id !== undefined, 'the chain is empty');
@@ -95,7 +95,7 @@ describe('a restored database', () => {
     expect(ledgerOf()).toEqual(ledger);
   });
 
-  test('receives only the payments of its own tenants, if there are several databases', async () => {
+  test('receives only the payments of its own tenants in a deployment with several databases', async () => {
     const chain = chainOfAllKinds(newId());
     const [first] = chain;
     invariant(first !== undefined, 'the chain is empty');
@@ -285,7 +285,7 @@ describe('a chain that cannot be recovered completely', () => {
   });
 });
 
-test('personal data that was erased after the restore point is not restored, or is reported so that it is erased again', async () => {
+test('personal data that was erased after the restore point is not restored, or is reported for another erasure', async () => {
   const [before, after] = [firstWithNotes(newId()), firstWithNotes(newId())];
   await copies.write(before);
   await copies.write(after);

@@ -192,7 +192,7 @@ describe('the tenants of a deployment', () => {
     });
   });
 
-  test('adopt, in their own database, a callback that arrived before its payment and was stored as an orphan in the first database', async () => {
+  test('adopt, in their own database, a callback that waits as an orphan in the first database', async () => {
     const { world } = deployment;
     const { tools, effects } = await deployment.start();
     await each(async (tenant, shard) => {
