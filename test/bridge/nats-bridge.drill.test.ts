@@ -295,7 +295,7 @@ describe('a server that requires a login and a client certificate', () => {
       { NATS_CREDENTIALS_FILE: credentials },
     ],
   ] as const)(
-    'sends messages over TLS to a client with the required %s, and refuses clients without the login or without TLS',
+    'sends messages over TLS to a client with the required %s, and refuses a client without login or TLS',
     async (kind, login, own) => {
       const tls = { caFile: CERTIFICATES.ca, certFile: CERTIFICATES.client, keyFile: CERTIFICATES.clientKey };
       const secured = new NatsServer(`${admitting[kind]}\n${TLS_OF_SERVER}`, { ...login, tls });
