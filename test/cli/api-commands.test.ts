@@ -186,7 +186,7 @@ describe('payonce api', () => {
     });
   });
 
-  test('prints the idempotency key before it sends a POST; a retry with this key gets the same response', async () => {
+  test('prints the idempotency key before it sends a POST; a retry with that key gets the same response', async () => {
     const id = await triggered('payment.completed');
     const path = `/v1/admin/payments/${id}/annotations`;
     const words = ['POST', path, '--data', '{"reason":"The payer called"}'];

@@ -216,7 +216,7 @@ describe('the peakRates setting', () => {
     expect(about([none], NOW_MS, all.peakRates)).toEqual([]);
   });
 
-  test('is reported if an entry was removed or changed after it took effect, until the entry is restored', () => {
+  test('is reported if an entry in effect was removed or changed, until the entry is restored', () => {
     const changed = { atMs: JUNE_MS - 1, peakRates: textOf({ ...raised[0], payments: 30_000 }, ...raised.slice(1)) };
     expect(about([restAt(JUNE_MS - 1), all], JUNE_MS)).toEqual([first]);
     expect(about([{ atMs: JUNE_MS - 1 }, all], JUNE_MS)).toEqual([first]);

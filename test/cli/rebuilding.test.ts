@@ -10,7 +10,7 @@ const LEDGER = {
   GlobalSecondaryIndexes: [{ IndexName: 'recent-outcomes' }],
 };
 
-test('a Ledger can be rebuilt in the table of an interrupted command, which has a Ledger’s keys and indexes but no Stream', () => {
+test('a Ledger can be rebuilt in the table of an interrupted command, with a Ledger’s keys and indexes but no Stream', () => {
   expect(() => refuseForeignTable(LEDGER)).not.toThrow();
 });
 
@@ -22,7 +22,7 @@ test.each(['payonce-ledger', 'Le', 'Ledger of mine'])(
   },
 );
 
-test('rows are never written into a table of another kind, or into a Ledger that would publish them through its Stream', () => {
+test('rows are never written into a table of another kind, or into a Ledger whose Stream would publish them', () => {
   const used = {
     ...LEDGER,
     StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' as const },
