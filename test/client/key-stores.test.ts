@@ -103,7 +103,7 @@ describe('a key store in files', () => {
     expect((await stat(join(path, String(names[0])))).mode & 0o777).toBe(0o600);
   });
 
-  test('syncs the names of its folders once, because the process that created them may have crashed before', async () => {
+  test('syncs the names of its folders once, because a process may have crashed right after it created them', async () => {
     const path = newFolder();
     await mkdir(path, { recursive: true });
     const handle = await openFolder(path);

@@ -248,7 +248,7 @@ describe('a refusal', () => {
     expect([sent.length, chargesIn(api)]).toEqual([2, 1]);
   });
 
-  test('lets only one of two corrections take effect, even if the response to the first is lost', async () => {
+  test('lets only one of two corrections take effect, even without a response to the first', async () => {
     const api = new Api();
     const { client, keys } = clientOn(api);
     await errorOf(client.payments.create({ ...TEA, amount: -1 }, { operation: 'order_42' }));
@@ -304,7 +304,7 @@ describe('a refusal', () => {
     });
   });
 
-  test('has no effect once a success is stored: a changed body is rejected, even if the request is still marked as refused', async () => {
+  test('has no effect after a stored success: a changed body is rejected, even for a request marked as refused', async () => {
     const keys = memoryKeys();
     const marked: KeyStore = {
       ...keys,

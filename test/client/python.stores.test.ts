@@ -61,7 +61,7 @@ describe('a Python process that crashes and restarts', () => {
   );
 
   test.each(sliceOf(plans, 5))(
-    'charges $source once and gets one response if it crashes between any two steps, with its keys in $store',
+    'charges $source once and gets one response after a crash between any two steps, with its keys in $store',
     async (plan) => {
       // The handlers' clock stands still, so the client need not wait as long as their responses require.
       const { findings, histories } = await survey({ ...plan, points: 'steps', crashes: CRASHES, waitFactor: 0.01 });

@@ -39,8 +39,8 @@ describe('waiting for an outcome', () => {
   });
 });
 
-describe('all resources', () => {
-  test('take effect once: a capture, a cancellation and a refund', async () => {
+describe('the resources of the client', () => {
+  test('make a capture, a cancellation and a refund once each', async () => {
     const { client } = clientOn(new Api());
     const hold = { ...TEA, capture: 'manual' } as const;
     const one = await client.payments.create(hold, { operation: 'hold_1' });
