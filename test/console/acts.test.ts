@@ -100,7 +100,7 @@ describeConsole('actions of operators in a browser', (shown) => {
     expect(shown.written.filter((each) => each.endsWith('/reject'))).toHaveLength(1);
   });
 
-  test('a dialog names its request, and approves it even if a newer request appears above it', async () => {
+  test('a dialog names its request, and approves this request even if a newer one appears above it', async () => {
     const first = String((await api.correct('c', { payment, reverses: 2 })).body['id']);
     const page = await opened('approvals', APPROVER_KEY);
     const button = page.getByRole('button', { name: 'Approve', exact: true });

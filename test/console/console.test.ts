@@ -342,7 +342,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('is signed out by the sign-out, and after eight hours', async () => {
+  test('is signed out by the sign-out action, and after eight hours', async () => {
     const api = new Api();
     shown.api = api;
     const page = await shown.signedIn();

@@ -79,7 +79,7 @@ describeConsole('dead letters in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('cannot be redriven by a viewer; if only a command or a job empties their queue, no role can redrive them', async () => {
+  test('cannot be redriven by a viewer, nor by any role if only a command or a job empties the queue', async () => {
     for (const [queue, because] of [
       ['Archive-Parked', 'Run `payonce redrive` instead'],
       ['Open claims', 'A job empties this queue. Request a run of the job.'],
