@@ -35,7 +35,7 @@ describe('the README of each capability folder', () => {
     files: [...files.matchAll(/[\w/-]+\.ts/g)].map(([file]) => file),
   }));
 
-  test('contains code paths; together, the READMEs have one each of a payment, a refund, a callback, an order, a delivery and a run', () => {
+  test('contains code paths; together, the READMEs follow a payment, a refund, a callback, an order, a delivery and a run', () => {
     const named = ['a callback', 'a delivery', 'a payment', 'a refund', 'a run', 'an order'];
     expect(codePaths.map(({ of }) => of).sort()).toEqual(named);
   });
