@@ -33,7 +33,7 @@ async function die(world: ExportWorld, key: ExportKey, isKilled = true): Promise
 }
 
 test.each([true, false])(
-  'an export that no caller reads is completed even if its writer fails three times (killed: %s)',
+  'an export that no caller reads is completed after three failures of its writer (killed: %s)',
   async (isKilled) => {
     const world = new ExportWorld(COUNT);
     const key = await world.make('exp_1');
