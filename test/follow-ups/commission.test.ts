@@ -74,7 +74,7 @@ describe('a commission', () => {
     ['about its own charge', 'ch_1', { amountMinor: 0, status: 'canceled', sequence: 1_000_000 }],
     ['about a stray charge', 'ch_2', { amountMinor: 100, status: 'locked', sequence: 3 }],
   ])(
-    'is canceled by a lost dispute only if the dispute concerns the charge of the payment: a dispute %s',
+    'is canceled by a lost dispute only for a dispute of the payment’s own charge: a dispute %s',
     (_what, charge_id, expected) => {
       const object = { object: 'dispute', charge_id, status: 'lost', amount: 1009 };
       expect(afterEvent({ type: 'dispute.closed', sequence: 3, data: { object } })).toMatchObject(expected);

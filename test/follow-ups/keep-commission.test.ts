@@ -169,7 +169,7 @@ describe('a commission', () => {
     expect(harness.stores.consumptions()).toHaveLength(1);
   });
 
-  test('is not processed again after its records have expired, because its business key is permanent', async () => {
+  test('is not processed again after the expiry of its records, because its business key is permanent', async () => {
     const harness = new CommissionHarness();
     await harness.keepAll(EVENTS);
     harness.clock.advance(400 * 24 * 60 * 60 * 1000);

@@ -126,7 +126,7 @@ describe('a receipt', () => {
     expect(harness.reported).toEqual([]);
   });
 
-  test('is not sent if its address was erased while its event was in the queue', async () => {
+  test('is not sent if its address is erased while the event waits in the queue', async () => {
     const harness = new ReceiptHarness();
     const chain = chainOfPaid('receipt', {}).map(({ first, ...each }) =>
       first === undefined ? each : { ...each, first: { ...first, detailsErased: true as const } },
