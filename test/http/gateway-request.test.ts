@@ -27,7 +27,7 @@ describe('headers', () => {
     ).toEqual(['one', 'two']);
   });
 
-  test('contain a value once if both maps have it, and merge names that differ only in case', () => {
+  test('contain a value once if both maps have it; names that differ only in case are merged', () => {
     const request = read({ headers: { 'x-a': 'one' }, multiValueHeaders: { 'X-A': ['one'], 'X-a': ['two'] } });
 
     expect(request.header('x-a')).toEqual(['one', 'two']);

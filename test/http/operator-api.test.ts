@@ -144,7 +144,7 @@ describe('the API key routes', () => {
     expect(unknown.body).toMatchObject({ status: 404, code: 'not_found' });
   });
 
-  test('replace a tenant key only once, even if requests are concurrent', async () => {
+  test('replace a tenant key only once, even after concurrent requests', async () => {
     const { api, tenant, id } = await keyOfTenant();
     const rolls = await Promise.all(['a', 'a', 'b', 'c'].map((key) => api.write(`/v1/admin/keys/${id}/roll`, key, {})));
     const [first, ...others] = rolls.filter(({ body }) => typeof body['secret'] === 'string');

@@ -65,7 +65,7 @@ test('equal concurrent requests change the limit once', async () => {
   expect(entries.filter(({ action }) => action === 'limit.changed')).toHaveLength(1);
 });
 
-test('a request changes nothing if its limit is malformed, its tenant is unknown or its role is not owner', async () => {
+test('a request with a malformed limit, an unknown tenant or a role other than owner changes nothing', async () => {
   const { api, tenant } = await keyOfTenant();
   for (const [param, change] of [
     ['rate', { rate: 0 }],
