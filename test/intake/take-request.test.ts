@@ -277,7 +277,7 @@ describe('an event that arrives late', () => {
 });
 
 describe('an event that must wait', () => {
-  test('is redelivered while its tenant exceeds its limit; such redeliveries never count as failures', async () => {
+  test('is redelivered while its tenant exceeds its limit, without a count as a failure', async () => {
     const asked: unknown[] = [];
     site.limits = {
       admit: async (bucket) => {
@@ -397,7 +397,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.parked[0]?.attributes).not.toHaveProperty('failures');
   });
 
-  test('ignores throttled deliveries, outages and a sender-supplied count when it counts failures', async () => {
+  test('has a failure count that ignores throttled deliveries, outages and a count that the sender supplied', async () => {
     const broken = { limits: { admit: () => Promise.reject(new Error('a bug')) } };
     const waited = {
       ...site.record({ body: json(), attributes: { failures: '4' } }, 100),
@@ -423,7 +423,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.requests).toMatchObject([{ attributes: { failures: '3' } }]);
   });
 
-  test('is parked when its own failure count reaches the limit, regardless of the queue’s count, and does not block its batch', async () => {
+  test('is parked when its own failure count reaches the limit, whatever the queue counts, and does not block its batch', async () => {
     const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
     const [poison = ''] = ids;
     const { processor } = site.world;
@@ -476,7 +476,7 @@ describe('an event that failed for a reason outside the request', () => {
   });
 });
 
-test('a malformed event is not acknowledged while it cannot be parked, and the valid event after it is charged once', async () => {
+test('a malformed event that cannot be parked stays in the queue, and the valid event after it is charged once', async () => {
   site.outage = new Error('SQS is unavailable');
   expect(await site.deliver(site.inQueue('not JSON'))).toHaveLength(1);
   await expect(site.process()(site.inTopic('not JSON', json()))).rejects.toThrow('SQS is unavailable');
