@@ -218,7 +218,7 @@ describe('an outage of Secrets Manager', () => {
     [400, 'ResourceNotFoundException'],
     [400, 'ThrottlingException'],
   ])(
-    'results in a retryable error for a secret that was never read, with %i %s, until Secrets Manager recovers',
+    'results in a retryable error for a secret that was never read, with %i %s, until the end of the outage',
     async (status, type) => {
       manager.fails(status, type);
 

@@ -60,7 +60,7 @@ describe('the document client of the functions', () => {
     client.destroy();
   });
 
-  test('stores an object with all its keys, at any depth, even if one key is named constructor', async () => {
+  test('stores an object with all its keys, at any depth, even with a key named constructor', async () => {
     const client = documentClient();
     await client.send(
       new PutCommand({ TableName: 'table', Item: { pk: 'a', list: [{ deep: { constructor: 'x', b: 1 } }] } }),

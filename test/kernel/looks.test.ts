@@ -33,11 +33,11 @@ describe('a queue entry', () => {
     },
   );
 
-  test('is checked only once a day after eight days if it waits for the payer', () => {
+  test('that waits for the payer is checked only once a day after eight days', () => {
     expect(ages(look('payer'), 9 * DAY_MS).filter((age) => age >= 8 * DAY_MS)).toHaveLength(1);
   });
 
-  test('is checked at most ten times in its first day if it is a callback for another program', () => {
+  test('of a callback for another program is checked at most ten times in its first day', () => {
     expect(ages(look('foreign'), DAY_MS).length).toBeLessThanOrEqual(10);
   });
 

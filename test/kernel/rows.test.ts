@@ -30,7 +30,7 @@ describe('the prefixes of rows', () => {
   });
 
   test.each(Object.entries({ IdempotencyRow, LedgerRow, RegistryRow, ViewsRow, SortKey }))(
-    'are unambiguous in %s: no prefix starts with another, so that a policy covers only one kind of rows',
+    'are unambiguous in %s: no prefix starts with another one, so a policy covers only one kind of rows',
     (_table, rows) => {
       const prefixes: readonly string[] = Object.values(rows);
       const overlaps = prefixes.filter((one, index) =>
