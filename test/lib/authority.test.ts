@@ -201,7 +201,7 @@ describe('the functions of a deployment', () => {
     return Object.values(service?.findResources('AWS::Lambda::Function') as Record<string, Made>);
   };
 
-  test('use PostgreSQL in the given network, but only if they request its stores', async () => {
+  test('use PostgreSQL in the given network only if they request its stores', async () => {
     const made = await functionsOf({ ...POSTGRES, ...NETWORK, ...ADDRESS });
 
     const using = made.filter(({ Properties }) => 'POSTGRES_AUTHORITY' in Properties.Environment.Variables);

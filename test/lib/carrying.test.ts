@@ -16,7 +16,7 @@ const allowed = (owner: string) =>
     ])
     .filter(([action = '']) => action.startsWith('dynamodb:'));
 
-test('a function that copies rows may put them into the Ledger only in a transaction, and may check their predecessors', () => {
+test('a function that copies rows may put them into the Ledger only in a transaction, and may check the preceding rows', () => {
   expect(allowed('Writer')).toEqual([
     ['dynamodb:PutItem', 'PAY#*', 'TransactWriteItems'],
     ['dynamodb:ConditionCheckItem', 'PAY#*,ORD#*', undefined],

@@ -93,7 +93,7 @@ describe('payment requests by event', () => {
     ]);
   });
 
-  test('are the only events that another account may put on the bus, and only with its own source', () => {
+  test('are the only events that another account may put on the bus, with its own source only', () => {
     service.resourceCountIs('AWS::Events::EventBusPolicy', 1);
     service.hasResourceProperties('AWS::Events::EventBusPolicy', {
       Statement: Match.objectLike({

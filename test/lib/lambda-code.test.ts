@@ -96,7 +96,7 @@ describe('the bundles', () => {
     for (const directory of directories) rmSync(directory, { recursive: true, force: true });
   });
 
-  test('have one folder per function, which contains its module and only those files that the function reads', () => {
+  test('have one folder per function, with its module and only those files that the function reads', () => {
     expect(readdirSync(first).sort()).toEqual(FUNCTIONS);
     expect(readdirSync(join(first, 'webhooks')).sort()).toEqual(['index.mjs', 'index.mjs.map']);
     for (const file of readdirSync(join(first, 'payments')))

@@ -51,7 +51,7 @@ describe('the external services of orders', () => {
     expect(Object.keys(resourcesOf(withSandbox.data)).filter((id) => id.startsWith('PostmarkToken'))).toEqual([]);
   });
 
-  test('are the shop and Postmark if the settings name them; only the functions that call them may read the token and the signing key', () => {
+  test('are the shop and Postmark of the settings; only the functions that call them may read their secrets', () => {
     const service = present(withShop.service);
     const variables = variablesOf(service, 'OutboundRedrive');
     expect(variables).toMatchObject({
@@ -71,7 +71,7 @@ describe('the external services of orders', () => {
     expect([readersOf('PostmarkToken'), readersOf('ShopSigningKey')]).toEqual([callers, callers]);
   });
 
-  test('are a BigCommerce store and Postmark if the settings name them; only the functions that call them may read the BigCommerce token', () => {
+  test('are the BigCommerce store and Postmark of the settings; only the functions that call them may read the BigCommerce token', () => {
     const service = present(withBigCommerce.service);
     const variables = variablesOf(service, 'Orders');
     expect(variables).toMatchObject({

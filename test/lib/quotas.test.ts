@@ -50,7 +50,7 @@ describe('many senders on the bus', () => {
     expect(bytes).toBeLessThanOrEqual(8_192);
   });
 
-  test('do not exceed the quota of the bus policy if each sender is a different account with a statement for its own source', async () => {
+  test('do not exceed the quota of the bus policy, even if each sender is another account with its own statement', async () => {
     const service = present((await synthesize({ 'payonce:paymentRequests': given })).service);
     const policies = Object.values(service.findResources('AWS::Events::EventBusPolicy')) as {
       readonly Properties: { readonly StatementId: string; readonly Statement: unknown };
@@ -61,7 +61,7 @@ describe('many senders on the bus', () => {
     for (let index = 15; index < 30; index += 1) expect(text).toContain(account(index));
   });
 
-  test('have separate statements even if their long sources begin with the same text', async () => {
+  test('have separate statements even for long sources with the same beginning', async () => {
     const source = 'com.shop.payments.checkout.of-the-international-department.';
     const two = senders(2, (index) => ({ source: `${source}${index}`, account: account(0) }));
     const service = present((await synthesize({ 'payonce:paymentRequests': two })).service);

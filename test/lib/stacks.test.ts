@@ -53,7 +53,7 @@ describe('the tables', () => {
     });
   });
 
-  test('include Idempotency, whose records expire only if their completion sets an expiry, with a sparse index of open claims', () => {
+  test('include Idempotency, with time to live and a sparse index of open claims', () => {
     data.hasResourceProperties('AWS::DynamoDB::Table', {
       KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
       TimeToLiveSpecification: { AttributeName: 'expiresAt', Enabled: true },
