@@ -123,7 +123,7 @@ describe('the deployment fingerprint', () => {
   });
 
   test.each(['../linked.js', '../hono-node/index.js', join(tmpdir(), 'index.js'), '..', '.'])(
-    'is undefined for the link %s in a package, because its target is not a file of the package',
+    'is undefined for the link %s in a package, because the target is not a file of the package',
     (target) => {
       symlinkSync(target, join(project, 'node_modules/hono/linked'));
       expect(deployKey(project)).toBeUndefined();

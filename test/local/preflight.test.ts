@@ -67,7 +67,7 @@ describe('a failing program of the project', () => {
 });
 
 describe('the port', () => {
-  test('is the preferred port if it is free, otherwise another one', async () => {
+  test('is the preferred port if that one is free, or else another port', async () => {
     const taken = createServer();
     const port = await new Promise<number>((resolve) => {
       taken.listen(0, '127.0.0.1', () => {
