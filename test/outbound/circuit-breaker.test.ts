@@ -84,7 +84,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([breaker.isClosed(), probes]).toEqual([true, 0]);
   });
 
-  test('neither closes nor extends its pause when a call ends that started before the breaker opened', async () => {
+  test('neither closes nor extends its pause at the end of a call that started before it opened', async () => {
     const [good, bad] = [inFlight('write'), inFlight('write')];
     await fail(5);
     clock.advance(9_000);
@@ -135,7 +135,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([sent, probes]).toEqual([3, 0]);
   });
 
-  test('refuses the other concurrent reads if the read that serves as the probe fails, and probes again after the pause', async () => {
+  test('refuses the other concurrent reads if the probe fails, and probes again after the pause', async () => {
     await fail(5);
     clock.advance(10_000);
     const first = inFlight('read');
@@ -148,7 +148,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([breaker.isClosed(), probes, opened]).toEqual([false, 0, 2]);
   });
 
-  test('closes when the probe is a read that the vendor refuses, because the vendor has responded', async () => {
+  test('closes after a probe that the vendor refuses, because a refusal is a response', async () => {
     await fail(5);
     clock.advance(10_000);
     await expect(breaker.read(() => Promise.reject(refusal()))).rejects.toMatchObject({ code: 'acme_rate_limited' });

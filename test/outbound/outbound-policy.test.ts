@@ -195,21 +195,21 @@ describe('the outbound policy', () => {
       expect(lookUps).toEqual([0.5]);
     });
 
-    test('is retried only after a look-up proves that the vendor did not apply it', async () => {
+    test('is retried only after a look-up that proves its absence at the vendor', async () => {
       script = times(1, 'timeout');
       expect(await policy.call(looked())).toBe('done');
       expect(lookUps).toEqual([0.5, 20]);
       expect(sentAt).toEqual([0, 20]);
     });
 
-    test('is retried again only after another look-up proves that the vendor did not apply it', async () => {
+    test('is retried again only after another look-up that proves its absence at the vendor', async () => {
       script = times(2, 'timeout');
       await expect(policy.call(looked())).rejects.toMatchObject({ name: 'AmbiguousError' });
       expect(sentAt).toEqual([0, 20]);
       expect(lookUps).toEqual([0.5, 20, 25]);
     });
 
-    test('is not retried if no look-up can prove before the deadline that the vendor did not apply it', async () => {
+    test('is not retried if no look-up can prove its absence before the deadline', async () => {
       script = times(1, 'timeout');
       await expect(policy.call(looked({ deadlineMs: startMs + 15_000 }))).rejects.toMatchObject({
         name: 'AmbiguousError',

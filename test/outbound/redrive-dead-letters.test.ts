@@ -98,7 +98,7 @@ describe('dead letters', () => {
     expect(await list()).toEqual([]);
   });
 
-  test('remain stored if they are unreadable or trigger a bug, while all other dead letters are redriven', async () => {
+  test('that are unreadable or trigger a bug remain stored; all others are redriven', async () => {
     await put('k-1');
     deadLetters.putUnreadable();
     await put('k-bug', 'k-2');
