@@ -55,7 +55,7 @@ describe('a write', () => {
     expect(faultAnswer(refused, 'req_1')).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
   });
 
-  test("names the constraint of an existing row, which may be the write's own row only after a lost response", async () => {
+  test('names the constraint of an existing row; after a lost response, that row may be its own', async () => {
     const taken = { kind: 'taken', constraint: 'transition_pkey' };
     expect(await writeIf(failingWith(CONFLICT, TAKEN), STATEMENT)).toEqual({ ...taken, mayBeOwn: false });
     expect(await writeIf(failingWith(LOST, TAKEN), STATEMENT)).toEqual({ ...taken, mayBeOwn: true });

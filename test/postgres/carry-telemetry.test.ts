@@ -7,7 +7,7 @@ import { catchWrittenLines } from '../support/written-lines.ts';
 const lines = catchWrittenLines();
 const NOW = Date.UTC(2026, 2, 1, 12);
 
-test('the age of the oldest row is published even if zero, and is logged as an error after a minute', () => {
+test('the age of the oldest row is published even at zero, and is logged as an error after a minute', () => {
   const telemetry = carryTelemetry(systemInstruments);
   telemetry.observed({ oldestMs: undefined, stopped: 1 }, NOW);
   telemetry.observed({ oldestMs: NOW - 60_000, stopped: 0 }, NOW);
@@ -23,7 +23,7 @@ test('the age of the oldest row is published even if zero, and is logged as an e
   ]);
 });
 
-test('a stopped chain and a failed copy are logged with the chain; the error of a failed copy is logged with its code only', () => {
+test('a stopped chain and a failed copy are logged with the chain, and the error of a copy with its code only', () => {
   const telemetry = carryTelemetry(systemInstruments);
   telemetry.stopped('pay_a', 2);
   telemetry.failed('pay_b', new RetryableError('store_unavailable', 'a message with personal data'));

@@ -360,7 +360,7 @@ describe('a lost connection', () => {
     expect(proxy.opened).toBe(2);
   });
 
-  test('is not checked for before each request: a working connection is reused even after hours without use', async () => {
+  test('is not checked before each request: a working connection is reused even after hours without use', async () => {
     const clock = new SimulatedClock();
     const database = databases.open(proxy.url(), { clock });
     for (const silentMs of [0, 1_000, 3_600_000]) {

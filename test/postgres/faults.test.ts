@@ -38,7 +38,7 @@ test.each([
   { cause: 'insufficient_privilege', error: errorOf('42501'), fault: REFUSED },
   { cause: 'in_failed_sql_transaction', error: errorOf('25P02'), fault: REFUSED },
   { cause: 'internal_error', error: errorOf('XX000'), fault: REFUSED },
-])('$cause while a transaction commits: $fault', ({ error, fault }) => {
+])('the error $cause during a commit is classified as $fault', ({ error, fault }) => {
   const found = faultOf(error, 'committing');
   const [name, code, retryAfterSeconds, isUsable] = fault;
   expect(found).toMatchObject({ name, code, retryAfterSeconds, cause: error });
@@ -56,7 +56,7 @@ test.each([{ error: lost }, { error: errorOf('08006') }, { error: errorOf('40003
 test.each([
   { progress: 'committing', name: 'AmbiguousError' },
   { progress: 'uncommitted', name: 'RetryableError' },
-] as const)('an unavailable server of Aurora DSQL, $progress: $name', ({ progress, name }) => {
+] as const)('an Aurora DSQL server that fails in the state "$progress" causes a $name', ({ progress, name }) => {
   const found = faultOf(errorOf('XX000'), progress, 'dsql');
   expect(found).toMatchObject({ name });
   expect(faultOf(errorOf('40001'), progress, 'dsql')).toMatchObject({ code: 'store_conflict' });
