@@ -146,7 +146,7 @@ export function describeProcessor(
     );
 
     test.each(['tok_timeout_charged', 'tok_malformed'])(
-      'first reports the outcome of %s as unknown although it is charged; the look-up and a second send return that charge',
+      'first reports the outcome of %s as unknown, although it is charged; the look-up and a second send return the charge',
       async (source) => {
         const order = freshOrder({ source });
         expect(await fault(order)).toBeInstanceOf(AmbiguousError);

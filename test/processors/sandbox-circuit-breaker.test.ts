@@ -136,7 +136,7 @@ describe('the circuit breaker', () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  test('sends a charge only after a successful probe while it is half-open', async () => {
+  test('sends a charge while half-open only after a successful probe', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     status = 402;

@@ -258,7 +258,7 @@ describe('for the changes of the sandbox client,', () => {
     });
   });
 
-  test('the look-up reads the charge, and finds a change even if another user of the account made it', async () => {
+  test('the look-up reads the charge, and finds changes of other users of the account, too', async () => {
     answers(200, chargeWith({ ...captured, amount_captured: 450 }));
     expect(await find(capture)).toEqual({
       kind: 'applied',

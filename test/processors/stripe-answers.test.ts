@@ -176,7 +176,7 @@ describe('the Stripe adapter classifies each response by its possible effect:', 
     });
   });
 
-  test('a fee in the account’s currency is reported in that currency, even if the payment’s currency differs', async () => {
+  test('a fee is reported in the currency of the account, which may differ from the payment’s currency', async () => {
     const charge = { id: 'ch_1', disputed: false, balance_transaction: { fee: 95, currency: 'usd' } };
     answers(200, intent({ latest_charge: charge }));
     expect(await client.charge(wanted, LIMIT)).toEqual({

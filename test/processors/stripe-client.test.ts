@@ -151,7 +151,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual({ kind: 'absent' });
   });
 
-  test('gets its first response again for 24 hours with the same key, even if that response was a 500', async () => {
+  test('gets its first response again for 24 hours with the same key, even a 500', async () => {
     const wanted = order();
     double.trouble(['error_before']);
     for (let send = 1; send <= 2; send += 1) {
@@ -164,7 +164,7 @@ describe('a charge at Stripe', () => {
     expect(await client.charge(wanted, LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('has an unknown outcome while its key is in use, and returns its result after the first request completes', async () => {
+  test('has an unknown outcome while its key is in use, and the result of the first request afterwards', async () => {
     const wanted = order();
     double.trouble(['held']);
     const first = client.charge(wanted, LIMIT);
@@ -201,7 +201,7 @@ describe('a charge at Stripe', () => {
     ['error_after', 'AmbiguousError', 'processor_error'],
     ['malformed_after', 'AmbiguousError', 'processor_answer_unreadable'],
     ['silent_before', 'AmbiguousError', 'processor_timeout'],
-  ] as const)('throws after the fault %s, as its look-up does: %s %s', async (trouble, name, code) => {
+  ] as const)('and its look-up throw the same error after the fault %s: %s %s', async (trouble, name, code) => {
     double.trouble([trouble, trouble], 'anyCall');
     const limit = trouble === 'silent_before' ? SHORT : LIMIT;
     await expect(client.charge(order(), limit)).rejects.toMatchObject({ name, code });
