@@ -83,7 +83,7 @@ describe('another payment’s charge, named by an operator', () => {
     await decideSucceeded({ chargeId: world.chargeOf(other) });
   });
 
-  test('is not taken over: its look-up reports a contradiction and posts nothing', async () => {
+  test('does not become a charge of the payment: its look-up reports a contradiction and posts nothing', async () => {
     await world.processor.inside.refund(world.chargeOf(other), 300);
     await live(3);
     expect(alarms).toContainEqual(['contradiction', mine.paymentId]);

@@ -14,7 +14,7 @@ const overdue = () => world.clock.advance(7 * DAY_MS + 2 * HOUR_MS + 1);
 const NOTHING = { done: 0, left: 0, failed: 0 };
 
 describe('an authorization hold', () => {
-  test('is voided after its validity plus a margin if it was not captured, and its payment is canceled as expired', async () => {
+  test('is voided after its validity plus a margin without a capture, and its payment is canceled as expired', async () => {
     await world.authorize();
     world.clock.advance(7 * DAY_MS + 2 * HOUR_MS);
     expect(await world.expire()).toMatchObject(NOTHING);
@@ -27,7 +27,7 @@ describe('an authorization hold', () => {
     expect(await world.expire()).toMatchObject(NOTHING);
   });
 
-  test('stays open for its own processor’s validity, even if another processor’s validity is shorter', async () => {
+  test('stays open for the validity of its own processor, even if another processor has a shorter validity', async () => {
     await world.authorize();
     const { processor } = world;
     const shorter = { ...processor, name: 'other', abilities: { ...processor.abilities, holdValidityMs: DAY_MS } };
@@ -114,7 +114,7 @@ describe('an authorization hold', () => {
     expect(world.processor.inside.applied).toHaveLength(1);
   });
 
-  test('raises one alarm if its processor is no longer configured, and is voided when the processor is configured again', async () => {
+  test('raises one alarm without a configured processor, and is voided when the processor is configured again', async () => {
     await world.authorize();
     overdue();
     const alarms: string[][] = [];

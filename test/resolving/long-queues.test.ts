@@ -175,7 +175,7 @@ test(
 );
 
 test(
-  'an open order is processed within its interval plus the time to process all open orders, in any minute of the hour',
+  'an open order is processed within its interval plus the time for all open orders, in any minute of the hour',
   async () => {
     const open = names('order').map((name) => `ord_${paymentIdFor(name).slice('pay_'.length)}` as OrderId);
     for (const [each, orderId] of open.entries()) {

@@ -85,7 +85,7 @@ describe('a stray charge with a dispute', () => {
     await expectBooksToAgree(request);
   });
 
-  test('is refunded after the dispute is won, even if the callback about the win is lost', async () => {
+  test('is refunded after the dispute is won, even without the callback about the win', async () => {
     const { request, charge } = await succeedsLate('won');
     const dispute = await harness.processor.inside.dispute(charge, 1000);
     await sendCallback(charge);
@@ -304,7 +304,7 @@ test('a stray charge with more new facts than fit into one transaction is record
   await expectBooksToAgree(request);
 });
 
-test('a later run records the remaining facts if a run crashed after recording only some of them', async () => {
+test('a later run records the remaining facts after a crash of a run that recorded some of them', async () => {
   const request = paymentRequest('part', { source: 'tok_action' });
   await harness.pay(request);
   const charge = harness.chargeOf(request);
@@ -356,7 +356,7 @@ describe('a payment at a non-default processor', () => {
 test.each([
   ['a pending charge', 'tok_async'],
   ['a charge whose response was lost', 'tok_timeout_charged'],
-])('the books reveal that %s captured a different amount, even if its callback is lost', async (_what, source) => {
+])('the books reveal that %s captured a different amount, even without a callback', async (_what, source) => {
   const request = paymentRequest('differs', { source });
   const { processor } = harness;
   const charging = harness.pay(request, {
@@ -427,7 +427,7 @@ describe('when the processor is no longer configured,', () => {
     expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
   });
 
-  test('an unknown outcome raises its alarm even if the resolver crashes after marking it', async () => {
+  test('an unknown outcome raises its alarm even after a crash of the resolver that marked it', async () => {
     const request = paymentRequest('dies_after_mark', { source: 'tok_async' });
     await harness.pay(request);
     const alarms: string[][] = [];

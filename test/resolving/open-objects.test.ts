@@ -141,7 +141,7 @@ describe('a refund that is pending at the processor but final in the chain', () 
     ]);
   });
 
-  test('is tracked if its request arrives after it was declared not attempted', async () => {
+  test('is tracked if its request arrives after Payonce declared it not attempted', async () => {
     await sendUnanswered(refund);
     expect((await world.chain(payment)).state.refunds.get(refund.operationId)).toMatchObject({ status: 'failed' });
     const { operationId } = refund;
@@ -158,7 +158,7 @@ describe('a refund that is pending at the processor but final in the chain', () 
     ]);
   });
 
-  test('is tracked even if no callback reported it, only the response to the refund request', async () => {
+  test('is tracked even if only the response to the refund request reported it', async () => {
     await world.processor.inside.failNextChange(1, 'tok_async');
     const store = world.storeWithRival(async () => {
       world.clock.advance(50 * MINUTE_MS);
@@ -170,7 +170,7 @@ describe('a refund that is pending at the processor but final in the chain', () 
     await endsWithoutCallback(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
   });
 
-  test('is tracked if its owner crashed after the send, and an operator decided before its claim was taken over', async () => {
+  test('is tracked if its owner crashed after the send, and an operator decided before the takeover of its claim', async () => {
     await world.processor.inside.failNextChange(1, 'tok_async');
     await world.dieAfterChange(refund);
     world.clock.advance(50 * MINUTE_MS);
@@ -181,7 +181,7 @@ describe('a refund that is pending at the processor but final in the chain', () 
 });
 
 describe('a pending charge made by another attempt of the payment', () => {
-  test('is tracked if the owner of the attempt crashed after the send and another charge of the operation has ended the payment', async () => {
+  test('is tracked if its owner crashed after the send, and another charge of the operation has ended the payment', async () => {
     const payment = paymentRequest('owner-dies', { source: 'tok_async' });
     await world.claimThenDie(payment, true);
     const first = world.chargeOf(payment);
@@ -194,7 +194,7 @@ describe('a pending charge made by another attempt of the payment', () => {
     expect(world.refundedAtProcessor(payment)).toBe(1000);
   });
 
-  test('is tracked if the owner of the attempt received no response and another charge has ended the payment', async () => {
+  test('is tracked if its owner received no response, and another charge has ended the payment', async () => {
     const payment = paymentRequest('no-answer', { source: 'tok_async' });
     const { processor } = world;
     const { paymentId } = payment;
@@ -422,7 +422,7 @@ describe('a dispute that is open in the chain', () => {
   });
 });
 
-describe('while it is open at the processor,', () => {
+describe('while open at the processor,', () => {
   test.each(sliceOf(MATRIX, PARTS))(
     '%s, reported by %s, is tracked although the payment is %s',
     async (kind, way, course) => {

@@ -151,7 +151,7 @@ describe('after the peak rates were raised twice and lowered, rows written at ea
   });
 });
 
-test('a read of a queue requests at least its limit of rows, and at most 32 times as many even at the maximum rates', async () => {
+test('a read of a queue requests at least its limit of rows, and at most 32 times as many at the maximum rates', async () => {
   let requested = 0;
   const { client } = stores.database;
   const send = (command: Parameters<typeof client.send>[0]): Promise<unknown> => {

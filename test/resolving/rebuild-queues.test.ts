@@ -143,7 +143,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(Object.values(missing).every((count) => count > 0)).toBe(true);
   });
 
-  test('assigns a reference to the payment that used it last, even if the restored copy assigns the reference to an ended payment', async () => {
+  test('assigns a reference to its latest payment, even if the restored copy has an ended payment', async () => {
     const ended = await pay('ended', { source: 'tok_declined', reference: 'invoice-7' });
     const taken = await pay('taken', { reference: 'invoice-7' });
     const [row] = world.store.database.items(TABLES.registry, RegistryRow.reference);
@@ -233,7 +233,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(keys()).toEqual([]);
   });
 
-  test('reopens an order if its refund failed, even if its payment has newer transitions', async () => {
+  test('reopens an order after the failure of its refund, even if its payment has newer transitions', async () => {
     const order = orderRequest('undone', { items: [{ sku: 'sku_none', quantity: 1 }] });
     await world.order(order);
     await world.resolveFor(5);

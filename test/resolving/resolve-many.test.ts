@@ -53,7 +53,7 @@ test('no look-up starts after the deadline of the run', async () => {
   expect(await resolveInquiries({ ...harness.tools, deadlineMs: deadlineMs + 1 })).toMatchObject({ finished: 1 });
 });
 
-test('orders whose e-mails are delayed for days do not block a later order, even if these orders fill every run', async () => {
+test('orders with e-mails that are delayed for days fill every run, but do not block a later order', async () => {
   const harness = new World();
   const timeout = () => new AmbiguousError('postmark_timeout', 'no');
   const mailer = {

@@ -63,7 +63,7 @@ describe('a stray charge', () => {
     expect((await harness.typesOf(request)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
-  test('is refunded under a new key each time its refund fails at the bank, and left to an operator after three failures', async () => {
+  test('is refunded under a new key after each failure at the bank, and is left to an operator after three failures', async () => {
     const { request, charge } = await lateSuccess('slow');
     const refunds = () => harness.processor.charges(request.paymentId)[0]?.refunds ?? [];
     for (const attempt of [1, 2, 3]) {
@@ -113,7 +113,7 @@ describe('a stray charge', () => {
     expect(await harness.typesOf(request)).toHaveLength(4);
   });
 
-  test('is refunded if it is captured before its void, even if the callback is late', async () => {
+  test('is refunded if it is captured before its void, even with a late callback', async () => {
     const { request, charge } = await lateHold();
     await harness.processor.inside.capture(charge);
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
@@ -533,7 +533,7 @@ describe('the resolver', () => {
   });
 });
 
-test('the resolver finishes a payment whose own charge is pending, even if another charge of the operation is found first', async () => {
+test('the resolver finishes a payment with a pending charge, even if it finds another charge of the operation first', async () => {
   const request = paymentRequest('two-charges');
   const { processor } = harness;
   const unanswered = async () => {

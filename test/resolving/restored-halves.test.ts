@@ -59,7 +59,7 @@ async function transactionsOf(history: readonly HistoryStep[]): Promise<readonly
 
 describe('tables restored to a point in time within a transaction', () => {
   test.each(sliceOf(Object.entries(HISTORIES), 3))(
-    'in the history of %s, let all work finish, whichever rows the copy contains',
+    'let all work of the history of %s finish, whichever rows the copy contains',
     async (_name, history) => {
       const transactions = await transactionsOf(history);
       const cases = transactions.flatMap((transaction, place) =>

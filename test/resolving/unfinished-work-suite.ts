@@ -48,7 +48,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await stale(leaseExpiresAtMs)).toEqual([]);
     });
 
-    test('list a released claim after its send window, but a claim that was taken over from the end of the new lease on', async () => {
+    test('list a released claim from the end of its send window, and a claim that was taken over from the end of its new lease', async () => {
       await claim();
       await payments.release(chargeOperation(id), ownerToken('owner-a'));
       const windowEndMs = claimedAtMs + SEND_WINDOW_MS;
@@ -184,7 +184,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       return charge;
     };
 
-    test('list a stray charge from the effect that found it until its return is closed', async () => {
+    test('list a stray charge from its discovery until its return is closed', async () => {
       await claim();
       const charge = await find('found');
       expect(await work.chargesToReturn(ALL_DUE)).toContainEqual(charge);
