@@ -39,7 +39,7 @@ describe('a charge that requires an action of the payer', () => {
     expect(await harness.types(charge.id)).toEqual(['charge.requires_action']);
   });
 
-  test('has a page from which browsers send their origin with the form, but only to the same origin', async () => {
+  test('has a page whose form sends the browser’s origin, but only to the same origin', async () => {
     const { headers } = await page((await asked()).id);
     // With `no-referrer`, browsers send `Origin: null` with forms (Fetch, "append a request Origin header").
     expect(headers['referrer-policy']).toBe('same-origin');
@@ -77,7 +77,7 @@ describe('a charge that requires an action of the payer', () => {
     expect(body.replaceAll('\u00a0', ' ')).toContain(`<dd>${text}</dd>`);
   });
 
-  test('has a page that links the payer only to the charge’s return URL, and only after the decision', async () => {
+  test('has a page that links the payer to the charge’s return URL, only after the decision', async () => {
     const { id } = await asked({ return_url: 'https://shop.example/done?order=1&x="' });
     expect((await page(id)).body).not.toContain('shop.example');
     for (const answer of [await approve(id), await page(id)]) {

@@ -6,7 +6,7 @@ import { createTestSandbox, type TestSandbox } from './sandbox-world.ts';
 
 const SECOND_MS = 1_000;
 
-describe('for magic sources whose charges change without a request,', () => {
+describe('for sources whose charges change without a request,', () => {
   let receiver: Receiver;
   let sandbox: TestSandbox;
   let harness: ReturnType<typeof sandboxHarness>;
@@ -235,7 +235,7 @@ describe('for magic sources whose charges change without a request,', () => {
     expect((await made('tok_async')).fee).toBeNull();
   });
 
-  test('a source that was switched on applies to the next request, regardless of the source in that request', async () => {
+  test('a source that was switched on applies to the next request, whatever source that request names', async () => {
     const switched = { method: 'PUT', path: '/control/failures' };
     await callSandbox(sandbox.handler, { ...switched, body: JSON.stringify({ count: 1, source: 'tok_async' }) });
     expect((await made('tok_ok')).status).toBe('pending');

@@ -44,7 +44,7 @@ describe('callbacks of the sandbox processor', () => {
       expect([attempts, delivered]).toEqual([1, true]);
     });
 
-    test('is signed over its raw bytes with the secret, so that no other secret verifies it', async () => {
+    test('is signed over its raw bytes with the secret, and no other secret verifies it', async () => {
       await harness.charge('tok_ok', { metadata: { payment: 'pay_ä€😀' } });
       await sandbox.runDue();
       const [arrival] = receiver.arrivals;
@@ -148,7 +148,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(waits()).toEqual([1, 2, 4, 8, 16]);
     });
 
-    test('is logged and reported individually if it fails, so that no other task is redelivered', async () => {
+    test('that fails is logged and reported individually, so no other task is redelivered', async () => {
       const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
       await captured();
       await captured();
@@ -192,7 +192,7 @@ describe('callbacks of the sandbox processor', () => {
   });
 
   describe('an event that is resent on demand', () => {
-    test('is sent with the same id, although it was accepted before', async () => {
+    test('is sent with the same id, even after it was accepted', async () => {
       const id = await captured();
       await sandbox.runDue();
       const event = await onlyEvent(id);
@@ -202,7 +202,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await onlyEvent(id)).toMatchObject({ attempts: 2, delivered: true });
     });
 
-    test('is retried until accepted, although it was accepted before', async () => {
+    test('is retried until accepted, even if it was accepted before', async () => {
       const id = await captured();
       await sandbox.runDue();
       receiver.statuses.push(500);
