@@ -178,7 +178,7 @@ describe('a request to a target', () => {
     await expect(routes.ask(run, { timeoutMs: 1_000 })).rejects.toBeInstanceOf(fault);
   });
 
-  test('is recorded as missed and raises an alarm if its window ends before its next attempt', async () => {
+  test('is recorded as missed, with an alarm, if its window ends before its next attempt', async () => {
     answers = [{ status: 503 }, { status: 429, headers: { 'retry-after': '3000' } }];
     nowMs += (WINDOW_SECONDS - 1) * 1_000;
     expect(await call(CALL)).toBe('missed');
@@ -211,7 +211,7 @@ describe('a request to a target', () => {
     expect([missed, (await runs().of())?.status]).toEqual([[], 'succeeded']);
   });
 
-  test('is not recorded as missed after the target accepted it, even if the acceptance cannot be recorded before the window ends', async () => {
+  test('is not recorded as missed after its acceptance, even if the acceptance cannot be recorded within the window', async () => {
     const { consumed } = api.world.store;
     const records: ConsumerEffects = {
       readEffect: (id) => consumed.readEffect(id),

@@ -197,7 +197,7 @@ describe('the membership service in a separate process', () => {
   });
 
   test.each(['after claim 1', 'before part 1', 'after part 1', 'before commit 1', 'after commit 1'])(
-    'completes the work after its lease has expired if it was killed %s, and releases each lock once',
+    'that is killed %s completes the work after its lease has expired, and releases each lock once',
     async (pause) => {
       const table = await withLocks(25);
       const killed = await start({ table, pause, leaseSeconds: 1 });
@@ -211,7 +211,7 @@ describe('the membership service in a separate process', () => {
     },
   );
 
-  test('renews its lease and keeps its claim if it runs for longer than one lease', async () => {
+  test('that runs for longer than one lease renews its lease and keeps its claim', async () => {
     const table = await withLocks(1);
     const service = await start({ table, leaseSeconds: 1, pause: 'before part 1', clock: 'simulated' });
     const first = service.call();
@@ -227,7 +227,7 @@ describe('the membership service in a separate process', () => {
   });
 
   test.each(['before part 2', 'before commit 1'])(
-    'writes nothing after it continues if it was stopped %s for longer than its lease',
+    'that is stopped %s for longer than its lease writes nothing when it continues',
     async (pause) => {
       const table = await withLocks(25);
       const stopped = await start({ table, pause, leaseSeconds: 1 });

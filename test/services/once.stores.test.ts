@@ -74,7 +74,7 @@ describe('a route of a service', () => {
     expect(await totalOf('once')).toBe(1);
   });
 
-  test('releases its key if its handler fails while its lease is renewed', async () => {
+  test('releases its key if its handler fails during a renewal of the lease', async () => {
     const client = documentClient(dynamoDbClient());
     const send = client.send.bind(client) as (command: unknown) => Promise<unknown>;
     let renewals = 0;

@@ -159,7 +159,7 @@ describe("a service's route on PostgreSQL", () => {
     await proxy.stop();
   });
 
-  test('takes effect once if its connection ends while its handler runs', async () => {
+  test('takes effect once if its connection ends during the handler', async () => {
     const route = routeOf('ended', async (effect, member) => {
       const answer = await addPoint(effect, member);
       if (route.runs === 1) await effect.tx.query('SELECT pg_terminate_backend(pg_backend_pid())');

@@ -44,7 +44,7 @@ describe('a body that is not text', () => {
     expect(one).not.toBe(other);
   });
 
-  test('is refused as a response, because a replay would change it; a byte order mark is kept', async () => {
+  test('is refused as a response, because a replay would change it; a text with a byte order mark is stored unchanged', async () => {
     await expect(answerOf(new Response(ONE))).rejects.toThrow('not UTF-8 text');
     expect((await answerOf(new Response('\uFEFFa;b'))).body).toBe('\uFEFFa;b');
   });

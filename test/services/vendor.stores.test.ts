@@ -59,7 +59,7 @@ describe('a service that buys from a vendor without idempotency keys', () => {
     expect(vendor.sold).toHaveLength(10);
   });
 
-  test('finds the voucher that a process bought before it ended, and buys no other voucher', async () => {
+  test('finds the voucher that an earlier process bought, and buys no other voucher', async () => {
     vendor.planned.push('sells, does not answer');
     await order('ended');
     const first = processOf()();
