@@ -127,7 +127,7 @@ describe('a token of the identity provider', () => {
     expect(await identify(bearer(await tokenOf('owner', OTHER_AUDIENCE)))).toBeUndefined();
   });
 
-  test('is refused if it is unsigned, names another issuer, or is signed with another key', async () => {
+  test('is refused without a signature, from another issuer, or with the signature of another key', async () => {
     const payload = { roles: ['owner'] };
     const forged = (by = issuer) =>
       new SignJWT(payload).setIssuer(by).setAudience(AUDIENCE).setSubject('eve').setIssuedAt().setExpirationTime('5m');
@@ -165,7 +165,7 @@ describe('a token of the identity provider', () => {
       expect(await identify(bearer(await signed(type, 20, 86_400)))).toMatchObject({ role: 'owner' });
   });
 
-  test('causes no request to the provider if it is obviously forged, and at most one request every five seconds during an outage', async () => {
+  test('causes no request to the provider if it is obviously forged, and at most one in five seconds during an outage', async () => {
     const good = bearer(await tokenOf('owner'));
     const answering = server.listeners('request');
     let requests = 0;
@@ -210,7 +210,7 @@ describe('a token of the identity provider', () => {
     }
   });
 
-  test('is accepted if it is signed with a new key of the provider, and refused if it is signed with a removed key', async () => {
+  test('is accepted with a signature of a new key of the provider, and refused with one of a removed key', async () => {
     const before = await tokenOf('owner');
     expect(await identify(bearer(before))).toBeDefined();
     provider = providerWith([await key('second')]);

@@ -95,7 +95,7 @@ describe('an API key', () => {
     expect(await administration.listApiKeys(tenant)).toMatchObject([{ id, lastUsedOn: '2026-03-02' }]);
   });
 
-  test('is replaced by a key with the same name, scopes and lifetime if it is rolled, and expires after the overlap', async () => {
+  test('that is rolled gets a successor with the same name, scopes and lifetime, and expires after the overlap', async () => {
     const lifetimeMs = 24 * 60 * 60 * 1000;
     const expiresAtMs = Date.now() + lifetimeMs;
     const old = await administration.createApiKey({
@@ -168,7 +168,7 @@ describe('an operator key', () => {
   const operators = () => new DynamoDbOperatorKeys(client, table, { clock: systemClock, entropy: systemEntropy });
   const findOperator = (key: string) => operators().findOperator(createHash('sha256').update(key).digest('hex'));
 
-  test('is found with its name and role, is rolled and revoked by its id, and is not accepted as a tenant key', async () => {
+  test('is found with its name and role, rolled and revoked by its id, and not accepted as a tenant key', async () => {
     const key = await administration.createOperatorKey({ operator: 'Ada Example', role: 'approver' });
     expect(key).toMatch(/^ok_[\w-]{43}$/);
     expect(await findOperator(key)).toEqual({ operator: 'Ada Example', role: 'approver' });
