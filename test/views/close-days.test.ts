@@ -135,7 +135,7 @@ describe('a closed day', () => {
     expect((await payableAndReads()).payable).toBe(2000);
   });
 
-  test('is left to the process that began to close it while that process may still run', async () => {
+  test('is left to the process that began to close it, for as long as that process may run', async () => {
     const interrupted: Interrupted = new Interrupted(async () => {
       expect(await close(interrupted)).toEqual({ closed: 0, more: true });
     });

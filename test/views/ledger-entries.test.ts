@@ -111,7 +111,7 @@ describe('the entries of the Ledger', () => {
     expect(reply.body).toMatchObject({ code, param });
   });
 
-  test('cannot be listed by a currency that is too rare in a large Ledger; the error names the parameters that narrow the search', async () => {
+  test('cannot be listed by a rare currency in a large Ledger; the error names the parameters that narrow the search', async () => {
     const entries = () => Promise.reject(new TerminalError('currency_too_rare', 'none within the first rows'));
     const ledger = { entries, balances: () => Promise.resolve([]) };
 

@@ -75,7 +75,7 @@ describe('a page of a filtered list', () => {
     ['no longer match', () => true],
     ['cannot be judged without their objects', onlyItsObjectShows],
   ])(
-    'loads at most three objects more than its limit if rows %s, and reading all pages finds each match',
+    'loads at most three objects more than its limit if rows %s, and all pages together contain each match',
     async (_, matches) => {
       const lists = fc.array(fc.constantFrom('wanted', 'gone'), { maxLength: 60 });
       await fc.assert(

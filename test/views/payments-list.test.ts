@@ -204,7 +204,7 @@ describe('the list of payments', () => {
     expect(found.filter((row) => RegistryTable.emailIndex.partitionKey in row)).toHaveLength(12);
   });
 
-  test('cannot be filtered by an address if the hash keys cannot be read, and a new payment with an address is refused with 503', async () => {
+  test('cannot be filtered by an address while the hash keys are unreadable; a new payment with an address gets a 503', async () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const api = harness.with({ emailHashes: away });
     expect((await api.get(`${PATH}?email=ada@example.com`)).status).toBe(503);
@@ -285,7 +285,7 @@ describe("another tenant's payments", () => {
     ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
     ['the same tenant in live mode', LIVE_KEY, { mode: 'live' as const }],
   ])(
-    'are not visible to %s by filter or by cursor, and the response does not reveal whether they exist',
+    'are not visible to %s by filter or by cursor, and the response does not show whether they exist',
     async (_who, key, record) => {
       harness.registerKey(key, record);
       const theirs = await harness.paid('k-1', { reference: 'order-1' });

@@ -51,7 +51,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await store.read(total)).toEqual(total);
     });
 
-    test('is replaced only if it is unchanged since it was read', async () => {
+    test('is replaced only if it has not changed since it was read', async () => {
       const [old, next] = [row('1'), row('1', { sequence: 3, body: 'next' })];
 
       expect(await store.exchange([{ key: old, from: old, to: next }])).toBe(false);
