@@ -136,7 +136,7 @@ describe('capacity units of a write', () => {
     expect(await units(memory().client, item, true)).toBe(inTransaction);
   });
 
-  test('are based on the larger of the old and new size when an item moves within an index or leaves the index', async () => {
+  test('are based on the larger of the old and the new size of an item that changes its place in an index, or leaves the index', async () => {
     const { client } = memory();
     await units(client, { shard: 1, at: 1 });
     expect(await units(client, { shard: 1, at: 1, more: 1 })).toBe(1);

@@ -163,7 +163,7 @@ describe('the in-process sandbox', () => {
     expect(await processor.charge(order, LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('applies its own rules to payers, banks and other users of the processor’s account', async () => {
+  test('lets a test act as the payer, the bank or another user of the account, under its usual rules', async () => {
     const { inside } = processor;
     const { chargeId, order } = await charged({ source: 'tok_async', capture: 'manual' });
     await inside.decline(chargeId);

@@ -23,7 +23,7 @@ test.each(sliceOf(Object.keys(PROFILES), 13))(
   },
 );
 
-test('reconciliation reports a refund without a callback, even if another program’s charges fill more than one page of the books', async () => {
+test('reconciliation reports a refund without a callback, even among several pages of another program’s charges', async () => {
   const { violations } = await play({
     seed: 1_796_884_699,
     profile: 'floods',

@@ -126,7 +126,7 @@ describe('the commission of an order', () => {
     await harness.order(order);
   });
 
-  test('must not be canceled while the merchant keeps any part of the payment, unless the order is in review and its personal data is erased', async () => {
+  test('must not be canceled while the merchant keeps a part of the payment, unless the order is erased and in review', async () => {
     await write('canceled', 0, about);
     await become('order.review_required', 'needs_review');
     expect(wrong()).toEqual(['the commission is canceled, but 200 is due']);

@@ -27,7 +27,7 @@ test.each<[string, (charge: Charge) => Partial<Charge>]>([
   expect(world.atTheEnd()).toEqual([]);
 });
 
-test('the fee of a charge whose metadata names another payment may differ only after an alarm', async () => {
+test('the fee of a charge with the metadata of another payment may differ only after an alarm', async () => {
   const harness = new World();
   const world = watched(harness);
   const request = paymentRequest('renamed', { source: 'tok_fee' });

@@ -292,7 +292,7 @@ describe('a processor', () => {
     ['refused by a different processor', () => new World().processor],
     ['refused by its own processor', () => harness.processor],
   ])(
-    'may have a charge of another user of its account, even if the charge names a payment %s',
+    'may have a charge that another program made in the same account, even if it names a payment that was %s',
     async (_what, processorOf) => {
       const request = paymentRequest('elsewhere', { source: 'tok_rate_limited' });
       const asked = processorOf();
@@ -306,7 +306,7 @@ describe('a processor', () => {
     },
   );
 
-  test('may have a charge of another user of its account, even if the charge names a payment that was not attempted', async () => {
+  test('may have a charge that another program made in the same account, even if it names a payment that was not attempted', async () => {
     const request = paymentRequest('named', { source: 'tok_ok' });
     const unreachable = new RetryableError('processor_unreachable', 'The processor cannot be reached.');
     const away = { ...harness.processor, charge: () => Promise.reject(unreachable) };

@@ -110,7 +110,7 @@ describe('an order', () => {
     expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
   });
 
-  test('keeps its goods when a different reservation is released, even if the id of its own reservation is a prefix of the other id', async () => {
+  test('keeps its goods after the release of a different reservation, even if one reservation id is a prefix of the other', async () => {
     world.shop.push(deed('reserved'), deed('credited'));
     world.mails.push(mail());
     const { reservationId } = (await harness.transitions(orderId)).at(-1)?.order.reservation ?? {};

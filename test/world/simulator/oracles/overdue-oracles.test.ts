@@ -33,7 +33,7 @@ async function run(jobId: string, changes: object = {}): Promise<void> {
   await put(runRow({ ...accepted, status: 'succeeded', ...changes }));
 }
 
-test('an entry is overdue when the number of runs that skipped it exceeds the limit of its queue', async () => {
+test('an entry is overdue after more runs without it than its queue allows', async () => {
   await put(inquiryItem(TABLES, inquiry()).Put?.Item ?? {});
   for (let runs = 0; runs < 3; runs += 1) await run('resolve');
   expect(world.now()).not.toContain(ORACLE);
@@ -41,7 +41,7 @@ test('an entry is overdue when the number of runs that skipped it exceeds the li
   expect(world.now()).toContain(ORACLE);
 });
 
-test('an entry that was queued behind others may wait longer than usual, even after the others have left the queue', async () => {
+test('an entry behind others may wait longer than usual, even after the others have left the queue', async () => {
   const others = Array.from({ length: 40 }, (_, place) => inquiry(`other-${place}`));
   for (const each of [...others, inquiry()]) await put(inquiryItem(TABLES, each).Put?.Item ?? {});
   await run('resolve');

@@ -75,7 +75,7 @@ describe('a refund whose metadata was removed at the processor', () => {
     ['no mark', 300, false, true, [LEFT]],
     ['no matching refund at the processor', 400, true, true, [LEFT]],
   ] as const)(
-    'may stay pending for an operator only if its entry is marked as undecidable and an alarm was raised: %s',
+    'may stay pending for an operator only with an entry that is marked as undecidable, and an alarm: %s',
     async (_what, foundMinor, isMarked, isAlarmed, left) => {
       const { request, charge } = await paid();
       const { paymentId } = request;
@@ -98,7 +98,7 @@ describe('a refund whose metadata was removed at the processor', () => {
     ['no alarm', true, false, [LEFT]],
     ['no mark', false, true, [LEFT]],
   ] as const)(
-    'may stay pending on a charge in another currency only if its entry is marked as undecidable and an alarm was raised: %s',
+    'may stay pending on a charge in another currency only with an entry that is marked as undecidable, and an alarm: %s',
     async (_what, isMarked, isAlarmed, left) => {
       const { request, charge } = await paid();
       const { paymentId } = request;
@@ -148,7 +148,7 @@ describe('a refund whose metadata was removed at the processor', () => {
     ['failed', false, [BOOKS]],
     ['succeeded', true, [BOOKS]],
   ] as const)(
-    'may differ from the books only if it failed at the processor and raised an alarm (status: %s, alarm: %s)',
+    'may differ from the books only after a failure at the processor and an alarm (status: %s, alarm: %s)',
     async (status, isAlarmed, violated) => {
       const { request, charge } = await paid();
       const done = refundOf(MINE, charge, { amountMinor: 300, status: 'succeeded' });

@@ -35,7 +35,7 @@ async function pay(by = EVENT): Promise<number> {
 }
 
 describe('an event that requests a payment', () => {
-  test('may be delivered more than once if it creates only one payment', async () => {
+  test('may be delivered several times, but creates only one payment', async () => {
     const amount = await pay();
     ask(amount);
     ask(amount);
