@@ -277,7 +277,7 @@ describe('an event that arrives late', () => {
 });
 
 describe('an event that must wait', () => {
-  test('is redelivered while its tenant exceeds its limit, without a count as a failure', async () => {
+  test('is redelivered while its tenant exceeds its limit, and these redeliveries never count as failures', async () => {
     const asked: unknown[] = [];
     site.limits = {
       admit: async (bucket) => {

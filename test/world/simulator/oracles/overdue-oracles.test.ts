@@ -33,7 +33,7 @@ async function run(jobId: string, changes: object = {}): Promise<void> {
   await put(runRow({ ...accepted, status: 'succeeded', ...changes }));
 }
 
-test('an entry is overdue after more runs without it than its queue allows', async () => {
+test('an entry is overdue when the number of runs that skipped it exceeds the limit of its queue', async () => {
   await put(inquiryItem(TABLES, inquiry()).Put?.Item ?? {});
   for (let runs = 0; runs < 3; runs += 1) await run('resolve');
   expect(world.now()).not.toContain(ORACLE);
