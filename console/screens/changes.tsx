@@ -54,7 +54,7 @@ function ChangeTable({ payment, tenant, done, rows }: ChangesProps & { readonly 
         columns={[
           { title: 'Kind', of: ({ object }) => object, by: ({ object }) => object },
           { title: 'Amount', isNumber: true, of: (row) => money(row.amount, row.currency), by: ({ amount }) => amount },
-          { title: 'Status', of: ({ status }) => <Status of={status} />, by: ({ status }) => status },
+          { title: 'Status', of: (row) => <Status of={row.status} />, by: (row) => row.status },
           { title: 'Id', of: (row) => <Id of={row.id} /> },
           {
             title: 'Reason',

@@ -127,10 +127,10 @@ export async function costsPage(synthesize: Synthesize): Promise<string> {
 
 Written by \`npm run docs:tables\` from \`docs/generate/costs.ts\`. Do not edit this page.
 
-List prices of AWS in us-east-1 as of ${PRICES_AS_OF}, in USD (\`lib/cost/prices.ts\`). Check AWS's pages before a decision
-depends on a price. Quantities come from the synthesized templates and from \`test/bench/counted-paths.test.ts\`;
+List prices of AWS in us-east-1 as of ${PRICES_AS_OF}, in USD (\`lib/cost/prices.ts\`). Check AWS's pages for current
+prices. Quantities come from the synthesized templates and from \`test/bench/counted-paths.test.ts\`;
 durations and kilobytes of logs are assumptions. Free tiers, discounts, data transfer, taxes, the domain and the
-processor's fees are not included. Tables of a path, such as a request, are per million. \`npx payonce cost\` computes the
+processor's fees are not included. Tables of paths are per million. \`npx payonce cost\` computes the
 bill of other settings.
 
 ## Prices

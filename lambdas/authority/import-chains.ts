@@ -64,7 +64,7 @@ export interface DifferentChain {
 /** The tables whose rows belong to transitions. */
 const CHAIN_TABLES = ['transition', 'posting', 'details'] as const;
 
-/** What one database must have. */
+/** The rows that a database must have after the import. */
 export interface ImportedInto {
   /** Number of payments and orders. */
   chains: number;

@@ -79,7 +79,7 @@ function eventPath(
   const others = consumers - 1;
   return {
     title,
-    assumes: `The relay and the projector take ${seconds * 1_000} milliseconds each with ${eventMemoryMb} MB, and ${others} more ${others === 1 ? 'consumer' : 'consumers'} with 256 MB. Each message costs three SQS requests${share < 1 ? '; ten messages share two of them' : ''}.`,
+    assumes: `The relay and the projector take ${seconds * 1_000} milliseconds each with ${eventMemoryMb} MB, other consumers with 256 MB. Each message costs three SQS requests${share < 1 ? '; ten messages share two of them' : ''}.`,
     usage: {
       busEvent: 1,
       queueRequest: consumers * (1 + 2 * share),

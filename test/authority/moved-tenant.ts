@@ -133,7 +133,7 @@ export class MovedTenant {
   /** Returns all rows of a table as a JSON array. */
   async jsonIn(name: string, table: string): Promise<string> {
     const [row] = await this.#databases.query(name, `SELECT json_agg(own)::text AS rows FROM ${table} AS own`);
-    return String(row?.['rows'] ?? '[]');
+    return (row?.['rows'] as string | null) ?? '[]';
   }
 
   /** Returns the rows of a database that contain one of these ids. */

@@ -179,7 +179,7 @@ test('a charge can be chosen exactly if the API accepts a decision for it', asyn
   );
   const isChosen = charges.map((charge) => refusalOfCharge(charge, shown, strays) === undefined);
   expect(isChosen).toEqual(decided.map(({ status }) => status === 200));
-  expect(isChosen.toSorted()).toEqual([false, false, false, true, true]);
+  expect(isChosen.filter((is) => is)).toHaveLength(2);
 });
 
 test('a correction is proposed for each set of postings that the API can reverse', async () => {
