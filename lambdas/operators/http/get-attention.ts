@@ -103,10 +103,14 @@ async function withPayment(store: GetAttentionTools['store'], entry: AttentionEn
   const isOfPart = entry.part !== undefined && entry.part !== entry.about;
   const amount = change?.amountMinor ?? (isOfPart ? undefined : amountMinor);
   const shown = { ...entry, tenantId, mode, currency, ...defined({ amountMinor: amount }) };
+  const isHeld = status === 'requires_capture' || status === 'requires_action';
+  // In a long chain, the sums prove that the change has ended if no refund is pending.
+  const isChangeEnded =
+    state === undefined
+      ? !isHeld && ends.newest.sums?.reservedMinor === 0
+      : change !== undefined && !isUnderWay(change, state);
   const isEnded =
-    entry.kind === 'hold_to_void'
-      ? status !== 'requires_capture'
-      : state !== undefined && change !== undefined && !isUnderWay(change, state);
+    entry.kind === 'hold_to_void' ? status !== 'requires_capture' : entry.kind === 'change_in_review' && isChangeEnded;
   return isEnded ? { ...shown, reason: { kind: 'ended' }, act: 'look' } : shown;
 }
 
