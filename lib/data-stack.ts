@@ -226,7 +226,7 @@ function targetCredentials(
   const secretOf = (target: string): [string, ProcessorSecret] => [
     target,
     new ProcessorSecret(scope, `JobTarget-${target}`, {
-      description: `Signing key for job calls to the target ${target}. If the secret has several values, the first one is used to sign.`,
+      description: `Signing key for job calls to the target ${target}. Payonce signs with the first value.`,
       retain,
     }),
   ];
@@ -252,7 +252,7 @@ function partySecrets(
       : {
           shopSigningKey: new ProcessorSecret(scope, 'ShopSigningKey', {
             description:
-              'Signing key for the calls to the shop (Standard Webhooks). If the secret has several values, the first one is used to sign.',
+              'Signing key for the calls to the shop (Standard Webhooks). Payonce signs with the first value.',
             retain,
           }),
         };

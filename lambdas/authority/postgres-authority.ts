@@ -123,7 +123,16 @@ export function openStores(
   const known = new KnownDatabase({ client: documents, registryTable: tables.registry, pacing }, name);
   const database = platform.openDatabase?.(settings) ?? connect(platform, settings, known);
   const has = (chainId: string): Promise<boolean> => hasChain({ database, pacing }, chainId);
-  const check = checkAuthority({ client: documents, tables, pacing }, 'postgres', { name, names, has });
+  let isImported = false;
+  const check = checkAuthority({ client: documents, tables, pacing }, 'postgres', async (imported) => {
+    if (isImported) return undefined;
+    const other = Object.keys(imported).find((each) => !names.includes(each));
+    if (other !== undefined) return `payments were imported into the database ${other}, which is not in the settings`;
+    const { [name]: example = '' } = imported;
+    isImported = example === '' || (await has(example));
+    if (isImported) return undefined;
+    return `${example} was imported, but is not in the database ${name}, which may be the wrong one`;
+  });
   const observer = carryTelemetry(instruments, shard?.name);
   const stores = postgresStores({
     database: checkedDatabase(database, () => check(true)),

@@ -130,7 +130,7 @@ describe('a processor added by one folder and one registry entry', () => {
   test('rejects manual capture without claiming the idempotency key, because it declares no holds', async () => {
     const refused = await harness.pay('k', { ...francs('till_now'), capture: 'manual' });
     expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_request', param: 'capture' } });
-    expect(refused.body['detail']).toBe('capture must be automatic: the processor tillhouse has no holds.');
+    expect(refused.body['detail']).toBe('capture must be automatic: tillhouse has no holds.');
     expect(double.sales).toEqual([]);
     expect(await harness.pay('k', francs('till_now'))).toMatchObject({ status: 201, body: { status: 'succeeded' } });
   });

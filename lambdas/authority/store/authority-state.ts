@@ -16,25 +16,16 @@ export interface AuthorityStateTools {
   readonly pacing: Pacing;
 }
 
+/** An imported payment or order of each database, by the database's name; empty for a database without payments. */
+export type ImportedDatabases = Readonly<Record<string, string>>;
+
 /** The system of record of a deployment, and whether an import is in progress. */
 export interface AuthorityState {
   readonly authority: Authority;
   /** Whether an import into the other database has stopped all writes. */
   readonly isImporting: boolean;
-  /**
-   * The databases into which an import has copied the payments, by their names, each with a payment or an order. A
-   * database that lacks it is not the database of the import. Empty for a database without payments.
-   */
-  readonly imported?: Readonly<Record<string, string>>;
-}
-
-/** One of the PostgreSQL databases of a process. */
-interface CheckedDatabase {
-  readonly name: string;
-  /** The names of all databases in the settings of the process. */
-  readonly names: readonly string[];
-  /** Reports whether the database has a payment or an order. */
-  readonly has: (chainId: string) => Promise<boolean>;
+  /** A database that lacks its payment or order is not the database into which the import has copied it. */
+  readonly imported?: ImportedDatabases;
 }
 
 /** Error code of a write while an import has stopped all writes. */
@@ -59,10 +50,15 @@ export type AuthorityCheck = (isWrite: boolean) => Promise<void>;
  *
  * Before the first settings are recorded, in the first minute of a deployment, nothing is refused.
  *
- * @param database the PostgreSQL database to which the calls go @default the calls go to DynamoDB
+ * @param findWrongDatabase finds why the database of the calls is not the database of the import, from `imported`;
+ * returns undefined if it is @default the calls go to DynamoDB
  * @returns a function that throws NotBegunError, or a fault of the read
  */
-export function checkAuthority(tools: AuthorityStateTools, own: Authority, database?: CheckedDatabase): AuthorityCheck {
+export function checkAuthority(
+  tools: AuthorityStateTools,
+  own: Authority,
+  findWrongDatabase?: (imported: ImportedDatabases) => Promise<string | undefined>,
+): AuthorityCheck {
   const { clock } = tools.pacing;
   const read = stateReader(tools);
   let known: { readonly state: ReturnType<typeof read>; readonly atMs: number } | undefined;
@@ -76,36 +72,16 @@ export function checkAuthority(tools: AuthorityStateTools, own: Authority, datab
     known = reading;
     return reading.state;
   };
-  let isImported = false;
   return async (isWrite) => {
     const state = await orNotBegun(current());
     if (state === undefined) return;
     const { authority, isImporting, imported } = state;
     const options = { retryAfterSeconds: RETRY_AFTER_SECONDS };
-    if (authority !== own)
-      throw new NotBegunError(
-        AUTHORITY_CHANGED,
-        `payonce:authority is ${own}, but the payments are in ${authority}`,
-        options,
-      );
-    if (imported !== undefined && database !== undefined && !isImported) {
-      const { name, names, has } = database;
-      const other = Object.keys(imported).find((each) => !names.includes(each));
-      if (other !== undefined)
-        throw new NotBegunError(
-          AUTHORITY_CHANGED,
-          `payments were imported into the database ${other}, which is not in the settings`,
-          options,
-        );
-      const { [name]: example = '' } = imported;
-      if (example !== '' && !(await orNotBegun(has(example))))
-        throw new NotBegunError(
-          AUTHORITY_CHANGED,
-          `${example} was imported, but is not in the database ${name}, which may be the wrong one`,
-          options,
-        );
-      isImported = true;
-    }
+    const wrong =
+      authority === own
+        ? imported && findWrongDatabase && (await orNotBegun(findWrongDatabase(imported)))
+        : `payonce:authority is ${own}, but the payments are in ${authority}`;
+    if (wrong !== undefined) throw new NotBegunError(AUTHORITY_CHANGED, wrong, options);
     if (isImporting && isWrite) throw new NotBegunError(IMPORTING, 'an import has stopped all writes', options);
   };
 }

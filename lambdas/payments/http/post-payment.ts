@@ -125,11 +125,11 @@ function misfitProblem(
 ): Problem | undefined {
   if (typeof processor === 'string') return undefined;
   const { name, source: form, abilities } = processor;
-  if (form?.pattern.test(source) === false)
-    return problem('invalid_request', `source must be ${form.allowed}.`, 'source');
-  if (capture === 'manual' && abilities.holdValidityMs === 0)
-    return problem('invalid_request', `capture must be automatic: the processor ${name} has no holds.`, 'capture');
-  return undefined;
+  const refused = (param: string, allowed: string): Problem =>
+    problem('invalid_request', `${param} must be ${allowed}.`, param);
+  if (form?.pattern.test(source) === false) return refused('source', form.allowed);
+  if (capture !== 'manual' || abilities.holdValidityMs > 0) return undefined;
+  return refused('capture', `automatic: ${name} has no holds`);
 }
 
 function requested(call: PostCall): Parsed<CreatePayment> {

@@ -10,7 +10,7 @@ export const sandboxContract = {
   secrets: {
     accessKey: {
       construct: 'SandboxSecret',
-      description: 'The access secret that callers must send.',
+      description: 'Access secret of the callers.',
       variable: 'SANDBOX_ACCESS_SECRET_ID',
     },
   },
@@ -47,8 +47,7 @@ export const externalContract = {
   secrets: {
     signingKey: {
       construct: 'ProcessorSigningKey',
-      description:
-        'Signing key for the calls to the processor (Standard Webhooks). If the secret has several values, the first one is used to sign.',
+      description: 'Signing key for calls to the processor (Standard Webhooks).',
       variable: 'PROCESSOR_SIGNING_KEY_SECRET_ID',
     },
   },
