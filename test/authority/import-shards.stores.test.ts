@@ -1,4 +1,4 @@
-/** Imports payments from DynamoDB into several PostgreSQL databases. Tests the guarantee "moved payments". */
+/** Imports payments from DynamoDB into several PostgreSQL databases, as `import.stores.test.ts` does into one. */
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { KEY_OF_CORRECTION, STATE_VALID_MS } from '../../lambdas/authority/contract.ts';
 import { cancelImport, copyChains } from '../../lambdas/authority/import-authority.ts';

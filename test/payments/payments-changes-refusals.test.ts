@@ -59,7 +59,7 @@ describe.each([
 
     expect([much.status, much.body]).toMatchObject([
       409,
-      { code: 'amount_exceeds_left', param: 'amount', amount_left: 1000, detail: 'At most 1000 is left.' },
+      { code: 'amount_exceeds_left', param: 'amount', amount_left: 1000, detail: 'At most 1000 minor units are left.' },
     ]);
     expect((await harness.change(`${id}/${step}`, 'k', { amount: 1000 })).status).toBeLessThan(300);
   });
