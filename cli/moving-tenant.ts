@@ -28,10 +28,10 @@ export function addMoveTenant(db: Command, session: Session): void {
     .description('moves a tenant to another database, while its writes get 503; can be repeated')
     .argument('<tenant>', "the tenant's id", readTenant)
     .option('--to <name>', 'the name of the other database in the settings')
-    .option('--abort', 'lets writes continue in the earlier database, before the switch to the other one')
-    .option('--from-secret <id>', 'a secret with the owner of the tables in the earlier database')
+    .option('--abort', 'lets writes continue in the present database, before the switch to the other one')
+    .option('--from-secret <id>', 'id of the secret with the credentials of the table owner in the present database')
     .option('--from-url <url>', 'or its connection URL')
-    .option('--to-secret <id>', 'a secret with the owner of the tables in the other database')
+    .option('--to-secret <id>', 'id of the secret with the credentials of the table owner in the other database')
     .option('--to-url <url>', 'or its connection URL')
     .option('--ca <file>', 'CA certificates (PEM), for example the RDS bundle', readFile)
     .action(async (tenant: TenantId, chosen: Chosen) =>

@@ -64,7 +64,10 @@ export interface SenderOptions {
 export class Sender {
   readonly #options: SenderOptions;
   readonly #around: Runtime;
-  /** Whether the address has responded, so that it is right: a connection that is then refused is an outage. */
+  /**
+   * Whether this URL has ever responded. If it has, a refused connection is an outage, and is retried. Otherwise the URL
+   * is probably wrong, and a refused first attempt fails at once.
+   */
   #hasResponded = false;
 
   constructor(options: SenderOptions, around: Runtime) {

@@ -77,11 +77,11 @@ function stubModule(path: string): string {
 }
 
 /**
- * Bundles a function and the parts that it loads later, with one file for the code that they share. esbuild makes a
+ * Bundles a function and its dynamic imports, with one file for the code that they share. esbuild makes a
  * file for each set of parts that share code: the payments function would read 14 files at its start, and each file
  * costs CPU time. Therefore esbuild bundles its own output a second time. The shared file contains all chunks that the
- * start needs, and all small chunks. The function's own module is another file, because it awaits parts that import the
- * shared code.
+ * start needs, and all small chunks. The function's own module stays a separate file: its top-level `await` waits for
+ * dynamic imports, which themselves import the shared file.
  */
 async function buildWithSharedFile(options: BuildOptions): Promise<void> {
   const { metafile, outputFiles } = await build({ ...options, write: false, metafile: true, sourcemap: 'inline' });

@@ -19,7 +19,10 @@ export interface OrdersProps {
   readonly memoryMb: number;
 }
 
-/** The orders API. It claims, appends and commits like the payments API, and calls the parties of orders. */
+/**
+ * The orders API. It claims operations and appends transitions like the payments API, and calls the external services
+ * of orders: stock, referrals and e-mail.
+ */
 export class Orders extends Construct {
   readonly api: EngineFunction;
 

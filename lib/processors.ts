@@ -98,7 +98,7 @@ export class Processors extends Construct {
   readonly names: readonly string[];
   readonly #props: ProcessorsProps;
 
-  /** @throws Error when a route leads to a processor that is not called */
+  /** @throws Error when a routing rule names a processor that is not configured for the mode of the rule */
   constructor(scope: Construct, id: string, props: ProcessorsProps) {
     super(scope, id);
     this.#props = props;
@@ -107,7 +107,9 @@ export class Processors extends Construct {
       props.called.some(({ processor, mode }) => processor.name === route.processor && mode === route.mode);
     const lost = props.routes.find((route) => !isCalled(route));
     if (lost !== undefined) {
-      throw new Error(`a route leads to the processor ${lost.processor}, which is not called in ${lost.mode} mode`);
+      throw new Error(
+        `a routing rule names the processor ${lost.processor}, which is not configured for ${lost.mode} mode`,
+      );
     }
     const unasked = props.called.find(({ processor }) => processor.abilities.lookup.kind === 'none');
     if (props.claimsLost === true && unasked !== undefined) {

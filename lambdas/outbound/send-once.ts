@@ -84,7 +84,7 @@ export interface SendOnceTools {
 /** Time by which a lease exceeds its owner's deadline, in milliseconds, because the clocks of workers differ. */
 const CLOCK_MARGIN_MS = 5_000;
 
-/** Time by which the clocks of two workers may differ, in milliseconds: five minutes in either direction. */
+/** Maximum difference between the clocks of two workers, in milliseconds: each may be up to five minutes off. */
 const CLOCK_SKEW_MS = 10 * 60_000;
 
 /**

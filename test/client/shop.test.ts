@@ -8,7 +8,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 
 afterEach(() => void jest.restoreAllMocks());
 
-test('the shop completes a purchase whose response was lost for longer than Payonce stores it', async () => {
+test('the shop completes a purchase whose response was lost, even after Payonce has deleted the stored response', async () => {
   const api = new Api();
   const calls = jest.spyOn(globalThis, 'fetch');
   calls.mockImplementation((url, init) => api.fetch(new Request(url, init)));

@@ -273,7 +273,7 @@ describe('an order with an unknown outcome', () => {
 });
 
 describe('after a late failure, which never undoes the order,', () => {
-  test('an e-mail that fails at first is sent once later', async () => {
+  test('an e-mail that fails at first is sent later, exactly once', async () => {
     const request = orderRequest('mail');
     harness.mailer.trouble = 'down';
     const { status, body } = answerOf(await harness.order(request));

@@ -137,7 +137,7 @@ describe('a crashed owner', () => {
 });
 
 describe('the release of a claim', () => {
-  test('ends the payment as not attempted, without a call, if the request is not retried in time', async () => {
+  test('lets a retry after the send window end the payment as not attempted, without a call to the processor', async () => {
     const request = paymentRequest('released', { source: 'tok_unauthorized' });
     await expect(harness.pay(request)).rejects.toBeInstanceOf(RetryableError);
     harness.clock.advance(16 * MINUTE);

@@ -343,7 +343,7 @@ describe('an erasure', () => {
     expect(copies.details(id)).toEqual([]);
   });
 
-  test('leaves nothing to copy if it precedes the copy, but later data is copied', async () => {
+  test('before the first copy prevents the copy of the erased details; details written later are copied', async () => {
     const { id } = newPayment();
     const first = firstWithNotes(id);
     await copies.write(first);

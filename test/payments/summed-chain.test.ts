@@ -113,7 +113,7 @@ describe('a change that is decided from the sums in the newest transition', () =
     expect(harness.refundedAtProcessor(request)).toBe(EARLIER * 100 + 300);
   });
 
-  test('is sent only after Payonce has recorded a refund that was made at the processor', async () => {
+  test('records a refund that was made directly at the processor, and is sent afterwards', async () => {
     const charge = await payAndRefund();
     await harness.processor.inside.refund(charge, 500);
     expect(statusOf(await make(refund('mine')))).toBe(201);

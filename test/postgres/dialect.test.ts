@@ -80,7 +80,7 @@ describe.each([
     expect(statements.flatMap((text) => refusedIn(text) ?? REFUSED_COLUMNS.exec(text)?.[0] ?? [])).toEqual([]);
   });
 
-  test('create indexes asynchronously on Aurora DSQL, and otherwise equal statements', () => {
+  test('create indexes asynchronously on Aurora DSQL; the other statements are the same as on PostgreSQL', () => {
     const statements = migrations.flatMap((migration) => migration.statements);
     const onDsql = statements.map((text) => statementFor('dsql', text));
     expect(onDsql.map((text) => text.replace(/^CREATE INDEX ASYNC IF NOT/, 'CREATE INDEX IF NOT'))).toEqual(statements);

@@ -371,7 +371,7 @@ describe('a difference', () => {
     expect(harness.differences()).toMatchObject([{ mismatch: { kind: 'missing_in_ledger', processorMinor: 1000 } }]);
   });
 
-  test('is found by the outcome of its payment if only the Ledger has the money', async () => {
+  test('is found through the outcome of its payment if the processor’s books show no charge', async () => {
     const payment = await harness.paid('k-1');
     const { processor } = harness;
     const empty: ProcessorBooks = {

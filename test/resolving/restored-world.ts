@@ -192,7 +192,7 @@ export class RestoredWorld {
     return this.world.reported.map((error) => `a job fails in every run: ${(error as Error).message}`);
   }
 
-  /** Compares the books of two days, and stores the payments with reported mismatches. */
+  /** Compares the Ledger with the processor's books of two days, and remembers the payments with mismatches. */
   async compare(): Promise<void> {
     if (this.inside.all.length === 0) return;
     const comparing = new ReconcileHarness({}, this.world);

@@ -23,7 +23,7 @@ export function startFiles(folder: string): readonly string[] {
 
 /** The files that a function reads and the schemas that it builds when it starts. */
 export interface Start {
-  /** Names of the files that the function reads, including files that it imports after its module. */
+  /** Names of the files that the function loads when it starts, including dynamic imports. */
   readonly files: readonly string[];
   /** Number of zod schemas that the function builds. */
   readonly schemas: number;

@@ -11,10 +11,10 @@ const HOUR_MS = 60 * 60_000;
 export const OLDER_BY_MS = 22 * HOUR_MS;
 
 /**
- * Returns whether a row is more than an hour older than its write to the Ledger. It must then be in a late object,
- * because a reader that looks for the rows of an hour reads other objects only up to the end of the following hour.
- * With PostgreSQL as the authority, a row is copied to the Ledger hours after its time if DynamoDB was unavailable, and
- * days if its chain was stopped.
+ * Returns whether a row was written to the Ledger more than an hour after its own time. Such a row goes into a late
+ * object, because a reader that looks for the rows of an hour reads the other objects only up to the end of the
+ * following hour. With PostgreSQL as the authority, a row can reach the Ledger hours late if DynamoDB was unavailable,
+ * and days late if its chain was stopped.
  */
 export function isLateLine(line: ArchiveLine): boolean {
   return line.atMs - (rowTimeOf(line) ?? line.atMs) > HOUR_MS;

@@ -74,7 +74,7 @@ type Refusal =
 /** Outcome of a request for an order. The first execution returns `unknown` if the order does not finish in time. */
 export type CreateOrderOutcome = Executed<Refusal>;
 
-/** Time limit for one drive of an order, by a request or a run, in milliseconds. */
+/** Maximum time for which one request or job run continues an order, in milliseconds. */
 export const DRIVE_FOR_MS = (REQUEST_BUDGET_SECONDS - COMMIT_SECONDS) * 1000;
 
 /**

@@ -124,7 +124,7 @@ export async function callAgain(
 }
 
 /**
- * Handles each dead letter at most once. Makes the dead letters that remain visible again only at the end, because the
+ * Handles each dead letter at most once. Releases the dead letters that stay in the queue only at the end, because the
  * run would otherwise receive them again.
  */
 async function eachDeadLetter(

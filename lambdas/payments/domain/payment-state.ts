@@ -50,7 +50,7 @@ export interface PaymentState {
 export function summedState(known: Pick<PaymentState, 'payment' | 'sequence' | 'sums' | 'buckets'>): PaymentState {
   return {
     ...known,
-    // A payment that can be changed is no longer `processing`.
+    // Has no effect: it matters only while a payment is `processing`, and such a payment cannot be changed.
     isProcessingRecorded: true,
     refunds: new Map(),
     holdChanges: new Map(),

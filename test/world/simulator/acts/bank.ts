@@ -52,7 +52,7 @@ const refuse = act<OfCharge>({
   describe: ({ of }, { name }) => `the payer refuses ${name(of)}`,
 });
 
-/** Duration of the processor outage during which a return cannot be sent, in milliseconds. */
+/** Duration of the processor outage that delays the refund of a late success, in milliseconds. */
 const RETURN_WAITS_MS = 2 * 3_600_000;
 
 const lateSuccess = act<OfCharge>({

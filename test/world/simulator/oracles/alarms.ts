@@ -156,9 +156,10 @@ function raisedOnce(world: Observed, written: readonly Written<Transition>[]): r
 }
 
 /**
- * Checks that a contradiction raises at most one alarm for each state of the books and of the chain, and at most two
- * for each operator's decision, which may name a missing charge. Later inquiries that find the same contradiction must
- * not raise an alarm. Two processes may raise the same alarm at the same time.
+ * Checks the number of contradiction alarms of a payment: at most one for each state of its charges in the processor's
+ * books, one for each transition in its chain, and two more for each operator's decision, because a decision may name a
+ * missing charge. Later inquiries that find the same contradiction must not raise an alarm. Two processes may raise the
+ * same alarm at the same time.
  */
 function contradictedOnce(world: Observed, payments: Seen['payments']): readonly Violation[] {
   if (world.faults.length > 0) return [];
