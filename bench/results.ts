@@ -114,7 +114,7 @@ function goalsOf(measured: Measured): readonly Goal[] {
     },
     ...authorityGoals(authority),
     {
-      metric: 'DynamoDB calls of refund 400 of a payment',
+      metric: 'DynamoDB calls of the 400th refund of a payment',
       value: refund.calls,
       goal: 3,
       peer: 2,
@@ -122,7 +122,7 @@ function goalsOf(measured: Measured): readonly Goal[] {
       cause: REFUND_CAUSE,
     },
     {
-      metric: 'read units of refund 400 of a payment',
+      metric: 'read units of the 400th refund of a payment',
       value: refund.readUnits,
       goal: 4,
       peer: null,
