@@ -175,9 +175,28 @@ test('a stuck refund shows its amount, and asks for no decision after one of two
   expect(new Set(decided.map(({ status, body }) => `${status} ${String(body['code'] ?? body['status'])}`))).toEqual(
     new Set(['200 failed', '409 change_not_undecided']),
   );
-  expect(await listed()).toMatchObject([{ part: change, act: 'look', reason: expect.stringContaining('is known') }]);
+  expect(await listed()).toMatchObject([
+    { part: change, amount: 500, act: 'look', reason: expect.stringContaining('is known') },
+  ]);
   const acts = dataOf(await api.get('/v1/admin/activity?tenant=ten_desk&mode=test'));
   expect(acts.map(({ action }) => action)).toEqual(['decision.made']);
+
+  // The sums show nothing about the refund of another charge.
+  const readEnds = async (...of: Parameters<typeof api.store.readEnds>) => {
+    const ends = await api.store.readEnds(...of);
+    const { ofBucket } = ends ?? {};
+    if (ends === undefined || ofBucket?.subject?.kind !== 'refund') throw new Error('the chain is too short');
+    return { ...ends, ofBucket: { ...ofBucket, subject: { ...ofBucket.subject, chargeId: 'ch_other' } } };
+  };
+  const store = new Proxy(api.store, {
+    get: (own, name) => {
+      if (name === 'readEnds') return readEnds;
+      const value: unknown = Reflect.get(own, name);
+      return typeof value === 'function' ? (value as () => unknown).bind(own) : value;
+    },
+  });
+  const ofOther = await api.with({ store }).get(`${PATH}?kind=change_in_review`);
+  expect(dataOf(ofOther)).toMatchObject([{ part: change, act: 'decide_change' }]);
 });
 
 test('a payment leaves the list when it is decided', async () => {

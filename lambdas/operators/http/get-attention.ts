@@ -5,11 +5,12 @@ import { pageLimit } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
 import { shownAmount } from '../../kernel/currency.ts';
 import { defined } from '../../kernel/defined.ts';
-import { storedOperationId } from '../../kernel/ids.ts';
-import { changeOf, isUnderWay } from '../../payments/domain/change.ts';
+import { type OperationId, storedOperationId } from '../../kernel/ids.ts';
+import { changeOf, isUnderWay, operationIdOf } from '../../payments/domain/change.ts';
+import type { HoldChange, Refund } from '../../payments/domain/payment.ts';
 import { parsePaymentId } from '../../payments/ids.ts';
 import { chainOf } from '../../payments/use/payment-chain.ts';
-import type { PaymentStore } from '../../payments/use/payment-store.ts';
+import type { PaymentEnds, PaymentStore } from '../../payments/use/payment-store.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import {
   ATTENTION_KINDS,
@@ -23,6 +24,8 @@ import {
   type Reason,
 } from '../use/attention.ts';
 import { attentionList } from './attention-answers.ts';
+
+type Change = HoldChange | Refund;
 
 export interface GetAttentionTools extends AttentionTools {
   readonly store: Pick<PaymentStore, 'readEnds'>;
@@ -98,20 +101,29 @@ async function withPayment(store: GetAttentionTools['store'], entry: AttentionEn
   const ends = await store.readEnds(paymentId, operationId);
   if (ends === undefined) return entry;
   const { tenantId, mode, amountMinor, currency, status } = ends.newest.payment;
-  const state = ends.transitions === undefined ? undefined : chainOf(ends.transitions).state;
-  const change = state && changeOf(state, operationId);
+  const change = changeAmong(ends, operationId);
   const isOfPart = entry.part !== undefined && entry.part !== entry.about;
   const amount = change?.amountMinor ?? (isOfPart ? undefined : amountMinor);
   const shown = { ...entry, tenantId, mode, currency, ...defined({ amountMinor: amount }) };
-  const isHeld = status === 'requires_capture' || status === 'requires_action';
-  // In a long chain, the sums prove that the change has ended if no refund is pending.
-  const isChangeEnded =
-    state === undefined
-      ? !isHeld && ends.newest.sums?.reservedMinor === 0
-      : change !== undefined && !isUnderWay(change, state);
   const isEnded =
-    entry.kind === 'hold_to_void' ? status !== 'requires_capture' : entry.kind === 'change_in_review' && isChangeEnded;
+    entry.kind === 'hold_to_void' ? status !== 'requires_capture' : change !== undefined && hasEnded(change, ends);
   return isEnded ? { ...shown, reason: { kind: 'ended' }, act: 'look' } : shown;
+}
+
+/** Returns a change; in a long chain as it began, or undefined if its beginning was not read. */
+function changeAmong({ transitions, ofBucket }: PaymentEnds, operationId: OperationId): Change | undefined {
+  if (transitions !== undefined) return changeOf(chainOf(transitions).state, operationId);
+  const subject = ofBucket?.subject;
+  if (subject?.kind !== 'refund' && subject?.kind !== 'capture' && subject?.kind !== 'void') return undefined;
+  return operationIdOf(subject) === operationId ? subject : undefined;
+}
+
+/** Returns whether it is certain that a change has ended. In a long chain, only the sums show it. */
+function hasEnded(change: Change, { newest: { payment, sums }, transitions }: PaymentEnds): boolean {
+  if (transitions !== undefined) return !isUnderWay(change, chainOf(transitions).state);
+  // The sum contains only the pending refunds of the payment's own charge.
+  if (change.kind === 'refund') return change.chargeId === payment.chargeId && sums?.reservedMinor === 0;
+  return payment.status !== 'requires_capture' && payment.status !== 'requires_action';
 }
 
 function entryObject(entry: AttentionEntry, nowMs: number): Record<string, unknown> {
