@@ -49,6 +49,8 @@ export interface TimePart {
   readonly charges: readonly ListedCharge[];
   /** Listed charges that cannot be read. */
   readonly unreadable: readonly UnreadableCharge[];
+  /** The processors whose lists could not be read, each with the error. Their charges are missing. */
+  readonly unlisted: ReadonlyMap<ProcessorBooks, unknown>;
   /** All outcomes of payments in the range. */
   readonly outcomes: readonly TransitionPlace[];
 }
@@ -140,10 +142,13 @@ export async function readPage(
 
 /**
  * Reads one part. Reads the lists of charges first, because a list cannot be ended cheaply after a given number of
- * charges. The part ends where the first incomplete list ends, or with its last outcome.
+ * charges. The part ends where the first incomplete list ends, or with its last outcome. While a processor is
+ * unavailable, the books of the other processors are compared nevertheless.
  *
  *   from |-- list 1 --|-- list 2 --|-- list 3 --      |-- list 4 --|
  *                                             ^ to: list 3 was too long. The next part begins here, with shorter lists
+ *
+ * @throws when no processor's lists can be read
  */
 async function partPage(
   { books, outcomes: index, clock }: PageTools,
@@ -158,7 +163,18 @@ async function partPage(
   const times = listTimes(fromSeconds, untilMs / 1000, listSeconds);
   const stopAtMs = clock.nowMs() + LISTS_MS;
   const hasTimeLeft = () => clock.nowMs() < stopAtMs;
-  const lists = await Promise.all(books.flatMap((each) => times.map((time) => chargesWithin(each, time, hasTimeLeft))));
+  const unlisted = new Map<ProcessorBooks, unknown>();
+  const readLists = async (each: ProcessorBooks): Promise<readonly ReadList[]> => {
+    try {
+      return await Promise.all(times.map((time) => chargesWithin(each, time, hasTimeLeft)));
+    } catch (error) {
+      unlisted.set(each, error);
+      return [];
+    }
+  };
+  const lists = (await Promise.all(books.map(readLists))).flat();
+  const [failure] = unlisted;
+  if (failure !== undefined && unlisted.size === books.length) throw failure[1];
   const listedToSeconds = Math.min(
     times.at(-1)?.untilSeconds ?? fromSeconds,
     ...lists.flatMap(({ endsAtSeconds }) => endsAtSeconds ?? []),
@@ -175,7 +191,7 @@ async function partPage(
     timeOf(to) >= untilMs
       ? end
       : { phase: 'parts', from: to, listSeconds: Math.max(1, Math.min(fitting, CONCURRENT_LISTS * took)) };
-  const thing = { kind: 'part' as const, part: { from, to, untilMs, mark, charges, unreadable, outcomes } };
+  const thing = { kind: 'part' as const, part: { from, to, untilMs, mark, charges, unreadable, unlisted, outcomes } };
   return { items: [{ thing, name: new Date(fromMs).toISOString(), after: textOf(next) }], next: textOf(next) };
 }
 

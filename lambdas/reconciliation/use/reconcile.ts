@@ -35,7 +35,7 @@ export interface ReconcileTools extends PageTools, MismatchViewTools {
    * @default the Ledger is always complete
    */
   readonly completeUntilMs?: () => Promise<number>;
-  /** Called with the error of each payment that could not be compared. */
+  /** Called with the error of each payment that could not be compared, and of each list that could not be read. */
   readonly report: (error: unknown) => void;
 }
 
@@ -157,8 +157,8 @@ const ONE_FAILED: JobCounts = { ...NOTHING, failed: 1 };
 
 /**
  * Compares one part.
- * @returns the counts of its payments; `isWhole` is false when the comparison of a payment failed, or was skipped for
- * lack of time
+ * @returns the counts of its payments; `isWhole` is false when a list could not be read, or the comparison of a payment
+ * failed, or was skipped for lack of time
  */
 async function comparePart(
   tools: ReconcileTools,
@@ -166,7 +166,9 @@ async function comparePart(
   deadlineMs: number,
 ): Promise<JobCounts & { readonly isWhole: boolean }> {
   const looks = looksOf(part);
-  const sum = { done: 0, left: 0, failed: 0, isWhole: true };
+  const { unlisted } = part;
+  for (const error of unlisted.values()) tools.report(error);
+  const sum = { done: 0, left: 0, failed: unlisted.size, isWhole: unlisted.size === 0 };
   const take = async (atOne: (look: Look) => Promise<JobCounts>): Promise<void> => {
     const isLate = tools.clock.nowMs() >= deadlineMs;
     try {
@@ -192,6 +194,7 @@ async function comparePart(
 function looksOf({
   charges,
   unreadable,
+  unlisted,
   outcomes,
   from,
   untilMs,
@@ -213,7 +216,7 @@ function looksOf({
     ...unreadable.map((charge) => (look: Look) => look.compareUnreadable(charge)),
     ...[...ids].map((id) => (look: Look) => {
       const sequence = newest.get(id);
-      const outcome = sequence === undefined ? undefined : { sequence, fromMs: timeOf(from), untilMs };
+      const outcome = sequence === undefined ? undefined : { sequence, fromMs: timeOf(from), untilMs, unlisted };
       return look.compareListed(id, listed.get(id) ?? [], outcome);
     }),
   ];
@@ -225,6 +228,7 @@ interface InPart {
   /** Time range in Unix milliseconds; the end is exclusive. */
   readonly fromMs: number;
   readonly untilMs: number;
+  readonly unlisted: TimePart['unlisted'];
 }
 
 /** One comparison. Its time is the time at which it started, because it may miss changes that occur while it runs. */
@@ -259,8 +263,8 @@ class Look {
     const known = chargesOf(listed.filter(({ books }) => books === own));
     if (known.length === 0 && (outcome === undefined || isComparedLater(chain, outcome)))
       return listed.length === 0 ? NOTHING : ONE_DONE;
-    // The processor is no longer configured.
-    if (own === undefined) return ONE_LEFT;
+    // The processor is no longer configured, or it is unavailable. Reads that time out would use up the page's time.
+    if (own === undefined || outcome?.unlisted.has(own) === true) return ONE_LEFT;
     const { payment, strayCharges } = chain.state;
     const { chargeId } = payment;
     const isOther = strayCharges.size > 0 || known.some((charge) => charge.chargeId !== chargeId);
