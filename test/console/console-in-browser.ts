@@ -204,7 +204,7 @@ export class ConsoleInBrowser {
   /** Opens a page. @default the console, in a desktop window */
   async opened(url = this.url): Promise<Page> {
     await this.#storeTenant();
-    this.#context ??= await this.#running.browser.newContext(this.settings);
+    this.#context ??= await this.#newContext();
     const page = await this.#context.newPage();
     await page.setViewportSize({ width: 1280, height: 800 });
     page.on('console', (message) => {
@@ -213,6 +213,16 @@ export class ConsoleInBrowser {
     page.on('pageerror', (error) => this.violations.push(String(error)));
     await page.goto(url);
     return page;
+  }
+
+  /**
+   * Returns a context that intercepts requests from the beginning. A test can then add a route at any time. If the first
+   * route were added to a loaded page, the page's next request could still be sent without interception.
+   */
+  async #newContext(): Promise<BrowserContext> {
+    const context = await this.#running.browser.newContext(this.settings);
+    await context.route(/^matches-no-request:/, (route) => route.fallback());
+    return context;
   }
 
   /** Stores the tenant of the API key, so that the console can list it. */
