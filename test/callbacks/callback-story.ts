@@ -11,11 +11,11 @@ import { beforeEachCall, type Story } from '../support/fault-histories.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { World, type WorldOptions } from '../world/world.ts';
 
-/** A callback receiver: the engine, or a mutant that the histories must detect. */
+/** A callback receiver: the production code, or a faulty receiver that the histories must detect. */
 export type CallbackReceiver = (actor: Actor, event: CallbackEvent, world: CallbackWorld) => Promise<unknown>;
 
 /**
- * A world with one payment whose charge has succeeded. The processor redelivers the callback of the charge until the
+ * A `World` with one payment whose charge has succeeded. The processor redelivers the callback of the charge until the
  * callback is acknowledged.
  */
 export class CallbackWorld extends World {

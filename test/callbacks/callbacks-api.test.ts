@@ -102,7 +102,7 @@ describe('a signed callback', () => {
     expect(site.alarms).toEqual(['contradiction', 'contradiction']);
   });
 
-  test('raises the alarm for a contradiction even if the process crashes after the write', async () => {
+  test('raises the alarm for a contradiction even if the process crashes right after it records the callback', async () => {
     let dies = false;
     const { promise: written, resolve: hasWritten } = Promise.withResolvers<void>();
     const mortal = new CallbacksClient('sandbox', undefined, (store) => ({

@@ -151,7 +151,7 @@ describe('a callback without a payment', () => {
     expect(await harness.retryOrphans({ books: [books] })).toMatchObject({ givenUp: 1 });
   });
 
-  test('is retried without waiting for many old orphans', async () => {
+  test('is retried without waiting for 150 older orphans', async () => {
     for (let count = 0; count < 150; count += 1)
       await harness.deliver(callback(`evt_${count}`, `ch_hopeless_${count}`));
     harness.clock.advance(2 * HOUR_MS + 60_000);

@@ -24,7 +24,7 @@ import { TABLES } from '../world/tables.ts';
 
 const LOCKED_MS = 30 * 24 * 60 * 60_000;
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
-/** A partial refund, a refund of the rest that fails, and a new refund of the rest. */
+/** A partial refund, a failed refund of the remaining amount, and a new refund of that amount. */
 const FACTS = [refunded('re_1', 400), refunded('re_2', 600), refunded('re_2', 600, true), refunded('re_3', 600)];
 const EVENTS = eventsOfPaid('released', METADATA, FACTS);
 const CHAIN = chainOfPaid('released', METADATA, FACTS);
@@ -86,7 +86,7 @@ class ReleaseHarness {
     return sweepJob(job, { nowMs: clock.nowMs() });
   }
 
-  /** Returns the status and amount of the affiliate's row, and whether it has a queue entry. */
+  /** Returns the status and amount of the affiliate's commission row, and whether it has a queue entry. */
   stands(): readonly unknown[] {
     const row = this.stores.row({ table: 'registry', partition: 'COMMISSION#ten_fixture#test#aff_7', sort: 'o1' });
     const waits = this.stores.allRows().some((each) => each['order'] === 'o1' && 'tenant' in each);
@@ -184,7 +184,7 @@ describe('the release of a commission', () => {
         const calls = plan.calm();
         await harness.release();
         const [status, amount, queue] = harness.stands();
-        // The refund preceded the release (60), or followed it without effect (100).
+        // The amount is 60 if the refund precedes the release, and 100 if it follows, in minor units.
         const isRight = status === 'released' && (amount === 60 || amount === 100) && queue === 'is out';
         return { calls, violations: isRight ? [] : [`${String(status)} ${String(amount)} ${String(queue)}`] };
       };

@@ -53,7 +53,7 @@ class CommissionHarness {
 }
 
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
-/** Events of a payment, a partial refund, a refund of the rest that fails, and a new refund of the rest. */
+/** Events of a payment, a partial refund, a failed refund of the remaining amount, and a new refund of that amount. */
 const EVENTS = eventsOfPaid('commission', METADATA, [
   refunded('re_1', 400),
   refunded('re_2', 600),
@@ -169,7 +169,7 @@ describe('a commission', () => {
     expect(harness.stores.consumptions()).toHaveLength(1);
   });
 
-  test('is not processed again after the expiry of its records, because its business key is permanent', async () => {
+  test('is not processed again for redelivered events, even after their records have expired', async () => {
     const harness = new CommissionHarness();
     await harness.keepAll(EVENTS);
     harness.clock.advance(400 * 24 * 60 * 60 * 1000);

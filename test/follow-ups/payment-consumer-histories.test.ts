@@ -39,7 +39,7 @@ const RACES = [{ rivalAt: undefined }, ...beforeEachCall(4, [{}])];
 
 type Delivered = EventOf<LedgerEventName>;
 
-/** A consumer and its world. `violations` checks the invariants and is called after each delivery. */
+/** A consumer and its `ConsumerWorld`. `violations` checks the invariants and is called after each delivery. */
 interface Harness {
   readonly world: ConsumerWorld;
   readonly take: (actor: Actor, event: Delivered) => Promise<{ readonly kind: string }>;
@@ -221,13 +221,13 @@ const OF_PAYMENT: readonly (readonly [string, readonly Delivered[]])[] = [
   ['in reverse', PAID_AND_BACK.toReversed()],
 ];
 const WITH_ORDER: typeof OF_PAYMENT = [
-  ['within those of its canceled order', OF_ORDER],
-  ['within those of its canceled order, in reverse', OF_ORDER.toReversed()],
+  ['among the events of its canceled order', OF_ORDER],
+  ['among the events of its canceled order, in reverse', OF_ORDER.toReversed()],
 ];
 
 describe('a commission of a refunded payment', () => {
   test.each([...OF_PAYMENT, ...WITH_ORDER])(
-    'is canceled despite a concurrent delivery and a single fault at any call, with its events %s',
+    'is canceled despite a concurrent delivery and a single fault at any call, if its events arrive %s',
     async (_order, events) => {
       const { histories, findings } = await survey(() => commissionHarness(keep), events, { faults: 1, oneOf: 13 });
       expect(findings.slice(0, 3)).toEqual([]);
@@ -236,7 +236,7 @@ describe('a commission of a refunded payment', () => {
   );
 
   test.each([...OF_PAYMENT, ...WITH_ORDER])(
-    'is canceled despite a pair of faults at any two calls, with its events %s',
+    'is canceled despite a pair of faults at any two calls, if its events arrive %s',
     async (_order, events) => {
       const { histories, findings } = await survey(() => commissionHarness(keep), events, {
         faults: 2,

@@ -164,7 +164,7 @@ describe('a fee that no callback reported', () => {
     expect(await harness.mismatches()).toEqual([]);
   });
 
-  test('is a mismatch until it is posted, even on a dispute', async () => {
+  test('is a mismatch until it is posted, even if it is the fee of a dispute', async () => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.dispute(chargeId, 400);

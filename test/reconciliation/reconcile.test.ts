@@ -105,7 +105,7 @@ describe('the mark up to which all outcomes are compared', () => {
   });
   const mark = async () => Number(await harness.store.jobMarks.readMark('reconcile-recent'));
 
-  test('stays before a part with an uncompared payment, and the next run compares that payment', async () => {
+  test('stays before a part of the run with an uncompared payment, and the next run compares that payment', async () => {
     await harness.recent();
     const before = await mark();
     harness.wait(20);
@@ -155,7 +155,7 @@ describe('the mark up to which all outcomes are compared', () => {
     },
   );
 
-  test('does not advance past a part if the page’s deadline passes before all payments of the part are compared', async () => {
+  test('does not advance past a part of the run if the page’s deadline passes before all payments of the part are compared', async () => {
     await harness.recent();
     const before = await mark();
     harness.wait(20);
@@ -173,7 +173,7 @@ describe('the mark up to which all outcomes are compared', () => {
     expect(await mark()).toBe(before);
   });
 
-  test('stays before a failed part even if later parts succeed, but for at most 25 hours', async () => {
+  test('stays before a failed part of the run even if later parts succeed, but for at most 25 hours', async () => {
     await harness.recent();
     harness.wait(20);
     const beginMs = harness.clock.nowMs();
@@ -523,7 +523,7 @@ describe('a run', () => {
     expect(harness.differences()).toHaveLength(98);
   });
 
-  test('can end a part within a long list of charges, and between outcomes in the same second', async () => {
+  test('compares every payment, even if a part of the run ends between two outcomes in the same second', async () => {
     const payments: string[] = [];
     for (let payment = 0; payment < 7; payment += 1) payments.push(await harness.paid(`k-${payment}`));
     harness.wait(10);

@@ -68,7 +68,7 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
       expect(await before(T0, 100)).toEqual([]);
     });
 
-    test('can be read from any of its rows on', async () => {
+    test('can be read from the cursor of any row', async () => {
       const [first, second] = await firstRows(2);
       if (first === undefined) throw new Error('the queue has no row');
       const { rows: later } = await holds.dueBefore(T0 + 100_000, { limit: 100, cursor: first.cursor });

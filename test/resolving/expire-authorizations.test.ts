@@ -114,7 +114,7 @@ describe('an authorization hold', () => {
     expect(world.processor.inside.applied).toHaveLength(1);
   });
 
-  test('raises one alarm without a configured processor, and is voided when the processor is configured again', async () => {
+  test('raises one alarm while its processor is not configured, and is voided when the processor is configured again', async () => {
     await world.authorize();
     overdue();
     const alarms: string[][] = [];
@@ -150,7 +150,7 @@ describe('an authorization hold', () => {
       expect(world.processor.charges(world.request.paymentId)).toMatchObject([{ status: 'voided' }]);
     });
 
-    test('stays open until its absence is proven', async () => {
+    test('stays open until the absence of the charge is proven', async () => {
       await world.authorize();
       overdue();
       const no = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));

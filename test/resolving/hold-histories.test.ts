@@ -49,7 +49,7 @@ async function runHistory(faults: readonly PlannedFault[], rivalAt?: number, riv
   await world.expireOrDie(new Actor('next run', plan));
   await look('after the next run');
   const calls = plan.calm();
-  // Runs the job and the resolver for the following hours.
+  // Runs the resolver and the expiry job once an hour, for at most three hours, while the queue contains a hold.
   for (let hour = 1; hour <= 3 && world.store.holdsLeft().length > 0; hour += 1) {
     await world.resolveForAnHour();
     await world.expire();

@@ -59,7 +59,7 @@ async function live(days: number): Promise<void> {
   }
 }
 
-/** Returns the amount that the processor still holds for the payment, in minor units. */
+/** Returns the captured amount minus refunds and disputes that are not won, in minor units. */
 function heldAtProcessor(request: CreatePayment): number {
   const disputed = harness.processor
     .charges(request.paymentId)
@@ -125,7 +125,7 @@ test.each([
   await harness.processor.inside.correct(charge, changes);
   expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
   expect(harness.processor.inside.sent.filter(({ kind }) => kind === 'refund')).toEqual([]);
-  // The books contain the money again.
+  // The books show the captured amount again.
   await harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 1000 });
   expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
   await expectBooksToAgree(request);

@@ -24,7 +24,7 @@ import { World } from '../world/world.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_HOURS = 24;
-/** Half hours between two runs of the jobs while nothing changes for days. */
+/** Time between two runs of the jobs while nothing changes for days, in half hours. */
 const QUIET_HALVES = whole(1, { slice: 8 });
 
 let world: World;
@@ -80,7 +80,7 @@ const decideUnread = (payment: CreatePayment, { operationId }: ChangePayment) =>
     { ...world.processor, readCharge: unanswered },
   ]);
 
-/** Sends the change repeatedly. No request reaches the processor. */
+/** Requests the change, and runs the resolver for 50 minutes. No request reaches the processor. */
 async function sendUnanswered(asked: ChangePayment): Promise<void> {
   const lost = { processor: { ...world.processor, change: unanswered } };
   await world.change(asked, lost);
@@ -422,9 +422,9 @@ describe('a dispute that is open in the chain', () => {
   });
 });
 
-describe('while open at the processor,', () => {
+describe('an object that is open at the processor', () => {
   test.each(sliceOf(MATRIX, PARTS))(
-    '%s, reported by %s, is tracked although the payment is %s',
+    '(%s, reported by %s) is tracked although the payment is %s',
     async (kind, way, course) => {
       const payment = paymentRequest('open');
       await COURSES[course](payment);

@@ -28,12 +28,12 @@ const ENTRIES = [
   { from: '2026-03-05', payments: MAX_PAYMENTS, tenantPayments: MAX_TENANT_PAYMENTS },
   { from: '2026-03-07', payments: 1_000, tenantPayments: 1_000 },
 ];
-/** A time before the first entry, and one after each entry. */
+/** A time before the first entry of `ENTRIES`, and one after each entry, in Unix milliseconds. */
 const TIMES = [1, 4, 6, 8].map((day) => Date.UTC(2026, 2, day, 12));
 const [BEFORE = 0] = TIMES;
 const LAST = TIMES.at(-1) ?? 0;
 const COUNT = 40;
-/** Rows of all times. */
+/** Number of rows written at all `TIMES`. */
 const TOTAL = COUNT * TIMES.length;
 const ALL = { untilMs: Number.MAX_SAFE_INTEGER, limit: 10 * TOTAL };
 const keys = Array.from({ length: COUNT }, (_, index) => `raised-${index}`);
@@ -52,7 +52,7 @@ const putAll = (table: 'idempotency' | 'registry', rows: readonly Item[]) =>
 const partitionsOf = (prefix: string) =>
   new Set(stores.database.items(TABLES.registry, prefix).map(({ pk }) => pk as string));
 
-/** Writes rows at each of the times, with the entries that the deployment has by then. */
+/** Writes `COUNT` rows at each of `TIMES`, with the peak rates that are set at that time. */
 async function atAllTimes(write: (key: string, atMs: number) => Promise<unknown>): Promise<void> {
   for (const [index, atMs] of TIMES.entries()) {
     setPeakRates(...ENTRIES.slice(0, index));

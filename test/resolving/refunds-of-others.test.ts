@@ -171,7 +171,7 @@ test('a refund known only from a look-up stays pending and raises an alarm after
   expect(alarms).toEqual(['undecidable']);
 });
 
-describe('a pending refund of a stray charge, after its metadata was removed,', () => {
+describe('a pending refund of a stray charge, after the metadata of the refund was removed,', () => {
   let stray: string;
   let refundId: string;
 

@@ -25,7 +25,7 @@ async function lostCallback(harness: World) {
   return request;
 }
 
-test('many payments that take days and fill every run do not block the outcome of a later payment', async () => {
+test('many payments whose outcomes take days fill every run, but do not block the outcome of a later payment', async () => {
   const harness = new World();
   for (let each = 0; each < 120; each += 1) await harness.pay(paymentRequest(`debit-${each}`, { source: 'tok_async' }));
   const lost = await lostCallback(harness);

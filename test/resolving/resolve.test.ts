@@ -125,7 +125,7 @@ describe('a stray charge', () => {
     expect((await harness.typesOf(request)).filter((type) => type === 'payment.late_success')).toHaveLength(2);
   });
 
-  test('raises the alarm when the job finds its capture, and a later callback records nothing', async () => {
+  test('raises the late-success alarm when the job finds its captured hold; a later callback records nothing', async () => {
     const { charge } = await lateHold();
     await harness.processor.inside.capture(charge);
     const alarms: string[] = [];
@@ -168,7 +168,7 @@ describe('the resolver', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  describe('for a released claim whose processor is no longer called,', () => {
+  describe('for a released claim whose processor account is no longer configured,', () => {
     const refusing = () => Promise.reject(new RetryableError('processor_unauthorized', '401'));
     const moved = () => ({ ...harness.processor, account: 'acct_new' });
 

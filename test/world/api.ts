@@ -168,7 +168,7 @@ export function limitsIn({ client }: Pick<MemoryDynamoDb, 'client'>, clock: Cloc
 let processes = 0;
 
 /**
- * Serves all APIs in one world, with one process per function. By default, requests use an API key with every scope.
+ * Serves all APIs of one `World`, with one process per function. By default, requests use an API key with every scope.
  */
 export class Api<Of extends World = World> {
   readonly world: Of;

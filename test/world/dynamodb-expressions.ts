@@ -26,7 +26,7 @@ export type Action =
       readonly kind: 'SET' | 'ADD' | 'DELETE';
       readonly name: string;
       readonly to: Operand;
-      /** Operand that `SET` adds to the value. */
+      /** Operand that `SET` adds to `to`. */
       readonly plus?: Operand;
     }
   | { readonly kind: 'REMOVE'; readonly name: string };
