@@ -61,7 +61,7 @@ describe('a commission', () => {
     ['names no affiliate', { metadata: { order: '6735' } }],
     ['names an empty affiliate', { metadata: { affiliate: '' } }],
     ['names an affiliate that is too long', { metadata: { affiliate: 'a'.repeat(256) } }],
-    ['was not kept', { status: 'failed' }],
+    ['failed', { status: 'failed' }],
   ])('does not exist for a payment that %s', (_what, changes) => {
     expect(after(changes)).toBeUndefined();
   });
@@ -74,14 +74,14 @@ describe('a commission', () => {
     ['about its own charge', 'ch_1', { amountMinor: 0, status: 'canceled', sequence: 1_000_000 }],
     ['about a stray charge', 'ch_2', { amountMinor: 100, status: 'locked', sequence: 3 }],
   ])(
-    'is canceled by a lost dispute only for a dispute of the payment’s own charge: a dispute %s',
+    'is canceled by a lost dispute only if the dispute is about the payment’s own charge (this dispute is %s)',
     (_what, charge_id, expected) => {
       const object = { object: 'dispute', charge_id, status: 'lost', amount: 1009 };
       expect(afterEvent({ type: 'dispute.closed', sequence: 3, data: { object } })).toMatchObject(expected);
     },
   );
 
-  test('never exceeds a tenth of the kept amount, and is at most one minor unit lower', () => {
+  test('never exceeds a tenth of the amount that the merchant keeps, and is less than one minor unit lower', () => {
     const amounts = fc
       .integer({ min: 1, max: 999_999_999_999 })
       .chain((taken) => fc.record({ taken: fc.constant(taken), back: fc.integer({ min: 0, max: taken }) }));

@@ -71,7 +71,7 @@ test('the queue entries of commissions are spread evenly over the shards', () =>
 });
 
 describe('a commission', () => {
-  test('follows the kept amount of its payment until the full refund', async () => {
+  test('follows the amount that the merchant keeps, until the full refund', async () => {
     const harness = new CommissionHarness();
     const seen: unknown[] = [];
     for (const event of EVENTS) {

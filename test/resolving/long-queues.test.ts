@@ -22,7 +22,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Number of entries in a queue, and number of reads per run. */
+/** Number of entries in a queue, and maximum number of reads per run. */
 const { entries: ENTRIES, looks: LOOKS } = whole(
   { entries: 25_000, looks: 1_000 },
   { slice: { entries: 250, looks: 10 } },

@@ -459,7 +459,7 @@ describe('the resolver', () => {
       expect(await harness.store.inquiries()).toEqual([]);
     });
 
-    /** Returns the processor without its charges. */
+    /** Returns a processor that no longer knows any charge. */
     const forgetful = ({ processor }: World) => ({
       ...processor,
       readCharge: async () => undefined,

@@ -111,7 +111,7 @@ describe('before the recovery,', () => {
     },
   );
 
-  test('a read of a payment is repeated if its record has no transition', async () => {
+  test('a look-up of a payment is repeated if its record was restored without its transition', async () => {
     const { world } = await restored('a read of a payment', 2, ['inq']);
     world.adopt();
     await world.work(10);

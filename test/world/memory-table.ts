@@ -37,7 +37,7 @@ export type Scalar = string | number;
 
 export interface Row {
   readonly item: Item;
-  /** Bytes. */
+  /** Size of the item, in bytes. */
   readonly size: number;
   readonly partition: Scalar;
   /** Value of the sort key. Empty in a table without a sort key. */

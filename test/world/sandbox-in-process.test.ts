@@ -8,7 +8,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { createSandboxInProcess, type SandboxInProcess, type TimedCall } from './sandbox-in-process.ts';
 
 const LIMIT = { timeoutMs: 8_000 };
-/** Time limit of a read that looks up only one change. */
+/** Time limit of a read that looks up only one change, in milliseconds. */
 const SHORT = { timeoutMs: 2_000 };
 const MINUTE_MS = 60_000;
 
@@ -163,7 +163,7 @@ describe('the in-process sandbox', () => {
     expect(await processor.charge(order, LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('lets a test act as the payer, the bank or another user of the account, under its usual rules', async () => {
+  test('lets a test act as the payer, the bank or another user of the account, under the usual rules of the sandbox', async () => {
     const { inside } = processor;
     const { chargeId, order } = await charged({ source: 'tok_async', capture: 'manual' });
     await inside.decline(chargeId);

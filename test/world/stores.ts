@@ -233,7 +233,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     return this.database.items(TABLES.ledger, LedgerRow.payment).map(parseTransition);
   }
 
-  /** Returns the places of all payment and order outcomes, grouped by chain, in chain order. */
+  /** Returns the chain id and sequence number of all payment and order outcomes, grouped by chain, in chain order. */
   outcomes(): readonly OutcomePlace[] {
     return this.database
       .items(TABLES.ledger)
@@ -300,7 +300,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     void this.database.client.send(new DeleteCommand({ TableName: TABLES.idempotency, Key: recordKey(operationId) }));
   }
 
-  /** Writes transitions and their notes. In-memory writes take effect before this method returns. */
+  /** Writes transitions and their details rows. In-memory writes take effect before this method returns. */
   async write(transitions: readonly Transition[]): Promise<void> {
     const written = transitions.map((transition) => {
       const items = [appendItem(TABLES, transition), ...detailsPuts(TABLES, transition)];

@@ -64,7 +64,10 @@ const { dueIndex, queuesIndex, emailIndex } = RegistryTable;
 
 /** Row that production code reads only in condition expressions. */
 const newestOfOrder = z.object({ affiliate: z.string(), sequence: z.int() });
-/** Reads a commission. The parts of its name are in the row's key, which is not read, so any values will do. */
+/**
+ * Reads a commission. The tenant, mode, affiliate and order are only in the row's key, so the reader accepts any values
+ * for them.
+ */
 const commission = (item: Item) =>
   parseCommission(item, { tenantId: tenantId('ten_1'), mode: 'test', affiliate: 'any', orderId: 'any' });
 /** Reads an idempotency record. After completion, a payment's record must still have the time of its claim. */

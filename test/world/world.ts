@@ -162,7 +162,7 @@ export class World {
     this.#sandbox = sandbox;
   }
 
-  /** In-process sandbox. Created on first use, because thousands of worlds need no sandbox. */
+  /** In-process sandbox. Created on first use, because thousands of `World` objects need no sandbox. */
   get processor(): SandboxInProcess {
     this.#processor ??= createSandboxInProcess({ clock: this.clock, ...this.#sandbox });
     return this.#processor;
@@ -209,7 +209,7 @@ export class World {
     return this.#shop;
   }
 
-  /** Creates a process with this world's planned faults injected into its calls. */
+  /** Creates a process with the planned faults of this `World` injected into its calls. */
   actor(name: string): Actor {
     return new Actor(name, this.plan);
   }

@@ -97,7 +97,7 @@ whole(describe, { slice: describe.skip })('the compiler accepts the mutants', ()
   const roots = [...new Set(MUTANTS.flatMap(filesOf))].map((file) => resolve(file));
   const host = ts.createCompilerHost(relaxed);
   let unchanged: ts.Program;
-  // The body of this block also runs where the block is skipped.
+  // Jest runs the body of this block even if it skips the tests of the block, so compile only in a hook.
   beforeAll(() => {
     unchanged = ts.createProgram(roots, relaxed, host);
   });

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-/** Planted faults in the engine, the stores, events, views, webhooks and orders. */
+/** Planted faults in idempotent execution, the stores, events, views, webhooks and orders. */
 export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'owner-not-fenced',

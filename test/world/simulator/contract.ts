@@ -104,7 +104,7 @@ export interface Mail {
   readonly atMs: number;
 }
 
-/** Fault injected into a call, or into the account itself. */
+/** Fault injected into a call, or into the simulated AWS account. */
 export interface Fault {
   /** Name of the fault, which stays the same when other steps or faults are removed. */
   readonly name: string;
@@ -170,7 +170,7 @@ export type RequestTransport = 'bus' | 'queue' | 'subject' | 'topic';
 /** Payment-request event that its transport accepted. */
 export interface PaymentRequest {
   readonly via: RequestTransport;
-  /** JSON. */
+  /** Detail of the event, as JSON text. */
   readonly detail: string;
   readonly sentAtMs: number;
 }
@@ -220,7 +220,7 @@ export interface RestoreSeen {
   readonly named: readonly string[];
 }
 
-/** Function execution that handled a queue's messages after a long wait. */
+/** Function execution that handled a queue's messages after a wait of more than forty minutes. */
 export interface LongWait {
   readonly queue: string;
   readonly fromMs: number;

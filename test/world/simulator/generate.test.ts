@@ -36,7 +36,7 @@ describe('random decisions', () => {
     expect(fractionOf(1, 'a b')).toBe(fractionOf(1, 'a b'));
   });
 
-  test('made with named dice do not depend on the draws of other dice', () => {
+  test('made with `dice.named(…)` do not depend on earlier draws from `dice`', () => {
     const drawn = new Dice(5, 'one');
     drawn.fraction();
     expect(drawn.named('two').whole(1, 1_000_000)).toBe(new Dice(5, 'one').named('two').whole(1, 1_000_000));

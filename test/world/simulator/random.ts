@@ -1,6 +1,6 @@
 /**
- * Random decisions by name. A decision does not depend on earlier decisions, so removing a step from a history does not
- * change the other decisions.
+ * Draws random decisions by name. A decision does not depend on earlier decisions, so removing a step from a history
+ * does not change the other decisions.
  */
 
 /** Returns a number from 0 up to, but not including, 1. It is always the same for the same seed and label. */
@@ -28,7 +28,7 @@ export class Dice {
     this.#name = name;
   }
 
-  /** Returns new dice, whose draws do not depend on the draws of these dice. */
+  /** Returns a new `Dice` object whose draws do not depend on the draws of this object. */
   named(name: string): Dice {
     return new Dice(this.#seed, `${this.#name}/${name}`);
   }

@@ -98,7 +98,10 @@ class Shrinker {
   }
 }
 
-/** Removes chunks from a list if the rest is accepted. The chunks shrink from half of all items to single items. */
+/**
+ * Removes chunks from a list if `accepts` accepts the remaining list. The chunks shrink from half of all items to
+ * single items.
+ */
 async function without<Item>(
   items: () => readonly Item[],
   accepts: (left: readonly Item[]) => Promise<boolean>,

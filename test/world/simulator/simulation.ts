@@ -290,7 +290,9 @@ export class Simulation {
     this.faults.push({ name: faultName(process, gate), kind, label, of: process.of, atMs: this.nowMs });
   }
 
-  /** Decides whether a fault of the account itself happens, for example a duplicate delivery. Records the fault. */
+  /**
+   * Decides whether a fault of the simulated AWS account happens, for example a duplicate delivery. Records the fault.
+   */
   strikes(kind: FaultKind, name: string, label: string): boolean {
     if (this.decide(name) >= (this.rates[kind] ?? 0) || this.#muted.has(name)) return false;
     this.faults.push({ name, kind, label, of: 'account', atMs: this.nowMs });

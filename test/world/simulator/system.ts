@@ -81,8 +81,8 @@ interface Call extends ClientCall {
 }
 
 /**
- * Whole system in one simulated time: the deployed functions, the processors, the shop, the mail server and the webhook
- * receivers.
+ * Whole simulated system, on one simulated clock: the deployed functions, the processors, the shop, the mail server and
+ * the webhook receivers.
  */
 export class SimulatedSystem implements RunningSystem {
   readonly simulation: Simulation;

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { History, Step } from '../simulator/contract.ts';
 
 /**
- * History that once violated an oracle, or that shows required behavior. The recorded results of the steps prove that
- * the situation of the history still occurs.
+ * History that once violated an oracle, or that shows required behavior. If the steps still have their recorded
+ * results, the situation that the history shows still occurs.
  */
 interface StoryFile extends Omit<History, 'steps'> {
   readonly why: string;
@@ -13,7 +13,7 @@ interface StoryFile extends Omit<History, 'steps'> {
 export interface Story {
   readonly why: string;
   readonly history: History;
-  /** Expected results of the steps: lines `<step> <act>: <end>`, sorted. */
+  /** Expected results of the steps: sorted lines `<step id> <act>: <result>`. */
   readonly ends: readonly string[];
 }
 

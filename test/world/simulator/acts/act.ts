@@ -40,11 +40,11 @@ export interface Draft {
 export interface Drawing {
   readonly dice: Dice;
   readonly has: (feature: Feature) => boolean;
-  /** Step that created the subject; undefined for an act about nothing. */
+  /** Step that created the subject; undefined for an act without a subject. */
   readonly root: Step | undefined;
   /**
-   * Earlier steps of the same subject, including the root, oldest first. For an act about nothing: all steps drawn so
-   * far.
+   * Earlier steps of the same subject, including the root, oldest first. For an act without a subject: all steps drawn
+   * so far.
    */
   readonly earlier: readonly Step[];
 }
@@ -118,7 +118,7 @@ export interface ActOf<Given extends Arguments> {
    */
   readonly leadsTo?: (drawing: Drawing, step: Step & Given) => readonly Draft[];
   /**
-   * Returns true if an act about nothing may happen near this step.
+   * Returns true if an act without a subject may happen near this step.
    * @default near any step
    */
   readonly near?: (step: Step) => boolean;

@@ -328,7 +328,7 @@ function afterWrongAmount({ dice, has, root, earlier }: Drawing): readonly Draft
 }
 
 interface LateFee extends OfCharge {
-  /** Minor units. Negative if the processor pays back more for a dispute than it deducted. */
+  /** Fee in minor units. Negative if the processor pays back more for a dispute than it deducted. */
   readonly fee: number;
   /** Currency of the fee. @default the currency of the charge */
   readonly currency?: string;

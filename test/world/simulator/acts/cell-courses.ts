@@ -1,6 +1,6 @@
 /**
- * Courses for cells of the state tables that random acts hardly ever reach. Only histories with the feature `cells` use
- * these courses.
+ * Courses (sequences of acts) for cells of the state tables that random acts hardly ever reach. Only histories with the
+ * feature `cells` use these courses.
  */
 import { OUTCOME_KNOWN_WITHIN_MS, SEND_WINDOW_MS } from '../../../../lambdas/payments/domain/settlement.ts';
 import type { Step } from '../contract.ts';

@@ -10,7 +10,7 @@ const COURSES: readonly Course[] = [...PAYMENT_COURSES, ...ORDER_COURSES];
 /** Share of the subjects that follow a course. */
 const SHARE = 0.9;
 
-/** Returns the course of a subject, which is always the same for the same dice. */
+/** Returns the course of a subject, if it has one. The same `dice` always give the same course. */
 function courseOf({ dice, has }: Drawing, of: Course['of']): Course | undefined {
   const own = dice.named('course');
   if (has('cells') && own.named('cell').chance(SHARE)) {

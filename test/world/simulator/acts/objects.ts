@@ -126,7 +126,7 @@ const HALF = 0.5;
 /**
  * Creates a further payment of the step's tenant, for an act that finds no payment in the required state.
  *
- * @returns an artificial step that stands for the creation
+ * @returns an artificial step that represents the creation
  */
 export async function furtherPayment(scene: Scene, step: Step, how: object): Promise<Step> {
   const made: Step = {

@@ -1,4 +1,4 @@
-/** Tests of the oracles. Each test changes a world so that it violates an oracle. */
+/** Tests of the oracles. Each test changes a `World` so that it violates an oracle. */
 import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { LedgerRow, RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';

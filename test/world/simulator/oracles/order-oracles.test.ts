@@ -89,7 +89,7 @@ describe('an order', () => {
     expect(world.atTheEnd()).toContain('order effects happen once');
   });
 
-  test.each([2_000, 1])('must get no goods after %i of 2000 is disputed', async (amountMinor) => {
+  test.each([2_000, 1])('must get no goods after %i of 2000 cents are disputed', async (amountMinor) => {
     world.shop.push(deed('credited'));
     world.mails.push(mail());
     await disputed(amountMinor);

@@ -7,7 +7,7 @@ type Lists = 'calls' | 'alarms' | 'published' | 'callbacks' | 'webhooks' | 'shop
 type Writable = { -readonly [Name in Lists]: Observed[Name][number][] };
 
 /**
- * Lets the oracles observe the stores and the processor of a world. The test itself writes all other data that the
+ * Lets the oracles observe the stores and the processor of a `World`. The test itself writes all other data that the
  * oracles read.
  */
 export function watched({ clock, store, processor }: World) {
