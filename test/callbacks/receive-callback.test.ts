@@ -192,7 +192,7 @@ describe('a callback', () => {
       'needs_review',
     ],
   ])(
-    'with a charge that was %s overrules an older response to the charge, which the owner receives later',
+    'about a charge that was %s takes precedence over an older response, which the owner receives later',
     async (_what, happens, status) => {
       const request = paymentRequest(`overruled-${status}`, { capture: 'manual' });
       const processor = {

@@ -156,7 +156,7 @@ describe("an order's commission", () => {
       'released 200',
     ],
   ])(
-    'exists once, and reaches the same state for any sequence of its doubled events: an order %s',
+    'exists once, and reaches the same state for any sequence of its duplicated events: an order %s',
     async (_what, changes, becomes, end) => {
       const order = await new AffiliateOrder(changes).place();
       await becomes(order);

@@ -48,7 +48,7 @@ class ReleaseHarness {
     this.clock.advance(LOCKED_MS);
   }
 
-  /** Writes the transitions up to this one to the Ledger. Their events can arrive later. */
+  /** Adds the transitions up to this sequence number to the Ledger. Their events can arrive later. */
   happen(sequence: number): void {
     this.#happened = Math.max(this.#happened, sequence);
   }
@@ -231,7 +231,7 @@ describe('the release of a commission', () => {
   test.each<[string, Fact]>([
     ['a refund', refunded('re_1', 1000)],
     ['a lost dispute', disputed('lost')],
-  ])('takes %s from the Ledger into account even if the event is late', async (_what, fact) => {
+  ])('takes %s from the Ledger into account even if the event has not been delivered yet', async (_what, fact) => {
     const harness = new ReleaseHarness(chainOfPaid('released', METADATA, [fact]));
     const [paid, late] = eventsOfPaid('released', METADATA, [fact]);
     invariant(paid !== undefined && late !== undefined, 'the payment has no event');

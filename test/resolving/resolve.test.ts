@@ -364,7 +364,7 @@ describe('the resolver', () => {
     expect(sent).toEqual([returnUrl]);
   });
 
-  test('fails an old checkout without charging it, as soon as a look-up proves that there is no charge', async () => {
+  test('fails a payment without charging it after the send window, as soon as a look-up proves that there is no charge', async () => {
     const request = paymentRequest('long-ago');
     const silent = {
       ...harness.processor,

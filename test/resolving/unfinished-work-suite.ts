@@ -99,7 +99,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       return inquiry;
     };
 
-    test('still list the look-up for the payer after a read of the books was queued and closed', async () => {
+    test('still list the inquiry that waits for a payer after a read of the books for the same payment is queued and closed', async () => {
       const asked = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
       const payer = await queueInquiry('payer', { ...asked, waitsFor: 'payer' });
       const books = await queueInquiry('decided', { ...asked, waitsFor: 'books' });

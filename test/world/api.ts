@@ -54,7 +54,7 @@ import { World } from './world.ts';
 
 export const RUNS = '/v1/admin/jobs/close-days/runs';
 export const API_KEY = 'sk_test_0123456789abcdefghijkl';
-/** API key that a test must register before it uses the key. */
+/** API key that is unknown until a test registers it. */
 export const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 export const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
 export const OPERATOR_KEY = 'ok_0123456789abcdefghijkl';

@@ -244,8 +244,8 @@ export interface MishapsSeen {
   /** Bodies of records that a redrive parked a second time although all bugs were fixed. */
   readonly parkedAgain: readonly string[];
   /**
-   * Parked time ranges, in Unix milliseconds with an exclusive end, that were too old for a redrive although all bugs
-   * were fixed.
+   * Parked time ranges, in Unix milliseconds with an exclusive end, that were too old to be redriven when all bugs were
+   * fixed.
    */
   readonly forgotten: readonly { readonly sinceMs: number; readonly untilMs: number }[];
 }

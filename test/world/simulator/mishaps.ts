@@ -65,7 +65,7 @@ export class Mishaps implements MishapsSeen {
   /**
    * Repeats the work of each parked message, as `payonce redrive` does.
    *
-   * @param rebuild repairs a time range whose events are too old for consumers to recognize
+   * @param rebuild repairs a time range whose events are too old for consumers to deduplicate
    */
   async redriveParked(rebuild: () => Promise<void>): Promise<void> {
     const { simulation, queues } = this.#account;
@@ -76,8 +76,8 @@ export class Mishaps implements MishapsSeen {
       queueUrl(PARKED),
       async ({ Body: body = '' }) => {
         const before = times(body);
-        // A message that is parked again counts only if there was no bug before or after the work. Otherwise, a bug may
-        // have parked the message: an old one that was fixed too late, or a new one.
+        // A message that is parked again counts only if no bug existed before the redrive, and none after it.
+        // Otherwise, a bug may have parked the message.
         const isFixed = (): boolean => this.#poisoned.size === 0;
         const wasFixed = isFixed();
         const request: RedriveRequest = { parked: body };

@@ -161,7 +161,8 @@ const closeDispute = act<Close>({
 
 interface EndRefund extends OfCharge {
   /**
-   * Refund that the act ends. `own`: the newest refund that Payonce created; `newest`: the newest refund of any origin.
+   * Refund that the bank fails. `own`: the newest refund that Payonce created; `newest`: the newest refund of any
+   * origin.
    */
   readonly which: 'own' | 'newest';
 }

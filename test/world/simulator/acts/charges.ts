@@ -47,9 +47,7 @@ export function processorOf(scene: Scene, step: Step & { readonly processor: AtP
 /** Maximum delay of the bank's results, in milliseconds. */
 const SLOW_MS = 72 * 3_600_000;
 
-/**
- * Returns a step shortly before `beforeMs` that delays the bank's results for pending objects by up to several days.
- */
+/** Returns a step shortly before `beforeMs` that delays the bank's results for pending objects by up to three days. */
 export function delayBank({ dice, has }: Drawing, beforeMs: number): Draft {
   const given = {
     processor: 'its',

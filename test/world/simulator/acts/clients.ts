@@ -103,7 +103,7 @@ function afterRequest(drawing: Drawing, { id, source, atMs, amount, capture }: S
     ...(isHeld && has('strays') && dice.chance(0.2)
       ? [{ act: 'stray', delay: ['seconds'], given: { amount, named: false, source: 'tok_declined' } } as const]
       : []),
-    // The charge stays pending for a long time.
+    // The charge stays pending for up to three days.
     ...(source === 'tok_async' && dice.chance(0.4) ? [delayBank(drawing, atMs)] : []),
     ...stormAfter(drawing),
     ...straysAfter(drawing, source, atMs),

@@ -55,7 +55,7 @@ export const callbackLoss = (lost: number, from: Partial<Draft>, hours = 72): Dr
 export const slowly = (root: Root, lost = 0, hours = 72): Draft => callbackLoss(lost, before(root), hours);
 
 /**
- * Returns a step that stops the injected faults, so that an oracle cannot attribute a fault of production code to an
+ * Returns a step that stops the injected faults, so that no oracle excuses a defect of production code because of an
  * injected fault.
  */
 export const noFaults = (root: Root): Draft => draft('faults', 'instant', { rates: {}, clockSkewMs: 0 }, before(root));

@@ -68,7 +68,8 @@ const defaultIsAway: Course = {
       noFaults(root),
       slowly(root, 1),
       ...Array.from({ length: 6 }, () => draft('pay', 'seconds', { ...EURO, source: 'tok_async' }, after(root, 0))),
-      // Keep all payments within the hour during which every resolver run reads them.
+      // The outage begins while the payments in euros are less than an hour old. Every resolver run reads such
+      // payments.
       draft(
         'processor_outage',
         'seconds',

@@ -295,9 +295,9 @@ export function duration(ms: number): string {
 }
 
 /**
- * For half of the requests, returns a step that starts a storm of faults while the request takes effect.
+ * For half of the requests, returns a step that starts a burst of faults while the request takes effect.
  *
- * @param more earliest time of the storm. By default the storm begins soon after the request
+ * @param more earliest time of the burst. By default the burst begins soon after the request
  */
 export function stormAfter(drawing: Drawing, more: Pick<Draft, 'fromMs'> = {}): readonly Draft[] {
   if (!drawing.has('storms') || !drawing.dice.chance(0.5)) return [];

@@ -94,8 +94,8 @@ function during(chain: Chain, atMs: number): readonly ReturnType<typeof stateOf>
 }
 
 /**
- * Returns the due commission (a share of the kept amount, or nothing after a lost dispute), and whether a refund or
- * dispute is open.
+ * Returns the due commission (a tenth of the amount that the merchant keeps, or nothing after a lost dispute), and
+ * whether a refund or dispute is open.
  */
 function stateOf(chain: Chain): { readonly dueMinor: number; readonly isOpen: boolean } {
   const charge = chargesOf(chain).get(chain.at(-1)?.row.payment.chargeId ?? '');

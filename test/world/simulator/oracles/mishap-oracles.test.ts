@@ -71,7 +71,7 @@ test('a record must not stay parked, unless it is about a manual change', () => 
   expect(parked('REMOVE')).toEqual([]);
 });
 
-test('a time range of events must not stay parked, unless the events are too old for consumers to recognize', () => {
+test('a time range of events must not stay parked, unless the events are too old for consumers to deduplicate', () => {
   const faultsEndedAtMs = Date.UTC(2026, 2, 20);
   const parked = (day: string) => {
     const range = { DDBStreamBatchInfo: { approximateArrivalOfFirstRecord: `2026-03-${day}T00:00:00.000Z` } };

@@ -53,7 +53,7 @@ function changedByHand({ mishaps, alarms }: Observed): readonly Violation[] {
 
 /**
  * F25: checks that a redrive after the fix publishes all parked records. Records about manual changes stay parked for
- * an operator, and so do time ranges whose events are too old for consumers to recognize.
+ * an operator, and so do time ranges whose events are too old for consumers to deduplicate.
  */
 function parked({ mishaps, faultsEndedAtMs = 0 }: Observed): readonly Violation[] {
   return [...mishaps.parked, ...mishaps.parkedAgain].flatMap((body) => {
