@@ -247,7 +247,7 @@ describe('unauthorized callbacks', () => {
     expect((await fetch(`${aws.apiUrl}/callbacks/unknown`, { method: 'POST', body: '{}' })).status).toBe(404);
   });
 
-  test('become valid as soon as their secret is added, and callbacks under the old secret stay valid', async () => {
+  test('become valid as soon as their secret is added, and callbacks signed with the old secret stay valid', async () => {
     const both = { ...(await readSecret()), next: 'the-next-secret-of-the-processor' };
     await secretsManager().send(
       new PutSecretValueCommand({ SecretId: await secretName(), SecretString: JSON.stringify(both) }),

@@ -72,7 +72,7 @@ describe('a callback without a payment', () => {
     expect(await harness.retryOrphans()).toMatchObject({ adopted: 0, waiting: 0, givenUp: 0 });
   });
 
-  describe('has a give-up alarm, which', () => {
+  describe('when it is given up after a day, the alarm', () => {
     const UNKNOWN_CHARGE = 'ch_none';
     let raised: [string, string][];
     const alarm = (what: string, about: string): void => void raised.push([what, about]);
@@ -102,7 +102,7 @@ describe('a callback without a payment', () => {
       expect(raised).toEqual([]);
     });
 
-    test('is raised even after a crash before the give-up is recorded', async () => {
+    test('is raised even if the process crashes before it records that the callback was given up', async () => {
       await harness.deliver(callback('evt_1', UNKNOWN_CHARGE));
       harness.clock.advance(24 * HOUR_MS);
       const orphanStore = {

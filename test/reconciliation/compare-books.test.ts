@@ -76,7 +76,7 @@ test('two differences of one payment that cancel each other out are still a mism
   expect(await harness.mismatches()).toEqual([]);
 });
 
-test('two differences that cancel each other out are a mismatch, even if an operator has decided the payment', async () => {
+test('two differences that cancel each other out are a mismatch, even if an operator has decided about the payment', async () => {
   const payment = await harness.paid('k-1', { capture: 'manual' });
   const own = harness.chargeOf(payment).chargeId;
   await harness.inside.correct(own, { status: 'succeeded', amount_captured: 1_500 });

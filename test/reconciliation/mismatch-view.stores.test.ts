@@ -9,7 +9,7 @@ import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { comparedPayment, differsBy } from './mismatch-fixtures.ts';
 
-test('a mismatch on DynamoDB is stored, confirmed, listed, and removed from both lists', async () => {
+test('a mismatch on DynamoDB is stored, confirmed, listed, and removed from the list once the books agree', async () => {
   const tables = await createTables('mismatches');
   const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
   const views = new DynamoDbViews(documentClient(dynamoDbClient()), tables.views, pacing);
