@@ -53,8 +53,8 @@ export interface Health {
 }
 
 /**
- * Serves `GET /health` with counts: 200 while the bridge can carry messages, otherwise 503. Requests from web pages get
- * 403.
+ * Serves `GET /health` with message counts. The status is 200 while the bridge can carry messages, otherwise 503.
+ * Requests from web pages get 403.
  */
 export async function serveHealth(health: Health, port: number): Promise<Server> {
   const server = createServer((request, answer) => {

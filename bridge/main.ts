@@ -1,6 +1,6 @@
 /**
  * The bridge between NATS JetStream and Payonce. It is a separate process, because Lambda has no event source for NATS.
- * It is stateless, because sending a message to the queue and recording that it was sent could not be one transaction.
+ * It stores no state, because it could not send a message and record the send in one transaction.
  */
 
 import type { AddressInfo } from 'node:net';
@@ -72,7 +72,7 @@ function optionsOf({ servers, login, tls }: BridgeSettings['nats']): ConnectionO
   return {
     name: 'payonce-bridge',
     servers: [...servers],
-    // The client keeps trying: a server that is unavailable, or whose credentials are being changed, is expected to
+    // Retry without limit: a server that is unavailable, or whose credentials are being changed, is expected to
     // recover.
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,

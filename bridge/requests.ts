@@ -32,7 +32,7 @@ const LONGEST_WAIT_MS = 30_000;
  * wait for redelivery.
  */
 const MAX_ACK_PENDING = 1_000;
-/** Number of progress reports for a message within one ack wait. */
+/** Number of progress reports (`working`) for a message within one ack wait. */
 const PROGRESS_SIGNALS = 3;
 
 /**
@@ -73,7 +73,7 @@ export class RequestBridge {
     stop.addEventListener('abort', () => void messages.close());
     if (stop.aborted) await messages.close();
     await this.#forwardAll(messages);
-    if (!stop.aborted) throw new Error(`the consumer ${consumer} of the stream ${stream} ended`);
+    if (!stop.aborted) throw new Error(`the consumer ${consumer} of the stream ${stream} delivers no more messages`);
   }
 
   /**

@@ -5,11 +5,11 @@ import { type Piece, sweepsJob } from '../jobs/use/pieces-job.ts';
 import { type CarriedCounts, type CarryTools, carryShard, observeOutbox } from '../postgres/carry.ts';
 import { OUTBOX_SHARDS } from '../postgres/outbox.ts';
 
-/** The outbox of a database. */
+/** The outbox of one database, and the tools that copy its rows. */
 export interface CarriedDatabase extends CarryTools {
   /**
-   * Records the identity of the database under its name in the settings, if the database has payments. From then on, a
-   * different database is refused under this name.
+   * If the database has payments or orders, records its identity under its name in the settings. From then on, a
+   * different database under this name is refused.
    */
   readonly record: () => Promise<void>;
 }
@@ -21,15 +21,15 @@ export interface CarryJobTools extends CarriedDatabase {
 }
 
 /**
- * Number of shards that are copied concurrently. The shards share a connection. Most of the time, they wait for
+ * Number of shards that are copied concurrently. They share one database connection, because copying mostly waits for
  * DynamoDB.
  */
 const SHARDS_AT_ONCE = 8;
 
 /**
- * Creates the job `carry`, which copies the waiting rows of the outbox, shard by shard. Runs of a job exclude each
- * other, so each shard has one worker. At its end, a run reports the oldest row that still waits, and stores the time
- * until which the copies are complete.
+ * Creates the job `carry`, which copies the waiting rows of the outbox, shard by shard. A job has only one run at a
+ * time, so each shard has one worker. At its end, a run reports the oldest row that is not yet copied, and stores the
+ * time until which the copies are complete.
  */
 export function carryJob(tools: CarryJobTools): Job<string> {
   const outboxes = [tools, ...(tools.others ?? [])];
@@ -56,7 +56,7 @@ export function carryJob(tools: CarryJobTools): Job<string> {
 }
 
 /**
- * Works on all databases, even if one of them does not respond.
+ * Runs the work on all databases, even if one of them does not respond.
  * @throws the first error, after the work on all databases has ended
  */
 async function ofAll<Result>(

@@ -5,7 +5,7 @@ import { defined } from '../kernel/defined.ts';
 export const AUTHORITIES = ['dynamodb', 'postgres'] as const;
 export type Authority = (typeof AUTHORITIES)[number];
 
-/** The values of the setting `payonce:authority`. With `dsql`, Aurora DSQL has the stores of PostgreSQL. */
+/** The values of the setting `payonce:authority`. With `dsql`, the PostgreSQL stores run on Aurora DSQL. */
 export const AUTHORITY_SETTINGS = ['dynamodb', 'postgres', 'dsql'] as const;
 export type AuthoritySetting = (typeof AUTHORITY_SETTINGS)[number];
 
@@ -14,7 +14,7 @@ export function storesOf(setting: unknown): Authority {
   return setting === 'postgres' || setting === 'dsql' ? 'postgres' : 'dynamodb';
 }
 
-/** Address and credentials of the PostgreSQL database. A value that is absent here is in the secret. */
+/** Address and credentials of the PostgreSQL database. The secret contains every value that is absent here. */
 export interface PostgresSettings {
   /**
    * Secret in Secrets Manager with username and password, and optionally host, port and dbname.
@@ -31,16 +31,16 @@ export interface PostgresSettings {
 }
 
 /**
- * One more database, or several whose addresses differ in a number. Missing fields have the values of the first
- * database.
+ * Settings of one more database, or of several whose names and addresses differ only in a number. Missing fields
+ * default to the values of the first database.
  */
 export interface ShardSettings extends Partial<Pick<PostgresSettings, 'secretId' | 'host' | 'port' | 'database'>> {
   /** The name by which the rows of tenants refer to the database. It must never change. */
   readonly name: string;
   /**
-   * Number of databases for which this entry stands. The number of each database, from 1, is appended to the name, and
-   * replaces `#` in host and database. An entry with a count replaces many entries, for which the environment of a
-   * Lambda function has no room.
+   * Number of databases that this entry describes. The number of each database, from 1, is appended to the name, and
+   * replaces `#` in host and database. One entry with a count replaces many entries, which would exceed the maximum
+   * size of a Lambda function's environment variables.
    * @default one database
    */
   readonly count?: number;
@@ -51,7 +51,7 @@ interface NamedDatabase {
   readonly settings: PostgresSettings;
 }
 
-/** Returns the settings of each database by its name, the first one first. */
+/** Returns the name and settings of each database, beginning with the first database. */
 export function databasesOf({ shards = [], ...first }: PostgresSettings): readonly [NamedDatabase, ...NamedDatabase[]] {
   const others = shards.flatMap(({ name, count, ...own }) =>
     count === undefined
@@ -95,8 +95,8 @@ const LONGEST_FUNCTION_SECONDS = 300;
 export const IMPORT_WAITS_MS = STATE_VALID_MS + LONGEST_FUNCTION_SECONDS * 1000;
 
 /**
- * Suffix of the id of the record that binds the idempotency key of a correction to a payment. The first database has
- * these records.
+ * Suffix of the operation id of a record that binds the idempotency key of a correction to a payment. These records are
+ * in the first database.
  */
 export const KEY_OF_CORRECTION = '#payment';
 

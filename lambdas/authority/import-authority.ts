@@ -28,7 +28,7 @@ import { ScannedItems } from './store/scanned-items.ts';
 
 export interface ImportTools extends AuthorityStateTools {
   readonly tables: StoreTables;
-  /** The databases by their names, in the order of the settings: the first one first. */
+  /** The databases in the order of the settings. */
   readonly databases: readonly { readonly name: string; readonly database: Database }[];
   readonly log: Pick<AuthorityLog, 'newest' | 'append' | 'write'>;
 }
@@ -51,7 +51,7 @@ interface Run extends ImportExtent {
 
 /**
  * A difference that the import found: a row whose copy in PostgreSQL is missing or differs from the DynamoDB row, a row
- * that this version cannot read, or a table with a different number of rows, whose `key` has both numbers.
+ * that this version cannot read, or a table with a different number of rows. For a table, `key` contains both numbers.
  */
 export interface DifferentRow {
   readonly table: string;
@@ -66,7 +66,7 @@ interface ImportedRows {
   readonly differentRows: readonly DifferentRow[];
 }
 
-/** The reason why nothing more is copied. */
+/** Why the import did not start or did not continue. */
 type Refused =
   /** Another command has canceled or replaced this import. */
   | { readonly kind: 'replaced' }
@@ -76,16 +76,16 @@ type Refused =
 type Copied = { readonly kind: 'copied' } & ImportedChains;
 
 type Finished =
-  /** PostgreSQL is the system of record now. */
+  /** No row differs. PostgreSQL is the system of record now. */
   | ({ readonly kind: 'finished' } & ImportedChains & ImportedRows)
-  /** All writes are still stopped. */
+  /** At least one row differs. All writes are still stopped. */
   | ({ readonly kind: 'differs' } & ImportedChains & Partial<ImportedRows>);
 
 export type Imported = Copied | Finished | Refused;
 
 /** Interval at which an import checks whether another command has replaced it, in milliseconds. */
 const ASKED_EVERY_MS = 5_000;
-/** Maximum number of rows to keep, more than an operator would read. */
+/** Maximum number of reported differences, more than an operator would read. */
 const MAX_KEPT = 10_000;
 
 /** Thrown when another command has canceled or replaced this import. */
@@ -141,7 +141,8 @@ export async function finishImport(tools: ImportTools, extent: ImportExtent): Pr
 }
 
 /**
- * Writes the databases of the tenants into their rows. An import that was suspended writes none after another command:
+ * Writes the name of each tenant's database into the tenant's row. If the import was suspended and another command has
+ * replaced it, nothing is written:
  *
  *   import   ── compares ── [suspended] ───────────────────────────── place ✗
  *   another  ────────────────────────── canceled ── one database: finished
@@ -172,9 +173,9 @@ export async function isStopped({ log }: Pick<ImportTools, 'log'>): Promise<bool
 }
 
 /**
- * Runs `work`, which ends when another command has written to the log, so that this import changes no rows after another
- * import has finished. Each statement also checks the log if the last check is older than {@link ASKED_EVERY_MS}, so
- * that a computer that was suspended does not continue.
+ * Runs `work` until another command writes to the log, so that this import changes no rows after another import has
+ * finished. Each statement also checks the log if the last check is older than {@link ASKED_EVERY_MS}. Therefore, an
+ * import on a computer that was suspended does not continue.
  *
  * @param begun the newest entry when this import began
  */
@@ -232,10 +233,10 @@ function chainsOf({ tools, databases, placement, segments, progress, current }: 
 }
 
 /**
- * Copies and compares the rows of Idempotency and Registry. Then counts the rows of all tables, so that no database has
- * rows that another one must have. Requires that no process writes.
+ * Copies and compares the rows of Idempotency and Registry. Then counts the rows of all tables, to find rows that are
+ * in the wrong database. Requires that no process writes.
  *
- * @param into what each database has from the Ledger
+ * @param into the rows that the Ledger implies for each database, by its name
  */
 async function copyRows(run: Run, into: ReadonlyMap<string, ImportedInto>): Promise<ImportedRows> {
   const { tools, databases, segments, progress, current } = run;
@@ -288,7 +289,7 @@ function sumOf(copied: ReadonlyMap<ImportDatabase, RowCounts>): RowCounts {
   return sum;
 }
 
-/** Copies and compares rows of one database, and adds their numbers to `copied`. */
+/** Copies rows into one database, compares them, and adds their numbers to `copied`. */
 async function copyTo(
   database: ImportDatabase,
   given: readonly ImportedRow[],
@@ -302,7 +303,7 @@ async function copyTo(
   }
 }
 
-/** Finds the database of each row: the one that has its payment or order, otherwise the first one. */
+/** Groups rows by database: the database that has the payment or order of the row, otherwise the first database. */
 async function byDatabase(
   databases: readonly ImportDatabase[],
   rows: readonly ImportedRow[],

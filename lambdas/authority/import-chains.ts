@@ -51,10 +51,10 @@ interface ImportChainsTools {
 export interface DifferentChain {
   readonly chainId: ChainId;
   /**
-   * `differs`: PostgreSQL has a different transition, or one that the Ledger lacks or another database must have.
-   * `broken`: the chain in the Ledger does not verify. `details`: personal data does not match the commitment in the
-   * chain. `tenant`: its tenant has no row, or is in a database that was not given. `unreadable`: this version cannot
-   * read a row.
+   * `differs`: a transition in PostgreSQL differs from the Ledger, is missing in the Ledger, or is in the wrong
+   * database. `broken`: the chain in the Ledger does not verify. `details`: personal data does not match the commitment
+   * in the chain. `tenant`: the tenant has no row, or its database was not given to the command. `unreadable`: this
+   * version cannot read a row.
    */
   readonly because: 'differs' | 'broken' | 'details' | 'tenant' | 'unreadable';
   /** The name of the database that differs. */
@@ -68,7 +68,7 @@ const CHAIN_TABLES = ['transition', 'posting', 'details'] as const;
 export interface ImportedInto {
   /** Number of payments and orders. */
   chains: number;
-  /** One of the payments and orders. */
+  /** The id of any of these payments or orders. */
   example?: ChainId;
   /** Number of rows by table. */
   readonly rows: Record<(typeof CHAIN_TABLES)[number], number>;
@@ -82,7 +82,7 @@ export interface ImportedChains {
   readonly different: readonly DifferentChain[];
 }
 
-/** Maximum number of ids to keep, more than an operator would read. */
+/** Maximum number of reported ids, more than an operator would read. */
 const MAX_KEPT = 10_000;
 /**
  * Maximum number of transitions in one statement. A row of the Ledger has at most 400 KB, and a transaction of Aurora
@@ -93,11 +93,11 @@ const CHAINS_PER_PAGE = 500;
 
 /**
  * Copies the transitions and the personal data that PostgreSQL lacks, each chain into the database of its tenant.
- * Compares each transition as PostgreSQL returns it with its row in the Ledger, whose hash is computed again. Safe to
+ * Recomputes the hash of each Ledger row, and compares the row with the transition that PostgreSQL returns. Safe to
  * repeat after an interruption, and while payments continue in DynamoDB, because a chain only grows.
  *
  * @param progress called after every page, with the number of payments and orders that were read. It may throw to stop
- * @returns the result, and what each database must have, by its name
+ * @returns the result, and the rows that each database must have, by its name
  */
 export async function importChains(
   tools: ImportChainsTools,
@@ -122,7 +122,7 @@ export async function importChains(
       found.example ??= chainId;
       for (const table of CHAIN_TABLES) found.rows[table] += rows?.[table] ?? 0;
     } catch (error) {
-      // A fault from a store proves nothing about the chain.
+      // A fault from a store does not mean that the chain is unreadable.
       if (isFault(error)) throw error;
       report({ chainId, because: 'unreadable' });
     }
@@ -144,8 +144,8 @@ function nothing(): ImportedInto {
 }
 
 /**
- * Lists the payments and orders that a database has, but the Ledger lacks or another database must have. Searches for
- * them only if the database has more than it must have.
+ * Lists the payments and orders in a database that are missing in the Ledger or belong into another database. Searches
+ * for them only if the database has more payments and orders than expected.
  */
 async function chainsBeyond(
   tools: ImportChainsTools,
@@ -190,7 +190,7 @@ function tenantOf({ transition }: RowsOfCopy): TenantId {
 
 interface ImportedChain extends Partial<Pick<DifferentChain, 'because' | 'database'>> {
   readonly appended: number;
-  /** The rows of the chain. Absent if the database differs. */
+  /** The numbers of the chain's rows by table. Absent if the chain differs. */
   readonly rows?: ImportedInto['rows'];
 }
 
@@ -240,7 +240,7 @@ async function copyChain(
       const transitions = page.map(({ transition }) => transition);
       const postings = page.flatMap((copy) => copy.postings);
       const written = await writeIf(database, importStatement({ transitions, postings }));
-      // Another import has appended. Other rows of the chain must not exist without its transitions.
+      // If the transition exists, another import has appended it: repeat. No other row may exist before its transition.
       if (written.kind === 'taken' && written.constraint !== 'transition_pkey') return { appended, because: 'differs' };
       if (written.kind !== 'applied') return 'again';
       appended += page.length;
@@ -259,7 +259,7 @@ function isValid(rows: readonly ReadRow[]): boolean {
   return rows.every(({ row }) => {
     const broken = violationAt(row, before);
     if (row.content.kind === 'link') before = row.content.link;
-    // Attributes that the hash does not cover belong to the Ledger's indexes.
+    // Ignore wrong attributes outside the hash: they only belong to the Ledger's indexes.
     return row.content.kind === 'link' && (broken === undefined || broken.what === 'attributes');
   });
 }
@@ -283,7 +283,7 @@ function partsOf(copies: readonly RowsOfCopy[]): ReadonlyMap<string, Part> {
 }
 
 /**
- * Reports whether all personal data matches the commitments. The chain has no commitment to the reason of an approval.
+ * Reports whether all personal data matches the commitments. The reason of an approval has no commitment in the chain.
  */
 function areCommitted(parts: ReadonlyMap<string, Part>, details: DetailsRows): boolean {
   return [...details].every(([part, item]) => {

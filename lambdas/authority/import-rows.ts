@@ -26,7 +26,7 @@ import type { ImportedTable } from './store/postgres-imported-tables.ts';
 export interface ImportedRow {
   readonly table: ImportedTable;
   readonly row: Readonly<Record<string, unknown>>;
-  /** The payment or order whose database has the row. @default the first database has it */
+  /** The payment or order to which the row belongs. It determines the database. @default the first database */
   readonly chainId?: string;
 }
 
@@ -86,7 +86,10 @@ function ofChain(chainId: string | undefined): Pick<ImportedRow, 'chainId'> {
   return defined({ chainId });
 }
 
-/** Binds the key of a correction to its payment, as several databases need it: `shardedStores` describes the reason. */
+/**
+ * Returns the row that binds the idempotency key of a correction to its payment, for a deployment with several
+ * databases. `refusedKey` in sharded-stores.ts describes the reason.
+ */
 export function bindingOf({ table, row }: ImportedRow): readonly ImportedRow[] {
   const operationId = String(row['operation_id']);
   if (table !== 'idempotency' || !operationId.startsWith(OperationPrefix.correction)) return [];
@@ -125,7 +128,7 @@ function workOf(item: Item, queued: Queued): readonly ImportedRow[] {
   }));
 }
 
-/** The row has no due time, because no job reads a kept orphan. */
+/** Omits the due time, because no job reads an orphan after its retries have ended. */
 function keptOrphan(item: Item): readonly ImportedRow[] {
   const { due_at: _, ...row } = rowOfOrphan(parseOrphan(item));
   return [{ table: 'orphan', row }];
@@ -147,7 +150,7 @@ function approvalRows(item: Item): readonly ImportedRow[] {
   return [asked, { table: 'approval_end', row: endRow({ id: approval.id, end }), chainId }];
 }
 
-/** Returns the time at which a job next handles an entry. A job may have postponed this time. */
+/** Returns the due time of an entry as stored, because a job may have postponed it. */
 function queuedAt(item: Item): ImportedRow['row'] {
   return dueAt(item, RegistryTable.queuesIndex.sortKey);
 }

@@ -38,7 +38,7 @@ export class MoveRefused extends Error {
 }
 
 interface PlannedMove extends TenantMove {
-  /** The state of the tenant's row from which this run was planned. */
+  /** The tenant's row that this run was planned from. */
   readonly place: TenantPlace;
   /** Whether an earlier run has already made the target the tenant's database. */
   readonly isSwitched: boolean;
@@ -68,8 +68,8 @@ export function planMove(tenantId: TenantMove['tenantId'], place: TenantPlace, t
 }
 
 /**
- * Permitted roles of the two databases when a run begins, before and after the switch. Undefined: no move has concerned
- * the database yet.
+ * Permitted roles of the two databases when a run begins, before and after the switch to the target. Undefined: the
+ * database has taken no part in a move of this tenant.
  */
 const EXPECTED: Readonly<
   Record<'before' | 'after', Readonly<Record<'source' | 'target', readonly (MoveRole | undefined)[]>>>
@@ -81,7 +81,9 @@ const EXPECTED: Readonly<
  * Maximum number of passes. Two are usually enough: the second one finds no difference unless a job has changed a row.
  */
 const MAX_PASSES = 4;
-/** Maximum number of chains whose waiting rows are copied. No tenant has more. */
+/**
+ * Maximum number of chains that one run copies to DynamoDB. It only limits the loop: no tenant has more waiting chains.
+ */
 const MAX_CARRIED = 10_000_000;
 
 /**
@@ -111,9 +113,9 @@ export async function moveTenant(tools: MoveTools, move: PlannedMove): Promise<v
   const opened = await open(tools, move);
   const { moves, source, target } = opened;
   await begin(opened, move);
-  // No process has written to the target.
+  // Until the switch, no process writes to the target, so an abort may delete its rows.
   if (move.isAborted) {
-    // The source no longer lists what was deleted in it since the copy.
+    // The source no longer has the keys of rows that were deleted in it since the copy.
     await deletePass(source, target);
     await removeRows(opened, source, target, 'key');
   } else {
@@ -147,7 +149,7 @@ async function empty(opened: Opened): Promise<void> {
   }
 }
 
-/** @throws MoveRefused if a database is not the one that its name has always denoted, or if it cannot be written */
+/** @throws MoveRefused if a database is not the known database of its name, or if a privilege is missing */
 async function open({ client, tables, pacing, progress, ...databases }: MoveTools, move: PlannedMove): Promise<Opened> {
   const side = async (option: 'from' | 'to', database: Database): Promise<TenantRows> => {
     const name = move[option];
@@ -173,8 +175,9 @@ async function open({ client, tables, pacing, progress, ...databases }: MoveTool
 }
 
 /**
- * Fences earlier runs. The roles are checked first, because a database or the Registry may have been restored. A target
- * with an earlier run than the tenant's database was restored, and its rows are replaced.
+ * Fences earlier runs. Checks the roles first, because a database or the Registry may have been restored from a backup.
+ * If the run number in the target is lower than the number in the source, the target was restored, and its rows are
+ * replaced.
  */
 async function begin({ moves, source, target }: Opened, move: PlannedMove): Promise<void> {
   const expected = EXPECTED[move.isSwitched ? 'after' : 'before'];
@@ -200,7 +203,7 @@ async function wait({ pacing, progress }: Opened): Promise<void> {
   await pacing.clock.sleep(IMPORT_WAITS_MS);
 }
 
-/** Copies the tenant's waiting rows to DynamoDB, so that no row of the outbox must be moved. */
+/** Copies the tenant's waiting rows to DynamoDB, so that the outbox has no rows that would have to be moved. */
 async function carryWaiting({ source, carrier, progress }: Opened): Promise<void> {
   for (let carried = 0; carried < MAX_CARRIED; ) {
     const chains = await source.waitingChains();
@@ -217,10 +220,10 @@ async function carryWaiting({ source, carrier, progress }: Opened): Promise<void
 }
 
 /**
- * Repeats passes until one finds no difference, so that every row was compared after the last write.
+ * Compares and copies all rows until a pass finds no difference, so that every row was compared after the last write.
  *
- * @param extra `both`: rows that only the target has are deleted. `target`: they stay, because the source may have been
- * emptied in part; only personal data that was erased in the source is deleted
+ * @param extra `both`: rows that only the target has are deleted. `target`: they stay, because some rows of the source
+ * may already be deleted; only personal data that was erased in the source is deleted
  */
 async function makeEqual({ source, target, progress }: Opened, extra: 'both' | 'target'): Promise<void> {
   let found: readonly string[] = [];
@@ -269,8 +272,9 @@ async function deletePass(source: TenantRows, target: TenantRows) {
 }
 
 /**
- * Deletes personal data that a suspended command has erased in the source since. The source loses payments and orders
- * before their personal data, so it has erased what it lacks of a payment or an order that it has.
+ * Deletes personal data that a suspended command has since erased in the source. The move deletes payments and orders
+ * in the source before their personal data. Therefore, if the source has a payment or an order without its personal
+ * data, the data was erased.
  */
 async function erasePass(source: TenantRows, target: TenantRows) {
   const found: string[] = [];
@@ -283,7 +287,10 @@ async function erasePass(source: TenantRows, target: TenantRows) {
   return found;
 }
 
-/** Deletes rows from one database, as the complete one lists them. @throws MoveRefused if rows with other values remain */
+/**
+ * Deletes all rows from `cleaned` that `complete` has.
+ * @throws MoveRefused if rows with other values remain
+ */
 async function removeRows({ progress }: Opened, complete: TenantRows, cleaned: TenantRows, by: 'row' | 'key') {
   for (const table of TENANT_TABLES.toReversed()) {
     for await (const rows of complete.pages(table)) {

@@ -31,7 +31,7 @@ export interface AuthorityPlatform extends Platform, Secrets {
   /** Opens the database. @default connects to the configured server */
   readonly openDatabase?: (settings: PostgresSettings) => Database;
   /**
-   * Waits, once the first database has responded, for those that have not.
+   * Called when the first database has responded. Resolves after the maximum wait for the others.
    * @default two seconds
    */
   readonly waitForOthers?: () => Promise<void>;
@@ -109,7 +109,7 @@ export function sharedParts(platform: AuthorityPlatform, tables: StoreTables) {
 /**
  * Creates the stores on one of the databases.
  *
- * @param shard the name of the database, and the names of all @default there is one database
+ * @param shard the name of this database, and the names of all databases @default there is one database
  */
 export function openStores(
   platform: AuthorityPlatform,

@@ -31,7 +31,7 @@ export function postgresStores({ database, pacing, client, tables, observer }: P
   const tools: PostgresTools = {
     database,
     pacing,
-    // The commit and its copy share the time that a request reserves for them.
+    // A request reserves `COMMIT_SECONDS` for the commit and its copy together.
     committed: (id, beganMs) =>
       carryOrReport({ carrier: carrier.until(beganMs + COMMIT_SECONDS * 1000), observer }, id),
   };

@@ -65,7 +65,7 @@ export async function recopyChains(
         if (result.isCommissionMissing) missing.commission += 1;
       }
     } catch (error) {
-      // A fault from a store proves nothing about the chain.
+      // A fault from a store does not mean that the chain is unreadable.
       if (isFault(error)) throw error;
       found.unreadable.push(id);
     }
@@ -88,22 +88,22 @@ interface RecopiedChain {
 }
 
 /**
- * Moves back the marks of the jobs that read the Ledger, to the oldest transition of a resumed chain, because these
- * jobs did not wait for the chain. The auditor then waits until the archiver has processed the transitions, and the job
- * that publishes lost events begins at them.
+ * Moves back the stored positions of the jobs that read the Ledger to the oldest transition of a resumed chain, because
+ * these jobs have not waited for the stopped chain. The auditor then waits until the archiver has processed the
+ * transitions. The job that publishes lost events begins with these transitions.
  *
  * @param sinceMs time of the oldest transition, in Unix milliseconds
  * @returns false if the job publishes no events of this age
  */
 export async function readCopiesSince(marks: JobMarks, sinceMs: number, nowMs: number): Promise<boolean> {
-  // Repeat, because the job `carry` also moves this mark.
+  // Repeat, because the job `carry` can move this mark concurrently.
   for (let isMoved = false; !isMoved; ) isMoved = await moveCarriedUntil(marks, sinceMs, nowMs);
   return republishSince(marks, sinceMs, nowMs);
 }
 
 /**
- * Compares one chain with its copy. The copy is read first: a transition that is committed between the two reads is
- * then missing in the copy, and does not count as a difference.
+ * Compares one chain with its copy. The copy is read first. A transition that is committed between the two reads is
+ * then only missing in the copy, which does not count as a difference.
  */
 async function recopy(
   { client, tables, pacing, postgres, commission, resumed }: RecopyTools,

@@ -95,7 +95,7 @@ export async function recoverChains(
       if (found.stopped !== undefined) keep(stopped, { chainId, ...found.stopped });
       if (found.isErased) keep(erased, chainId);
     } catch (error) {
-      // A fault from the store proves nothing about the chain.
+      // A fault from the store does not mean that the chain is unreadable.
       if (isFault(error)) throw error;
       keep(unreadable, chainId);
     }
@@ -127,7 +127,7 @@ function recoverChain(tools: RecoverChainsTools, chainId: ChainId): Promise<Reco
     const isErased = own.parts.some(({ part, sequence }) => sequence <= kept && !details.has(part));
     const known = rows.slice(0, own.hashes.length);
     if (!(await append(tools, chainId, { known, missing, details }))) return 'again';
-    // An earlier round may have appended: a part of a long chain, or a write whose response was lost.
+    // An earlier round may have appended rows: a part of a long chain, or a write whose response was lost.
     return { appended: Math.max(0, kept - before), stopped, isErased };
   });
 }
@@ -153,7 +153,7 @@ function compared(rows: readonly ReadRow[], hashes: readonly Uint8Array[]) {
   for (const [kept, { row }] of rows.entries()) {
     const sequence = kept + 1;
     const broken = violationAt(row, before);
-    // Attributes that the hash does not cover belong to the copy.
+    // Ignore wrong attributes outside the hash: PostgreSQL does not have these attributes.
     if (row.content.kind !== 'link' || (broken !== undefined && broken.what !== 'attributes'))
       return { kept, stopped: { sequence, because: 'broken' as const } };
     const { link } = row.content;
@@ -184,7 +184,7 @@ async function append(tools: RecoverChainsTools, chainId: ChainId, { known, miss
   const chain = tools.chains.find(({ owns }) => owns(chainId));
   invariant(chain !== undefined, `no chain has the id ${chainId}`);
   if (missing.length === 0) return true;
-  // Personal data belongs to the first transition that refers to it. A later one repeats the commitment.
+  // Personal data belongs to the first transition that refers to it. Later transitions only repeat the commitment.
   const parts = new Set(known.flatMap(({ item }) => chain.rowsOfCopy(item).commitments.map(({ part }) => part)));
   for (let from = 0; from < missing.length; from += ROWS_AT_ONCE) {
     const copies = missing.slice(from, from + ROWS_AT_ONCE).map(({ item }) => chain.rowsOfCopy(item));

@@ -10,8 +10,8 @@ import { shardedStores } from './sharded-stores.ts';
 import { Shards } from './shards.ts';
 
 /**
- * Time for which a list or a look-up waits for the other databases after the first response, in milliseconds. The
- * shortest time limit of a request is several times longer.
+ * Maximum time for which a list or a look-up waits for the other databases after the first response, in milliseconds.
+ * The shortest time limit of a request is several times longer.
  */
 const OTHERS_MS = 2_000;
 

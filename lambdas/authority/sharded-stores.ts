@@ -28,8 +28,8 @@ export interface AuthorityStores {
   readonly effects: (unreadable?: Unreadable) => EffectStore & OrphanStore;
   readonly approvals: ApprovingStore;
   /**
-   * Reads the records of effects for operators. Fails if a database does not respond, because an operator who finds no
-   * record acts on this result.
+   * Reads the records of effects for operators. Fails if a database does not respond, because the result "no record"
+   * must be reliable: the operator acts on it.
    */
   readonly effectRecords: Pick<EffectStore, 'readEffect'>;
   readonly activity: ActivityLog;
@@ -65,7 +65,8 @@ export function shardedStores(shards: Shards): AuthorityStores {
       const found = await shards.ofChain(id);
       if (found === undefined) return false;
       if (await found.stores.erase(draft)) return true;
-      // A command that was suspended finds nothing in a database from which the tenant was moved since.
+      // If the tenant has been moved since `ofChain`, the database no longer has its rows. Try the tenant's new
+      // database.
       const now = await shards.ofChain(id);
       return now === undefined || now === found ? false : now.stores.erase(draft);
     },
@@ -140,7 +141,7 @@ function storesOf<Store>(shards: Shards, make: (stores: PostgresStores) => Store
     of,
     first: of(shards.first),
     at: async (subject: Subject, use?: Use): Promise<Store> => of(await shards.of(subject, use)),
-    /** Lists the entries of all databases alternately, so that the queue of one does not delay those of the others. */
+    /** Interleaves the entries of all databases, so that a long queue in one database does not delay the others. */
     lists: async <Entry>(list: (store: Store) => Promise<readonly Entry[]>): Promise<readonly Entry[]> =>
       alternately(await shards.responding((shard) => list(of(shard)))),
   };
@@ -219,10 +220,10 @@ function approvalsOf(shards: Shards): ApprovingStore {
 }
 
 /**
- * Binds the key of a correction to its payment, before the correction is written in the payment's database. The id of a
- * correction, unlike those of other effects on payments, is not derived from the payment. So the record of a correction
- * in one database does not prevent a second correction with the same key in another. The first database has the
- * bindings of all:
+ * Binds the key of a correction to its payment, before the correction is written in the payment's database. Unlike the
+ * ids of other effects on payments, the id of a correction is not derived from the payment. Therefore, the record of a
+ * correction in one database does not prevent a correction with the same key in another database. The first database
+ * has the bindings for all databases:
  *
  *   K for a payment in b   K is bound to it ✓ ── correction ✓
  *   K for a payment in c   ─── K is bound ✗: another request
@@ -274,7 +275,10 @@ function positionIn(cursor: string | undefined): { readonly number: number; read
   return { number: Number(number), ...(rest === '' ? {} : { rest }) };
 }
 
-/** Reads a page from one database; the next page can be from the next one. Skips a database that does not respond. */
+/**
+ * Reads a page from one database. After its last page, the list continues with the next database. Skips a database that
+ * does not respond.
+ */
 async function pageOf<Page extends { readonly next?: string }>(
   shards: Shards,
   cursor: string | undefined,

@@ -19,7 +19,7 @@ export interface ShardsTools {
   /** Called with the error of a database that could not be read. The work on the other databases continues. */
   readonly unavailable: (shard: string, error: unknown) => void;
   /**
-   * Waits, once the first database has responded, for those that have not.
+   * Called when the first database has responded. Resolves after the maximum wait for the others.
    * @default waits until they respond
    */
   readonly waitForOthers?: () => Promise<void>;
@@ -50,8 +50,8 @@ interface Place {
 
 /**
  * Finds the database of a call. All rows of a tenant are in one database, which the tenant's row names. The id of a
- * payment names no tenant, so all databases are queried. A payment in another database than its tenant's is refused,
- * because its next transition would be written without the transitions before it.
+ * payment names no tenant, so all databases are queried. Calls for a payment that is not in its tenant's database are
+ * refused, because its next transition would be written without the transitions before it.
  */
 export class Shards {
   readonly databases: readonly Shard[];
@@ -71,8 +71,8 @@ export class Shards {
   }
 
   /**
-   * Returns the database of a tenant. A database from which the tenant was moved is refused. Otherwise, after a restore
-   * of the Registry, it would accept keys that the other database has:
+   * Returns the database of a tenant. Refuses a database from which the tenant was moved. Otherwise, after a restore of
+   * the Registry, that database would accept idempotency keys whose records are in the other database:
    *
    *   move     ── rows of b copied to c and deleted ── tenant's row: c
    *   restore  ──────────────────────────────────────────────────────── tenant's row: b
@@ -131,7 +131,7 @@ export class Shards {
   }
 
   /**
-   * Asks all databases for a row. At most one database has it, or two while its tenant is moved.
+   * Queries all databases for a row. At most one database has the row, or two while a command moves its tenant.
    * @throws a fault if no database has the row and one did not respond
    */
   async one<Found>(ask: (shard: Shard) => Promise<Found | undefined>): Promise<Found | undefined> {
@@ -140,7 +140,7 @@ export class Shards {
     });
   }
 
-  /** Asks all databases that respond for a row, and reports the others. @throws a fault if none responds */
+  /** Queries all databases for a row, and reports those that do not respond. @throws a fault if none responds */
   async oneResponding<Found>(ask: (shard: Shard) => Promise<Found | undefined>): Promise<Found | undefined> {
     return this.#firstOf(this.#limited(this.databases.map(ask)), (faults) => {
       if (faults.length === this.databases.length) throw faults[0]?.error;
@@ -166,7 +166,7 @@ export class Shards {
     return Promise.all(this.databases.map(read));
   }
 
-  /** Reads from all databases that respond, and reports the others. @throws a fault if none responds */
+  /** Reads from all databases, and reports those that do not respond. @throws a fault if none responds */
   async responding<Read>(read: (shard: Shard) => Promise<Read>): Promise<readonly Read[]> {
     const results = await Promise.allSettled(this.#limited(this.databases.map(read)));
     const found = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
@@ -179,7 +179,8 @@ export class Shards {
   }
 
   /**
-   * Limits the time of reads after the first one has ended, so that a database that does not respond delays no other:
+   * Limits how long reads may take after the first one has ended, so that a call does not wait for an unresponsive
+   * database:
    *
    *   first  ── response
    *   b      ── no response ── unavailable

@@ -8,9 +8,9 @@ const NIGHT_HOUR = 2;
 const HOURS_OF_MONTH = 28 * 24;
 
 /**
- * Returns the time ranges that the auditor verifies in this hour: at night, the previous day; in each hour of a month,
- * the next slice of the archive from before that month. The ranges depend only on the time, so no run depends on an
- * earlier one.
+ * Returns the time ranges that the auditor verifies in this hour. At night, it verifies the previous day. In each hour
+ * of a month, it verifies the next slice of the archive from before that month. The ranges depend only on the time, so
+ * no run depends on an earlier one.
  *
  *   first row                     month begins        night      now
  *   |--------|--------| … |--------|----------|----------|--------|
@@ -38,8 +38,8 @@ export function slicesOf(nowMs: number, firstMs: number): readonly Slice[] {
 const LOOKBACK_HOURS = 32 * 24;
 
 /**
- * Returns the last hour in which a verification of this kind was due and has had time to end. A run begins five minutes
- * after the hour, and its last retry ends within the hour.
+ * Returns the last hour in which a verification of this kind was due and has had time to finish. A run starts five
+ * minutes past the hour, and its last retry finishes within the hour.
  *
  * @param firstMs start of the archive, in Unix milliseconds
  * @param sinceMs time of the auditor's first run, in Unix milliseconds

@@ -52,7 +52,7 @@ export type BrokenLink =
 
 /**
  * Returns the violation at this row, if any.
- * @param before the link before this row; undefined for the first row of a chain
+ * @param before the sequence and hash of the previous row; undefined for the first row of a chain
  */
 export function violationAt({ content }: ChainRow, before: Link | undefined): BrokenLink | undefined {
   if (content.kind === 'unreadable') return { what: 'unreadable', because: content.because };

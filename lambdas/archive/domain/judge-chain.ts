@@ -143,7 +143,9 @@ function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean):
   return [];
 }
 
-/** Returns the predecessor of a link. The predecessor's own `prevHash` is unknown, and therefore empty. */
+/**
+ * Derives the link of the previous row from a link. The previous row's own `prevHash` is unknown, and therefore empty.
+ */
 export function predecessorOf({ sequence, prevHash }: Link): Link {
   return { sequence: sequence - 1, prevHash: new Uint8Array(), hash: prevHash };
 }

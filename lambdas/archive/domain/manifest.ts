@@ -32,7 +32,7 @@ export function numberOfManifest(name: string): number | undefined {
   return number === undefined ? undefined : Number(number);
 }
 
-/** Identifies one line of an object in a manifest. */
+/** The fields by which a manifest identifies a line of an object. */
 export interface LineMark {
   /** Time of the line, in Unix milliseconds with a resolution of one second. */
   readonly atMs: number;

@@ -6,7 +6,7 @@ const HOUR_MS = 60 * 60_000;
 /**
  * Maximum time, in milliseconds, from the hour in an object's key (the hour of its oldest row) to its newest row.
  * Covers the retries of a batch, and a skew of less than an hour between the clocks of the writers and the Stream. Rows
- * with longer delays are in late objects only, so the object is also written within this time.
+ * with longer delays are in late objects only. Therefore, the archiver also writes every other object within this time.
  */
 export const OLDER_BY_MS = 22 * HOUR_MS;
 
@@ -14,7 +14,7 @@ export const OLDER_BY_MS = 22 * HOUR_MS;
  * Returns whether a row was written to the Ledger more than an hour after its own time. Such a row goes into a late
  * object, because a reader that looks for the rows of an hour reads the other objects only up to the end of the
  * following hour. With PostgreSQL as the authority, a row can reach the Ledger hours late if DynamoDB was unavailable,
- * and days late if its chain was stopped.
+ * and days late if the copying of its chain was stopped.
  */
 export function isLateLine(line: ArchiveLine): boolean {
   return line.atMs - (rowTimeOf(line) ?? line.atMs) > HOUR_MS;
@@ -26,8 +26,8 @@ export function beginOf({ fromMs }: Pick<Bounds, 'fromMs'>): string {
 }
 
 /**
- * Returns whether the object can contain rows from this time range. A late object can, unless it was written before the
- * range begins.
+ * Returns whether the object can contain rows from this time range. A late object can contain them, unless it was
+ * written before the range begins.
  */
 export function isOfTime(name: string, bounds: Bounds): boolean {
   if (name >= LATE_PREFIX) return name > lateBegin(bounds);

@@ -2,20 +2,23 @@ import { sameBytes } from '../../kernel/digest.ts';
 import { type Link, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
 import type { ChainRow } from './chain-row.ts';
 
-/** The possible results of restoring one row of the Ledger, in order of precedence. */
+/**
+ * The possible results of restoring one Ledger row from a source (a restored table or the archive), in order of
+ * precedence.
+ */
 export type PutBack =
   /** The source has no row with this key. */
   | { readonly kind: 'no_original' }
-  /** The Ledger already has this row, with the same content. */
+  /** The Ledger already has the source's row, with the same content. */
   | { readonly kind: 'is_there' }
   /** The source's row is invalid, or an adjacent row does not link to the source's row. */
   | { readonly kind: 'does_not_fit' }
   | { readonly kind: 'put'; readonly overwritten: ChainRow | undefined };
 
 /**
- * Decides whether a source's row can replace the Ledger's row with the same key. The source's row must be valid,
- * continue the row before it, and be continued by the row after it. An adjacent row that is missing or invalid is not
- * compared; it is restored separately.
+ * Decides whether a source's row can replace the Ledger's row with the same key. The source's row must be valid and fit
+ * into the Ledger's chain: its `prevHash` is the hash of the row before it, and its hash is the `prevHash` of the row
+ * after it. An adjacent row that is missing or invalid is not compared; it is restored separately.
  *
  * @param rows the Ledger's rows of the chain
  * @param originals the source's rows of the chain

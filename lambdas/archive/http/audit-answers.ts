@@ -42,7 +42,7 @@ const verified = z
     due: unixSeconds.nullable().meta({
       description: 'The hour in which the last verification was due, in Unix seconds. Null when none has been due yet.',
     }),
-    overdue: z.boolean().meta({ description: 'Whether no verification has ended since the last one was due.' }),
+    overdue: z.boolean().meta({ description: 'True if no verification has finished since the last one was due.' }),
     unreadable: z
       .int()
       .meta({ description: 'Number of records that the auditor did not write, or that cannot be read.' }),
@@ -61,7 +61,7 @@ const manifest = z
     lines: z
       .int()
       .nullable()
-      .meta({ description: 'Number of lines in these objects. The archive may contain a line more than once.' }),
+      .meta({ description: 'Number of lines in the listed objects. The archive may contain a line more than once.' }),
     hash: z.string().nullable().meta({ description: 'The SHA-256 hash of the manifest, in hexadecimal.' }),
     previous: z.string().nullable().meta({ description: 'The hash of the previous manifest.' }),
     signed: z.boolean().nullable(),

@@ -23,7 +23,7 @@ interface ArchivedRow {
   readonly item: Readonly<Record<string, unknown>>;
 }
 
-/** One page of fields that `keep` selected from the rows of a few objects. */
+/** One page: the rows of a few objects, reduced to the fields that `keep` selected. */
 interface ArchivedPage<Kept> {
   readonly kept: readonly Kept[];
   readonly changes: readonly ChangeLine[];

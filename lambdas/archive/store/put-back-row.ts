@@ -56,7 +56,7 @@ export function putBackRow(
       },
       [{ Put }],
     );
-    // If nothing was written, another operator restored the row, or the row changed again.
+    // If nothing was written, another operator has restored the row, or the row has changed since it was read.
     return written ? 'put' : 'again';
   });
 }

@@ -133,8 +133,8 @@ function readManifest(text: string, number: number): Manifest {
 }
 
 /**
- * Returns the mark that identifies a line in a manifest.
- * @returns undefined for an unreadable line, which the verification of the object reports
+ * Returns the fields by which a manifest identifies a line.
+ * @returns undefined for an unreadable line, because the verification of the object reports it
  */
 function markOf(text: string | undefined): LineMark | undefined {
   try {

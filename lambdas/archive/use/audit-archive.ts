@@ -103,8 +103,8 @@ export async function auditAndRecord(
 
 /**
  * Returns the first hour of the archive, in Unix milliseconds. This is the hour of the first existing object, or of an
- * earlier object that the first manifest lists but that was removed since. If the first manifest lists no objects, all
- * objects were added after it.
+ * earlier object that the first manifest lists and that has since been removed. If the first manifest lists no objects,
+ * all objects were added after it.
  *
  * @returns undefined when the archive is empty, 0 when the first manifest is missing or invalid
  */
@@ -129,8 +129,9 @@ const SKEW_MS = 60_000;
 const RECENT = 3;
 
 /**
- * Returns whether the archiver has stopped despite traffic: an outcome is older than an hour, but newer than everything
- * in the archive. The archiver's own metrics do not show this, because a disabled event source mapping emits none.
+ * Returns whether the archiver has stopped despite traffic: some outcome is more than an hour old, but newer than all
+ * lines in the archive. The archiver's own metrics do not show this, because a disabled event source mapping emits
+ * none.
  */
 export async function isStopped(
   { manifests, settledMs }: Pick<AuditTools, 'manifests' | 'settledMs'>,

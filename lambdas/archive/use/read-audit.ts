@@ -20,7 +20,7 @@ export interface LastVerified extends RecordedVerifications {
   readonly kind: VerifiedKind;
   /** The last hour in which a verification was due, in Unix milliseconds. Undefined when none has been due yet. */
   readonly dueMs: number | undefined;
-  /** Whether no verification has finished since the last one was due. */
+  /** True if no verification has finished since the last one was due. */
   readonly isOverdue: boolean;
 }
 

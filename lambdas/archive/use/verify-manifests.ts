@@ -111,7 +111,7 @@ async function readManifests(tools: VerifyManifestsTools, bounds: Bounds) {
       if (number === undefined) continue;
       const holds = found.every(({ kind }) => kind === 'manifest_missing');
       expected = each.kind === 'read' && holds ? expectedAfter(each.manifest) : { number: number + 1 };
-      // The contents of a manifest that was tampered with are ignored.
+      // Ignore the contents of an invalid manifest.
       if (each.kind !== 'read' || !holds) continue;
       newest = each.manifest;
       for (const { name } of newest.objects) if (!listed.has(name)) listed.set(name, each.object);

@@ -87,7 +87,7 @@ export interface RowsState {
   readonly findings: readonly RowFinding[];
   /** Rows that were changed, removed or restored, as reported by the Stream. Not findings in themselves. */
   readonly changes: readonly ChangeLine[];
-  /** Number of findings that are not listed because the list is full. */
+  /** Number of findings beyond the maximum length of the list. */
   readonly further: number;
   /**
    * The value of `archivedUntilMs` in the original request, in Unix milliseconds. Kept because a resumed verification
@@ -114,8 +114,8 @@ export interface VerifyRowsTools {
   readonly ledger?: LedgerRows | undefined;
   readonly parts: RowParts;
   /**
-   * Called after each page and after each compared part, when the rows so far are stored. A resumed verification skips
-   * those rows.
+   * Called after each page and after each compared part. The rows read so far are then stored, so a resumed
+   * verification skips them.
    */
   readonly save: (state: RowsState) => Promise<void> | void;
 }
@@ -133,10 +133,10 @@ export interface VerifyRowsRequest {
 }
 
 /**
- * Compares all rows with the archive in both directions, and checks the chain of each payment, order and activity log.
- * Rows are read page by page, and grouped by chain in files on disk, which limits the memory. Before a difference is
- * reported, the chain is read from the Ledger again, with strong consistency, so that rows written during the
- * verification are not reported.
+ * Compares the Ledger with the archive in both directions, and checks the chain of each payment, order and activity
+ * log. Rows are read page by page, and grouped by chain in files on disk, which limits the memory. Before a difference
+ * is reported, its chain is read again from the Ledger, with strong consistency. Rows that were written during the
+ * verification are therefore not reported.
  *
  * @param state the progress of an interrupted verification
  * @default the beginning

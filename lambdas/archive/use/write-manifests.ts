@@ -52,13 +52,13 @@ const AT_ONCE = 8;
  * There is no lock. The key of a manifest is derived from its number, and S3 stores one object per key, so the slower
  * of two concurrent writers writes nothing:
  *
- *   writer A   reads 41 ── lists ───────────────── writes 42: there
+ *   writer A   reads 41 ── lists ───────────────── writes 42: exists already
  *   writer B        reads 41 ── lists ── writes 42
  *
  * @param deadlineMs time after which no manifest is begun, in Unix milliseconds; the next hourly run continues
  * @returns the written manifests
- * @throws TerminalError when the newest manifest cannot be read, because no manifest may follow one that was tampered
- * with
+ * @throws TerminalError when the newest manifest cannot be read, because a new manifest must not follow a manifest that
+ * may have been changed
  */
 export async function writeManifests(tools: WriteManifestsTools, deadlineMs: number): Promise<readonly Manifest[]> {
   const { manifests, clock } = tools;

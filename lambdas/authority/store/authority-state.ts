@@ -24,7 +24,10 @@ export interface AuthorityState {
   readonly authority: Authority;
   /** Whether an import into the other database has stopped all writes. */
   readonly isImporting: boolean;
-  /** A database that lacks its payment or order is not the database into which the import has copied it. */
+  /**
+   * If a database lacks the payment or order listed for its name, it is not the database into which the import has
+   * copied rows.
+   */
   readonly imported?: ImportedDatabases;
 }
 
@@ -37,21 +40,21 @@ export type AuthorityCheck = (isWrite: boolean) => Promise<void>;
 
 /**
  * Returns a check that this authority is the system of record: the deployment's first settings name it, or an import
- * has made it the authority since. The other database lacks the idempotency keys, and would charge a retry again:
+ * has since made it the authority. The other database lacks the idempotency keys, so a retry would charge again:
  *
  *   dynamodb  ── first settings ✓ ── claim of key A ── charge ── [deploy with postgres]
  *   postgres  ──────────────────────────────────────────────────── retry of key A: the payments are in dynamodb ✗
  *
- * A process reads the state again after a minute. Until then, it may write although an import has begun, so the import
- * waits for longer:
+ * A process reads the state again after a minute. Until then, it may write although an import has begun. Therefore, the
+ * import waits for more than a minute:
  *
  *   process  ── read ✓ ───────── write ✓ ──── 60 s: read ── write ✗
  *   import   ───────── stop writes ── waits ─────────────────────── copies
  *
  * Before the first settings are recorded, in the first minute of a deployment, nothing is refused.
  *
- * @param findWrongDatabase finds why the database of the calls is not the database of the import, from `imported`;
- * returns undefined if it is @default the calls go to DynamoDB
+ * @param findWrongDatabase returns why the database is not the one into which payments were imported; undefined if it
+ * is that database @default the calls go to DynamoDB
  * @returns a function that throws NotBegunError, or a fault of the read
  */
 export function checkAuthority(
@@ -137,7 +140,7 @@ async function readFirst({ client, tables, pacing }: AuthorityStateTools): Promi
   const { Item } = await readWithRetries(pacing, () => client.send(new GetCommand(input)));
   if (Item === undefined) return undefined;
   const { authority } = (Item['details'] ?? {}) as { readonly authority?: unknown };
-  // `storesOf` would add its module to the bundles without PostgreSQL.
+  // Do not call `storesOf` here: the import would add its module to the bundles without PostgreSQL.
   return authority === 'postgres' || authority === 'dsql' ? 'postgres' : 'dynamodb';
 }
 

@@ -20,8 +20,8 @@ export interface KnownDatabaseTools {
 const RETRY_AFTER_SECONDS = 60;
 
 /**
- * The database to which a name in the settings has always referred. Another database lacks the idempotency keys, and
- * would charge a retry again:
+ * The database to which a name in the settings has always referred. Another database lacks the idempotency keys, so a
+ * retry would charge again:
  *
  *   shard b = host 1  ── claim of key K ── charge ── [the settings change: shard b = host 2]
  *   shard b = host 2  ───────────────────────────────────────────── retry of key K: another database ✗
@@ -44,7 +44,7 @@ export class KnownDatabase {
   async check(identity: number | undefined): Promise<void> {
     let known = await orNotBegun(this.read());
     if (known === undefined || known === identity) return;
-    // An operator may have recovered the payments into a new database.
+    // Read again, because an operator may have recovered the payments into a new database.
     this.#identity = undefined;
     known = await orNotBegun(this.read());
     if (known === identity) return;
@@ -54,13 +54,14 @@ export class KnownDatabase {
   }
 
   /**
-   * Records the database permanently when it has a payment or an order. Until then, another database may replace it.
+   * Records the identity of the database permanently if the database has a payment or an order. Until then, the name
+   * may refer to another database.
    */
   async record(database: Runner): Promise<void> {
     if ((await this.read()) === undefined) await this.#write(database, { ConditionExpression: ROW_IS_NEW });
   }
 
-  /** Records a database into which an operator has recovered the payments, instead of the earlier one. */
+  /** Replaces the recorded identity after an operator has recovered the payments into another database. */
   async replace(database: Runner): Promise<void> {
     await this.#write(database, {});
   }

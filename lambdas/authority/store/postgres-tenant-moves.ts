@@ -2,7 +2,7 @@ import type { TenantId } from '../../kernel/ids.ts';
 import { readRows, type StatementTools } from '../../postgres/attempts.ts';
 import { MOVE_TABLE } from '../../postgres/contract.ts';
 
-/** Reads of the table `tenant_move`. */
+/** Queries of the table `tenant_move`. */
 
 /** Reports whether a command is moving a tenant from or to a database. */
 export async function isMoving(tools: StatementTools): Promise<boolean> {

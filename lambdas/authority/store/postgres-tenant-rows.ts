@@ -16,10 +16,11 @@ interface OwnedTable {
 }
 
 /**
- * The tables whose rows belong to tenants, in the order in which rows are copied. They are deleted in the reverse order:
- * a database that has a payment or an order has its personal data, too, so that it never deletes the copies of this data
- * as if it was erased. Likewise, it has the end of each approval that it has, so that no reader finds an ended approval
- * open. All other rows leave a database before its payments, by which they are found.
+ * The tables whose rows belong to tenants, in the order in which rows are copied. Rows are deleted in the reverse
+ * order. A database with a payment or an order therefore always has its personal data. Otherwise, the carrier would
+ * treat the data as erased, and delete its copies. Likewise, a database never has an ended approval without the row of
+ * its end, so that no reader takes the approval for open. All other rows are deleted before the payments, because they
+ * are found by their payments.
  */
 const TABLES = {
   details: { key: ['chain_id', 'part'], isOwned: ofChain('chain_id') },
@@ -46,8 +47,8 @@ export type TenantTable = keyof typeof TABLES;
 export const TENANT_TABLES = Object.keys(TABLES) as readonly TenantTable[];
 
 /**
- * Tables whose rows are not moved: callbacks without a payment, which the first database has, and rows that are copied
- * to DynamoDB before the move.
+ * Tables whose rows are not moved: callbacks without a payment (always in the first database), the outbox (empty before
+ * the copy), and the state of the moves.
  */
 export const NOT_MOVED: readonly string[] = ['orphan', 'outbox', MOVE_TABLE];
 
@@ -66,7 +67,7 @@ export class MoveReplaced extends Error {
   override readonly message = 'a later run of the command has continued, finished or aborted this move';
 }
 
-/** The rows of a tenant in one database. Columns are read from the catalog, so that no column is left behind. */
+/** The rows of a tenant in one database. Columns are read from the catalog, so that all columns are copied. */
 export class TenantRows {
   readonly #tools: PostgresTools;
   readonly #tenantId: TenantId;
@@ -120,7 +121,7 @@ export class TenantRows {
     return row === undefined ? undefined : String(row['missing']);
   }
 
-  /** Reads the last run that concerned the database, and what the database has of the tenant since. */
+  /** Reads the number of the last run for this tenant and database, and the role of the database in it. */
   async state(): Promise<{ readonly run: number; readonly role?: MoveRole }> {
     const text = `SELECT run, role FROM ${MOVE_TABLE} WHERE tenant_id = $1`;
     const [row] = await readRows(this.#tools, { name: 'move-read', text, values: [this.#tenantId] });
@@ -242,7 +243,7 @@ export class TenantRows {
 
   /**
    * Deletes rows.
-   * @param by `row`: a row with other values stays. `key`: it is deleted, too
+   * @param by `row`: deletes only rows with the same values. `key`: deletes all rows with the same key
    * @throws MoveReplaced
    */
   async delete(table: TenantTable, rows: readonly TenantRow[], by: 'row' | 'key'): Promise<void> {
@@ -282,7 +283,7 @@ export class TenantRows {
   }
 
   #sameRow(table: TenantTable): string {
-    // `json` has no comparison. Its text is unchanged.
+    // PostgreSQL cannot compare `json` values. It stores their text unchanged, so the texts are compared.
     const others = Object.entries(this.#typesOf(table)).map(([name, type]) =>
       type === 'json'
         ? `own.${name}::text IS NOT DISTINCT FROM given.${name}`

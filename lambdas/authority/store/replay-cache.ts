@@ -38,7 +38,8 @@ export interface ReplayCacheTools {
  *   owner   ── claim ── call ── commit ✓ ── entry ✓ ── response
  *   retry                                             ── read: hit ── the same response
  *
- * If the owner ends before it has written the entry, or the table does not respond in time, a retry reads PostgreSQL.
+ * If the owner crashes before it has written the entry, or the table does not respond in time, a retry reads
+ * PostgreSQL.
  */
 export class TableReplayCache implements ReplayCache {
   readonly #tools: ReplayCacheTools;
