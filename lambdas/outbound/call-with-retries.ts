@@ -5,7 +5,7 @@ import { type CircuitBreaker, isCircuitOpen } from './circuit-breaker.ts';
 import type { Fault, OutboundCall, OutboundObserver } from './outbound-calls.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
-/** Maximum waits between the attempts of a call. */
+/** Maximum waits before further attempts of a call. */
 export const VENDOR_WAITS = {
   /** In milliseconds. The actual waits have full jitter. */
   inProcessMs: [500, 2_000, 5_000],
@@ -42,7 +42,7 @@ interface Progress {
   sent: number;
   /** The number of sends and look-ups. */
   reached: number;
-  /** The last send without a response whose outcome is still unknown, and the time at which this send ended. */
+  /** The latest send that got no response and whose outcome is still unknown, and the time at which this send ended. */
   unanswered?: { readonly fault: AmbiguousError; readonly atMs: number };
   /** The fault of the latest step. */
   fault: Fault;
@@ -101,7 +101,7 @@ async function lookUpBeforeResend<T>(
     if (found === undefined) return { kind: 'next' };
     if (found.kind === 'found') return { kind: 'answered', answer: found.answer };
   } catch (error) {
-    // A failed look-up does not change the time of the unanswered send.
+    // After a failed look-up, the earlier send is still unanswered.
     return learn(tools, progress, error);
   }
   const lagLeftMs = atMs + call.maxLagMs - askedAtMs;
@@ -135,8 +135,8 @@ async function send<T>(
 
 /**
  * Calls the vendor once. Returns undefined if the deadline or the retry budget does not allow the call. Every call
- * after the first step uses the budget, even if nothing was sent before. Otherwise, all calls that waited for an open
- * breaker would be sent at once when it closes.
+ * after the first step uses the budget, even if the first step sent nothing. Otherwise, all calls that waited for an
+ * open breaker would be sent at the moment when it closes.
  */
 async function reach<R>(
   { vendor, clock, breaker, budget, observer, timeoutMs, probeTimeoutMs }: RetryTools,
@@ -146,7 +146,7 @@ async function reach<R>(
   make: (limit: CallLimit) => Promise<R>,
 ): Promise<R | undefined> {
   if (!breaker.isClosed()) {
-    // A probe that may end after the deadline is not awaited.
+    // Do not wait for a probe that may end after the deadline.
     if (deadlineMs - clock.nowMs() < probeTimeoutMs + SHORTEST_CALL_MS) throw breaker.refusal();
     await breaker.ready();
   }
@@ -172,7 +172,8 @@ function learn({ vendor }: RetryTools, progress: Progress, error: unknown): Step
   }
   if (!(error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
   progress.fault = error;
-  // If the breaker refused the call, do not wait for a whole pause, because the pause began before this call.
+  // If the breaker refused the call, ignore the retry time, which is the breaker's whole pause: the pause began before
+  // this call.
   if (!isCircuitOpen(error, vendor)) progress.waitAtLeastMs = (error.retryAfterSeconds ?? 0) * 1_000;
   return { kind: 'next' };
 }

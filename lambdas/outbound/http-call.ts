@@ -16,7 +16,11 @@ export interface HttpCall {
    * response about one charge
    */
   readonly maxAnswerBytes?: number;
-  /** `dropped` keeps only the code of the fault's cause, because the cause may contain the request. @default 'kept' */
+  /**
+   * Whether faults keep their cause. `dropped` keeps only the code of the cause, because the cause may contain the
+   * request.
+   * @default 'kept'
+   */
   readonly causes?: 'kept' | 'dropped';
 }
 

@@ -22,8 +22,8 @@ export type Resend<T> =
       readonly idempotent: 'by_lookup';
       readonly lookUp: (limit: CallLimit) => Promise<Found<T>>;
       /**
-       * Time after a send during which a look-up may not find it yet, in milliseconds. If a look-up after this time
-       * finds nothing, the call was not applied.
+       * Time after a send during which a look-up may not find the call yet, in milliseconds. If a look-up after this
+       * time finds nothing, the call was not applied.
        */
       readonly maxLagMs: number;
     }
@@ -49,7 +49,7 @@ export type OutboundCall<T> = OutboundStep<T> & Resend<T>;
 export type OutboundRead<T> = OutboundStep<T>;
 
 /**
- * Handling of a call whose attempts have all failed. After a terminal fault, which a retry cannot help, every value
+ * Handling of a call whose attempts have all failed. After a terminal fault, when a retry cannot help, every value
  * except `throw` dead-letters the call.
  *
  *   throw                  throws every fault, and stores nothing
@@ -61,8 +61,8 @@ export type OutboundRead<T> = OutboundStep<T>;
 export type OnGivenUp = 'throw' | 'dead_letter' | 'dead_letter_terminal' | 'delay';
 
 /**
- * The outcome of a call whose attempts have failed, and which was stored in a queue. Its fault is not thrown, because
- * no redelivery is needed.
+ * The outcome of a call that was stored in a queue after all its attempts failed. The call's fault is not thrown,
+ * because no redelivery is needed.
  */
 export interface DeadLettered {
   readonly kind: 'dead_lettered' | 'delayed';

@@ -30,9 +30,7 @@ export interface OutboundPolicyOptions {
    * @default five consecutive failures open the breaker for 10 seconds
    */
   readonly breaker?: BreakerSettings;
-  /**
-   * The waits before further attempts in this process, in milliseconds. @default half a second, two and five seconds
-   */
+  /** The waits before further attempts in this process, in milliseconds. @default 500, 2,000 and 5,000 */
   readonly waitsMs?: readonly number[];
 }
 
@@ -117,8 +115,8 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
       try {
         await deadLetters.put(deadLetter, isDelayed ? 'delayed' : 'dead');
       } catch {
-        // The call's own fault is thrown, because it states what may have happened. The caller's transport must
-        // redeliver.
+        // Throw the fault of the call instead of the queue's: it states whether the call may have been applied. The
+        // caller's transport must redeliver the request.
         observer.count(vendor, 'outbound_dead_letter_failed');
         throw fault;
       }

@@ -3,7 +3,7 @@
  * retry. At all times, attempts ≤ 1.2 × calls + 10.
  */
 export interface RetryBudget {
-  /** Adds a fifth of a retry for a call. */
+  /** Adds a fifth of a retry to the budget, once per call. */
   earn(): void;
   /** Uses up one retry of the budget. Returns false if none remains. */
   take(): boolean;

@@ -38,7 +38,7 @@ export interface SendOptions {
 }
 
 export interface SendOnceRequest {
-  /** Payonce's idempotency key, by which the vendor can be searched. */
+  /** Payonce's idempotency key. A look-up at the vendor searches for it. */
   readonly key: string;
   readonly operation: string;
   /** See {@link OutboundCall}. */
@@ -55,8 +55,8 @@ export interface SendOnceRequest {
      */
     readonly maxLagMs: number;
     /**
-     * Whether a look-up finds every accepted request immediately. It then misses only requests that are still in
-     * flight.
+     * Whether a look-up finds every request as soon as the vendor has accepted it. Such a look-up misses only requests
+     * that are still in flight.
      * @default false
      */
     readonly isStrong?: boolean;
@@ -153,8 +153,8 @@ async function findBefore(
 
 /**
  * Returns the error to throw after a fault of this owner's send. Because the fault proves nothing about an earlier
- * send, it becomes an AmbiguousError. Only a fault that contains the time for the next call is thrown unchanged: the
- * next call may determine the outcome.
+ * send, it becomes an AmbiguousError. A fault with a retry time is thrown unchanged, because the next call may
+ * determine the outcome.
  */
 function afterSend(fault: Fault): Fault {
   const isLater = !(fault instanceof TerminalError) && fault.retryAfterSeconds !== undefined;
@@ -220,7 +220,7 @@ async function settle<T>(
     return await make();
   } catch (error) {
     if (error instanceof AmbiguousError) return { kind: 'unknown', fault: error };
-    // An error that is no fault is a bug. Leave the claim, so that the next owner determines the outcome.
+    // An error that is not a fault is a bug. Leave the claim, so that the next owner determines the outcome.
     if (!isFault(error)) throw error;
     await claims.release(ours, ours.mayBeSent ? 'unknown' : 'nothing_sent');
     throw ours.mayBeSent ? afterSend(error) : error;

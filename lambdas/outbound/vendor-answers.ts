@@ -35,7 +35,8 @@ export function standardRetryAfter(answer: HttpAnswer, nowMs: number): number | 
 /**
  * Reads the body of a response.
  *
- * @throws AmbiguousError `<vendor>_answer_unreadable` if the body does not match: the call may have been applied
+ * @throws AmbiguousError `<vendor>_answer_unreadable` if the body does not match the schema: the call may have been
+ * applied
  */
 export function readJson<T>(vendor: string, schema: z.ZodType<T>, answer: HttpAnswer): T {
   const read = tryReadJson(schema, answer);

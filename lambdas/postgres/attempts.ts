@@ -9,12 +9,12 @@ export interface PostgresTools {
   /**
    * Called after each write of transitions, except claims, with the id of the payment or order, and the time at which
    * the write began, in Unix milliseconds. Never rejects.
-   * @default nothing
+   * @default nothing is called
    */
   readonly committed?: ((chainId: string, beganMs: number) => Promise<unknown>) | undefined;
 }
 
-/** Tools that run statements, each as a transaction of its own. */
+/** Tools that run each statement in its own transaction. */
 export type StatementTools = Pick<PostgresTools, 'pacing'> & { readonly database: Runner };
 
 /**

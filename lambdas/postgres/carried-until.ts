@@ -27,7 +27,8 @@ export interface OutboxReading {
  * the comparisons of all tenants would wait until an operator has repaired the chain.
  *
  * A row that was not read was committed after the read, so it was created at most `LONGEST_TRANSACTION_MS` before the
- * read. The creation time of the newest copied row proves nothing, because rows can commit late:
+ * read. The creation time of the newest copied row does not show that all earlier rows are copied, because rows can
+ * commit late:
  *
  *   row A  ── created 12:00 ─────────────────────── commit ── copy
  *   row B  ───────── created 12:01 ── commit ── copy

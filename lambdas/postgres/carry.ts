@@ -15,7 +15,7 @@ export interface Carrier {
 }
 
 export interface CarryObserver {
-  /** Called when the chain stops. After a crash, it may be called again. */
+  /** Called when the copying of a chain stops. May be called again after a crash. */
   stopped(chainId: string, sequence: number): void;
   /** Called with the error of a chain that could not be copied. A later pass retries it. */
   failed(chainId: string, error: unknown): void;
@@ -31,8 +31,8 @@ export interface CarryTools {
 }
 
 /**
- * Copies a chain. A commit stands whether or not its copy succeeds, so an error is only reported, and the next pass of
- * the poller copies the chain.
+ * Copies a chain. A commit is valid whether or not its copy succeeds. Therefore, an error is only reported, and the
+ * next pass of the poller copies the chain.
  *
  *   owner   ── claim ── call ── commit ✓ ── carry ✗ ── response
  *   poller  ──────────────────────────────────────────────────── carry ✓
@@ -58,13 +58,13 @@ export interface CarriedCounts {
   readonly stopped: number;
   /** Chains whose copy failed and was reported. A later pass retries them. */
   readonly failed: number;
-  /** Chains of the last page that were not begun before the deadline. */
+  /** Chains of the last page whose copying did not begin before the deadline. */
   readonly left: number;
 }
 
 /**
  * Copies the waiting rows of a shard of the outbox, oldest first. A chain that fails does not delay the other chains.
- * Two workers may copy the same shard concurrently, but then do the same work twice.
+ * Two workers may safely copy the same shard concurrently, but they then do the same work twice.
  *
  * @param deadlineMs time after which no further chain begins, in Unix milliseconds
  * @throws RetryableError when the outbox cannot be read

@@ -29,13 +29,13 @@ interface SchemaCheck {
   readonly schema?: string | undefined;
   /** The role of the functions. */
   readonly role: string;
-  /** Aurora DSQL limits the connections of a cluster, and not those of a role. @default postgres */
+  /** Aurora DSQL limits the connections of a cluster, but not of a role. @default postgres */
   readonly engine?: Engine | undefined;
 }
 
 /**
- * The oldest supported server version, as `server_version_num`: the oldest that was maintained when the statements were
- * written.
+ * The oldest supported server version, as `server_version_num`. PostgreSQL 13 was the oldest maintained version when
+ * the statements were written.
  */
 const OLDEST_SERVER = 130_000;
 

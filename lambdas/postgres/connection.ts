@@ -34,7 +34,7 @@ export interface ConnectionOptions {
   readonly credentials: Credentials;
   readonly clock: Pick<Clock, 'nowMs'>;
   /**
-   * Verifies the server's certificate and name against Node's CA certificates and those of `caFile`. The Lambda runtime
+   * Verifies the server's certificate and name against the CA certificates of Node and of `caFile`. The Lambda runtime
    * has the CA certificates of RDS in /var/runtime/ca-cert.pem (AWS Lambda developer guide, "Building Lambda functions
    * with Node.js", CA certificate loading).
    * @default no TLS, for a server on the same machine
@@ -116,7 +116,7 @@ class PooledDatabase implements OpenDatabase {
       const transaction = new Transaction((statement) => this.#send(client, statement, 'uncommitted'));
       try {
         const result = await work(transaction);
-        // The server would respond to COMMIT with a rollback and no error.
+        // After a failed statement, the server would respond to COMMIT with a rollback and no error.
         if (transaction.failure !== undefined) throw transaction.failure;
         await this.#send(client, COMMIT, 'committing');
         return result;
@@ -233,7 +233,7 @@ class PooledDatabase implements OpenDatabase {
       types: PARSERS,
       max: connections,
       connectionTimeoutMillis: LIMITS.connectMs,
-      // Timers do not run in a frozen function. Instead, the server ends lost connections.
+      // No idle timeout, because timers do not run in a frozen function. Instead, the server ends lost connections.
       idleTimeoutMillis: 0,
       allowExitOnIdle: true,
       keepAlive: true,
@@ -254,7 +254,7 @@ class PooledDatabase implements OpenDatabase {
     { name, text, values, timeoutMs }: Statement,
     progress: Progress,
   ): Promise<readonly Row[]> {
-    // The driver sends nothing on a connection that has ended.
+    // The driver sends nothing on a connection that has ended, so nothing can have been committed.
     const reached = this.#lost.has(client) ? 'uncommitted' : progress;
     try {
       const options = { ...(name === '' ? {} : { name }), ...defined({ query_timeout: timeoutMs }) };
@@ -304,7 +304,7 @@ function parametersOf(options: ConnectionOptions) {
   };
 }
 
-/** Returns Node's CA certificates, which RDS Proxy needs, and those of a file. */
+/** Returns the CA certificates of Node, which RDS Proxy needs, and the certificates in a file. */
 function certificates(caFile: string | undefined): string[] {
   return [...rootCertificates, ...(caFile === undefined ? [] : [readFileSync(caFile, 'utf8')])];
 }

@@ -18,11 +18,11 @@ export const CARRY_SERVICE = 'copies';
 /** Age of the oldest uncopied row above which an alarm is raised, in milliseconds. */
 export const COPIES_LATE_MS = 60_000;
 
-/** The table of applied migrations, which the runner creates. */
+/** The table of applied migrations. `payonce db migrate` creates it. */
 export const VERSION_TABLE = 'schema_version';
 
-/** The table of the moves of tenants between databases. Only an operator's command writes it. */
+/** The table that records moves of tenants between databases. Only an operator's command writes to it. */
 export const MOVE_TABLE = 'tenant_move';
 
-/** Schema for the table of a team's service. */
+/** Default schema of the records of a team's service. */
 export const SERVICE_SCHEMA = 'payonce_once';

@@ -1,6 +1,9 @@
 /** A statement with numbered parameters (`$1`). */
 export interface Statement {
-  /** Unique for each text. The server plans a statement once for each connection, under this name. */
+  /**
+   * The name of the prepared statement. Must be unique for each text. The server plans the statement once per
+   * connection.
+   */
   readonly name: string;
   readonly text: string;
   readonly values: readonly unknown[];

@@ -1,4 +1,4 @@
-// This import is first, because the driver needs it while it loads.
+// Must be the first import, because `pg` needs it while it loads.
 import './require.ts';
 
 export { escapeIdentifier, Pool, type PoolClient, TypeOverrides, types } from 'pg';

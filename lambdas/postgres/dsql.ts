@@ -3,10 +3,10 @@ import type { Clock } from '../kernel/world.ts';
 import type { Credentials, Server } from './server.ts';
 
 /**
- * The database engine of a connection. By its user guide, Aurora DSQL has what the stores need: CHECK constraints, partial
- * indexes, columns of the type json, FOR UPDATE ("Supported SQL for Aurora DSQL", "CREATE TABLE", "CREATE INDEX"). The
- * guide lists WITH and INSERT, but not whether WITH may contain statements that write, nor ON CONFLICT. The check of the
- * first deployment shows both.
+ * The database engine of a connection. According to its user guide, Aurora DSQL supports CHECK constraints, partial
+ * indexes, columns of the type json, and FOR UPDATE, which the stores need ("Supported SQL for Aurora DSQL", "CREATE
+ * TABLE", "CREATE INDEX"). The guide does not say whether it supports ON CONFLICT, or data-modifying statements in
+ * WITH. The checks in docs/operate/first-deploy.md show both.
  */
 export type Engine = 'postgres' | 'dsql';
 
@@ -50,7 +50,10 @@ export function regionOfEndpoint(host = ''): string | undefined {
   return ENDPOINT.exec(host)?.groups?.['region'];
 }
 
-/** Returns the address of a cluster, with a new token for each connection. @throws Error for another host */
+/**
+ * Returns the address and credentials of a cluster. `password` creates a new token for each connection.
+ * @throws Error for another host
+ */
 export function dsqlServer({ endpoint: host = '', user, keys, clock }: DsqlAccess): Server {
   const region = regionOfEndpoint(host);
   if (region === undefined) throw new Error(`${host} is not the endpoint of an Aurora DSQL cluster`);
@@ -64,7 +67,7 @@ export function dsqlServer({ endpoint: host = '', user, keys, clock }: DsqlAcces
   };
 }
 
-/** Returns credentials that are never refused for their age. */
+/** Returns credentials that never expire, because each connection gets a new token. */
 export function dsqlCredentials(access: DsqlAccess): Credentials {
   return { current: async () => dsqlServer(access), renewed: async () => undefined };
 }
@@ -78,8 +81,8 @@ interface TokenRequest {
 }
 
 /**
- * Creates a token: a request that is signed in its query (AWS General Reference, "Signature Version 4"), without its
- * scheme. A dependency would be larger than this function.
+ * Creates a token: a presigned URL (AWS General Reference, "Signature Version 4") without its scheme. A package for
+ * this would be larger than the function.
  */
 function dsqlToken({ host, region, action, keys, atMs }: TokenRequest): string {
   const time = new Date(atMs).toISOString().replaceAll(/[-:]|\.\d{3}/g, '');

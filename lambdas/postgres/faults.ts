@@ -7,13 +7,13 @@ import type { Engine } from './dsql.ts';
 export const DatabaseFault = {
   /** A concurrent transaction won. The same transaction can be retried at once. */
   conflict: 'store_conflict',
-  /** A lock or a limit of the server. The call has already waited; the caller retries later. */
+  /** A row is locked, or a limit of the server is reached. The call has already waited; the caller retries later. */
   busy: 'store_busy',
-  /** No connection. A retry opens another one. */
+  /** The connection failed. A retry opens another connection. */
   unavailable: 'store_unavailable',
   ambiguous: 'store_ambiguous',
   refused: 'store_refused',
-  /** The server has no certificate that can be verified. */
+  /** The server's certificate cannot be verified, or the server has none. */
   untrusted: 'store_untrusted',
 } as const;
 
@@ -30,14 +30,15 @@ const NOT_APPLIED: readonly (readonly [states: RegExp, kind: keyof typeof RETRY_
   [/^40(?:001|P01)$/, 'conflict'],
   // lock_not_available; query_canceled by statement_timeout; insufficient resources, for example too_many_connections
   [/^(?:55P03|57014|53...)$/, 'busy'],
-  // The server shuts down, crashed, starts or is a former primary; an administrator or a time limit ended the session.
+  // The server is shutting down, has crashed, is starting or is a former primary; or an administrator or a time limit
+  // ended the session.
   [/^(?:57P0.|25P0[34]|25006)$/, 'unavailable'],
 ];
 /** Connection exceptions, for example between a pooler and the server; statement_completion_unknown. */
 const UNKNOWN_OUTCOME = /^(?:08...|40003)$/;
 /**
  * "Server unavailable", in which case the commit may have succeeded (Aurora DSQL user guide, "Troubleshooting"). Other
- * servers report bugs with it.
+ * servers use this state for internal errors.
  */
 const DSQL_UNAVAILABLE = 'XX000';
 const UNIQUE_VIOLATION = '23505';
@@ -70,7 +71,7 @@ export function faultOfConnecting(error: unknown, engine: Engine = 'postgres'): 
     return new TerminalError(DatabaseFault.untrusted, 'the identity of the database server cannot be verified', {
       cause: error,
     });
-  // The secret and the server disagree while a rotation is in progress.
+  // Treat a refused login as transient: during a rotation, the secret and the server can have different passwords.
   if (state === undefined || isConnectionLost(state, engine) || LOGIN_REFUSED.test(state))
     return connectionLost(error, 'uncommitted');
   return faultOfState(state, error);

@@ -32,7 +32,7 @@ export class MigrationRefused extends Error {
 }
 
 interface MigrationRun {
-  /** A connection as the owner of the tables, without a time limit for statements. */
+  /** A connection of the owner of the tables, without a time limit for statements. */
   readonly database: Runner;
   readonly clock: Clock;
   readonly migrations: readonly Migration[];
@@ -52,9 +52,9 @@ interface ClusterRun extends Pick<MigrationRun, 'database' | 'clock' | 'migratio
 const IAM_ROLE = /^arn:aws[a-z-]*:iam::\d{12}:role\/[\w+=,.@/-]+$/;
 
 /**
- * Prepares a cluster of Aurora DSQL, whose administrator the connection is: creates the database role of the functions,
- * applies the migrations, and lets the IAM roles of the functions use the database role. No IAM role is removed,
- * because the rollback of a deployment may use it again.
+ * Prepares a cluster of Aurora DSQL. The connection must belong to the cluster's administrator. Creates the database
+ * role of the functions, applies the migrations, and lets the IAM roles of the functions use the database role. No IAM
+ * role is removed, because the rollback of a deployment may use it again.
  *
  * @returns the versions that this run applied
  * @throws MigrationRefused as {@link migrate}
@@ -72,7 +72,7 @@ export async function migrateCluster({ iamRoles, ...run }: ClusterRun): Promise<
   return applied;
 }
 
-/** Returns the IAM roles that may not connect as the database role of the functions. */
+/** Returns those of the IAM roles that cannot connect as the database role of the functions. */
 export async function missingIamRoles(database: Runner, iamRoles: readonly string[]): Promise<readonly string[]> {
   const text = 'SELECT arn FROM sys.iam_pg_role_mappings WHERE pg_role_name = $1';
   const rows = await database.run({ name: 'read-iam-roles', text, values: [DSQL_ROLE] });
@@ -95,7 +95,7 @@ export async function migrate({
   role,
   engine = 'postgres',
 }: MigrationRun): Promise<readonly string[]> {
-  // Not repeated, so that a server that cannot be reached is reported at once.
+  // Do not retry this query, so that an unreachable server is reported at once.
   const hasSchema = await exists(database, 'pg_namespace', 'nspname', schema);
   const runner = repeating(database, clock);
   const apply = async (text: string, ...values: readonly unknown[]) => runner.run({ name: '', text, values });

@@ -8,14 +8,14 @@ import type { Engine } from './dsql.ts';
 const FOLDERS = {
   /** The tables of a deployment whose authority is PostgreSQL. */
   deployment: join(import.meta.dirname, 'migrations'),
-  /** The table of a team's service. */
+  /** The tables of a team's service. */
   service: join(import.meta.dirname, 'service-migrations'),
 } as const;
 
 /**
- * The statements that a migration may have. Each can be repeated, so that an interrupted runner can start the file
- * again, and two runners can run at the same time. Each only adds, so that functions of the previous version run until
- * the deployment has replaced them. Each is a transaction of its own, as Aurora DSQL requires.
+ * The statements that a migration may have. Each can be repeated, so that an interrupted run can start the file again,
+ * and two runs can overlap. Each only adds objects, so that functions of the previous version work until the deployment
+ * has replaced them. Each is a transaction of its own, as Aurora DSQL requires.
  */
 const ADDITIVE =
   /^(?:CREATE TABLE IF NOT EXISTS|CREATE INDEX IF NOT EXISTS|ALTER TABLE \w+ ADD COLUMN IF NOT EXISTS) \w+/;
@@ -67,8 +67,8 @@ export function parseMigration(file: string, text: string): Migration {
 }
 
 /**
- * Returns a statement of a migration in the form that the engine accepts. Aurora DSQL only creates indexes that it
- * fills later (user guide, "Asynchronous indexes in Aurora DSQL").
+ * Returns a statement of a migration in the form that the engine accepts. Aurora DSQL supports only the asynchronous
+ * creation of indexes (user guide, "Asynchronous indexes in Aurora DSQL").
  */
 export function statementFor(engine: Engine, statement: string): string {
   return engine === 'dsql' ? statement.replace(/^CREATE INDEX /, 'CREATE INDEX ASYNC ') : statement;

@@ -5,7 +5,7 @@ import { timestamp } from './values.ts';
 /** Number of shards of the outbox. One worker reads a shard. */
 export const OUTBOX_SHARDS = 32;
 
-/** A row of the outbox, within its chain. */
+/** Identifies a row of the outbox within its chain. */
 export interface OutboxRow {
   readonly kind: 'transition' | 'erasure';
   /** Position of the transition in its chain, or of the erasure's entry in the activity log. */
@@ -65,8 +65,8 @@ export class Outbox {
   }
 
   /**
-   * Queues transitions of a chain to be copied again. A row of the outbox gets the time of its transition, so that the
-   * copies do not count as complete after this time.
+   * Queues transitions of a chain to be copied again. Each outbox row gets the creation time of its transition, so that
+   * the copies do not count as complete after this time.
    */
   async announceAgain(chainId: string, sequences: readonly number[]): Promise<void> {
     if (sequences.length === 0) return;
@@ -89,7 +89,7 @@ export class Outbox {
     });
   }
 
-  /** Reports whether an erasure of the payment's or the order's personal data waits. */
+  /** Reports whether the outbox has an erasure of the personal data of this payment or order. */
   async hasErasure(chainId: string): Promise<boolean> {
     const rows = await readRows(this.#tools, {
       name: 'outbox-erasure',

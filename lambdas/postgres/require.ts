@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
 
-// The driver is CommonJS. In a function's bundle, which is an ES module, it needs this to load Node's built-in modules.
+// The driver is CommonJS. A function's bundle is an ES module, in which the driver needs a global `require` to load
+// Node's built-in modules.
 globalThis.require ??= createRequire(import.meta.url);

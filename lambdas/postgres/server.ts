@@ -11,7 +11,7 @@ export interface Server {
   readonly port: number;
   readonly database: string;
   readonly user: string;
-  /** A function is called for each connection. */
+  /** If this is a function, it is called for each connection. */
   readonly password: string | (() => Promise<string>);
 }
 

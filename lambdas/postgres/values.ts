@@ -1,7 +1,10 @@
 import { hex } from '../kernel/hash-chain.ts';
 import type { Row } from './database.ts';
 
-/** Values of columns. Statements receive rows as JSON text, so that the number of rows does not change the statement. */
+/**
+ * Converts values of columns. Statements receive rows as JSON text, so that their own text does not depend on the
+ * number of rows.
+ */
 
 /** The latest time whose ISO 8601 form has a four-digit year, which PostgreSQL can parse. */
 const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
@@ -16,7 +19,7 @@ export function byteText(bytes: Uint8Array): string {
   return String.raw`\x${hex(bytes)}`;
 }
 
-/** Returns the values of a row without NULL: times in Unix milliseconds, and bytes as a plain `Uint8Array`. */
+/** Returns the values of a row that are not NULL: times in Unix milliseconds, and bytes as a plain `Uint8Array`. */
 export function valuesOf(row: Row): Row {
   const values: Record<string, unknown> = {};
   for (const [column, value] of Object.entries(row)) {

@@ -125,7 +125,7 @@ async function answered<T>(sent: Promise<T>): Promise<T> {
       throw new TerminalError('dead_letter_invalid', 'A request to the dead-letter queue could not be sent.', {
         cause,
       });
-    throw new RetryableError('dead_letters_unavailable', 'The queue of dead letters is unavailable.', { cause });
+    throw new RetryableError('dead_letters_unavailable', 'The dead-letter queue is unavailable.', { cause });
   }
 }
 

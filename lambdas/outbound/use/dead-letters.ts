@@ -15,7 +15,7 @@ export interface DeadLetter {
 }
 
 export interface DeadLetters {
-  /** Stores a dead letter durably. A copy is harmless: it is redriven under the same idempotency key. */
+  /** Stores a dead letter durably. A duplicate is harmless, because it is redriven under the same idempotency key. */
   put(deadLetter: DeadLetter, queue?: DeadLetterQueueName): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export interface DeadLetterStore extends DeadLetters {
   remove(taken: TakenDeadLetter): Promise<void>;
 }
 
-/** Maximum number of recent dead letters that are remembered. A process stores fewer during one outage. */
+/** Maximum number of recent dead letters that a process remembers, more than it stores during one outage. */
 const MAX_REMEMBERED = 1_000;
 
 /**
@@ -59,7 +59,7 @@ export function storeOnce(deadLetters: DeadLetters): DeadLetters {
   const known = new Set<string>();
   return {
     put: async (deadLetter, queue = 'dead') => {
-      // Not deduplicated: the caller has handed the call over and does not repeat it.
+      // Do not deduplicate: after a delayed call is stored, its caller does not repeat it.
       if (queue === 'delayed') return deadLetters.put(deadLetter, queue);
       const { vendor, operation, payload } = deadLetter;
       const call = JSON.stringify([vendor, operation, payload]);

@@ -20,10 +20,10 @@ export interface DelayedCallTools extends Pick<RedriveTools, 'report'> {
  *   message                    └─ 30 s ── call ─▶ done: the outcome is in the order
  *                                              └▶ given up: dead letter, "failed" or "unknown" in the order
  *
- * A repeated delivery can end without a call, for example because the payment was refunded since. An earlier delivery
- * may have made the call, so the outcome is then unknown.
+ * A repeated delivery can end without a call, for example because the payment has since been refunded. The outcome is
+ * then unknown, because an earlier delivery may have made the call.
  *
- * @param id the message's id, which the order's chain names as the cause
+ * @param id the message's id, which the order's chain records as the cause
  * @param isRepeated whether the message was delivered before
  * @throws RetryableError while the vendor must not be called yet (Retry-After, an open breaker, an earlier send whose
  * outcome is open), or when the dead letter or the order cannot be written: the message must be redelivered

@@ -32,7 +32,7 @@ export interface RedriveTools {
 }
 
 export interface DeadLetterRun {
-  /** The deadline, in Unix milliseconds. A call begins only if it must end before the deadline. */
+  /** The deadline, in Unix milliseconds. A call begins only if its time limit ends before the deadline. */
   readonly deadlineMs: number;
   readonly atMost: number;
 }
@@ -82,7 +82,7 @@ export const UNREADABLE = 'dead_letter_unreadable';
  */
 function redriveDeadLetter(tools: RedriveTools, taken: TakenDeadLetter): Promise<DeadLetterReport> {
   const { deadLetter } = taken;
-  // No release step: `eachDeadLetter` puts the dead letter back.
+  // There is no release step, because `eachDeadLetter` makes the dead letter visible again.
   return tools.runner.run<DeadLetter, CallMadeAgain, DeadLetterReport>(redriveOperation(taken.id), {
     claim: async () =>
       deadLetter === undefined
@@ -117,7 +117,7 @@ export async function callAgain(
       const unknown = error instanceof AmbiguousError ? { mayBeApplied: true as const } : {};
       return { kind: 'stays', reason: error.code, ...unknown };
     }
-    // An unexpected error of one dead letter does not stop the others.
+    // An unexpected error of one dead letter must not stop the redrive of the others.
     report(error);
     return { kind: 'stays', reason: 'internal_error', mayBeApplied: true };
   }

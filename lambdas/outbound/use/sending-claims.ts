@@ -11,11 +11,13 @@ export type SendClaimResult =
   | { readonly kind: 'sent'; readonly vendorId: string }
   /** A rival holds the claim; its lease has not ended. */
   | { readonly kind: 'sending'; readonly leaseExpiresAtMs: number }
-  /** This process took over the claim. An earlier owner may have sent. */
+  /** This process took over the claim. An earlier owner may have sent the request. */
   | {
       readonly kind: 'sending_before';
       readonly owner: OwnerToken;
-      /** Latest time at which the earlier owner can have sent, in Unix milliseconds, by that owner's clock. */
+      /**
+       * Latest time at which the earlier owner can have sent the request, in Unix milliseconds, by that owner's clock.
+       */
       readonly mayHaveSentUntilMs: number;
       /**
        * `true`: the earlier owner recorded the end of its send. `false`: its lease has ended, by this process's clock.
