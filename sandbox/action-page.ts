@@ -82,7 +82,8 @@ ${content}
 }
 
 /**
- * Renders a link and redirects automatically. If the form were answered with a redirect, `form-action` would block it.
+ * Renders a link and redirects automatically. An HTTP redirect in response to the form would be blocked by
+ * `form-action`.
  */
 function returnLink({ return_url: url }: Charge) {
   return url === undefined

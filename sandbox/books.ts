@@ -124,7 +124,7 @@ export interface FaultInjection {
   switchFailures(calls: TroubledCalls, failures: SwitchedFailures): Promise<void>;
   switchedFailures(calls: TroubledCalls): Promise<SwitchedFailures>;
   /**
-   * Uses up one of the switched failures.
+   * Uses up one of the failures that are switched on.
    * @returns the magic source to simulate; undefined if no failure remains
    */
   takeSwitchedFailure(calls: TroubledCalls): Promise<string | undefined>;
@@ -162,7 +162,7 @@ export interface ShopBooks {
  */
 export interface Books extends ChargeBooks, ChangeBooks, FaultInjection, ShopBooks, MailBooks {}
 
-/** The switched failures when none are switched on. */
+/** The value of `SwitchedFailures` when no failures are switched on. */
 export const NO_FAILURES: SwitchedFailures = { count: 0, source: 'tok_ok' };
 
 /** Returns the refunds and disputes that a change added. */

@@ -13,7 +13,7 @@ import type { SandboxWorld } from './world.ts';
 const MAX_ATTEMPTS = 10;
 
 export type Outcome =
-  /** `made` contains the events of the change. It is empty if nothing changed. */
+  /** `made` contains the events of the change, or nothing if the charge did not change. */
   | { readonly kind: 'decided'; readonly decision: Decision; readonly made: readonly SandboxEvent[] }
   /** The operation was already applied under the same key. */
   | { readonly kind: 'known'; readonly operation: BookedOperation }
@@ -38,7 +38,7 @@ export interface ChangeOptions {
  *   A: read v1 → decide        change v1 → changed (v2)
  *   B:          read v1 → decide                   change v1 → conflict   read v2 → decide → refused
  *
- * Deliveries are enqueued before the change is written. A process that crashes in between leaves a task without an
+ * Deliveries are enqueued before the change is written. A crash between the two steps leaves a delivery task without an
  * event, but never an event without a task.
  */
 export function change(

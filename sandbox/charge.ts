@@ -29,7 +29,7 @@ export interface NoChange {
 
 export type Decision = Change | NoChange | Refusal;
 
-/** The first step of a charge, which determines its initial status. */
+/** How a charge begins. This determines its initial status. */
 export type Beginning = 'succeed' | 'decline' | 'wait' | 'ask';
 
 /**

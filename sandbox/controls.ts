@@ -83,8 +83,8 @@ async function resend(world: SandboxWorld, c: Context, eventId: string): Promise
 }
 
 /**
- * Sends the same fact again under a new event id. The event is written with a change that alters nothing, because only
- * a change gives the event a position in the order of events.
+ * Sends the content of an event again under a new event id. Writes the new event together with an empty change of the
+ * charge, because only a change gives an event its position in the order of events.
  */
 async function sendAnew(world: SandboxWorld, { type, data }: SandboxEvent, copies: number): Promise<Reply> {
   const { charge: chargeId, payment: _payment, ...parts } = data;

@@ -22,7 +22,7 @@ import { KEY_RETENTION_MS, type Place, type TroubledCalls } from './books.ts';
  *   KEY#<key>         SENDS                     the number of sends of the key
  *   PAYMENT#<id>      CHARGE#<id>               finds the charges of a payment
  *   DAY#<yyyy-mm-dd>  <created seconds>#<id>    finds the charges of a UTC day, oldest first
- *   CONTROL           FAILURES#<calls>          the switched failures of charges or changes
+ *   CONTROL           FAILURES#<calls>          the failures that are switched on for charges or changes
  *
  * Charges are found by pointers instead of an index, because a global secondary index has no consistent reads.
  */

@@ -26,7 +26,8 @@ export function troubleBooks(access: DynamoDbAccess): FaultInjection {
     },
     switchedFailures,
     takeSwitchedFailure: async (calls) => {
-      // Usually no failures are switched on. This read then avoids a write to an item that all requests share.
+      // Read first: usually no failures are switched on, and the read avoids a write to an item that all requests
+      // share.
       if ((await switchedFailures(calls)).count === 0) {
         return undefined;
       }

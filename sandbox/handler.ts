@@ -37,7 +37,7 @@ const access = settings[SandboxEnvironment.sandboxAccessSecretId];
 export const handler = idempotently(
   {
     unit: 'a request with a key, a change of a charge, or the delivery of an event',
-    record: 'the claim of the key, the version of the charge, or the note of the delivery',
+    record: 'the claim of the key, the version of the charge, or the record of the delivery',
   },
   (runner) =>
     createHandler({

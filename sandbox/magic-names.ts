@@ -1,6 +1,6 @@
 import type { CreateCredit, CreateReservation } from '../lambdas/orders/parties/shop-api.ts';
 
-/** How a request takes effect and is answered, as in the contract's table of magic names. */
+/** The effect of a request and its response, as in the table of magic names in shop-api.ts. */
 export type Behavior =
   /** The request is applied, and the response is sent. */
   | { readonly kind: 'made' }

@@ -30,7 +30,7 @@ import type { AdvanceTask } from './tasks.ts';
  * | tok_fee                   | charged, 201, with a fee of 2.9 % and 30 minor units       |                        |
  */
 
-/** The effect on the stored charges. A key that already has a charge keeps this charge. */
+/** The effect of a request on the stored charges. If its key already has a charge, that charge stays unchanged. */
 type Effect = Beginning | 'nothing';
 
 type Answer =

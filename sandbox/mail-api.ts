@@ -15,8 +15,8 @@
  * Postmark's, its search is strongly consistent and lists nothing without a filter, and e-mails are kept permanently.
  *
  * EmailError codes: 10 without a token (401), 300 `Invalid email request` naming the field, 402 `Invalid JSON`, 406 an
- * inactive recipient, 412 the account is pending approval, 600 an invalid search.
- * 404 and 405 have the processor's form.
+ * inactive recipient, 412 the account is pending approval, 600 an invalid search. Bodies of 404 and 405 are a
+ * ProcessorError, as at the sandbox processor.
  *
  * Magic recipients, for tests and demonstrations, at any domain. `first` is the first send of an e-mail, which is known
  * by its recipient and its metadata; without metadata, every send counts as a first send.

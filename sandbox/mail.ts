@@ -110,7 +110,7 @@ async function keep(world: SandboxWorld, order: SendEmail): Promise<SentEmail> {
 type Behavior = 'sent' | 'silent' | 'failed' | 'down' | 'bounce' | 'account';
 
 /**
- * Maps the local part of the recipient's address to the behavior for first and later sends. The table of the contract
+ * Maps the local part of the recipient's address to the behavior for first and later sends. The table in mail-api.ts
  * describes each behavior.
  */
 const BEHAVIORS: ReadonlyMap<string, readonly [first: Behavior, later: Behavior]> = new Map([

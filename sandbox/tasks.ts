@@ -49,7 +49,7 @@ export function waitSeconds(failedAttempt: number): number {
 
 /**
  * Maximum number of attempts to find the charge or event of a task. A task is enqueued before the transaction that
- * writes its charge or event, so that a crash in between loses nothing. If the row is missing, the task is retried. The
+ * writes its charge or event, so that a crash in between loses no task. If the row is missing, the task is retried. The
  * waits add up to more than the function's timeout (SANDBOX_TIMEOUT_SECONDS), so a row that is still missing was never
  * committed.
  */

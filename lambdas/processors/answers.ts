@@ -52,7 +52,10 @@ export function mismatch(message: string): AmbiguousError {
   return new AmbiguousError(ANSWER_MISMATCH, message);
 }
 
-/** Returns the fault for an object that does not match its schema. The message contains no value of the object. */
+/**
+ * Returns the fault for an object that does not match its schema. The message contains the name of the field, but no
+ * value.
+ */
 export function unreadable({ issues: [first] }: z.ZodError): AmbiguousError {
   const field = first?.path.join('.') ?? '';
   return new AmbiguousError('processor_answer_unreadable', `The field ${field} does not match the schema.`);
@@ -60,7 +63,8 @@ export function unreadable({ issues: [first] }: z.ZodError): AmbiguousError {
 
 /**
  * Returns the fault for a charge id that the processor issued earlier but reports as unknown, because the API key
- * belongs to another account or mode. Nothing was done, and the response proves nothing about the change.
+ * belongs to another account or mode. The request had no effect, and its response does not show whether an earlier
+ * request applied the change.
  */
 export function chargeUnknown(): RetryableError {
   return new RetryableError(

@@ -31,13 +31,13 @@ export interface ConfiguredProcessor {
 export interface ProcessorsConfig {
   readonly processors: readonly ConfiguredProcessor[];
   readonly routes: readonly RoutingRule[];
-  /** True if claims may be lost, as in `ProcessorAbilities`. */
+  /** True if a table with claims was lost, as in `ProcessorAbilities`. */
   readonly claimsLost?: boolean | undefined;
 }
 
 /** The connected processors of this deployment, and the routing of new payments. */
 export interface Processors {
-  /** Always a reason, never a processor: only `choose` selects a payment's processor. */
+  /** The reason why there is no fixed processor: only `choose` selects the processor of a payment. */
   readonly processor: NoProcessor;
   readonly processors: readonly Processor[];
   readonly books: readonly ProcessorBooks[];
@@ -57,7 +57,7 @@ export interface ConnectTools extends Pick<ProcessorsPlatform, 'clock' | 'send'>
   /** Called with the processor's name each time its circuit breaker opens. */
   readonly breakerOpened: (processor: string) => void;
   /**
-   * Called with the processor's name and the fault each time a call gets no response.
+   * Called with the processor's name and the fault each time a call fails without a response.
    * @default the fault is only thrown
    */
   readonly callFailed?: (processor: string, error: unknown) => void;
@@ -158,7 +158,7 @@ function connect(
   });
 }
 
-/** A callback source with everything that is needed to verify and read its callbacks. */
+/** A callback source with the code that verifies and reads its callbacks. */
 export interface ConfiguredSource extends CallbackSource {
   readonly signature: SignatureScheme;
   /** Reads a body whose signature was verified. */

@@ -36,9 +36,9 @@ const NO_BREAKER: CircuitBreaker = {
 };
 
 /**
- * Wraps books so that reads are retried after half a second, two and five seconds, within the processor's retry budget.
- * Used by jobs, because no client waits for their reads. If the last retry fails, the job's next run reads again.
- * Requests and callbacks read only once.
+ * Wraps books so that reads are retried after up to 0.5, 2 and 5 seconds, within the processor's retry budget. Only
+ * jobs use this wrapper, because no client waits for their reads. If the last retry fails, the job's next run reads
+ * again. Requests and callbacks read only once.
  */
 export function retryingBooks(
   books: ProcessorBooks,
@@ -48,7 +48,7 @@ export function retryingBooks(
     vendor: books.name,
     clock,
     entropy,
-    // The job reports the fault.
+    // Count nothing here, because the job reports the fault.
     observer: { count: () => undefined },
     breaker: NO_BREAKER,
     budget: createRetryBudget(),

@@ -14,7 +14,7 @@ import type { ConfiguredProcessor, ProcessorsConfig } from './configured-process
 import { type CallbackSource, inMode, type ProcessorContract, type ProcessorSetting, schemeNames } from './contract.ts';
 import type { ProcessorDescriptor } from './descriptor.ts';
 
-/** Configuration of every function that appends to the Ledger. */
+/** Settings of a function that appends to the Ledger. */
 export interface PaymentsConfig extends ProcessorsConfig {
   /** Table names. */
   readonly tables: { readonly idempotency: string; readonly ledger: string; readonly registry: string };

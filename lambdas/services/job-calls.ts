@@ -8,7 +8,7 @@ export interface JobsCaller {
   readonly runId: string;
 }
 
-/** The variables of a Hono app that admits jobs. */
+/** The variables of a Hono app that uses `admitJobs`. */
 export interface JobVariables {
   job: JobsCaller;
 }

@@ -60,7 +60,7 @@ export interface OnceOptions {
   readonly retentionHours?: Readonly<Record<string, number>>;
   /**
    * Time for which a claim excludes other owners, in seconds, from 1 to 3,600. The claim is renewed while the handler
-   * runs, so a process loses its work to another owner only if it crashes or is paused for longer.
+   * runs, so another owner takes over its work only if the process crashes or is paused for longer than the lease.
    * @default 25
    */
   readonly leaseSeconds?: number;

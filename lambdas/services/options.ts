@@ -1,6 +1,9 @@
 import { REDELIVERED_HOURS, type Retention } from '../kernel/contract/retention.ts';
 
-/** Checks of the options of `createOnce`. Each throws an Error that names the option, its value and what is allowed. */
+/**
+ * Checks the options of `createOnce`. Each check throws an Error that names the option, its value and the allowed
+ * values.
+ */
 
 const SCOPE = /^[a-z](?:-?[a-z0-9]){1,49}$/;
 

@@ -20,7 +20,7 @@ export interface PostgresOnceOptions {
   /** A pool of `pg`. `payonce db migrate --service` creates the table of the records in its database. */
   readonly postgres: Pool;
   /**
-   * The schema of the table, as given to `--service`. Services that share a database need one each.
+   * The schema of the table, as given to `--service`. Services that share a database need separate schemas.
    * @default payonce_once
    */
   readonly schema?: string;
@@ -31,8 +31,8 @@ export interface PostgresOnceOptions {
    */
   readonly retentionHours?: Readonly<Record<string, number>>;
   /**
-   * Time for which a duplicate waits for the first request, and each statement for a lock, in seconds, from 1 to 900.
-   * After this time, a duplicate gets 409.
+   * Time for which a duplicate waits for the first request, and a statement waits for a lock, in seconds, from 1 to
+   * 900. After this time, a duplicate gets 409.
    * @default 4
    */
   readonly waitSeconds?: number;
@@ -75,8 +75,8 @@ export interface PostgresOnce {
    */
   createEventHandler(consumer: TransactionConsumer<PoolClient>): EventHandler;
   /**
-   * Deletes records and local keys of vendors an hour after the end of their retention, at most 100,000 of each. Call it
-   * once a day. Until then, an expired key is refused; afterwards, it would run again.
+   * Deletes records and local vendor keys an hour after the end of their retention, at most 100,000 of each. Call it
+   * once a day. Until the deletion, a request with an expired key is refused; afterwards, it would run again.
    *
    * @returns the number of deleted rows
    */

@@ -90,7 +90,7 @@ export interface Vendor {
    * `needs_review`.
    *
    * @throws RetryableError while another process may be sending; AmbiguousError when the outcome is not known yet;
-   * Error for an empty key, which all sends without a key would share
+   * Error for an empty key
    */
   sendOnce(
     request: Omit<SendOnceRequest, 'givenUp'> & { readonly givenUp?: Exclude<OnGivenUp, 'delay'> },
@@ -103,7 +103,7 @@ const DEFAULT_WAITS_MS = [...VENDOR_WAITS.inProcessMs, VENDOR_WAITS.delayedSecon
 const REDIRECT_STATUS = 300;
 
 /**
- * Creates the calls to one vendor, with a breaker and a retry budget of this process.
+ * Creates the functions that call one vendor, with a breaker and a retry budget of this process.
  * @throws Error for a wrong option
  */
 export function createVendor(options: VendorOptions): Vendor {

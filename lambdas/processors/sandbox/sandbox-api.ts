@@ -102,7 +102,7 @@ type VoidReason = 'requested' | 'expired' | 'abandoned';
 
 export interface ChargeList {
   readonly data: readonly Charge[];
-  /** The cursor of the next page. Null on the last page, and in every list that is not a list by time. */
+  /** The cursor of the next page. Null on the last page, and in lists by key or by payment. */
   readonly next: string | null;
 }
 
@@ -117,8 +117,8 @@ export interface Refund {
 }
 
 /**
- * A dispute: the payer's bank takes the money back. If the merchant wins the dispute, the merchant gets the money
- * again.
+ * A dispute: the payer's bank takes the money back. If the merchant wins the dispute, the money is returned to the
+ * merchant.
  */
 export interface Dispute {
   readonly id: string;

@@ -41,7 +41,7 @@ export interface SignatureScheme<Name extends string = string> {
  */
 const TOLERANCE_SECONDS = 300;
 
-/** Pattern of Unix seconds without leading zeros: each time has one spelling, and is a safe integer. */
+/** Pattern of Unix seconds without leading zeros. Each time has only one valid spelling, and is a safe integer. */
 export const UNIX_SECONDS = '(?:0|[1-9][0-9]{0,11})';
 
 /** Returns the only value of a header, or a refusal if the header is missing or has several values. */

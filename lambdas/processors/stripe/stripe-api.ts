@@ -82,7 +82,7 @@ export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, sen
     const stripe = new Stripe(await readKey(apiKey, mode), {
       apiVersion: STRIPE_API_VERSION,
       httpClient: { ...httpClient, makeRequest },
-      // Retries are up to the caller.
+      // The caller decides whether to retry.
       maxNetworkRetries: 0,
       telemetry: false,
     });

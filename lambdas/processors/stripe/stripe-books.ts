@@ -92,7 +92,9 @@ async function disputesOf(call: CallStripe, intentId: string, left: TimeLeft) {
 
 // ---------------------------------------------------------------------------------------------------------- the list by time
 
-/** Maximum number of halvings. The longest window is 31 days long; after 22 halvings, it is one second long. */
+/**
+ * Maximum number of times that a window is halved. The longest window of 31 days is one second long after 22 halvings.
+ */
 const MAX_HALVINGS = 25;
 /**
  * Maximum number of pages for one second. For most accounts, Stripe's rate limit allows fewer intents per second than

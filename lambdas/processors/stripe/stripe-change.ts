@@ -50,8 +50,8 @@ export async function makeChange(call: CallStripe, order: ChangeOrder, timeLeft:
 }
 
 /**
- * Finds the change. A capture or a void is found even if another client requested it. The reads are consistent because
- * they bypass the search index.
+ * Finds the change. A capture or a void is found even if another client requested it. The reads are consistent, because
+ * they do not use the search index.
  */
 export async function findChange(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<FoundChange> {
   const fact =

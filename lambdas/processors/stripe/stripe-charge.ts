@@ -105,9 +105,9 @@ export function processorCharge(
 }
 
 /**
- * Returns whether a refund returns captured money. If another client captures a part of a hold or cancels it with an API
- * version before 2025-03-31, Stripe makes a refund of the uncaptured money (Stripe changelog, "Partially capturing or
- * canceling payments no longer creates a Refund"; "Reporting categories").
+ * Returns whether a refund returns captured money. If another client captures a part of a hold or cancels the hold with
+ * an API version before 2025-03-31, Stripe creates a refund of the uncaptured money (Stripe changelog, "Partially
+ * capturing or canceling payments no longer creates a Refund"; "Reporting categories").
  */
 function isOfCaptured(
   { amount_received: captured }: StripeIntent,
@@ -127,7 +127,7 @@ function standingOf({
 }: StripeIntent): Standing {
   switch (status) {
     case 'requires_payment_method':
-      // An intent without an error was never confirmed. It was created in the Stripe dashboard, for example.
+      // An intent without an error was never confirmed, for example because it was created in the Stripe dashboard.
       return lastError === null ? { status: 'pending' } : { status: 'declined', failure: failureOf(lastError) };
     case 'requires_action': {
       const actionUrl = next_action?.redirect_to_url?.url ?? undefined;

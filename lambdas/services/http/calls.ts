@@ -17,7 +17,8 @@ export async function readHonoRequest({ req }: Context, caller: string): Promise
       return value === undefined ? [] : [value];
     },
     query,
-    // The handler gets the same bytes: Hono derives other forms of the body from the first form that is read.
+    // The handler can still read the same body, because Hono caches the first form that is read, and derives the others
+    // from it.
     body: textOf(Buffer.from(await req.arrayBuffer())),
     caller,
   };

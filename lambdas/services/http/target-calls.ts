@@ -12,8 +12,8 @@ const call = z.object({
 }) satisfies z.ZodType<TargetCall>;
 
 /**
- * Creates the handler of the queue of job calls. A message that cannot be parsed stays in the queue until the queue
- * moves it to the missed calls.
+ * Creates the SQS handler that calls the jobs of targets. A message that cannot be parsed stays in the queue until SQS
+ * moves it to the queue of missed runs.
  */
 export function targetCalls(
   tools: CallTargetTools & { readonly telemetry: Telemetry },

@@ -36,7 +36,7 @@ const storedRequest = z.object({
   owner: z.string().transform(ownerToken),
   fingerprint_version: z.coerce.number(),
   request_hash: z.string().transform((text) => new Uint8Array(Buffer.from(text, 'hex'))),
-  // A handler that ends its transaction itself leaves a record without a response.
+  // If the handler itself commits the transaction, the record has no response.
   response: z.string('the handler of this idempotency key committed its own transaction, so its response is unknown'),
   expires_at: z.coerce.number(),
 });
@@ -170,7 +170,7 @@ async function complete(
 
 /** A connection of the team's pool, for one transaction. */
 class Connection {
-  /** The connection as the handler sees it: only statements, and only until `revoke`. */
+  /** The connection that the handler gets. It only runs statements, and only until `revoke` is called. */
   readonly handedOut: PoolClient;
   readonly #client: PoolClient;
   #isRevoked = false;
@@ -196,8 +196,8 @@ class Connection {
 
   /**
    * Refuses further statements from the handler. A handler can continue after it has failed, for example in another
-   * part of a `Promise.all`. A statement that follows `ROLLBACK` would be committed alone, and again by the next
-   * attempt.
+   * part of a `Promise.all`. A statement after `ROLLBACK` would be committed as its own transaction, and again by the
+   * next attempt.
    */
   revoke(): void {
     this.#isRevoked = true;
@@ -205,7 +205,7 @@ class Connection {
 
   /** @throws the faults of `faultOf` */
   async send(text: string, values: readonly unknown[] = [], progress: Progress = 'uncommitted') {
-    // The driver sends nothing on a connection that has ended.
+    // The driver sends nothing on a connection that has ended, so nothing can have been committed.
     const reached = this.#isLost ? 'uncommitted' : progress;
     try {
       return await this.#client.query<Row>(text, [...values]);

@@ -84,7 +84,7 @@ export class OwnTable extends DynamoDbRecords implements RequestRecords, Consume
         new GetCommand({
           TableName: this.#tables.idempotency,
           Key: recordKey(operationId),
-          // Nothing else is read, because the application's client may return numbers in a form of its own.
+          // Read only the key, because the application's client may return numbers in a custom form.
           ProjectionExpression: IdempotencyTable.partitionKey,
           ConsistentRead: true,
         }),

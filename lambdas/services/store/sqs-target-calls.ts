@@ -4,8 +4,8 @@ import type { Queues } from '../../kernel/platform/system-platform.ts';
 import type { TargetCalls } from '../use/call-target.ts';
 
 /**
- * Sends one message for each call that must be retried or was missed. A send that fails may nevertheless have been
- * applied; a second message is harmless.
+ * Sends one message for each call that must be retried or was missed. A failed send may nevertheless have enqueued the
+ * message; a second message is harmless.
  */
 export function configuredTargetCalls(
   { sqs }: Queues,

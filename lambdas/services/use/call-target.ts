@@ -10,7 +10,7 @@ export interface TargetCall {
   readonly job: string;
   /** ISO 8601, as `2026-01-01T00:00:00Z`. */
   readonly scheduledTime: string;
-  /** Number of calls that were not accepted. @default 0 */
+  /** Number of earlier calls of this run that the target did not accept. @default 0 */
   readonly tries?: number;
   /** Earliest time of the next call, in Unix milliseconds. @default immediately */
   readonly notBeforeMs?: number;
@@ -19,7 +19,7 @@ export interface TargetCall {
 export interface TargetCalls {
   /** Schedules another call after the delay, or earlier if the delay exceeds the queue's maximum. */
   again(call: TargetCall, delaySeconds: number): Promise<void>;
-  /** Stores a call that the target did not accept, for an operator. Raises an alarm. */
+  /** Stores a missed call in the queue of missed runs, for an operator. The queue raises an alarm. */
   missed(call: TargetCall & { readonly reason: string }): Promise<void>;
 }
 

@@ -125,9 +125,9 @@ export async function consumeInTransaction<Tx>(
 }
 
 /**
- * Returns the operation of an event: its id, its key, and the expiry of its record.
+ * Returns the operation id of an event, the key, and the expiry of the record.
  *
- * @throws TerminalError as `refuseTooOld`, if the consumer has no business key; `business_key_empty`
+ * @throws TerminalError `business_key_empty`, or for a consumer without business keys the error of `refuseTooOld`
  */
 function effectOf(tools: ConsumerTools, { handler, key: keyOf }: NamedConsumer, event: BusEvent) {
   const { digest, clock, retention } = tools;

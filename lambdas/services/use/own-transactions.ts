@@ -64,7 +64,7 @@ export interface OwnTransactions<Tx> {
   /** Reads the stored response of a request; undefined when there is no record. */
   readRequest(operationId: OperationId): Promise<StoredRequest | undefined>;
   /**
-   * Deletes records and local keys of vendors that expired before a time.
+   * Deletes records and local vendor keys that expired before a time.
    *
    * @param atMost maximum number of deleted rows of each kind
    * @returns the number of deleted rows

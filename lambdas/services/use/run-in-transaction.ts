@@ -68,7 +68,7 @@ export async function runInTransaction<Tx>(
       throw error;
     }
     const stored = await transactions.readRequest(operationId);
-    // The record has expired and been deleted since the insert.
+    // The record expired and was deleted after the insert had found it.
     if (stored === undefined) return 'again';
     return stored.owner === owner ? first(stored.answer) : judge(stored, fingerprint, clock.nowMs());
   });
@@ -103,7 +103,7 @@ export async function writeOnce<Tx, Result>(
           ? { kind: 'claimed', held: transaction }
           : { kind: 'refused', outcome: undefined },
       execute: (held) => work(held, { tx: held.tx, operationId }),
-      // The transaction ends after this step.
+      // Writes nothing: `transactions.run` commits the transaction after this step.
       commit: async (result) => result,
     }),
   );

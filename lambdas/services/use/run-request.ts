@@ -177,7 +177,7 @@ class RequestOperation<Write extends OwnWrite> implements Operation<undefined, H
 
   async commit(record: Parameters<RequestRecords['commit']>[0], expects: ExpectedRecord, writes: readonly OwnWrite[]) {
     const outcome = await this.#tools.store.commit(record, expects, writes);
-    // A row has changed since the handler read it. The next attempt rereads it.
+    // The condition of a handler's write failed. Release the claim, so that the next attempt can read the changed row.
     if (outcome.kind === 'transition_exists') await this.#tools.store.release(this.key.operationId, record.owner);
     return outcome;
   }
@@ -223,8 +223,8 @@ class KeptLease {
     this.#tools = tools;
     this.#request = request;
     this.#owner = owner;
-    // If the store does not respond, the lease may expire. The condition of each write then decides whether this owner
-    // may still write.
+    // Ignore errors. If the lease expires because the store does not respond, the condition of each write decides
+    // whether this owner may still write.
     this.#timer = setInterval(() => void this.renew([]).catch(() => undefined), (request.leaseSeconds * 1000) / 3);
     this.#timer.unref();
   }
@@ -245,8 +245,8 @@ class KeptLease {
   }
 
   /**
-   * Ends the renewals, and waits for renewals in progress. A renewal that is written after the claim was released would
-   * restore the lease.
+   * Stops the renewals, and waits for renewals in progress, because a renewal that is written after the release of the
+   * claim would restore the lease.
    */
   async settled(): Promise<void> {
     this.end();
