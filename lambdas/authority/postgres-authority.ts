@@ -85,8 +85,8 @@ export interface PostgresAuthority extends AuthorityStores {
 }
 
 /**
- * Creates the stores on one PostgreSQL database. They share one connection, which opens at its first use. They refuse to
- * work if DynamoDB is the system of record.
+ * Creates the stores on one PostgreSQL database. They share one connection, which opens at its first use. They refuse
+ * to work if DynamoDB is the system of record.
  */
 export function openPostgresAuthority(platform: AuthorityPlatform, tables: StoreTables): PostgresAuthority {
   const { stores, outbox } = openStores(platform, tables, readPostgresSettings(platform.variables));

@@ -267,7 +267,9 @@ function workOf(shards: Shards, unreadable: Unreadable): UnfinishedWork {
   };
 }
 
-/** A position in a list that continues from database to database: the number of the database, and the position in it. */
+/**
+ * A position in a list that continues from database to database: the number of the database, and the position in it.
+ */
 const POSITION = /^(?<number>\d+) (?<rest>.*)$/s;
 
 function positionIn(cursor: string | undefined): { readonly number: number; readonly rest?: string } {

@@ -75,7 +75,9 @@ export function openDatabase(options: ConnectionOptions): OpenDatabase {
   return new PooledDatabase(options);
 }
 
-/** Returns integers as numbers, because all of Payonce's integers are safe: amounts in minor units, versions, counts. */
+/**
+ * Returns integers as numbers, because all of Payonce's integers are safe: amounts in minor units, versions, counts.
+ */
 function safeInteger(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value)) throw new RangeError('the database returned an integer beyond 2^53');

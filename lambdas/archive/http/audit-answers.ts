@@ -45,7 +45,7 @@ const verified = z
     overdue: z.boolean().meta({ description: 'True if no verification has finished since the last one was due.' }),
     unreadable: z
       .int()
-      .meta({ description: 'Number of records that the auditor did not write, or that cannot be read.' }),
+      .meta({ description: 'Number of stored records that the auditor did not write, or that cannot be read.' }),
     verifications: z.array(verification).meta({
       description: 'Newest first. Verifications with violations remain in the list longer than others.',
     }),

@@ -5,7 +5,10 @@ import type { ChainRow } from '../domain/chain-row.ts';
 import type { ChainLine, ChangeLine } from '../domain/judge-chain.ts';
 import type { KeptChain, RowParts } from '../use/verify-rows.ts';
 
-/** Number of files per source. Only one file at a time is in memory: a few megabytes per million rows. */
+/**
+ * Number of parts, with one file for each `Side`. Only one part at a time is in memory: a few megabytes per million
+ * rows.
+ */
 const PARTS = 256;
 /** Size, in characters, at which a buffer is appended to its file. All buffers together take at most 16 MB. */
 const BUFFER = 32 * 1024;

@@ -129,7 +129,8 @@ export class TenantRows {
   }
 
   /**
-   * Fences all earlier runs: from now on, their statements change nothing. Waits for a statement that is being executed.
+   * Fences all earlier runs: from now on, their statements change nothing. Waits for a statement that is being
+   * executed.
    * @throws MoveReplaced if a later run has begun
    */
   async take(run: number, role: 'source' | 'target'): Promise<void> {
