@@ -17,7 +17,7 @@ import { PostgresHolds } from '../resolving/store/postgres-holds.ts';
 import { PostgresUnfinishedWork } from '../resolving/store/postgres-unfinished.ts';
 
 export interface PostgresStoresTools extends Pick<LedgerCarrierTools, 'database' | 'pacing' | 'client'> {
-  /** The tables that contain the copies. */
+  /** The DynamoDB tables that contain the copies. */
   readonly tables: StoreTables;
   readonly observer: CarryObserver;
 }

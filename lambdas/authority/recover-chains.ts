@@ -39,7 +39,7 @@ export interface RecoveredChains {
   readonly read: number;
   /** Number of payments and orders to which transitions were appended. */
   readonly recovered: number;
-  /** Number of these transitions. */
+  /** Number of transitions that were appended. */
   readonly appended: number;
   readonly stopped: readonly StoppedChain[];
   /**

@@ -24,7 +24,7 @@ export function parse<T>(schema: z.ZodType<T>, answer: HttpAnswer): T {
   }
 }
 
-/** Returns the fault for an unexpected status. */
+/** Returns the fault for a response with an unexpected status. */
 export function statusFault(answer: HttpAnswer, nowMs: number): Error {
   const { status } = answer;
   if (status === 401 || status === 403) {

@@ -12,7 +12,7 @@ export interface DelayedCallTools extends Pick<RedriveTools, 'report'> {
 }
 
 /**
- * Makes the last attempt of a call that failed in its process, and dead-letters the call if this attempt fails, too.
+ * Makes the last attempt of a call whose earlier attempts failed, and dead-letters the call if this attempt fails, too.
  * The message serves as the record: it is deleted only after this function has returned, and a redelivery repeats the
  * call with the same key.
  *

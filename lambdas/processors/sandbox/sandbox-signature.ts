@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { refused, type SignatureScheme, soleValue, UNIX_SECONDS, verifySignature } from '../signatures/signature.ts';
 import { SIGNATURE_HEADER } from './sandbox-api.ts';
 
-/** Format of the header: exactly one time and one signature, in this order (sandbox-api.ts). */
+/** Format of SIGNATURE_HEADER: exactly one time and one signature, in this order (sandbox-api.ts). */
 const FORM = new RegExp(`^t=(${UNIX_SECONDS}),v1=([0-9a-f]{64})$`);
 
 export const sandboxSignature: SignatureScheme<'sandbox'> = {

@@ -115,7 +115,7 @@ function fieldsOf(headers: object): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 }
 
-/** Returns the fault for an unexpected status. */
+/** Returns the fault for a response with an unexpected status. */
 export function faultOfStatus(status: number, retryAfter: string | null, nowMs: number): Error {
   return statusFault({ status, retryAfter, headers: new Headers(), text: '' }, nowMs);
 }
