@@ -126,7 +126,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
       expect(rest).toEqual(oldest === undefined ? [] : [stored(oldest)]);
     });
 
-    test('ends an approval together with its effect', async () => {
+    test('ends an approval request together with the effect of the verdict', async () => {
       const pending = pendingTransition(paymentId);
       await subject.payments.claim({ record: openRecord(paymentId), pending });
       const approval = approvalOf('a');
@@ -139,7 +139,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
       expect(await effects.listApprovals({ limit: 1 })).toEqual([{ ...stored(approval), end: end('approved') }]);
     });
 
-    test('does not end an approval if a rival has already recorded the request', async () => {
+    test('does not end an approval request if a rival has already recorded the verdict’s operation', async () => {
       const approval = approvalOf('a');
       await ask(approval, 'a');
       await subject.payments.claim({ record: openRecord(paymentId), pending: pendingTransition(paymentId) });
@@ -210,7 +210,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
       expect(await subject.payments.readRecord(chargeOperation(later))).toBeUndefined();
     });
 
-    describe('claims a change', () => {
+    describe('a claim of a change', () => {
       const claimOf = (approval: Approval, owner = 'owner-a') => ({
         record: openRecord(paymentId, { owner: ownerToken(owner) }),
         pending: pendingTransition(paymentId),
@@ -226,7 +226,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
         ];
       };
 
-      test('together with the end of its approval, once', async () => {
+      test('is written once, together with the end of its approval request', async () => {
         const approval = approvalOf('a');
         await ask(approval, 'a');
         const claim = claimOf(approval);
@@ -241,14 +241,14 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
         expect(await effects.claimChange(claim)).toEqual({ kind: 'claimed' });
       });
 
-      test('without an approval', async () => {
+      test('is written without an approval request', async () => {
         const { ended: _ended, ...claim } = claimOf(approvalOf('a'));
         expect(await effects.claimChange(claim)).toEqual({ kind: 'claimed' });
         expect(await begun()).toEqual([claim.record, [claim.pending], ['refund.requested']]);
       });
 
       test.each(['a rival has ended the approval', 'the reason was erased', 'the place in the chain is taken'])(
-        'not at all if %s',
+        'is not written if %s',
         async (what) => {
           const approval = approvalOf('a');
           await ask(approval, 'a');

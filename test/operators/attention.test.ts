@@ -181,7 +181,7 @@ test('a stuck refund shows its amount, and asks for no decision after one of two
   const acts = dataOf(await api.get('/v1/admin/activity?tenant=ten_desk&mode=test'));
   expect(acts.map(({ action }) => action)).toEqual(['decision.made']);
 
-  // The sums show nothing about the refund of another charge.
+  // The sums in the newest transition contain no refund of another charge.
   const readEnds = async (...of: Parameters<typeof api.store.readEnds>) => {
     const ends = await api.store.readEnds(...of);
     const { ofBucket } = ends ?? {};
@@ -213,7 +213,7 @@ test('a payment leaves the list when it is decided', async () => {
   expect(dataOf(await api.get('/v1/admin/payments?status=needs_review'))).toEqual([]);
 });
 
-test('a partly read kind may have more entries, and the list says so even if the read part has none', async () => {
+test('if a kind was read only in part, the list says that it may have more entries, even if none was found', async () => {
   const { api } = await troubled();
   const queues = { needingOperator: async () => ({ entries: [], hasMore: true }) } as unknown as QueueLists;
   const { body } = await api.with({ queues }).get(PATH);

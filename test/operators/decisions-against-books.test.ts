@@ -186,7 +186,7 @@ describe('a refund in the books without metadata', () => {
     return reply.body['id'];
   }
 
-  test('confirms no decision if it is already recorded as another refund', async () => {
+  test('confirms no decision if Payonce has already recorded it as another refund', async () => {
     const payment = await ChangedPayment.of({});
     await payment.change('refunds', { amount: 400 }, 'first');
     const { refunds } = await payment.inside.read(payment.chargeId);
@@ -196,7 +196,7 @@ describe('a refund in the books without metadata', () => {
     await isRefused(payment, { change, outcome: 'succeeded' }, NOTHING_SHOWN);
   });
 
-  test('confirms only one of two decisions; a second such refund confirms the other', async () => {
+  test('confirms only one of two decisions; a second refund without metadata confirms the other decision', async () => {
     const payment = await ChangedPayment.of({});
     const changes = [await unanswered(payment, 'first'), await unanswered(payment, 'second')];
     payment.ledger.clock.advance(TWO_HOURS_MS);

@@ -97,13 +97,13 @@ describe('the record of an idempotency key', () => {
   });
 });
 
-describe('an idempotency key is not found by a request', () => {
+describe('a request for the record of an idempotency key', () => {
   test.each([
     ['for another tenant', { ...DESK_TENANT, tenant: 'ten_other' }],
     ['for the other mode', { tenant: 'ten_desk' }],
     ['for another path', { ...DESK_TENANT, path: '/v1/orders' }],
     ['for an unused key', { ...DESK_TENANT, key: 'other' }],
-  ])('%s', async (_which, asked) => {
+  ])('finds nothing %s', async (_which, asked) => {
     api.registerKey('sk_test_otherothertenant000000', { tenantId: tenantId('ten_other') });
     await api.pay('k');
     const reply = await inspect({ path: '/v1/payments', key: 'k', ...asked });
@@ -111,7 +111,7 @@ describe('an idempotency key is not found by a request', () => {
   });
 
   test.each(['wh_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'mkr_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'pay_1', 'biz_a', '..'])(
-    'for an id without an inspectable record: %s',
+    'finds nothing for an id that names no visible record: %s',
     async (id) => {
       expect((await api.get(`/v1/admin/idempotency_keys/${id}`)).status).toBe(404);
     },
@@ -129,7 +129,7 @@ describe('an idempotency key is not found by a request', () => {
     ['operator', { path: '/v1/admin/corrections', key: 'k' }],
     ['operator', { ...DESK_TENANT, path: '/v1/payments', key: 'k', operator: 'Ada' }],
     ['mode', { path: '/v1/admin/corrections', key: 'k', operator: 'Ada', mode: 'test' }],
-  ])('that is invalid, and the refusal names the parameter %s', async (param, asked) => {
+  ])('is refused if it is invalid, and the refusal names the parameter %s', async (param, asked) => {
     const reply = await inspect(asked);
     expect([reply.status, reply.body['param']]).toEqual([400, param]);
   });

@@ -170,7 +170,7 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
       expect(await subject.lists.summary('claims')).toMatchObject({ waiting: 3 });
     });
 
-    test('show no entry after the last position of a queue', async () => {
+    test('show an empty page after the last position of a queue', async () => {
       await fill();
       clock.advance(60_000);
       for (const queue of NAMES) {

@@ -152,13 +152,16 @@ describe('the inventory of a BigCommerce store', () => {
   test.each([
     ['after the claim', crashAfterClaim, 0],
     ['after the send', crashBeforeSendIsRecorded, 1],
-  ])('is not adjusted again after a process crashes %s, and an operator is asked', async (_when, dies, sent) => {
-    await expect(reserve(connect(dies(claims)))).rejects.toBeInstanceOf(ProcessCrash);
-    await expect(reserve()).rejects.toMatchObject({ code: 'stock_sending_elsewhere' });
-    clock.advance(LEASE_OVER_MS);
-    expect(await reserve()).toEqual(IN_DOUBT);
-    expect([server.adjustments.length, deadLetters.length]).toEqual([sent, 1]);
-  });
+  ])(
+    'is not adjusted again after a process crashes %s; a dead letter asks an operator to check it',
+    async (_when, dies, sent) => {
+      await expect(reserve(connect(dies(claims)))).rejects.toBeInstanceOf(ProcessCrash);
+      await expect(reserve()).rejects.toMatchObject({ code: 'stock_sending_elsewhere' });
+      clock.advance(LEASE_OVER_MS);
+      expect(await reserve()).toEqual(IN_DOUBT);
+      expect([server.adjustments.length, deadLetters.length]).toEqual([sent, 1]);
+    },
+  );
 
   describe('an order of the store', () => {
     const NOTED = `Gift wrap\nPayonce ${ORDER}: paid, stock t-1`;
@@ -177,7 +180,7 @@ describe('the inventory of a BigCommerce store', () => {
       expect([notes(), written(), deadLetters]).toEqual([NOTED, 1, []]);
     });
 
-    test('does not block the reservation even if the order does not exist, but an operator is asked', async () => {
+    test('does not block the reservation even if the order does not exist, but leaves a dead letter for an operator', async () => {
       expect(await reserve(connect(), { shopOrder: 7 })).toMatchObject({ kind: 'reserved' });
       expect(deadLetters).toMatchObject([
         { operation: 'order.note', about: ORDER, reason: 'stock_refused', mayBeApplied: false },
@@ -242,7 +245,7 @@ describe('the inventory of a BigCommerce store', () => {
     );
   });
 
-  test('is not released again if its release gets no response; an operator is asked instead', async () => {
+  test('is not released again if its release gets no response; a dead letter asks an operator to check it', async () => {
     await reserve();
     server.writeTroubles.push('reset_after');
     await release('t-1');

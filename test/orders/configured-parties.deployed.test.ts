@@ -156,7 +156,7 @@ describe('the external services of orders on the deployed sandbox', () => {
 });
 
 describe('BigCommerce as the shop', () => {
-  test('adjusts the inventory once if a process is killed before the response, and an operator is asked', async () => {
+  test('adjusts the inventory once if a process is killed before the response, and leaves a dead letter for an operator', async () => {
     await using store = await serveBigCommerce();
     const { ARN = '' } = await manager.send(
       new CreateSecretCommand({ Name: `bigcommerce-${process.pid}`, SecretString: BIGCOMMERCE_TOKEN }),

@@ -272,7 +272,7 @@ describe('an order with an unknown outcome', () => {
   });
 });
 
-describe('after a late failure, which never undoes the order,', () => {
+describe('after a failure of its e-mail or credit, which never undoes the order,', () => {
   test('an e-mail that fails at first is sent later, exactly once', async () => {
     const request = orderRequest('mail');
     harness.mailer.trouble = 'down';

@@ -48,7 +48,7 @@ function bigCommerce(givenUp: OnGivenUp = 'delay'): StockKeeper {
 
 const taken = () => server.adjustments.map(({ items }) => items[0]?.quantity);
 
-test('an order whose stock service did not respond in time gets no note of a payment, and its goods are released', async () => {
+test('an order whose stock service did not respond in time gets no note that it is paid, and its goods are released', async () => {
   const away = () => Promise.reject(new RetryableError('stock_unreachable', 'The store is unreachable.'));
   const stock = { reserve: away, release: away };
   const request = orderRequest('given-up', { shopOrder: 118 });

@@ -139,7 +139,7 @@ describe('an order refunded or disputed while the stock service does not respond
     expect((await harness.read(request)).status).toBe('canceled');
   });
 
-  test('delivers no goods after a partial dispute, and refunds the rest, even if the merchant wins the dispute', async () => {
+  test('delivers no goods after a partial dispute, and refunds the undisputed amount, even if the merchant wins the dispute', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('partly_disputed');
     const dispute = await harness.processor.inside.dispute(chargeId, 1);
     await sendCallback('opened');
@@ -152,7 +152,7 @@ describe('an order refunded or disputed while the stock service does not respond
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
   });
 
-  test('refunds the rest of a disputed payment even if a refund by the merchant fails when the dispute is lost', async () => {
+  test('refunds the undisputed amount of a payment even if a refund by the merchant fails when the dispute is lost', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('failing');
     const refund = await harness.processor.inside.refund(chargeId, 500, 'pending');
     const dispute = await harness.processor.inside.dispute(chargeId, 100);

@@ -212,7 +212,7 @@ describe('a refund', () => {
     expect((await harness.typesOf(taken)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
-  test('gets no second response for its key after a 202, even if its record is deleted', async () => {
+  test('returns no response other than the 202 for its key, even if its record is deleted', async () => {
     await harness.processor.inside.failNextChange(1, 'tok_async'); // A bank transfer, which takes weeks.
     expect(statusOf(await harness.change(refund('k', 300)))).toBe(202);
     const { operationId } = refund('k');
@@ -269,7 +269,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(0);
   });
 
-  test('stores no refusal by the processor if its record is lost', async () => {
+  test('does not store the processor’s refusal if the refund’s record is lost', async () => {
     await harness.processor.inside.failNextChange(9, 'tok_declined');
     const deleting = {
       change: async (...call: Parameters<typeof harness.processor.change>) => {

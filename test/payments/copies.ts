@@ -78,7 +78,7 @@ export class Copies implements CarryObserver {
     return { ...this.tools(), committed: (id) => carryOrReport({ carrier, observer: this }, id) };
   }
 
-  /** Returns the carrier of one process. */
+  /** Returns the carrier of one process, which copies rows of PostgreSQL to DynamoDB. */
   carrier(client = this.tables.client, database = this.#database): LedgerCarrier {
     return new LedgerCarrier({
       ...this.tools(database),

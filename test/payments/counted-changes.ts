@@ -14,7 +14,7 @@ import { change } from './payment-fixtures.ts';
 
 /** Makes changes of one payment, and counts the DynamoDB calls of each change before its request is sent. */
 export class CountedChanges {
-  /** World whose processor ids are as long as in production, for example Stripe's ids. */
+  /** Simulated systems. The processor's ids are as long as in production, for example Stripe's ids. */
   readonly world = new World({ newId: (prefix, count) => `${prefix}${String(count).padStart(24, 'x')}` });
   readonly request: CreatePayment;
   #made = 0;

@@ -330,7 +330,7 @@ describe('the queue entries of a commit', () => {
   );
 });
 
-describe('a hold that only its owner knows', () => {
+describe('a hold that only the owner of the claim knows', () => {
   test('is voided if another charge of the same operation was recorded first', async () => {
     const request = paymentRequest('two-holds', { capture: 'manual' });
     const { inside } = harness.processor;
@@ -346,7 +346,7 @@ describe('a hold that only its owner knows', () => {
   });
 });
 
-describe('a charge that has no result and that only its owner knows', () => {
+describe('a charge without a result that only the owner of the claim knows', () => {
   const HOUR = 60 * MINUTE;
   /**
    * Lets a rival record its charge of the same operation before the owner does.

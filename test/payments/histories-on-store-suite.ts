@@ -12,14 +12,14 @@ type GivenStores = Pick<WorldOptions, 'store' | 'storeFor'>;
 
 interface GivenDatabase {
   readonly name: string;
-  /** A call that can have a fault. */
+  /** Kind of call that can have a fault, for the test titles. */
   readonly call: string;
   readonly stores: () => GivenStores;
 }
 
-/** Histories with two faults. */
+/** Histories with faults at two calls. */
 interface Pairs {
-  /** Calls that can have a fault. */
+  /** Kinds of calls that can have a fault, for the test titles. */
   readonly calls: string;
   readonly stores: () => GivenStores;
   readonly oneOf: readonly number[];
@@ -28,7 +28,7 @@ interface Pairs {
 
 /** Number of concurrent simulations, which share no rows. */
 const AT_ONCE = 8;
-/** A simulated process with a fault can hold a connection while its rival runs. */
+/** Two for each simulation: a process with a fault can hold a connection while its rival runs. */
 export const MAX_CONNECTIONS = 2 * AT_ONCE;
 
 let made = 0;

@@ -214,7 +214,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
     });
   });
 
-  describe(`${name}: in releases and reads,`, () => {
+  describe(`${name}: releases and reads`, () => {
     test('a release after a takeover changes nothing', async () => {
       await claimed();
       await store.takeOver({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });

@@ -100,7 +100,7 @@ describe('a payment whose charge is in progress', () => {
     expect(when(SUCCEEDED, accepted)).toMatchObject({ type: 'payment.completed', postings: RECEIPT });
   });
 
-  test('goes into review if it is undecidable, and is settled by later evidence', () => {
+  test('goes into review if its outcome cannot be determined, and is settled by later evidence', () => {
     const reviewed = given({ kind: 'undecidable' });
     expect(reviewed.payment.status).toBe('needs_review');
     expect(when(DECLINED, reviewed)).toMatchObject({ type: 'payment.failed', status: 'failed' });
@@ -365,11 +365,11 @@ describe('a refund', () => {
   test.each([
     ['exceeds the charged amount', { amountMinor: 1001 }],
     ['belongs to a charge without money', { chargeId: 'ch_9' }],
-  ])('is impossible if it %s', (_what, changes) => {
+  ])('is a contradiction if it %s', (_what, changes) => {
     expect(when(refund('succeeded', changes), given(SUCCEEDED))).toBe('review');
   });
 
-  test('is impossible if it exceeds the amount that remains after earlier refunds', () => {
+  test('is a contradiction if it exceeds the amount that remains after earlier refunds', () => {
     const state = given(SUCCEEDED, refund('succeeded', { refundId: 're_0', amountMinor: 600 }));
     expect(when(refund('succeeded', { amountMinor: 401 }), state)).toBe('review');
     expect(when(refund('succeeded', { amountMinor: 400 }), state)).toMatchObject({ type: 'refund.completed' });
@@ -419,7 +419,7 @@ describe('a dispute', () => {
     expect(when(dispute('lost'), given(SUCCEEDED, dispute('open')))).toMatchObject({ postings: [] });
   });
 
-  test('returns the money of a lost dispute that is won on appeal, and cannot be lost after a win', () => {
+  test('returns the money if it is lost but then won on appeal, and cannot be lost after a win', () => {
     const lost = given(SUCCEEDED, dispute('open'), dispute('lost'));
     expect(when(dispute('open'), lost)).toBe('nothing');
     expect(when(dispute('won'), lost)).toMatchObject({

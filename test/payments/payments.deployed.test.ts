@@ -276,8 +276,8 @@ describe('a tenant', () => {
   });
 });
 
-describe('the documents', () => {
-  test('and all resources of the page are served only from this host', async () => {
+describe('the API documents', () => {
+  test('are served by the API’s own host, with all resources of their page', async () => {
     const page = await fetch(`${aws.apiUrl}/docs`);
     const html = await page.text();
     expect(page.headers.get('content-type')).toMatch(/^text\/html/);

@@ -70,7 +70,7 @@ describe('a copy', () => {
     expect(await copies.outbox(id)).toEqual([]);
   });
 
-  test('keeps sums in a format that only a later version can read', async () => {
+  test('contains the sums unchanged even if only a later version can read their format', async () => {
     const { id, pending } = newPayment();
     await copies.write(pending);
     const later = `replace(body::text, '"sums":""', '"sums":"01020304050607"')::json`;
@@ -79,7 +79,7 @@ describe('a copy', () => {
     expect(copies.ledger(id)).toMatchObject([{ sums: Uint8Array.from([1, 2, 3, 4, 5, 6, 7]) }]);
   });
 
-  test('is written by the owner after its commit, in one transaction, and not between claim and call', async () => {
+  test('is written by the owner after its commit, in one transaction, and not between the claim and the processor call', async () => {
     const { id, pending, paid } = newPayment();
     const calls: string[] = [];
     const client = copies.tables.clientWith((command, apply) => {

@@ -180,7 +180,8 @@ describe('rows of an older version, without sums,', () => {
       });
       expect(statusOf(await make(refund('first-0')))).toBe(201);
       expect(reads).toBe(2);
-      // A row of an older version does not list the changes of its bucket, so the chain is folded once for each bucket.
+      // Changes are divided into 16 buckets by operation id. A row of an older version does not list the changes of its
+      // bucket, so the chain is folded once for each bucket.
       for (let number = 1; number < 60; number += 1) expect(statusOf(await make(refund(`first-${number}`)))).toBe(201);
       const before = reads;
       expect(before).toBeLessThanOrEqual(2 + 16);

@@ -168,8 +168,8 @@ class MixedHistory {
   }
 
   /**
-   * Compares decisions about new changes, and the transitions that they append, when decided from the sums and from the
-   * whole chain.
+   * Decides new changes from the sums and from the whole chain, and compares the decisions and the transitions that
+   * they append.
    */
   async #compareDecisions(step: number): Promise<void> {
     const folded = await this.#world.chain(this.#request);

@@ -208,7 +208,7 @@ afterEach(() => {
 });
 
 describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
-  test('accepts a callback only without any change after its signature', async () => {
+  test('accepts a callback only if nothing was changed after it was signed', async () => {
     const mutations = sliceOf(Object.entries({ ...MUTATIONS, ...mutationsOfParts(name) }), 3);
     const seen = new Map<string, number>();
     await fc.assert(

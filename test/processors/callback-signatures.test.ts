@@ -70,7 +70,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-describe('known signatures are accepted', () => {
+describe('known signatures', () => {
   // Computed with Python's hmac. The third Standard Webhooks signature is from its specification.
   const VECTORS: readonly (readonly [SignatureSchemeName, string, Headers, string, number, Buffer])[] = [
     [
@@ -123,11 +123,11 @@ describe('known signatures are accepted', () => {
     ],
   ];
 
-  test.each(VECTORS)('by the scheme %s: %s', async (name, _what, headers, secret, seconds, body) => {
+  test.each(VECTORS)('are accepted by the scheme %s: %s', async (name, _what, headers, secret, seconds, body) => {
     expect(await verdict(name, headers, { secrets: [secret], nowMs: seconds * 1_000, body })).toBe('valid');
   });
 
-  test('by the scheme sandbox: a signature of the sandbox', async () => {
+  test('are accepted by the scheme sandbox if the sandbox itself has signed', async () => {
     const body = '{"note":"Zoë, 東京"}';
     const headers = { 'sandbox-signature': signAsSandbox('old-sandbox-secret', NOW_S, body) };
 

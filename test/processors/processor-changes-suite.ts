@@ -107,11 +107,14 @@ export function describeChanges(
         expect(await state()).toEqual({ status: 'authorized', captured: 0, refunds: [] });
       });
 
-      noPartialCaptures.test('is refused below the authorized amount, and captures nothing', async () => {
-        const { toChange, state } = await authorized();
-        expect((await change(toChange(captureOf(500)))).kind).toBe('refused');
-        expect(await state()).toEqual({ status: 'authorized', captured: 0, refunds: [] });
-      });
+      noPartialCaptures.test(
+        'is refused below the authorized amount if partial captures are not supported, and captures nothing',
+        async () => {
+          const { toChange, state } = await authorized();
+          expect((await change(toChange(captureOf(500)))).kind).toBe('refused');
+          expect(await state()).toEqual({ status: 'authorized', captured: 0, refunds: [] });
+        },
+      );
 
       test('is refused for a voided charge', async () => {
         const { toChange } = await authorized();
@@ -224,11 +227,14 @@ export function describeChanges(
         },
       );
 
-      noPartialRefunds.test('is refused below the captured amount, and refunds nothing', async () => {
-        const { toChange, state } = await charged();
-        expect((await change(toChange(refundOf(700)))).kind).toBe('refused');
-        expect((await state()).refunds).toEqual([]);
-      });
+      noPartialRefunds.test(
+        'is refused below the captured amount if partial refunds are not supported, and refunds nothing',
+        async () => {
+          const { toChange, state } = await charged();
+          expect((await change(toChange(refundOf(700)))).kind).toBe('refused');
+          expect((await state()).refunds).toEqual([]);
+        },
+      );
 
       partialCaptures.test('is limited to the captured amount of a partial capture', async () => {
         const { toChange, state } = await authorized();

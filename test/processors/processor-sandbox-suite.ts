@@ -241,7 +241,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(0);
       });
 
-      test('treats every request without a key as the first one', async () => {
+      test('treats every request without a key as a first request', async () => {
         expect((await post('/charges', order({ source: 'tok_flaky' }))).status).toBe(500);
         expect((await post('/charges', order({ source: 'tok_flaky' }))).status).toBe(500);
       });

@@ -109,7 +109,7 @@ describe('the circuit breaker', () => {
     await expect(client.ready()).resolves.toBeUndefined();
   });
 
-  test('measures its pause by the client’s clock', async () => {
+  test('measures its open time with the client’s clock', async () => {
     let nowMs = CLOCK.nowMs();
     const client = createSandboxClient({ url: server.url, clock: { nowMs: () => nowMs }, breaker: THREE_IN_A_ROW });
     await fail(client, 3);

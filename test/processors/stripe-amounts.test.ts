@@ -33,7 +33,7 @@ describe('amounts in Stripe’s units', () => {
     expect(stripeAmount(amountMinor, currency)).toMatchObject({ kind: 'unsupported', failure: { code } });
   });
 
-  test('do not convert to minor units if they contain half a króna', () => {
+  test('are not converted to minor units if they contain a fraction of a króna (ISK has no decimals)', () => {
     expect(minorAmount(550, 'ISK')).toBeUndefined();
   });
 
