@@ -106,7 +106,7 @@ describe.each<[began: Authority, switchedTo: Authority]>([
 });
 
 describe('the authority check', () => {
-  test('treats first settings that name no authority as DynamoDB', async () => {
+  test('expects DynamoDB if the deployment’s first settings name no authority', async () => {
     const deployment = new Deployment();
     await deployment.record({ sandbox: 'true' });
     const refused = await deployment.start('postgres');
@@ -114,7 +114,7 @@ describe('the authority check', () => {
     expect(await (await deployment.start('dynamodb')).readRecord(operationId)).toBeUndefined();
   });
 
-  test('treats first settings that name Aurora DSQL as PostgreSQL', async () => {
+  test('expects PostgreSQL if the deployment’s first settings name Aurora DSQL', async () => {
     const deployment = new Deployment();
     await deployment.record({ sandbox: 'true', authority: 'dsql' });
     expect(await (await deployment.start('postgres')).readRecord(operationId)).toBeUndefined();

@@ -47,7 +47,7 @@ interface Begun {
   readonly statement: Statement;
 }
 
-/** The surroundings of one run of the command that moves a tenant. */
+/** Replacements for tools of one run of the command that moves a tenant. */
 export interface MoveChanges {
   readonly client?: DynamoDBDocumentClient;
   readonly database?: (name: string, given: Database) => Database;
@@ -87,7 +87,7 @@ export class FourDatabases {
     for (const name of NAMES) await this.query(name, `TRUNCATE ${tables}`);
   }
 
-  /** Returns all rows of databases as text, sorted, by table. Rows about moves are left out. */
+  /** Returns all rows of the databases as text, sorted, by table, except the rows about moves. */
   async rowsIn(...names: readonly string[]): Promise<Readonly<Record<string, readonly string[]>>> {
     const found: Record<string, readonly string[]> = {};
     for (const table of tablesOf(readMigrations()).filter((name) => name !== 'tenant_move')) {
@@ -118,7 +118,7 @@ export class FourDatabases {
 /** A process of a deployment. */
 export type Process = Awaited<ReturnType<ShardedDeployment['start']>>;
 
-/** A deployment on four databases, with a world of its own. */
+/** A deployment on four databases, with its own simulated systems. */
 export class ShardedDeployment {
   readonly world = new World();
   /** The statements of all processes. */
@@ -135,7 +135,7 @@ export class ShardedDeployment {
     this.#databases = databases;
   }
 
-  /** Creates tenants until each database has one. @returns one tenant for each name */
+  /** Creates tenants until each database has one. @returns one tenant for each name of a database */
   async tenants(prefix: string): Promise<ReadonlyMap<string, TenantId>> {
     const found = new Map<string, TenantId>();
     for (let number = 0; found.size < NAMES.length; number += 1) {
@@ -146,7 +146,7 @@ export class ShardedDeployment {
     return found;
   }
 
-  /** @param names the databases of the deployment that creates the tenant; none for one with DynamoDB */
+  /** @param names the databases of the deployment that creates the tenant; none for a deployment with DynamoDB */
   async createTenant(text: string, names: readonly string[] = NAMES): Promise<TenantId> {
     const { client } = this.world.store.database;
     const { clock, entropy } = this.world;
@@ -219,7 +219,7 @@ export class ShardedDeployment {
     });
   }
 
-  /** Starts a process with caches of its own. */
+  /** Starts a process with its own caches. */
   async start() {
     const { clock, store } = this.world;
     const platform: AuthorityPlatform = {
@@ -231,7 +231,7 @@ export class ShardedDeployment {
       instruments: QUIET_INSTRUMENTS,
       secretsManager: () => Promise.reject(new Error('no secret is read')),
       openDatabase: ({ database = '' }) => this.#counted(database),
-      // A slow machine must not look like a database that does not respond.
+      // Never gives up waiting unless a test has made a database silent: a slow machine is no reason.
       waitForOthers: () => (this.silent.size === 0 ? new Promise(() => undefined) : sleep(SILENT_MS)),
     };
     const { postgres } = await configuredAuthority(platform, TABLES);
@@ -241,7 +241,7 @@ export class ShardedDeployment {
     };
     return {
       ...postgres,
-      /** The tools of a use case. */
+      /** The tools for the use cases of payments and orders. */
       tools: {
         store: postgres.store,
         effects: postgres.approvals,

@@ -89,7 +89,7 @@ async function race(before: number, continues: Continues): Promise<Raced> {
 describe.each<Continues>(['at_once', 'after_a_minute'])(
   'a payment that continues after an import has stopped writes (%s)',
   (continues) => {
-    test('is imported or refused, before whichever call the import runs, and a retry on PostgreSQL charges once', async () => {
+    test('is imported or refused, no matter before which call the import begins, and a retry on PostgreSQL charges once', async () => {
       const { calls } = await race(0, continues);
       expect(calls).toBeGreaterThan(3);
       const outcomes: string[] = [];

@@ -42,7 +42,7 @@ function inB(of: ImportedTenants) {
 
 test('an import places each tenant into one database, and a deployment with these databases continues with its rows', async () => {
   const { world } = own.deployment;
-  // A row that names a database counts more than the hash.
+  // If a tenant's row names a database, the import uses that database instead of the one that the hash selects.
   const given = await own.deployment.createTenant('ten_given', []);
   const home = databaseOfNewTenant(given, NAMES) === 'c' ? 'd' : 'c';
   await own.deployment.change(given, home);
@@ -68,7 +68,7 @@ test('an import places each tenant into one database, and a deployment with thes
   expect(await own.finish()).toMatchObject({ kind: 'finished', different: [], differentRows: [] });
   for (const [shard, tenant] of tenants) expect(await own.deployment.shardOf(tenant)).toBe(shard);
   expect((await own.misplaced()).filter((row) => !row.includes(KEY_OF_CORRECTION))).toEqual([]);
-  // The tenant, four payments, an order, and the payment of the order.
+  // Seven ids: the tenant, four payments, an order, and the payment of the order.
   expect(await databases.idsIn(home, given)).toHaveLength(7);
   for (const name of NAMES)
     expect(await databases.query(name, 'SELECT operation_id FROM orphan')).toHaveLength(name === 'first' ? 1 : 0);
@@ -88,13 +88,13 @@ test('an import places each tenant into one database, and a deployment with thes
     });
     expect(await world.pay(own.requestOf(tenant, 'other', NOTES), tools)).toMatchObject({ kind: 'reference_used' });
   }
-  // The first database has the keys of corrections.
+  // The keys of all corrections are in the first database, so a used key is refused even if database b is unavailable.
   own.deployment.away.set('b', new RetryableError('database_unavailable', 'away'));
   const other = own.requestOf(given, 'corrected').paymentId;
   expect(await own.correct(other, tools.effects)).toEqual({ kind: 'payload_mismatch' });
 });
 
-test('an import into other databases than an earlier copy names each payment and row that the copy has left', async () => {
+test('an import into different databases than an earlier copy reports each payment and row that the earlier copy wrote elsewhere', async () => {
   const tenant = inB(own);
   const request = own.requestOf(tenant, 'paid', NOTES);
   await own.deployment.world.answered(request);
@@ -148,12 +148,13 @@ test('an import does not finish if a tenant has no row, or its row names a datab
   expect(new Set(result.different)).toEqual(
     new Set(requests.map(({ paymentId }) => ({ chainId: paymentId, because: 'tenant' }))),
   );
-  // One database needs no row, but its deployment would ignore a row that names another.
+  // With one database, a tenant needs no row. The deployment would ignore a row that names another database, so the
+  // import reports it.
   const single = await own.finish({ names: ['first'] });
   expect(single).toMatchObject({ different: [{ chainId: requests[0]?.paymentId, because: 'tenant' }] });
 });
 
-test('an import that was suspended before it placed a tenant does not place it after another import has finished', async () => {
+test('an import that was suspended before it assigned a tenant to a database does not assign it after another import has finished', async () => {
   const tenant = inB(own);
   await own.deployment.world.answered(own.requestOf(tenant, 'paid'));
   let isDone = false;
@@ -169,7 +170,7 @@ test('an import that was suspended before it placed a tenant does not place it a
   for (const each of own.tenants.values()) expect(await own.deployment.shardOf(each)).toBe('undefined');
 });
 
-test('an import that was killed after it placed the tenants is finished with these places', async () => {
+test('an import that was killed after it assigned the tenants to databases is finished with the same assignment', async () => {
   for (const tenant of own.tenants.values()) await own.deployment.world.answered(own.requestOf(tenant, 'paid'));
   const died = new Error('the process died');
   const client = own.deployment.world.store.database.clientWith(async (_command, apply, sent) => {
@@ -177,7 +178,7 @@ test('an import that was killed after it placed the tenants is finished with the
     return apply();
   });
   await expect(own.finish({ client })).rejects.toThrow();
-  // The hash would place the tenants elsewhere.
+  // With this order of the names, the hash selects other databases for the tenants.
   expect(await own.finish({ names: OTHER_ORDER })).toMatchObject({ kind: 'finished', appended: 0 });
   for (const [shard, tenant] of own.tenants) expect(await own.deployment.shardOf(tenant)).toBe(shard);
   expect(await own.misplaced()).toEqual([]);

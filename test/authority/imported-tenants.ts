@@ -26,7 +26,7 @@ interface Changes {
 /** A deployment with DynamoDB that has a tenant for each of several databases, into which its payments are imported. */
 export class ImportedTenants {
   readonly deployment: ShardedDeployment;
-  /** The tenants, by the names of the databases into which an import places them. */
+  /** The tenants, by the names of the databases into which an import copies them. */
   readonly tenants = new Map<string, TenantId>();
   readonly #databases: FourDatabases;
 
@@ -87,7 +87,7 @@ export class ImportedTenants {
     return finishImport(this.tools(changes), { segments: 2, progress: () => undefined });
   }
 
-  /** Returns the rows of each tenant that are in another database than this one has in the map. */
+  /** Returns the tenants' rows that are not in the database under which `tenants` lists the tenant. */
   async misplaced(): Promise<readonly string[]> {
     const found: string[] = [];
     for (const [home, tenant] of this.tenants) {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => databases.close());
 
-/** The action of the run that follows: it finishes the move to `c`, or aborts it. */
+/** The action of the next run of the command: finish the move to `c`, or abort it if undefined. */
 type Next = 'c' | undefined;
 
 async function begin(): Promise<MovedTenant> {
@@ -30,7 +30,7 @@ async function begin(): Promise<MovedTenant> {
   return moved;
 }
 
-/** Returns the surroundings of a run whose calls go through a plan. */
+/** Returns tools of a run whose calls can have faults or a rival. */
 function planned({ deployment }: MovedTenant, actor: Actor): MoveChanges {
   return {
     client: deployment.world.store.database.clientWith((command, apply) => actor.call(command, SDK_ERRORS, apply)),
@@ -52,7 +52,7 @@ async function finish(moved: MovedTenant, next: Next): Promise<readonly string[]
   }
 }
 
-/** Uses the tenant, and returns the violations. */
+/** Makes requests for the tenant, and returns the violated guarantees. */
 async function use(moved: MovedTenant): Promise<readonly string[]> {
   const { deployment, tenant } = moved;
   const { world } = deployment;

@@ -115,7 +115,7 @@ describe('a tenant', () => {
   });
 
   test.each(['none', 'home', 'source'])(
-    'is reported when the earlier database is recovered with the role %s, and leaves it when moved there and back',
+    'is reported when the earlier database is recovered with the role %s, and is removed from it by a move there and back',
     async (role) => {
       await moved.pay('paid', NOTED);
       const copies = await Promise.all(
@@ -147,7 +147,7 @@ describe('a tenant', () => {
     },
   );
 
-  test('leaves the key of a correction in the first database', async () => {
+  test('keeps the idempotency key of a correction in the first database', async () => {
     const process = await deployment.start();
     await deployment.move(tenant, 'first');
     const payment = await moved.pay('corrected');
@@ -276,7 +276,7 @@ describe('a tenant', () => {
     expect(await moved.hasCopiedDetails(request)).toBe(false);
   });
 
-  test('shows no approval as open that has ended', async () => {
+  test('never shows an approval as open that has ended', async () => {
     const process = await deployment.start();
     await moved.useAll(process, tenant);
     const open: string[] = [];
@@ -305,7 +305,7 @@ describe('a tenant', () => {
   });
 });
 
-describe('a run of the command', () => {
+describe('a run of the command that moves a tenant', () => {
   const move = (to?: string) => deployment.move(tenant, to);
 
   test.each<readonly [reason: string, run: () => Promise<void>, message: RegExp]>([

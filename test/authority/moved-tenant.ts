@@ -153,7 +153,7 @@ export class MovedTenant {
     return (await client.send(get)).Item !== undefined;
   }
 
-  /** Returns the surroundings of a run that calls `act` in each of its waits, with the number of the wait. */
+  /** Returns tools of a run that call `act` in each wait of the run, with the number of the wait. */
   waiting(act: (wait: number) => Promise<void>): MoveChanges {
     const { clock, entropy } = this.deployment.world;
     let waits = 0;
@@ -167,7 +167,10 @@ export class MovedTenant {
     return { pacing: { clock: observed, entropy } };
   }
 
-  /** Returns the surroundings of a run that calls `act` once, before this statement, or before the `switch`. */
+  /**
+   * Returns tools of a run that call `act` once, before this statement. The statement `switch` is the write that
+   * changes the tenant's database.
+   */
   before(point: string, act: () => Promise<unknown>): MoveChanges {
     let isDone = false;
     return this.beforeEach(async (found) => {
@@ -177,7 +180,7 @@ export class MovedTenant {
     });
   }
 
-  /** Returns the surroundings of a run that calls `act` before each statement, and before the `switch`. */
+  /** Returns tools of a run that call `act` before each statement and before the `switch`. */
   beforeEach(act: (point: string) => Promise<unknown>): MoveChanges {
     return {
       client: this.deployment.world.store.database.clientWith(async (command, apply, sent) => {

@@ -203,19 +203,22 @@ test('a recovery deletes restored copies of personal data that was erased after 
 test.each([
   ['a transition that differs from PostgreSQL', true],
   ['a transition that PostgreSQL lacks', false],
-])('a recovery reports a payment if the Ledger has %s, and changes neither of the two', async (_what, isForked) => {
-  const id = paymentIdFor(`forked-${isForked}`);
-  const pending = pendingTransition(id);
-  await copies.write(pending);
-  await postgres.carrier.carry(id);
-  const rival = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_2' });
-  await new Stores(copies.clock, copies.tables).recordEffect(effectOf([rival]));
-  if (isForked) await copies.write(outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' }));
-  expect(await recover()).toEqual({
-    read: 1,
-    missing: { transition: 0, details: 0, commission: 0 },
-    differing: [id],
-    unreadable: [],
-  });
-  expect(copies.ledger(id)[1]?.['hash']).toEqual(rival.hash);
-});
+])(
+  'a recovery reports a payment if the Ledger has %s, and changes neither the Ledger nor PostgreSQL',
+  async (_what, isForked) => {
+    const id = paymentIdFor(`forked-${isForked}`);
+    const pending = pendingTransition(id);
+    await copies.write(pending);
+    await postgres.carrier.carry(id);
+    const rival = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_2' });
+    await new Stores(copies.clock, copies.tables).recordEffect(effectOf([rival]));
+    if (isForked) await copies.write(outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' }));
+    expect(await recover()).toEqual({
+      read: 1,
+      missing: { transition: 0, details: 0, commission: 0 },
+      differing: [id],
+      unreadable: [],
+    });
+    expect(copies.ledger(id)[1]?.['hash']).toEqual(rival.hash);
+  },
+);

@@ -96,7 +96,7 @@ describe('the tenants of a deployment', () => {
   const countIn = async (shard: string, table: string): Promise<number> =>
     Number((await databases.query(shard, `SELECT count(*) AS rows FROM ${table}`))[0]?.['rows']);
 
-  test('are known by the identity of their database, once it has a payment', async () => {
+  test('have a database whose identity the copy job records once it has a payment', async () => {
     const { carryJob, tools } = await deployment.start();
     const identities = () => Promise.all(NAMES.map((name) => deployment.known(name).read()));
     const run = () => finishJob(carryJob(deployment.world.store.jobMarks), deployment.world.clock.nowMs());
@@ -327,7 +327,7 @@ describe('the tenants of a deployment', () => {
     },
   );
 
-  test('get no second correction for a key while the database of the first, or of its approval, is unavailable', async () => {
+  test('get no second correction for a key while the database of the first correction, or of its approval, is unavailable', async () => {
     const { tools } = await deployment.start();
     const [inB, inC] = [await paidIn('b', tools), await paidIn('c', tools)];
     const rules = { aboveMinor: { EUR: 0 }, lifetimeMs: 60_000 };
@@ -362,7 +362,7 @@ describe('the tenants of a deployment', () => {
     expect((await correct(inB, tools.effects)).kind).toBe('first');
   });
 
-  test('have no record that an operator reads as missing while its database is unavailable', async () => {
+  test('have no record that is reported to an operator as missing while its database is unavailable', async () => {
     const { tools, store, effectRecords } = await deployment.start();
     expect((await correct(await paidIn('b', tools), tools.effects)).kind).toBe('first');
     const read = () =>

@@ -231,7 +231,7 @@ describe('an unknown job', () => {
     for (const { status, body } of replies) expect([status, body['code']]).toEqual([404, 'not_found']);
   });
 
-  test('may be a job that exists only with the other authority', async () => {
+  test('may be a job that exists only if PostgreSQL is the authority', async () => {
     const path = '/v1/admin/jobs/carry/runs';
     const { status } = await harness.run('my-key', undefined, {}, path);
     expect(status).toBe(404);

@@ -159,7 +159,7 @@ describe('a run', () => {
     expect(bench.observer.counts).toEqual({ job_item_failed: 1 });
   });
 
-  test('and its lock stay unchanged if the run has ended or was never accepted', async () => {
+  test('stays unchanged, like its lock, if it has ended or was never accepted', async () => {
     const bench = new Bench(countingJob(1));
     const run = await bench.accept();
     await bench.drain(run);
@@ -263,7 +263,7 @@ test('a page that cannot be read is retried each time its message is redelivered
 });
 
 describe('a message older than the current page of its run', () => {
-  test('ends without work, because the worker of that page has sent the next message', async () => {
+  test('causes no work, because the worker of that page has sent the next message', async () => {
     const bench = new Bench(countingJob(250));
     const run = await bench.accept();
     expect(await bench.work(run)).toBe('continued');
@@ -271,7 +271,7 @@ describe('a message older than the current page of its run', () => {
     expect(bench.sent).toHaveLength(1);
   });
 
-  test('sends the next message when it is redelivered, because its worker may have crashed before the send', async () => {
+  test('causes the next message to be sent when it is redelivered, because the first worker may have crashed before the send', async () => {
     const bench = new Bench(countingJob(250));
     const run = await bench.accept();
     expect(await bench.work(run)).toBe('continued');
@@ -281,7 +281,7 @@ describe('a message older than the current page of its run', () => {
     expect(await bench.drain(run)).toEqual(['continued', 'succeeded']);
   });
 
-  test('sends the next message for a page that was begun but not ended, even after a redrive', async () => {
+  test('causes the next message to be sent for a page that was begun but not ended, even after a redrive', async () => {
     const bench = new Bench(countingJob(1));
     const dying: Job = { ...bench.job, page: async () => Promise.reject(new RetryableError('books_away', 'not now')) };
     const run = await bench.accept();
@@ -291,7 +291,7 @@ describe('a message older than the current page of its run', () => {
     expect(await bench.work(run)).toBe('succeeded');
   });
 
-  test('begins no page of a run that advanced while the message waited for the lock', async () => {
+  test('starts no page if the run advanced while the message’s worker acquired the lock', async () => {
     const done: string[] = [];
     const bench = new Bench(countingJob(250, async (item) => (done.push(item), ONE_DONE)));
     const run = await bench.accept();
@@ -308,7 +308,7 @@ describe('a message older than the current page of its run', () => {
     expect([done.length, bench.sent.length]).toEqual([100, 1]);
   });
 
-  test('does not wait for the lock, so only one of many messages keeps waiting', async () => {
+  test('is dropped instead of waiting for the lock, so only one of many messages keeps waiting', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     await bench.work(first);

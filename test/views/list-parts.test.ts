@@ -71,7 +71,7 @@ async function listed(list: ReturnType<typeof paymentList>): Promise<readonly Vi
 }
 
 describe('peak rates that are raised later', () => {
-  test('do not move earlier rows, and spread later rows; lists show each of these rows once', async () => {
+  test('do not move earlier rows, but spread later rows over more partitions; lists show each of these rows once', async () => {
     const before = chains('before', 24, 0);
     const after = chains('after', 24, 72);
     const events = [...before, ...after].map((chain) => eventsOf(systemDigest, chain));
@@ -121,7 +121,7 @@ describe('peak rates that are raised later', () => {
 });
 
 describe('peak rates that are lowered again', () => {
-  test('no longer spread later rows; lists show the rows of all rates, each once', async () => {
+  test('no longer spread later rows over more partitions; lists show the rows of all rates, each once', async () => {
     const lowered = { from: '2026-03-05', payments: 1_000, tenantPayments: 1_000 };
     setPeakRates(RAISED);
     await project(chains('raised', 12, 72).flatMap((chain) => eventsOf(systemDigest, chain)));

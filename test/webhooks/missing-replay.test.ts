@@ -54,7 +54,7 @@ describe('a replay of missing events', () => {
     });
     await world.publish(waiting);
     await world.drain();
-    // The fan-out of `never` was before the endpoint existed.
+    // The event `never` was fanned out before the endpoint existed.
     world.past = [accepted, failed, never, waiting];
     world.answer = () => UP;
     world.arrivals.length = 0;

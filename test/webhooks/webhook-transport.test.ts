@@ -71,7 +71,7 @@ describe('a call', () => {
     });
   });
 
-  test('notifies once if the response is late, and never if it is in time', async () => {
+  test('notifies the sender once if the response is late, and never if it is in time', async () => {
     let notified = 0;
     const late = { afterMs: 50, notify: () => void (notified += 1) };
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
