@@ -104,7 +104,7 @@ describe('a manifest', () => {
     expect(await archive.findings()).toEqual([]);
   });
 
-  test('lists all objects after a long pause; if there are too many, further manifests list the rest', async () => {
+  test('lists all objects after a long pause; if there are too many, further manifests list the remaining objects', async () => {
     const archive = new Archive();
     await archive.hours(2);
     for (let hour = 0; hour < 60; hour += 1) {
@@ -216,7 +216,7 @@ describe('manifest writers', () => {
 });
 
 describe('verification', () => {
-  test('detects that the newest manifests are missing by the age of the last one left, and detects that all are missing', async () => {
+  test('detects missing newest manifests by the age of the newest manifest that remains, and detects if all are missing', async () => {
     const archive = new Archive();
     expect(await archive.findings()).toEqual([]);
     await archive.hours(6);

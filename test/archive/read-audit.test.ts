@@ -201,7 +201,7 @@ describe('the latest verifications', () => {
     expect(await dayOf(archive)).toMatchObject({ unreadable: 3, verifications: [{ verdict: 'holds' }, { found: 1 }] });
   });
 
-  test('are due for partial runs at the start of each month, if the archive is older than that month', () => {
+  test('are due, for partial runs, at the start of each month unless the archive began in that month', () => {
     const due = (nowMs: number) => lastDueMs('part', nowMs, BEGIN_MS, BEGIN_MS);
     expect(due(BEGIN_MS + DAY_MS)).toBeUndefined();
     expect([3, 20 * 24].map((hours) => due(MIDNIGHT_MS + hours * HOUR_MS))).toEqual(

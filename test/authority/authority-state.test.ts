@@ -69,9 +69,9 @@ class Deployment {
 
 const request = paymentRequest('k');
 const operationId = chargeOperation(request.paymentId);
-/** Calls of a process that checks the authority. */
+/** Calls that a process sends to check the authority. */
 const CHECK = ['QueryCommand', 'GetCommand'];
-/** Calls of a process that reads a record twice. It checks the authority once, before the first read. */
+/** Calls that a process sends to read a record twice. It checks the authority once, before the first read. */
 const READS = {
   dynamodb: [...CHECK, 'GetCommand', 'GetCommand'],
   postgres: [...CHECK, 'sql', 'sql'],

@@ -20,7 +20,7 @@ import { MemoryEventBus } from './memory-event-bus.ts';
 
 export type Relay = (tools: RelayTools, records: readonly StreamRecord[]) => Promise<Relayed>;
 
-/** Maximum number of records in a batch. The Stream has more. */
+/** Maximum number of records in a batch. The Stream has more records. */
 const BATCH = 3;
 /** Maximum number of attempts for one batch, as in Lambda. */
 const MAX_TRIES = 20;

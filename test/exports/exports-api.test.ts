@@ -213,7 +213,7 @@ describe('an export request', () => {
   });
 });
 
-test('an export excludes the second of its request and all later rows, even in a range of future days', async () => {
+test('an export excludes all rows from the second in which it was requested on, even in a range of future days', async () => {
   const api = await past();
   const nowMs = api.clock.nowMs();
   const future = await api.write('/v1/exports', 'e', { kind: 'entries', from: '2026-03-02', to: '2026-04-30' });

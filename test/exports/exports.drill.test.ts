@@ -61,7 +61,7 @@ test('another writer completes the export of a killed writer, and its entries su
   await until(async () => ((await get('/v1/events?limit=100'))['data'] as unknown[]).length >= PAYMENTS || undefined);
   const yesterdayMs = Date.now() - 24 * 60 * 60 * 1000;
   await writeBooks(SETS, yesterdayMs);
-  // An export excludes the second of its request, so wait until the rows are more than a second old.
+  // An export excludes rows from the second in which it was requested, so wait until the rows are older than a second.
   const writtenMs = Date.now();
   await until(async () => Date.now() > writtenMs + 1000 || undefined);
   const body = { kind: 'entries', from: dayOf(yesterdayMs), to: dayOf(Date.now()) };

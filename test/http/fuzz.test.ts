@@ -10,9 +10,9 @@ import { Api, OPERATOR_KEY } from '../world/api.ts';
 
 /** Marker in every hostile text. The response to a refused request must not contain it. */
 const CANARY = 'zqcanaryqz';
-/** Requests per world, so that its tables stay small. */
+/** Number of requests to each simulated system, so that its tables stay small. */
 const PER_WORLD = 250;
-/** The number of the first request in each world. */
+/** The number of the first request to each simulated system. */
 const WORLDS = Array.from({ length: whole(400, { slice: 8 }) }, (_, world) => world * PER_WORLD);
 
 /** Bodies that are valid at some route. A generated request may change one field. */
@@ -122,7 +122,7 @@ const request = fc.record({
   body,
 });
 
-/** Draws the requests of these worlds. */
+/** Draws the requests to these simulated systems. */
 function* requestsOf(worlds: readonly number[]) {
   for (const first of worlds) {
     const drawn = fc.sample(request, { numRuns: PER_WORLD, seed: first });

@@ -446,7 +446,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.parked).toMatchObject([{ attributes: { detail: 'processor_request_invalid' } }]);
   });
 
-  test('does not cause the rest of its batch to be dead-lettered if it crashes the process', async () => {
+  test('does not cause the other events of its batch to be dead-lettered if it crashes the process', async () => {
     const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
     const killer = ids[2] ?? '';
     const left = new Set(ids);

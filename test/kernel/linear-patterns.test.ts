@@ -10,7 +10,7 @@ const SHORT = 1024;
 const SUSPECT_MS = 0.15;
 /** Time in milliseconds that a search of a few dozen characters exceeds only if the search is exponential. */
 const ENDLESS_MS = 5;
-/** Time that any search of a long text is allowed to take, in milliseconds. A quadratic one takes about a second. */
+/** Time that any search of a long text is allowed to take, in milliseconds. A quadratic search takes about a second. */
 const FLOOR_MS = 20;
 const PLAIN = 'Two shirts and a hat for order 6735. ';
 

@@ -27,7 +27,7 @@ describe('the numbers of shards', () => {
     expect(shardsFor({ payments: MAX_TENANT_PAYMENTS, tenantPayments: MAX_TENANT_PAYMENTS }).listParts).toBe(4);
   });
 
-  test('apply to rows from the day of their entry on; reads include the rows of all entries', () => {
+  test('apply to rows from the start date of their setting on; reads include the rows of all settings', () => {
     const [first, second] = [
       { payments: 4_000, tenantPayments: 2_000 },
       { payments: 2_000, tenantPayments: 2_000 },

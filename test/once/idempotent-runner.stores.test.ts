@@ -113,7 +113,7 @@ describe('the variable POWERTOOLS_IDEMPOTENCY_DISABLED', () => {
     delete process.env[POWERTOOLS_IDEMPOTENCY_DISABLED];
   });
 
-  test('makes the stock layer run its handler twice, without idempotency', async () => {
+  test('makes the stock Powertools layer run its handler twice, without idempotency', async () => {
     process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = 'true';
     let runs = 0;
     const handler = makeIdempotent(

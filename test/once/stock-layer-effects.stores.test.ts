@@ -102,7 +102,7 @@ describe('an owner that resumes after its lease expired and a rival finished', (
     expect(world.taken(request)).toBe(2);
   });
 
-  test('releases nothing in Payonce if the owner fails', async () => {
+  test('with Payonce, releases nothing if it fails', async () => {
     const plan = faultAt(ENGINE_CALLS.charge, 'throttle');
     const world = engineWorld(tables, plan);
     const { firstSaw, rivalSaw } = await withRivalInTheMiddle(world, plan, ENGINE_CALLS.charge);

@@ -23,12 +23,11 @@ export interface StockTools {
   readonly client: DynamoDBClient;
   readonly tables: StoreTables;
   readonly processor: Pick<Processor, 'charge'>;
-  /** Remaining invocation time that Lambda reports, in milliseconds. The stock layer uses this time as its lease. */
-  readonly remainingTimeMs: number;
   /**
-   * Whether each attempt uses a new processor key.
-   * @default `fresh`: a new processor key for every attempt, a common mistake
+   * Remaining invocation time that Lambda reports, in milliseconds. The stock Powertools layer uses it as its lease.
    */
+  readonly remainingTimeMs: number;
+  /** Idempotency key at the processor: a new one for each attempt (a common mistake), or the same. @default `fresh` */
   readonly processorKey?: 'fresh' | 'same';
 }
 
@@ -41,7 +40,7 @@ export function stockLayer(client: DynamoDBClient, tables: Pick<StoreTables, 'id
   return new DynamoDBPersistenceLayer({ tableName: tables.idempotency, keyAttr: 'pk', awsSdkV3Client: client });
 }
 
-/** Returns the part of Lambda's context that the stock layer reads. */
+/** Returns the part of Lambda's context that the stock Powertools layer reads. */
 export function lambdaContext(remainingTimeMs: number): Pick<Context, 'getRemainingTimeInMillis'> {
   return { getRemainingTimeInMillis: () => remainingTimeMs };
 }

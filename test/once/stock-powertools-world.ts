@@ -12,7 +12,7 @@ import { payWithStockLayer, type StockTools } from './stock-payment.ts';
 export interface StockWorldOptions {
   readonly plan: FaultPlan;
   readonly tables: StoreTables;
-  /** Sets `Date`, which the stock layer reads directly, to the time of the simulated clock. */
+  /** Sets `Date`, which Powertools reads directly, to the time of the simulated clock. */
   readonly setDate: (nowMs: number) => void;
   /**
    * Remaining invocation time, in milliseconds.

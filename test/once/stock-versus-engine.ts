@@ -12,7 +12,7 @@ import { StockPowertoolsWorld, type StockWorldOptions } from './stock-powertools
 export const STOCK_CALLS = { claim: 1, charge: 2, post: 3, save: 4 } as const;
 export const ENGINE_CALLS = { claim: 1, charge: 2, commit: 3 } as const;
 
-/** Creates a simulation with the stock layer. `Date` must be faked, see `stock-date.ts`. */
+/** Creates a simulation with the stock Powertools layer. `Date` must be faked, see `stock-date.ts`. */
 export function stockWorld(
   tables: StoreTables,
   plan: FaultPlan,

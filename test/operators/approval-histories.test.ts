@@ -162,7 +162,7 @@ describe('a request that waits for a second person', () => {
   );
 });
 
-test('the survey detects an approval that writes its effect and its completion separately', async () => {
+test('these histories detect an approval that writes its effect and its completion separately', async () => {
   const apart: Verdict = async (tools, verdict) => {
     const { effects } = tools;
     const split = {

@@ -165,7 +165,7 @@ test.each(Object.entries(RIVALS))(
   },
 );
 
-test("the survey detects an API key that is written separately from its request's record", async () => {
+test("these histories detect an API key that is written separately from its request's record", async () => {
   const survey = await surveyFaults((faults) => runHistory('make', faults, { isRecorded: false }), { faults: 0 });
   expect(violatedGuarantees(survey)).toContain('one request has made two keys');
 });

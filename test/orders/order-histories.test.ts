@@ -87,8 +87,8 @@ describe('in order histories,', () => {
   });
 });
 
-describe('the order fault survey', () => {
-  test('detects a saga that writes nothing before its calls and uses new keys', async () => {
+describe('the fault histories of an order', () => {
+  test('detect a saga that writes nothing before its calls and uses new keys', async () => {
     const kept = await surveyFaults(
       orderStory(() => naiveSaga(KEPT, 'fulfilled')),
       { faults: 1, races: RACES_WITHOUT_RIVAL },

@@ -164,7 +164,7 @@ describe('an order in review', () => {
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
   });
 
-  test('is canceled when its payer is refunded by hand, however late', async () => {
+  test('is canceled when a user of the processor’s account refunds its payer, even after 40 days', async () => {
     const request = orderRequest('by-hand', { items: [{ sku: 'sku_none', quantity: 1 }] });
     await harness.processor.inside.failNextChange(5, 'tok_declined');
     await harness.order(request);
@@ -178,7 +178,7 @@ describe('an order in review', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('is refunded if its payer approves after a refused cancellation, however late', async () => {
+  test('is refunded if its payer approves after a refused cancellation, even after 40 days', async () => {
     const request = orderRequest('asleep', { source: 'tok_action' });
     await harness.processor.inside.failNextChange(5, 'tok_declined');
     await harness.order(request);
@@ -192,7 +192,7 @@ describe('an order in review', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('is canceled when its goods can be released, however late', async () => {
+  test('is canceled when its goods can be released, even after 40 days', async () => {
     const request = orderRequest('away');
     const silent = () => Promise.reject(new AmbiguousError('shop_timeout', 'no'));
     const { stock } = harness.shop;

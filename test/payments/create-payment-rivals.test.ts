@@ -28,7 +28,7 @@ beforeEach(() => {
 
 describe('a crashed owner', () => {
   test.each([true, false])(
-    'is followed after its lease by an owner that determines the outcome (charged: %s)',
+    'is replaced after its lease by an owner that determines the outcome (charged: %s)',
     async (charged) => {
       const request = paymentRequest(`died-${charged}`);
       await harness.claimThenDie(request, charged);
@@ -47,7 +47,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('causes no send when its client retries after sixteen minutes', async () => {
+  test('is not followed by a send when its client retries after sixteen minutes', async () => {
     const request = paymentRequest('died-late');
     await harness.claimThenDie(request, false);
     harness.clock.advance(16 * MINUTE);
@@ -90,7 +90,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('causes no send if its record is deleted and its client retries after sixteen minutes', async () => {
+  test('is not followed by a send if its record is deleted and its client retries after sixteen minutes', async () => {
     const request = paymentRequest('died-deleted-late');
     await harness.claimThenDie(request, false);
     harness.store.deleteRecord(chargeOperation(request.paymentId));

@@ -94,7 +94,7 @@ describe('a payment whose charge is in progress', () => {
     expect(state.payment).toMatchObject({ status: 'canceled', cancelReason: 'expired' });
   });
 
-  test('cannot become undecidable after the processor accepted the charge, and the later success of the charge is recorded', () => {
+  test('does not go into review as undecidable after the processor accepted the charge, and records the later success', () => {
     const accepted = given({ kind: 'pending', chargeId: MINE });
     expect(when({ kind: 'undecidable' }, accepted)).toBe('nothing');
     expect(when(SUCCEEDED, accepted)).toMatchObject({ type: 'payment.completed', postings: RECEIPT });

@@ -235,7 +235,7 @@ describe('for sources whose charges change without a request,', () => {
     expect((await made('tok_async')).fee).toBeNull();
   });
 
-  test('a source that was switched on applies to the next request, whatever source that request names', async () => {
+  test('an injected source applies to the next request, no matter which source that request names', async () => {
     const switched = { method: 'PUT', path: '/control/failures' };
     await callSandbox(sandbox.handler, { ...switched, body: JSON.stringify({ count: 1, source: 'tok_async' }) });
     expect((await made('tok_ok')).status).toBe('pending');

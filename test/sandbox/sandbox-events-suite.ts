@@ -40,7 +40,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await books.eventsOfCharge(loser.id)).toEqual([]);
       });
 
-      test('a change is written together with its events and pointers; if there is a conflict, nothing is written', async () => {
+      test('a change is written together with its events and index rows; if there is a conflict, nothing is written', async () => {
         const charge = chargeWith(newChargeId());
         await books.add(charge, eventOfCharge(charge.id), undefined, SANDBOX_START_MS);
         const seen = { charge, version: 1 };

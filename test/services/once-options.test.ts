@@ -13,13 +13,13 @@ test('an event retention that is shorter than the redelivery period is refused',
   expect(made(672)).not.toThrow();
 });
 
-describe('a caller that is undefined is refused, because such callers would share their keys', () => {
+describe('a caller that is undefined', () => {
   const table = createOnce({ table: 'points', client: client as never });
   const headers = { 'idempotency-key': 'k' };
   const answer = { status: 200, headers: {}, body: '' };
   const operation = { scope: 'add-points', caller: () => undefined as never };
 
-  test('by a route', async () => {
+  test('is refused by a route, because such callers would share their keys', async () => {
     const app = new Hono<{ Variables: OnceVariables }>();
     app.onError(({ message }) => new Response(message, { status: 500 }));
     const once = table.idempotent({ scope: 'add-points', caller: (c) => c.get('userId') as string });
@@ -28,7 +28,7 @@ describe('a caller that is undefined is refused, because such callers would shar
     expect([response.status, await response.text()]).toEqual([500, 'caller undefined must be a string.']);
   });
 
-  test('by a function', async () => {
+  test('is refused by a function', async () => {
     const postgres = createOnce({ postgres: {} as never });
     const event = gatewayEvent('POST', '/points', headers);
     for (const handle of [

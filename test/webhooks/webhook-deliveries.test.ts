@@ -102,7 +102,7 @@ describe('an endpoint', () => {
     expect((await world.store.webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
   });
 
-  test('with an unreadable delivery gets no sweep; the delivery is sent when its message is redriven after a fix', async () => {
+  test('gets an unreadable delivery only when its message is redriven after a fix, and not from the sweep', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('unreadable'));
     const [delivery] = await deliveriesOf(world)();
