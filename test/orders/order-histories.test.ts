@@ -140,7 +140,7 @@ describe('the fault histories of an order', () => {
     expect(violatedOrderGuarantees(survey)).toContain(broken);
   });
 
-  test('detects an engine that does not refund the money', async () => {
+  test('detect an engine that does not refund the money', async () => {
     const forgetful: Mutant = ({ processor, ...tools }) => ({
       ...tools,
       processor: { ...processor, change: async () => ({ kind: 'applied', facts: [] }) },
