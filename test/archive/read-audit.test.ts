@@ -163,7 +163,7 @@ describe('the latest verifications', () => {
     expect(await readAudit(archive, NOON_MS + 3 * HOUR_MS)).toMatchObject({ areManifestsOverdue: true });
   });
 
-  test('are overdue in an old archive without any verification, but not in an empty or young archive', async () => {
+  test('are overdue in an archive whose first verification was due but is missing, but not in an empty archive or one hour after its start', async () => {
     const archive = new AuditedArchive();
     expect(await readAudit(archive, NOON_MS)).toMatchObject({ manifests: [], areManifestsOverdue: false });
     await archive.manifest(NOON_MS);

@@ -1,4 +1,6 @@
-/** Tests a deployment that is switched to the other authority, and a deployment whose payments are imported. */
+/**
+ * Tests a deployment that is switched between DynamoDB and PostgreSQL, and a deployment whose payments are imported.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { verifyActivity } from '../../lambdas/activity/use/activity-log.ts';
 import { configuredAuthority } from '../../lambdas/authority/configured-authority.ts';

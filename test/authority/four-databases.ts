@@ -201,7 +201,7 @@ export class ShardedDeployment {
     await moveTenant({ client, tables: TABLES, pacing, source, target, progress: () => undefined }, move);
   }
 
-  /** Pays in a process that ends after the charge. The claim stays open. */
+  /** Pays in a process that crashes after the charge, so its claim stays open. */
   async crash({ tools }: Process, request: CreatePayment): Promise<void> {
     const { world } = this;
     const died = new Error('the process died');

@@ -40,7 +40,7 @@ function inB(of: ImportedTenants) {
   return tenant;
 }
 
-test('an import places each tenant into one database, and a deployment with these databases continues with its rows', async () => {
+test('an import copies each tenant into one database, and a deployment with these databases continues with the imported rows', async () => {
   const { world } = own.deployment;
   // If a tenant's row names a database, the import uses that database instead of the one that the hash selects.
   const given = await own.deployment.createTenant('ten_given', []);

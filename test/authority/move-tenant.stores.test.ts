@@ -52,7 +52,7 @@ function suspend(statement: string) {
   return { held: held.promise, release: () => released.resolve() };
 }
 
-test('every table is moved, or is named as one that is not moved', () => {
+test('every table is either moved or listed as not moved', () => {
   expect([...TENANT_TABLES, ...NOT_MOVED].toSorted()).toEqual([...tablesOf(readMigrations())].toSorted());
 });
 

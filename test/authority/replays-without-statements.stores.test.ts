@@ -129,7 +129,7 @@ test('a replay reads the data of the payment from PostgreSQL if the payment has 
   expect(statements).toEqual(['payment-read']);
 });
 
-test('if a process ends between the commit and the cache entry, the replay reads PostgreSQL', async () => {
+test('if a process crashes between the commit and the cache entry, the replay reads PostgreSQL', async () => {
   const request = newRequest();
   const never = new Promise<never>(() => undefined);
   const committed = Promise.withResolvers<void>();

@@ -93,7 +93,7 @@ describe('on the deployed stack,', () => {
     expect(count).toBe(1);
   });
 
-  test('an unpaid order has one commission, which is canceled when the order ends', async () => {
+  test('an order whose charge is declined has one commission, which is canceled', async () => {
     const body = {
       amount: 2_000,
       currency: 'EUR',

@@ -56,7 +56,7 @@ async function runHistory(
   await world.drain();
   const calls = [...plan.calls];
   await world.judge(runs);
-  // Messages that arrive late find nothing to do.
+  // Messages that arrive after the end of a run cause no work.
   const before = await Promise.all(runs.map((run) => world.runNow(run)));
   world.sendLate(runs);
   await world.drain();
@@ -128,12 +128,12 @@ describe('one run of three items over two pages', () => {
 });
 
 /**
- * A history whose first run takes more than eight of its ten minutes. When that run ends, the second run has waited too
- * long by a fast clock, but not by a correct clock.
+ * A history whose first run takes more than eight of its ten minutes. When that run ends, the second run has exceeded
+ * its time limit according to a fast clock, but not according to a correct clock.
  */
 const PATIENCE: History = { runs: 2, items: 17, jobId: 'resolve', lastSkews: [121_000, 0, 0], mayGiveUp: true };
 
-test('a run never both fails and succeeds if one worker gives it up while another worker begins it', async () => {
+test('a run never both fails and succeeds if one worker marks it as failed while another worker begins it', async () => {
   const { histories, findings } = await held(PATIENCE, { faults: 0, oneOf: 13 });
   expect(findings.slice(0, 3)).toEqual([]);
   expect(histories).toBeGreaterThan(whole(100, { slice: 8 }));

@@ -29,7 +29,7 @@ test.each([
   expect(lines).toEqual([]);
 });
 
-test('every wrapped function counts late messages before it processes them, because they may crash it', async () => {
+test('every wrapped function counts messages that waited for half an hour before it processes them, because they may crash it', async () => {
   const work = { unit: 'a message', record: 'none' };
   const handler = await idempotently(work, async () => async (event: unknown): Promise<unknown> => {
     expect(lines).toHaveLength(1);

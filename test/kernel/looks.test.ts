@@ -25,7 +25,7 @@ describe('a queue entry', () => {
     ['order', [60, 23 * 4, 24]],
     ['orphan', [60, 23 * 4, 24 * 4]],
   ] as const)(
-    'is checked as often as its kind requires: %s, %j times in the first hour, the rest of the first day, and the third day',
+    'is checked as often as its kind requires: %s, %j times in hour 1, hours 2 to 24, and day 3',
     (kind, times) => {
       const all = ages(look(kind), 3 * DAY_MS);
       const within = (fromMs: number, toMs: number) => all.filter((age) => age >= fromMs && age < toMs).length;

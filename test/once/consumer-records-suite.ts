@@ -61,7 +61,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
     ...changes,
   });
 
-  describe(`the ${name} consumer-record store: effects in our tables`, () => {
+  describe(`the ${name} consumer-record store: effects in Payonce’s own tables`, () => {
     test('are recorded once, together with their rows', async () => {
       expect(await records.recordOnce(record(), [put(1)])).toEqual({ kind: 'recorded' });
       expect(await records.recordOnce(record({ owner: BERT }), [put(2)])).toEqual({ kind: 'recorded_before' });
@@ -168,7 +168,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(await records.claim(late, pending())).toEqual({ kind: 'refused', found: takeover });
     });
 
-    test('are completed only by their owner, and then equal the record of an effect in our tables', async () => {
+    test('are completed only by their owner, and then equal the record of an effect in Payonce’s own tables', async () => {
       await records.claim(pending());
       expect(await records.complete(record({ owner: BERT }))).toBe(false);
       expect(await records.complete(record())).toBe(true);

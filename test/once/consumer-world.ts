@@ -65,7 +65,7 @@ export class ConsumerWorld extends World {
     return { records, runner: idempotentRunner, clock, entropy, digest: systemDigest };
   }
 
-  /** Counts the event's effects, both in our tables and in the external system. */
+  /** Counts the event's effects, both in Payonce's own tables and in the external system. */
   async effects({ event }: PaymentEvent): Promise<{ readonly rows: number; readonly calls: number }> {
     const calls = [...this.outside.values()].filter((id) => id === event.id).length;
     const memory = () => this.store.allRows().filter((row) => row['event'] === event.id).length;
@@ -73,7 +73,7 @@ export class ConsumerWorld extends World {
   }
 }
 
-/** Consumes an event whose effect is in our tables, such as entries of the ledger. */
+/** Consumes an event whose effect is in Payonce's own tables, such as entries of the ledger. */
 export const tableEffect: Consume = (actor, event, world) => {
   const handle = inOwnTables<PaymentEvent>(async (each) => [world.entry(each)]);
   return consumeEvent(world.consumeTools(actor), { handler: 'entries', handle }, event);

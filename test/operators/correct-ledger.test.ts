@@ -219,14 +219,14 @@ describe('the activity log', () => {
 });
 
 describe('two idempotency keys', () => {
-  test('create one correction if they concurrently reverse one set; the other request gets the id of that correction', async () => {
+  test('create one correction if they concurrently reverse one set of postings; the other request gets the id of that correction', async () => {
     const outcomes = await Promise.all([run('a'), run('b')]);
 
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['already_reversed', 'first']);
     expect(await types()).toHaveLength(3);
   });
 
-  test('cause a new decision about the later request if the other reverses the set immediately before the write', async () => {
+  test('create one correction if one request reverses the set of postings immediately before the other request’s write', async () => {
     const late = await run(
       'b',
       {},
@@ -237,7 +237,7 @@ describe('two idempotency keys', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('both succeed if each posts a set of postings, even an equal one, and the chain remains unbroken', async () => {
+  test('both succeed if each posts a set of postings, even if the sets are equal, and the chain remains unbroken', async () => {
     const legs = [
       { account: 'corrections' as const, direction: 'debit' as const, amountMinor: 5 },
       { account: 'fees' as const, direction: 'credit' as const, amountMinor: 5 },

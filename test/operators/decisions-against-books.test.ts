@@ -247,7 +247,7 @@ describe('a decision about the pending refund of a stray charge', () => {
   const resolve = (api: Api, id: string, change: string, outcome = 'failed') =>
     api.write(`/v1/admin/payments/${id}/resolve`, 'd', { ...SAID, outcome, change });
 
-  test('ends the refund, so that money that the bank has not returned is refunded again', async () => {
+  test('marks the refund as failed, so that money that the bank has not returned is refunded again', async () => {
     const { api, id, stray, made, change } = await pendingReturn();
     const { world, processor } = api;
     await processor.inside.endRefund(made.id, 'failed');

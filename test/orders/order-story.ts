@@ -15,7 +15,7 @@ import type { World } from '../world/world.ts';
 export interface OrderSubject {
   readonly harness: World;
   readonly request: CreateOrder;
-  /** Expected end of the order without faults. */
+  /** Expected final state of the order without faults. */
   readonly ends: 'fulfilled' | 'undone';
   /**
    * Executes the request in one process.

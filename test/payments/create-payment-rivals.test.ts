@@ -368,7 +368,7 @@ describe('a charge without a result that only the owner of the claim knows', () 
     harness.processor.charges(paymentIdFor(`other-${source}`)).map(({ status, refunds }) => [status, refunds.length]);
 
   test.each(['tok_async', 'tok_action'])(
-    'is looked up until it has a result, and late money is refunded (%s)',
+    'is looked up until it has a result, and a late success is refunded (%s)',
     async (source) => {
       const chargeId = await withAnotherCharge(source);
       harness.clock.advance(26 * HOUR);

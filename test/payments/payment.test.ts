@@ -170,15 +170,18 @@ describe('a payment in a final status', () => {
     ['failed', DECLINED, 'failed', 'payment.late_success'],
     ['canceled', { kind: 'voided', chargeId: MINE, reason: 'requested' }, 'canceled', 'payment.late_success'],
     ['in review', { kind: 'undecidable' }, 'failed', 'payment.failed'],
-  ] as const)('owes late money to the payer exactly once if it was %s', (_how, ending, status, type) => {
-    const ended = given(ending);
-    expect(when(SUCCEEDED, ended)).toEqual({
-      type,
-      status,
-      postings: ['debit processor_clearing 1000', 'credit late_receipts 1000'],
-    });
-    expect(when(SUCCEEDED, given(ending, SUCCEEDED))).toBe('nothing');
-  });
+  ] as const)(
+    'owes the money of a late success to the payer exactly once if it was %s',
+    (_how, ending, status, type) => {
+      const ended = given(ending);
+      expect(when(SUCCEEDED, ended)).toEqual({
+        type,
+        status,
+        postings: ['debit processor_clearing 1000', 'credit late_receipts 1000'],
+      });
+      expect(when(SUCCEEDED, given(ending, SUCCEEDED))).toBe('nothing');
+    },
+  );
 
   test('records a late authorization for a void, and posts money only after its capture', () => {
     const held = given(DECLINED, AUTHORIZED);

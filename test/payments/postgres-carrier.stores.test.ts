@@ -166,7 +166,7 @@ describe('a copy', () => {
   });
 });
 
-test('a row that commits late is copied, and until then the copies do not count as complete', async () => {
+test('a row is copied even if its transaction commits a minute later than others; until then the copies do not count as complete', async () => {
   const [late, early] = [newPayment(), newPayment()];
   const createdAtMs = copies.clock.nowMs();
   const written = Promise.withResolvers<undefined>();

@@ -260,7 +260,7 @@ describe('a transaction', () => {
     expect(await balances()).toEqual([102, 100]);
   });
 
-  test('was not applied if its function freezes: the server ends it and releases its lock, and it fails when the function continues', async () => {
+  test('was not applied if its function freezes: the server aborts it and releases its lock, and it fails when the function continues', async () => {
     const database = databases.open(server.url, { connections: 2 });
     const frozen = database.transaction(async (transaction) => {
       await transaction.run(INCREASE_A);

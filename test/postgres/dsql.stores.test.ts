@@ -20,7 +20,7 @@ afterAll(() => databases.close());
 const SESSION = sql('SELECT pg_backend_pid() AS pid');
 
 describe('a connection', () => {
-  test('is replaced before the cluster ends it, with a new token', async () => {
+  test('is replaced, with a new token, before the cluster closes it', async () => {
     const clock = new SimulatedClock();
     const server = parseServerUrl(url);
     let tokens = 0;

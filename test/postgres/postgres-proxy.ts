@@ -9,9 +9,9 @@ const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 const READY = Buffer.from([0x5a, 0, 0, 0, 5]);
 
 type Fault =
-  /** Ends the connection instead of forwarding the request. */
+  /** Closes the connection instead of forwarding the request. */
   | 'lose request'
-  /** Forwards the request, and ends the connection instead of forwarding the complete response. */
+  /** Forwards the request, and closes the connection instead of forwarding the complete response. */
   | 'lose response'
   /** Forwards the request, but no part of the response. */
   | 'hold response';

@@ -73,7 +73,7 @@ describe("a service's consumer on PostgreSQL", () => {
   });
 
   test.each(['lose request', 'lose response'] as const)(
-    'writes once if its connection ends at COMMIT: %s',
+    'writes once if its connection is lost at COMMIT: %s',
     async (fault) => {
       const member = fault.replace(' ', '-');
       const proxy = await PostgresProxy.start(database.url);

@@ -145,7 +145,7 @@ describe("a service's route on PostgreSQL", () => {
   test.each([
     { fault: 'lose request' as const, runs: 2 },
     { fault: 'lose response' as const, runs: 1 },
-  ])('takes effect once if its connection ends at COMMIT: $fault', async ({ fault, runs }) => {
+  ])('takes effect once if its connection is lost at COMMIT: $fault', async ({ fault, runs }) => {
     const member = fault.replace(' ', '-');
     const proxy = await PostgresProxy.start(database.url);
     const proxied = database.pool({ connectionString: proxy.url() });
@@ -159,7 +159,7 @@ describe("a service's route on PostgreSQL", () => {
     await proxy.stop();
   });
 
-  test('takes effect once if its connection ends during the handler', async () => {
+  test('takes effect once if its connection is lost during the handler', async () => {
     const route = routeOf('ended', async (effect, member) => {
       const answer = await addPoint(effect, member);
       if (route.runs === 1) await effect.tx.query('SELECT pg_terminate_backend(pg_backend_pid())');
@@ -169,7 +169,7 @@ describe("a service's route on PostgreSQL", () => {
     expect([route.runs, await database.pointsOf('ended')]).toEqual([2, 1]);
   });
 
-  test('does not wait for a handler that hangs after its connection has ended, and returns the connection', async () => {
+  test('does not wait for a handler that hangs after its connection was lost, and returns the connection to the pool', async () => {
     const single = database.pool({ max: 1 });
     const hanging = Promise.withResolvers<unknown>();
     const work: Work = async (effect, member) => {

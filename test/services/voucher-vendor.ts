@@ -5,12 +5,12 @@ import { listenNear } from '../../local/free-port.ts';
 /** How the vendor handles a request for a voucher. */
 export type Behavior =
   | 'sells'
-  /** Sells the voucher, and ends the connection without a response. */
+  /** Sells the voucher, and closes the connection without a response. */
   | 'sells, loses the answer'
   /** Sells the voucher, and never responds. */
   | 'sells, does not answer'
   | 'sells, answers 500'
-  /** Ends the connection, and sells the voucher after the next look-up. */
+  /** Closes the connection, and sells the voucher after the next look-up. */
   | 'sells late'
   | 'answers with a page'
   | 'loses the request'
