@@ -135,7 +135,7 @@ describe('an archive object', () => {
     }
   });
 
-  test('is noticed when it is removed: its rows are reported as not archived', async () => {
+  test('is detected as missing if it is removed: its rows are reported as not archived', async () => {
     const archive = await archiveOfRows(rows, 4);
     const [name = ''] = archive.objects.keys();
     archive.objects.delete(name);

@@ -304,7 +304,7 @@ describe('a payment', () => {
     expect(await world.everything()).toContain(TEXT);
   });
 
-  test('is not erased before its success is published, because receipt and commission depend on the text', async () => {
+  test('is not erased before its success is published, because the receipt and the commission depend on the data', async () => {
     await createPayment(world.tools, request);
     expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'unpublished' });
     expect(await world.everything()).toContain(TEXT);

@@ -389,7 +389,7 @@ describe('a reversal', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('is awaited while it is pending at the processor', async () => {
+  test('stays pending while its refund is pending at the processor', async () => {
     await harness.processor.inside.failNextChange(1, 'tok_async');
     expect(answerOf(await harness.order(gone)).status).toBe(202);
     await harness.resolveFor(3);

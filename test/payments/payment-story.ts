@@ -116,7 +116,7 @@ export function everyRace(calls: number): readonly Race[] {
 /** A time longer than any lease, in milliseconds. */
 export const BEYOND_LEASE_MS = 26_000;
 
-/** Creates a world whose calls follow the fault plan. */
+/** Creates simulated systems whose calls follow the fault plan. */
 export type MakeWorld = (plan: FaultPlan) => { readonly world: PaymentWorld; readonly request: CreatePayment };
 
 /**

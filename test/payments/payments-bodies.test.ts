@@ -1,7 +1,4 @@
-/**
- * Tests body validation through the whole route, for the security requirements S07, S08, S09, S10, S12, S14 and S17.
- * Tests the guarantee "strict requests".
- */
+/** Tests body validation through the whole route. Tests the guarantee "strict requests". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
@@ -81,7 +78,7 @@ describe('an amount', () => {
     ['JPY', '10.00'],
     ['KWD', '1.234'],
   ])(
-    'is read in minor units even in the form of a decimal amount of %s, and must be whole: %s',
+    'is read in minor units even if it is written with the decimals of %s, and must be an integer: %s',
     async (currency, amount) => {
       const reply = await harness.post(`{"amount":${amount},"currency":"${currency}","source":"tok_ok"}`);
 

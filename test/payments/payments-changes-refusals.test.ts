@@ -71,7 +71,7 @@ describe('the reason of a refund', () => {
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'invalid_request', param: 'reason' }]);
   });
 
-  test('may have 200 UTF-16 units, and is stored unchanged', async () => {
+  test('may have up to 200 UTF-16 code units, and is stored unchanged', async () => {
     const reason = `${'é'.repeat(198)}🙂`;
     const reply = await harness.change(`${await paid()}/refunds`, 'k', { reason });
     expect([reply.status, reply.body]).toMatchObject([201, { reason }]);

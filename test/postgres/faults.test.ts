@@ -43,7 +43,7 @@ test.each([
   const [name, code, retryAfterSeconds, isUsable] = fault;
   expect(found).toMatchObject({ name, code, retryAfterSeconds, cause: error });
   expect(isUsableAfter(found)).toBe(isUsable);
-  // The server's message quotes rows.
+  // The server's message can quote values of rows.
   expect(found.message).not.toContain(error.message);
 });
 

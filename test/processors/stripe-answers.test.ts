@@ -58,7 +58,7 @@ describe('the Stripe adapter classifies each response by its possible effect:', 
     });
   });
 
-  test('a rejection names its intent and has a truncated message without secrets and card numbers', async () => {
+  test('a rejection names its PaymentIntent and has a truncated message without secrets and card numbers', async () => {
     const message = `The card 4242 4242 4242 4242 and sk_test_${'a'.repeat(24)} ${'x'.repeat(300)}`;
     answers(400, refusal({ code: 'c'.repeat(100), message, payment_intent: { id: 'pi_1', client_secret: 's' } }));
     const outcome = await client.charge(wanted, LIMIT);

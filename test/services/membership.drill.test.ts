@@ -244,7 +244,7 @@ describe('the membership service in a separate process', () => {
       expect([200, 409]).toContain(late.status);
       if (late.status === 200) expect(late.body).toEqual(taken.body);
       expect(stopped.said().slice(before)).toMatch(/(part|commit) refused/);
-      // A renewal may appear, because the table may have accepted it before the stop while its response was pending.
+      // The output may contain a renewal, because the table may have accepted it before the stop.
       expect(stopped.said().slice(before)).not.toMatch(/(claim|part|commit) ok\n/);
       expect(await effectsIn(table)).toEqual({ credits: 25, sum: 250, locked: 0, runs: 1 });
     },

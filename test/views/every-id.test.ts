@@ -143,7 +143,7 @@ function pathOf(text: string, within: Json, field: string): string | undefined {
   const [, prefix = ''] = /^([a-z]+)_[A-Za-z0-9]/.exec(text) ?? [];
   const parts: Readonly<Record<string, string>> = { dlv: 'deliveries', rpl: 'replays' };
   if (prefix in parts) {
-    // An activity about a replay also contains the id of the replay's endpoint.
+    // An activity-log entry about a replay also contains the id of the replay's endpoint.
     const { endpoint = (within['about'] as readonly string[]).find((id) => id.startsWith('we_')) } = within;
     return `/v1/webhook_endpoints/${String(endpoint)}/${parts[prefix]}/${text}`;
   }
