@@ -121,7 +121,7 @@ export type Process = Awaited<ReturnType<ShardedDeployment['start']>>;
 /** A deployment on four databases, with its own simulated systems. */
 export class ShardedDeployment {
   readonly world = new World();
-  /** The statements of all processes. */
+  /** The statements that all processes have begun, in order. */
   readonly begun: Begun[] = [];
   /** Databases that refuse each statement, with their errors. */
   readonly away = new Map<string, Error>();

@@ -133,7 +133,7 @@ describe('the timeline of a payment', () => {
     ['limit=26', 400, 'limit'],
     ['starting_after=x', 400, 'starting_after'],
     ['from=1', 400, 'from'],
-  ])('refuses ?%s', async (query, status, param) => {
+  ])('is refused with the query ?%s', async (query, status, param) => {
     const payment = await api.paid('k');
     const { status: answered, body } = await api.get(`/v1/admin/payments/${payment}/timeline?${query}`);
     expect([answered, body['param']]).toEqual([status, param]);
