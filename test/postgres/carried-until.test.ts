@@ -5,7 +5,7 @@ const NOW = Date.UTC(2026, 2, 1, 12);
 const MARGIN = LONGEST_TRANSACTION_MS + CLOCK_DIFFERENCE_MS;
 
 describe('the time until which the copies are complete', () => {
-  test('is the time of the oldest waiting row, minus the longest transaction and clock difference', () => {
+  test('is the time of the oldest waiting row, minus the maximum transaction duration and clock difference', () => {
     expect(carriedUntilMs({ oldestMs: NOW - 3_600_000, beforeReadMs: NOW })).toBe(NOW - 3_600_000 - MARGIN);
   });
 
