@@ -36,7 +36,7 @@ export interface Account {
 
 /**
  * Minimum quota of concurrent executions. New accounts have 10 (AWS Lambda developer guide, "Lambda quotas"), and
- * Payonce has some twenty functions.
+ * Payonce has more than twenty functions.
  */
 const MIN_CONCURRENCY = 100;
 /**

@@ -33,7 +33,11 @@ export function addActivity(program: Command, session: Session): void {
   const activity = program
     .command('activity')
     .description('shows and verifies the log of operators’ actions')
-    .option('--tenant <id>', 'only the chain of this tenant; the default is the chain of the deployment', readTenant)
+    .option(
+      '--tenant <id>',
+      'only the chain of this tenant; by default, list shows the deployment, and verify checks all chains',
+      readTenant,
+    )
     .addOption(new Option('--mode <mode>', 'the mode of the tenant').choices(['test', 'live']).default('test'))
     .hook('preAction', refuseModeAlone);
 
@@ -95,8 +99,8 @@ interface VerifiedLog {
 }
 
 /**
- * Verifies the chains in each log. With PostgreSQL, each database has its own log, so each chain name stands for one
- * hash chain in each log.
+ * Verifies the chains in each log. With PostgreSQL, each database has its own log, so one chain name can have a hash
+ * chain in each log.
  */
 export async function verifyChains(opened: OpenedAuthority, options: ChainOptions): Promise<readonly VerifiedLog[]> {
   const { client, tables, pacing } = opened;
@@ -118,7 +122,7 @@ interface NamedLog {
   readonly log: ActivityLog;
 }
 
-/** Returns the log in each database. PostgreSQL, if used, holds the entries about payments and orders. */
+/** Returns the activity logs. If PostgreSQL is used, its log contains the entries about payments and orders. */
 function logsOf({ client, tables, pacing, postgres }: OpenedAuthority): readonly NamedLog[] {
   const own: NamedLog = { name: 'dynamodb', log: new DynamoDbActivity(client, tables, pacing) };
   return postgres === undefined ? [own] : [{ name: 'postgres', log: postgres.activity }, own];

@@ -83,7 +83,7 @@ export function addApiCommand(
   for (const flag of options) command.addOption(optionOf(flag));
   const caller = callerOf(described);
   if (!isShared) addAccess(command, caller);
-  if (forTenant) addTenant(command, `the tenant, with the key of ${OPERATOR.ownerName} (${OPERATOR.variable})`);
+  if (forTenant) addTenant(command, `the tenant; requires the key of ${OPERATOR.ownerName} (${OPERATOR.variable})`);
   command.action(async () => {
     const headers = tenantOf(command);
     const owner = Object.keys(headers).length === 0 ? caller : OPERATOR;

@@ -6,7 +6,7 @@ import { change, decide, paymentLines, showTimeline } from './payments.ts';
 import { readCountOf, readSeconds } from './session.ts';
 
 const PAYMENT = 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp';
-const STATUS = ['--status <status>', 'only those in this status, for example needs_review'] as const;
+const STATUS = ['--status <status>', 'only list entries in this status, for example needs_review'] as const;
 const REASON = ['--reason <text>', 'the reason'] as const;
 const most = (value: number) => ['--most <n>', 'maximum number, 1 to 100', readCountOf(100), value] as const;
 
@@ -49,7 +49,7 @@ const annotated = (row: Row): string => {
 };
 
 const FOLLOWING = [
-  ['--wait', `wait until it ends, at most ${MAX_EXPORT_MINUTES} minutes`],
+  ['--wait', `wait until the export ends, at most ${MAX_EXPORT_MINUTES} minutes`],
   ['--output <file>', 'wait, and save the file'],
 ] as const;
 
@@ -99,9 +99,9 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
       ],
       options: [
         ['--change <id>', 'the refund, capture or cancellation to decide; without it, the payment itself'],
-        ['--charge <id>', 'with --outcome succeeded: the charge at the processor, if the payment has none recorded'],
+        ['--charge <id>', 'with --outcome succeeded: the id of the charge at the processor, if the payment has none'],
         ['--amount <amount>', 'the captured amount, for example 6.00; the default is the requested amount'],
-        ['--override', 'decide although the processor’s books cannot be read'],
+        ['--override', 'decide even if the processor’s books cannot be read'],
         ['--dry-run', 'show the status, the postings and whether an approval is needed, and write nothing'],
       ],
       run: decide,
@@ -234,7 +234,7 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
       calls: 'POST /v1/admin/jobs/{id}/runs',
       options: [
         ['--scheduled-for <seconds>', 'the time of the run, in Unix seconds; the default is now', readSeconds],
-        ['--wait', `wait until it ends, at most ${MAX_RUN_MINUTES} minutes`],
+        ['--wait', `wait until the run ends, at most ${MAX_RUN_MINUTES} minutes`],
       ],
       run: startRun,
     },
@@ -244,7 +244,7 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
       calls: 'GET /v1/admin/jobs/{id}/runs',
       options: [
         most(10),
-        ['--items', 'also the items that failed, or that a run skipped because they crashed its worker'],
+        ['--items', 'also list items that failed, and items that a run skipped because they crashed its worker'],
       ],
       run: showRuns,
     },
@@ -255,7 +255,7 @@ export const ANNOTATE: ApiCommand = {
   does: 'adds an explanation to a payment, or to one of its transitions, with an operator’s key',
   example: `${PAYMENT} --reason 'The payer called' --transition 2`,
   calls: 'POST /v1/admin/payments/{id}/annotations',
-  required: [['--reason <text>', 'the explanation, or the error in the record']],
+  required: [['--reason <text>', 'the explanation, or what is wrong in the record']],
   options: [['--transition <n>', 'the sequence of the annotated transition', readSequence]],
   lines: sentence(annotated),
 };

@@ -79,7 +79,7 @@ function readObject(text: string): object {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed;
   } catch {
-    // Reported below.
+    // Reported by the error below.
   }
   throw new InvalidArgumentError('it must be a JSON object, for example {"reason":"Test"}.');
 }

@@ -29,7 +29,7 @@ export async function archiveAgain(target: AwsTarget, work: ParkedWork): Promise
   if (work.kind === 'record')
     throw new CliFailure(
       ExitCode.incomplete,
-      'it is not a record of a Ledger row: see the runbook, "The archive is behind".',
+      'the message is not a record of a Ledger row: see the runbook, "The archive is behind".',
     );
   const [archiver] = await stackOutputs(target, 'service', ['archiverFunction']);
   const [bucket] = await stackOutputs(target, 'data', ['archiveBucket']);

@@ -47,7 +47,8 @@ export async function withAuthorityOf<T>(
   const settings = await newestSettings(opened);
   if (storesOf(settings['authority']) === 'dynamodb') return work(opened);
   const { postgresStores } = await import('../lambdas/authority/postgres-stores.ts');
-  // The observer ignores all reports: a command waits until its rows are copied, and reports the remaining ones itself.
+  // The observer ignores reports about the copier: a command waits for its rows to be copied, and reports those that
+  // are not.
   const observer = { stopped: () => undefined, failed: () => undefined, observed: () => undefined };
   const open = (database: Database): PostgresStores => postgresStores({ database, pacing, client, tables, observer });
   const databases = databasesOfSettings(settings);

@@ -271,13 +271,13 @@ export const POINTS: readonly Point[] = [
           const { data, next } = parse(listAnswer, await subject.ask('GET', `/charges?${range}${cursor}`), 200);
           hold(
             data.every(({ created }, index) => created >= (data[index - 1]?.created ?? 0)),
-            'it is not ordered by time',
+            'the list is not ordered by time',
           );
           if (data.some(({ id }) => id === charge.id) || next === null) return data.some(({ id }) => id === charge.id);
           cursor = `&cursor=${encodeURIComponent(next)}`;
         }
       };
-      hold(await find(), 'it does not list the charge');
+      hold(await find(), 'the list does not contain the charge');
       return passed;
     },
   },
@@ -382,11 +382,11 @@ export const POINTS: readonly Point[] = [
         events.some(({ type }) => type === 'dispute.opened'),
       );
       const named = received.find(({ type }) => type === 'dispute.opened')?.data.dispute;
-      hold(named !== undefined, 'no callback reports it');
+      hold(named !== undefined, 'no callback reports the dispute');
       const { disputes } = await read(subject, charge.id);
       hold(
         disputes.some(({ id, status }) => id === named && status === 'open'),
-        'the charge does not list it',
+        'the charge does not list the dispute',
       );
       return passed;
     },

@@ -8,7 +8,9 @@ const MAX_PAYMENTS = 1_000_000_000;
 export function addCost(program: Command, session: Session): void {
   program
     .command('cost')
-    .description('shows the monthly bill of a deployment by line, from the templates of this clone and list prices')
+    .description(
+      'shows each line of the monthly bill of a deployment, from the templates of this clone and list prices',
+    )
     .option('-c, --context <name=value...>', 'a setting, as in cdk deploy', settingOf, {})
     .option(
       '--payments <count>',

@@ -58,8 +58,8 @@ export function databaseOfSettings(settings: Readonly<Record<string, string>>): 
 }
 
 /**
- * Returns the databases of a deployment's settings with their names, the first one first. Without the setting
- * `postgresShards`, there is only the first one.
+ * Returns the databases of a deployment's settings with their names: the main database, followed by those of the
+ * setting `postgresShards`, if any.
  *
  * @param settings as recorded
  */
@@ -71,7 +71,7 @@ export function databasesOfSettings(
 }
 
 /**
- * Returns a database and others, with their names. Parts of the address that an entry lacks are taken from the first one.
+ * Returns a database and its shards, with their names. Parts of the address that a shard lacks are taken from `first`.
  *
  * @param shards entries of the setting `postgresShards`
  */

@@ -19,7 +19,10 @@ import type { Session } from './session.ts';
 /** Options that name a database and the tables in it. */
 interface Chosen extends ChosenDatabase {
   readonly role?: string;
-  /** The schema of a service's table. `true`: the default schema. Absent for a deployment's tables. */
+  /**
+   * Selects the table for a team's own service, in this schema. `true`: in the default schema. Absent: selects the
+   * tables of the deployment.
+   */
   readonly service?: string | true;
 }
 
@@ -45,7 +48,7 @@ export function addDb(program: Command, session: Session): void {
 function withTables(command: Command): Command {
   return withServer(command).option(
     '--service [schema]',
-    `the table of a team's service instead, in this schema (default: ${SERVICE_SCHEMA})`,
+    `use the table for a team's own service, in this schema, instead of the deployment's tables (default: ${SERVICE_SCHEMA})`,
     readSchema,
   );
 }
@@ -95,7 +98,8 @@ async function checkDatabase(session: Session, chosen: Chosen & { readonly role:
  * Compares each database in a deployment's settings with this version. If there are several, each problem names its
  * database.
  *
- * @param identityOf reads the identity of the database that has the payments under a name @default nothing is deployed
+ * @param identityOf reads the recorded identity of the database with this name @default no identity, as before the
+ * first deployment
  */
 export async function problemsOfDatabase(
   session: Pick<Session, 'aws'>,
@@ -114,8 +118,8 @@ export async function problemsOfDatabase(
 
 /**
  * Connects to a database as the user of the functions, and compares it with this version. Returns a sentence for each
- * problem, also if the database is unreachable or is not the one with the payments, or if the functions are not allowed
- * to decrypt the secret.
+ * problem. An unreachable database, a database other than the one with the payments, and a secret that the functions
+ * cannot decrypt are also problems.
  */
 async function problemsOf(
   session: Pick<Session, 'aws'>,

@@ -78,8 +78,8 @@ async function withoutStack(client: CloudFormationClient, name: string, error: u
 }
 
 /**
- * Returns the client, table names and pacing that the stores of a deployment require. Also sets the
- * peak rates of the deployment in this process, so that its stores use the same partitions.
+ * Returns the client, the table names, and the clock and random source (`pacing`) that the stores of a deployment
+ * require. Also sets the peak rates of the deployment in this process, so that its stores use the same partitions.
  */
 export async function openTables(target: AwsTarget) {
   const [idempotency, ledger, registry, views] = await stackOutputs(target, 'data', [

@@ -99,8 +99,9 @@ export function examineSettings(settings: Examined['settings']): readonly Findin
 }
 
 /**
- * Reports an authority or databases other than those that have the payments, and an unfinished import.
- * @param settings without `authority`, DynamoDB is selected
+ * Finds settings that do not select the authority and the databases that contain the payments, and an unfinished
+ * import.
+ * @param settings if they lack `authority`, DynamoDB is selected
  */
 function examineAuthority(state: AuthorityState | undefined, settings: Examined['settings']): readonly Finding[] {
   const { authority: selected = 'dynamodb' } = settings;
@@ -118,7 +119,7 @@ function examineAuthority(state: AuthorityState | undefined, settings: Examined[
       }));
   }
   // The state does not distinguish a PostgreSQL server from a cluster of Aurora DSQL.
-  const other = authority === 'postgres' ? 'postgres, or dsql if it was dsql' : authority;
+  const other = authority === 'postgres' ? 'postgres, or dsql if this deployment used Aurora DSQL' : authority;
   const detail = `The payments are in ${authority}, so the functions return 503. Deploy with payonce:authority=${other}.`;
   return [{ check: 'authority', about: selected, detail }];
 }
@@ -130,7 +131,7 @@ async function examineDatabase(
   deployed: Deployed | undefined,
 ): Promise<readonly Finding[]> {
   const { authority } = settings;
-  // The first deployment creates the cluster of Aurora DSQL.
+  // Before the first deployment, the Aurora DSQL cluster does not exist.
   if (storesOf(authority) === 'dynamodb' || (authority === 'dsql' && deployed === undefined)) return [];
   const problems = await problemsOfDatabase(session, settings, deployed?.identityOf);
   return problems.map((detail) => ({ check: 'database', about: 'postgres', detail }));
@@ -204,7 +205,9 @@ export function addDoctor(program: Command, session: Session): void {
 interface Deployed extends Examined {
   /** Newest first. */
   readonly rates: readonly RecordedRates[];
-  /** Reads the identity of the PostgreSQL database that has the payments under a name in the settings. */
+  /**
+   * Reads the recorded identity of the PostgreSQL database that has this name in the settings and contains payments.
+   */
   readonly identityOf: (name: string) => Promise<number | undefined>;
 }
 

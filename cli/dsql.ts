@@ -11,7 +11,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 /** A cluster, and the roles of the functions that connect to it. */
 interface DeployedCluster {
   readonly endpoint: string;
-  /** Empty if the functions use another database, because an import is about to fill the cluster. */
+  /** Empty while the functions use another database, for example before an import into the cluster. */
   readonly iamRoles: readonly string[];
 }
 

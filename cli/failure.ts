@@ -6,7 +6,7 @@ import { sentenceOf } from '../local/sentence.mjs';
 /** The exit codes, documented in docs/reference/cli.md. */
 export const ExitCode = {
   done: 0,
-  /** Done in part. The result lists the remaining work. */
+  /** Partly done. The result lists the remaining work. */
   incomplete: 1,
   /** Unknown command or option, or an invalid value. */
   usage: 2,
@@ -18,7 +18,7 @@ export const ExitCode = {
   refused: 5,
   /** AWS or the API cannot be reached. */
   unreachable: 6,
-  /** A bug of the command. */
+  /** A bug in the command. */
   internal: 70,
 } as const;
 

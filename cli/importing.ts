@@ -9,14 +9,14 @@ import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { readCountOf, type Session } from './session.ts';
 
 const MAX_SEGMENTS = 8;
-/** Payments and orders that are copied concurrently in a segment; each needs a connection. */
+/** Number of payments and orders that are copied concurrently in a segment. Each copy needs a database connection. */
 const CONNECTIONS_OF_SEGMENT = 8;
 /** Maximum number of ids that are printed. The JSON document contains all. */
 const MAX_SHOWN = 50;
 
 interface Chosen extends ChosenDatabase {
   readonly segments: number;
-  /** The other databases. @default there is one database */
+  /** The additional databases. @default none */
   readonly shards?: readonly ShardSettings[];
   readonly finish?: boolean;
   readonly cancel?: boolean;
@@ -33,18 +33,21 @@ export function addImport(db: Command, session: Session): void {
     db
       .command('import')
       .description('copies payments and orders from DynamoDB, which remains in use; can be repeated')
-      .option('--finish', 'stops writes, copies the rest, compares all rows, and makes PostgreSQL the authority')
+      .option(
+        '--finish',
+        'stops writes, copies the remaining rows, compares all rows, and makes PostgreSQL the authority',
+      )
       .option('--cancel', 'lets writes continue in DynamoDB after --finish found a difference')
       .option(
         '--shards <list>',
-        'with --secret: the other databases, as payonce:postgresShards will name them',
+        'with --secret: the additional databases, in the format of payonce:postgresShards',
         readShards,
       )
       .option('--segments <count>', 'segments of each table that are read concurrently', readCountOf(MAX_SEGMENTS), 4),
   ).action(async (chosen: Chosen) => importPayments(session, await openTables(await session.aws()), chosen));
 }
 
-/** Copies, finishes or cancels. @throws CliFailure if PostgreSQL differs from DynamoDB */
+/** Copies rows, or finishes or cancels the import. @throws CliFailure if PostgreSQL differs from DynamoDB */
 export async function importPayments(
   session: Pick<Session, 'aws' | 'during' | 'operator' | 'show'>,
   opened: Awaited<ReturnType<typeof openTables>>,

@@ -15,7 +15,7 @@ import { isoTime, readSeconds, type Session } from './session.ts';
 /** Polling interval of the events API, in milliseconds. */
 const POLL_INTERVAL_MS = 2_000;
 /**
- * Maximum delay, in seconds, before an event appears in the list. Later events may appear earlier, so each poll reads
+ * Maximum delay, in seconds, before an event appears in the list. Newer events may appear before it, so each poll reads
  * this period again.
  */
 const MAX_EVENT_DELAY_SECONDS = 15 * 60;
@@ -50,7 +50,7 @@ export function addListen(program: Command, session: Session): void {
   const command = program
     .command('listen')
     .description(
-      'posts each event to a program on this machine, signed like webhooks, until the command is stopped; the next run continues there',
+      'posts each event to a program on this machine, signed like webhooks, until the command is stopped; the next run continues with the undelivered events',
     )
     .requiredOption(
       '--forward-to <address>',

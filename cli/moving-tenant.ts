@@ -28,8 +28,8 @@ export function addMoveTenant(db: Command, session: Session): void {
     .description('moves a tenant to another database, while its writes get 503; can be repeated')
     .argument('<tenant>', "the tenant's id", readTenant)
     .option('--to <name>', 'the name of the other database in the settings')
-    .option('--abort', 'lets writes continue in the present database, before the switch to the other one')
-    .option('--from-secret <id>', 'id of the secret with the credentials of the table owner in the present database')
+    .option('--abort', 'cancels a move that has not yet switched databases: writes continue in the current database')
+    .option('--from-secret <id>', 'id of the secret with the credentials of the table owner in the current database')
     .option('--from-url <url>', 'or its connection URL')
     .option('--to-secret <id>', 'id of the secret with the credentials of the table owner in the other database')
     .option('--to-url <url>', 'or its connection URL')
@@ -101,7 +101,10 @@ export async function moveTenantOf(
   }
 }
 
-/** Returns a database with another user. Parts of the address that the secret lacks are taken from the settings. */
+/**
+ * Returns the database with the credentials of its table owner. Parts of the address that the secret lacks are taken
+ * from the settings.
+ */
 function ownerOf(
   settings: ChosenDatabase,
   {

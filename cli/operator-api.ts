@@ -16,7 +16,7 @@ export interface ApiAccess {
 /** The owner of the key that a command needs. */
 export interface Caller {
   readonly variable: string;
-  /** The owner as messages name it. */
+  /** Name of the owner in messages. */
   readonly ownerName: string;
   /** Field of the local stack's state that contains the key. */
   readonly local: 'operatorKey' | 'apiKey';
@@ -46,7 +46,7 @@ export type AskApi = (method: Method, path: string, body?: object) => Promise<un
 export function addAccess(command: Command, { variable, ownerName }: Caller = OPERATOR): void {
   command
     .option('--url <address>', 'base address of the API; the default is the output of the stack', withoutSlash)
-    .option('--key <key>', `the key of ${ownerName}; the default is the variable ${variable}`);
+    .option('--key <key>', `the key of ${ownerName}; the default is the environment variable ${variable}`);
 }
 
 /** Adds the options `--tenant` and `--mode` to a command that an operator can call for a tenant. */

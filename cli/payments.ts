@@ -82,7 +82,9 @@ function outcomeLine(document: unknown): string {
   return object === 'approval' ? `${id} waits until a second person approves it.` : `${id} is ${status}.`;
 }
 
-/** Formats the effects of a decision: the payment's status, whether it needs an approval, and the postings. */
+/**
+ * Formats the effects of a decision: the payment's status, the postings, and whether the decision needs an approval.
+ */
 export function previewLines({
   payment,
   payment_status: status,

@@ -45,8 +45,8 @@ export function payonceProgram(surroundings: Surroundings): Command {
     .option('--operator <name>', "the operator's name in the activity log", userInfo().username)
     .addHelpText('after', '\nExit codes: docs/reference/cli.md')
     .hook('preAction', () => {
-      // The SDK would prefer an empty region to the profile's region, and commands would prefer an empty address to the
-      // deployment's address. Shells and containers set empty variables.
+      // Shells and containers set empty variables. An empty region would override the profile's region, and an empty
+      // address the deployment's address.
       for (const name of ['AWS_REGION', 'AWS_ENDPOINT_URL', URL_VARIABLE])
         if (process.env[name] === '') delete process.env[name];
       const { local = false, directory } = program.opts<{ readonly local?: boolean; readonly directory: string }>();

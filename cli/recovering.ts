@@ -39,7 +39,10 @@ export function addRecover(db: Command, session: Session): void {
       ),
   )
     .option('--segments <count>', 'segments of the Ledger that are read concurrently', readCountOf(MAX_SEGMENTS), 4)
-    .option('--shard <name>', `with several databases: the name of this one, or ${FIRST_SHARD}`)
+    .option(
+      '--shard <name>',
+      `with several databases: the name of the restored database, or ${FIRST_SHARD} for the first one`,
+    )
     .action((chosen: Chosen) => recover(session, chosen));
 }
 
@@ -54,7 +57,7 @@ async function recover(session: Session, { segments, shard, ...chosen }: Chosen)
   const owns = ownerIn(opened, await newestSettings(opened), shard);
   await requireAuthority({ client, tables, pacing }, 'postgres');
   await recordAction(session, 'tables.recovery_started', { tables: 'postgres' });
-  // Responses of lost records must not be replayed.
+  // The cache may contain responses whose records are lost. They must not be replayed.
   const cache = await stackOutput(target, 'service', 'replayCacheTable');
   if (cache !== undefined) await deleteEntries(client, cache);
   const { recoverPostgres } = await import('../lambdas/authority/recover-postgres.ts');
@@ -78,7 +81,9 @@ async function recover(session: Session, { segments, shard, ...chosen }: Chosen)
     ...erased.slice(0, MAX_SHOWN).map((id) => `erased      ${id}: its personal data is back; erase it again`),
     ...broken.slice(0, MAX_SHOWN).map((id) => `broken      ${id}: a transition is missing`),
     ...unreadable.slice(0, MAX_SHOWN).map((id) => `unreadable  ${id}`),
-    ...elsewhere.slice(0, MAX_SHOWN).map((id) => `elsewhere   ${id}: its rows are here again; move it here and back`),
+    ...elsewhere
+      .slice(0, MAX_SHOWN)
+      .map((id) => `elsewhere   ${id}: this database has old rows of the tenant; move the tenant here and back`),
   ]);
   const left = stopped.length + erased.length + broken.length + unreadable.length + elsewhere.length;
   if (left > 0) throw new CliFailure(ExitCode.incomplete, `${left} payments, orders or tenants need an operator.`);

@@ -45,7 +45,7 @@ export function addRedrive(program: Command, session: Session): void {
       const [first] = data.flatMap(({ queue, reasons }) => reasons.map((reason) => `${queue}: ${reason}`));
       if (first === undefined) return;
       const failed = data.reduce((sum, queue) => sum + queue.failed, 0);
-      throw new CliFailure(ExitCode.incomplete, `${failed} messages remain; the first reason is ${first}`);
+      throw new CliFailure(ExitCode.incomplete, `${failed} messages remain. First reason: ${first}`);
     });
 }
 

@@ -14,10 +14,10 @@ export interface Redriven {
   readonly failed: number;
 }
 
-/** Thrown when the work of a message failed and was parked again as a new message. */
+/** Thrown when the processing of a message failed, and its work was parked again as a new message. */
 export class ParkedAgain extends CliFailure {}
 
-/** Visibility timeout of a message while its work runs, in seconds. */
+/** Visibility timeout of a message while it is processed, in seconds. */
 const VISIBILITY_SECONDS = 120;
 /**
  * Long-polling wait in seconds. A short poll queries only some servers and can miss messages (SQS, "Short and long
@@ -27,7 +27,7 @@ const WAIT_SECONDS = 2;
 
 /**
  * Processes each message of a queue once. A message that is dead-lettered again during the run remains for the next
- * run. A message is deleted only after its work is done or was parked again.
+ * run. A message is deleted only after its work has completed or has been parked again.
  */
 export async function redrive(
   client: SQSClient,

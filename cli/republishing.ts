@@ -33,7 +33,7 @@ export async function republishRange(
   }
   throw new CliFailure(
     ExitCode.incomplete,
-    `The bus does not accept events: continue later with --created-from ${Math.floor(sinceMs / 1000)}.`,
+    `The event bus does not accept events: continue later with --created-from ${Math.floor(sinceMs / 1000)}.`,
   );
 }
 

@@ -27,7 +27,7 @@ export function addSimulate(program: Command): void {
       'report the coverage: cells of the state tables, faults, acts, and pairs of an act and a fault',
     )
     .option('--mutants', 'plant each known fault, and report how many histories find it')
-    .option('--stories', 'with --mutants: play the recorded stories instead of random histories')
+    .option('--stories', 'with --mutants: run the histories in test/world/stories instead of random ones')
     .option('--only <names>', 'with --mutants: the faults to plant, separated by commas')
     .option(
       '--rows <count>',

@@ -197,7 +197,7 @@ async function recopy(
     ...unreadable.slice(0, MAX_SHOWN).map((id) => `unreadable  ${id}`),
     ...tooOld
       .slice(0, MAX_SHOWN)
-      .map((id) => `too old     ${id}: its events are published only by the relay; check that they were`),
+      .map((id) => `too old     ${id}: its events are published only by the relay; check that they were published`),
   ]);
   const bad = unreadable.length + differing.length;
   if (bad > 0) throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read or differ.`);

@@ -10,7 +10,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { type AskApi, addAccess, createApiCaller, Refusal, readAnswer, TENANT } from './operator-api.ts';
 import type { Session } from './session.ts';
 
-/** Maximum number of polls. The bank disputes two seconds after the charge. */
+/** Maximum number of polls. The sandbox's bank disputes a charge after two seconds. */
 const MAX_POLLS = 60;
 const POLL_INTERVAL_MS = 500;
 

@@ -100,7 +100,7 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
   });
   parts.close();
   progress.remove();
-  // The list of objects is not checked for a single payment, because objects contain many payments.
+  // For a single payment, the list of archive objects is not checked, because each object contains many payments.
   const listed =
     objects === undefined || chain !== undefined
       ? undefined
@@ -139,7 +139,7 @@ function chosenBounds({ from, to }: Chosen, nowMs: number): Bounds {
   throw new CliFailure(ExitCode.usage, 'The range is empty: --from must be earlier than --to, and than now.');
 }
 
-/** @throws CliFailure, unless the command was limited to a time range, in which there may be no rows */
+/** Fails a verification without rows, unless it was limited to a time range. @throws CliFailure */
 function refuseNothing({ from, to, payment }: Chosen): void {
   if (payment === undefined && (from ?? to) !== undefined) return;
   const what = payment === undefined ? 'no row' : `no row of ${payment}`;
@@ -229,7 +229,7 @@ async function rowCount(client: DynamoDBClient, TableName: string): Promise<numb
   return (await client.send(new DescribeTableCommand({ TableName }))).Table?.ItemCount;
 }
 
-/** Saves the progress of one request in a file. */
+/** Saves the progress of one verification in a file. */
 class Progress {
   readonly file: string;
   readonly #request: string;
@@ -242,7 +242,7 @@ class Progress {
 
   /**
    * Reads the saved progress.
-   * @throws CliFailure when the file belongs to another request
+   * @throws CliFailure when the file belongs to a verification with other options
    */
   read(): RowsState {
     if (!existsSync(this.file)) return ROWS_BEGIN;
@@ -250,7 +250,7 @@ class Progress {
       const { request, state } = JSON.parse(readFileSync(this.file, 'utf8')) as { request: string; state: RowsState };
       if (request === this.#request) return state;
     } catch {
-      // Reported below.
+      // Reported by the error below.
     }
     const why = 'does not contain progress of this verification: delete it to start from the beginning.';
     throw new CliFailure(ExitCode.settings, `${this.file} ${why}`);
