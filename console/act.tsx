@@ -51,7 +51,7 @@ interface ActProps {
   readonly initial?: Values;
   /** Whether the API previews the effect (`dry_run`). The preview is shown before the action can be confirmed. */
   readonly preview?: true;
-  /** Content above the fields, for example to compare while deciding. */
+  /** Content above the fields, for example data that helps the operator to decide. */
   readonly ask?: (form: Form) => ComponentChildren;
   /** Describes the effect of the entered values, below the fields. */
   readonly effect?: (values: Values) => ComponentChildren;
@@ -63,7 +63,7 @@ interface ActProps {
   readonly compose?: (entered: Body) => Body;
   /** Renders fields of the response before the dialog closes. */
   readonly shows?: (answer: unknown) => ComponentChildren;
-  /** Called with the response after the action. The screen is then read again in any case. */
+  /** Called with the response after the action. The data of the screen is reloaded in any case. */
   readonly done?: (answer: unknown) => void;
 }
 
@@ -81,7 +81,7 @@ export function Act(props: ActProps) {
   const { self } = useApi();
   const { name, method, path, tenant, fixed } = props;
   const act = JSON.stringify([self.operator, name, method, path, tenant, fixed]);
-  // With another target, this is another action. The dialog closes: it must not act on an object that it did not name.
+  // A new target changes the key, which closes the dialog: a dialog must not act on an object that it did not show.
   return <ActOnTarget key={act} act={act} {...props} />;
 }
 
@@ -125,7 +125,7 @@ interface DialogProps extends ActOnTargetProps {
 
 /**
  * Returns functions that send an action, one request at a time.
- * @param show shows these values in the form. Called when the request can only be repeated
+ * @param show called with the values to show in the form, when only the same request may be sent again
  */
 function useSending(
   { attempt: opened, act, method = 'POST', path, tenant, fields, fixed = {}, compose, shows, done, close }: DialogProps,
@@ -269,9 +269,9 @@ function isOutcomeUnknown(error: unknown, isDry: boolean, before: boolean): bool
 const AFTER_KEY: readonly number[] = [402, 409, 422];
 
 /**
- * Returns whether a refusal also shows that no earlier request with the same key took effect. It does if the API
+ * Returns whether a refusal also proves that no earlier request with the same key took effect. It does if the API
  * refused the request after it had read the key, or because a field is invalid: the earlier request had the same body.
- * A refusal by a firewall, for example, shows nothing.
+ * A refusal by a firewall, for example, proves nothing.
  */
 function isSettled({ status, param }: Refused): boolean {
   return AFTER_KEY.includes(status) || (status === 400 && param !== undefined);

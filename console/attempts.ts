@@ -12,8 +12,8 @@ const STORED = 'payonce request';
 
 /**
  * Stores a request before it is sent, until its outcome is known. The operator can then only repeat it, also after a
- * lost response, a reload or another sign-in: a new request could have the effect a second time. Browsers delete it
- * with the tab.
+ * lost response, a reload or another sign-in: a new request could have the effect a second time. Browsers delete the
+ * stored request when its tab is closed.
  *
  * @param act the operator, the action and its target
  */
@@ -28,7 +28,7 @@ export function keptAttempt(act: string): Attempt | undefined {
   return stored === null ? undefined : (JSON.parse(stored) as Attempt);
 }
 
-/** Forgets a request whose outcome is known, but no later one. */
+/** Deletes the stored request, because its outcome is known. Keeps a later request, which has another key. */
 export function forgetAttempt(act: string, key: string): void {
   if (keptAttempt(act)?.key === key) sessionStorage.removeItem(`${STORED} ${act}`);
 }

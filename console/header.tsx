@@ -71,7 +71,7 @@ function Switch() {
     const { path, filters } = addressOf(location.hash);
     // The choice of a tenant ends a search of all tenants.
     filters.delete('in');
-    // An object belongs to one tenant, so another tenant shows the list.
+    // An object belongs to one tenant, so after a switch to another tenant, the list is shown.
     const [list = ''] = path.split('/');
     location.hash = hashOf(path.startsWith('payments/') ? list : path, scope, filters);
   };

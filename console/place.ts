@@ -17,7 +17,7 @@ interface Scope {
 interface Address extends Partial<Scope> {
   /** The path, for example `payments/pay_…`. */
   readonly path: string;
-  /** The other parameters. */
+  /** The query parameters other than tenant and mode. */
   readonly filters: URLSearchParams;
 }
 

@@ -6,7 +6,9 @@ type Whole = Schemas['Payment'];
 type Transition = Extract<Schemas['Timeline']['data'][number], { kind: 'transition' }>;
 export type Change = Schemas['Refund'] | Schemas['Capture'] | Schemas['Cancellation'];
 
-/** The largest amount that the API accepts for a change, in minor units; with `because`, it accepts none. */
+/**
+ * The largest amount that the API accepts for a change, in minor units. If `because` is set, the API accepts no amount.
+ */
 export interface Proposal {
   readonly amount: number;
   /** The reason why the API would refuse the change. */
@@ -69,7 +71,7 @@ function refused(because: string): Proposal {
 }
 
 /**
- * Returns why a payment in review cannot be decided as paid by this charge.
+ * Returns why an operator cannot decide that this charge paid a payment in review.
  * @param strays ids of the charges that are recorded as unexpected
  */
 export function refusalOfCharge(

@@ -36,7 +36,7 @@ export function createClient(): QueryClient {
         refetchOnWindowFocus: false,
         retry: (failures, error) => failures < MAX_RETRIES && isTransient(error),
         retryDelay: (failures) => FIRST_DELAY_MS * 2 ** failures,
-        // An address in the local network responds without internet access, too.
+        // Sends requests without internet access, too, because the API may be in the local network.
         networkMode: 'always',
       },
     },
@@ -61,7 +61,7 @@ export function useApiOf(tenant: string | undefined): Api {
   return useMemo(() => (tenant === undefined ? api : api.of(tenant)), [api, tenant]);
 }
 
-/** Returns a function that reads everything on the screen again, and marks all other cached responses as stale. */
+/** Returns a function that reloads all data on the screen, and marks all other cached responses as stale. */
 export function useRefresh(): () => void {
   const { client } = useSession();
   return () => void client.invalidateQueries();
@@ -76,7 +76,7 @@ export interface Read<Answer> {
 interface HowToRead {
   /** The tenant and mode, for a route that tenants call. */
   readonly tenant?: string | undefined;
-  /** Polling interval. Absent if the path is read only once. */
+  /** Polling interval, in milliseconds. Absent if the path is read only once. */
   readonly everyMs?: number;
 }
 

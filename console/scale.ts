@@ -1,10 +1,10 @@
-/** Possible numbers of lines above zero. */
+/** Possible numbers of grid lines above zero. */
 const LINES = [4, 5] as const;
-/** Possible distances between lines, as multiples of the power of ten that is at most the largest value. */
+/** Possible distances between grid lines, as multiples of the power of ten that is at most the largest value. */
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5] as const;
 const MAX_DAYS_SHOWN = 7;
 
-/** Returns the values of the lines, from zero to at least `largest`, for example 0, 500, 1000, 1500, 2000. */
+/** Returns the values of the grid lines, from zero to at least `largest`, for example 0, 500, 1000, 1500, 2000. */
 export function scaleOf(largest: number): readonly number[] {
   const power = 10 ** Math.floor(Math.log10(Math.max(largest, 1)));
   const [lowest] = STEPS.flatMap((factor) => LINES.map((lines) => ({ lines, step: factor * power })))

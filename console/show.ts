@@ -20,7 +20,7 @@ export function money(minor: number | null | undefined, currency: string, locale
   const text = decimalAmount(minor, currency);
   const decimals = text.split('.')[1]?.length ?? 0;
   const format = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-  // The text is formatted as it is: a number could not represent every amount.
+  // Formats the decimal text, because a JavaScript number cannot represent every amount exactly.
   return `${new Intl.NumberFormat(locale, format).format(text as Intl.StringNumericLiteral)} ${currency}`;
 }
 
@@ -120,7 +120,7 @@ export function age(seconds: number | null | undefined): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} d`;
 }
 
-/** Writes a name of the API as words, as `needs review`. */
+/** Converts a name of the API to words, for example `needs_review` to `needs review`. */
 export function words(name: string): string {
   return name.replaceAll(/[_.]/g, ' ');
 }

@@ -23,7 +23,7 @@ interface TableProps<Row> {
   readonly label: string;
   /** Shown instead of an empty table. */
   readonly none?: string;
-  /** Shown with `none`: an action that leads to rows. */
+  /** Shown with `none`: what the operator can do to get rows. */
   readonly hint?: ComponentChildren;
 }
 

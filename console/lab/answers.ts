@@ -54,7 +54,7 @@ export interface LabState {
   /** The authority of the running stack. A run with the other authority starts a second stack. */
   readonly authority: Authority;
   readonly troubles: readonly LabTrouble[];
-  /** The titles of the columns of a row. */
+  /** The column titles for the rows of runs. */
   readonly head: readonly string[];
   /** Newest first. */
   readonly runs: readonly LabRun[];

@@ -191,7 +191,7 @@ function Side({
     <section class="card" aria-label={name}>
       <h3>{name}</h3>
       {counts === undefined ? (
-        <p>{payment === undefined ? 'This failure was not caused yet.' : 'Counting …'}</p>
+        <p>{payment === undefined ? 'This failure has not been caused yet.' : 'Counting …'}</p>
       ) : (
         <dl class="facts">
           <Fact name={moves === 'charge' ? 'Charges' : 'Refunds'} value={counts.atProcessor} />

@@ -27,7 +27,7 @@ const TITLES: Readonly<Record<Kind, readonly [several: string, one: string]>> = 
   parked_records: ['Parked records', 'Parked records'],
 };
 
-/** Shows the work of all tenants that needs a person. Each entry links to the action that completes it. */
+/** Shows the work of all tenants that needs an operator. Each entry links to the action that completes it. */
 export function NeedsPerson() {
   const [kind, setKind] = useState<Kind>();
   const filter = kind === undefined ? '' : `&kind=${kind}`;

@@ -34,7 +34,7 @@ const ENTRY_FILTERS = ['account', 'currency', 'from', 'to', 'payment'];
 
 /**
  * Shows the balances of a tenant, now or at a given time. Also shows the proof that the balances sum to zero, and the
- * entries whose sums are the balances.
+ * entries that add up to the balances.
  */
 export function Books({ filters }: { readonly filters: URLSearchParams }) {
   const { owner } = useOwner();

@@ -83,7 +83,9 @@ interface Option {
 
 const NONE: Values = { outcome: '', charge_id: '', amount: '', override: '' };
 
-/** Offers the outcomes in the processor's books, so that an operator types neither a charge nor an amount. */
+/**
+ * Offers the outcomes in the processor's books. An operator chooses one instead of typing a charge id and an amount.
+ */
 function Options({
   question,
   options,

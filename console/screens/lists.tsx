@@ -283,7 +283,7 @@ export function Activity({ filters }: Filtered) {
         <List<Row>
           label="Activity"
           path={`/v1/admin/activity${query}`}
-          none="No operator has done anything here."
+          none="No operator has acted here yet."
           hint={
             isOfTenant
               ? `The actions in ${mode === 'live' ? 'test' : 'live'} mode have a list of their own: choose the mode at the top of the page.`
