@@ -142,7 +142,7 @@ export class ArchiveStack extends Stack {
 
   #acknowledge(): void {
     const logs =
-      'CloudTrail data events record requests, if the account enables them: access logs would be objects without a lock.';
+      'Access logs would be objects without a lock. CloudTrail data events record requests, if the account enables them.';
     Validations.of(this.bucket).acknowledge(
       { id: 'AwsSolutions::AwsSolutions-S1', reason: logs },
       { id: 'PCI.DSS.321::PCI.DSS.321-S3BucketLoggingEnabled', reason: logs },

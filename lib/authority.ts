@@ -33,7 +33,7 @@ const ATTACH = [
 export interface AuthorityProps {
   readonly data: CarryingProps['data'] & Pick<DataStack, 'cluster'>;
   readonly settings: AuthoritySettings;
-  /** The worker of the job that copies rows that the functions did not copy. */
+  /** The worker of the job that copies the rows that the functions have not copied. */
   readonly poller: PayonceFunction;
 }
 
@@ -70,7 +70,7 @@ function usePostgres(
     data.registry.grantRows(each, 'FindDatabase', ['dynamodb:GetItem'], read);
     attach(each, settings);
     if (REPLAY_CACHE_FUNCTIONS.includes(each.folder)) cache.grantUse(each);
-    // Other functions append nothing, so they have nothing to copy.
+    // Functions that append no rows have none to copy.
     if (each !== poller && each instanceof EngineFunction) carrying.grantCarry(each);
   }
   carrying.grantPoll(poller);

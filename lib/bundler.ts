@@ -41,7 +41,7 @@ export async function configuredAuthority(platform, tables) {
 /** The package files from which AWS SDK clients read their version. */
 const CLIENT_PACKAGE = /[\\/]@aws-sdk[\\/]client-[a-z-]+[\\/]package\.json$/;
 
-/** Name of the file with the code that a function and the parts that it loads later share. */
+/** Name of the file with the code that a function's own module shares with its dynamic imports. */
 const SHARED = 'shared.mjs';
 /** Maximum size, in bytes, of a chunk that is put into the shared file although it is not loaded at the start. */
 const SMALL_BYTES = 8_000;

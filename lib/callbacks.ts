@@ -13,7 +13,7 @@ export interface CallbacksProps {
   readonly processors: Processors;
   readonly http: HttpApi;
   readonly logs: FunctionLogs;
-  /** In MB, 128 to 10240. */
+  /** Memory of the function in MB, 128 to 10240. */
   readonly memoryMb: number;
 }
 

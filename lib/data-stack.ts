@@ -66,7 +66,7 @@ export class DataStack extends Stack {
   readonly ledger: Ledger;
   readonly registry: Registry;
   readonly views: DataTable;
-  /** The system of record with the setting `authority=dsql`. Undefined with other settings. */
+  /** The Aurora DSQL cluster that is the system of record. Undefined unless the setting `authority` is `dsql`. */
   readonly cluster?: DsqlCluster;
   readonly events: EventBus;
   /** The bucket with the files of exports. */
@@ -168,7 +168,7 @@ export class DataStack extends Stack {
     new CfnOutput(this, StackOutput.eventBus, { value: this.events.bus.eventBusName });
   }
 
-  /** Outputs the tables and the numbers of partitions over which their rows are spread. */
+  /** Outputs the table names, and the peak rates that determine the number of partitions of hot rows. */
   #outputTables(): void {
     new CfnOutput(this, StackOutput.idempotencyTable, { value: this.idempotency.tableName });
     new CfnOutput(this, StackOutput.ledgerTable, { value: this.ledger.table.tableName });

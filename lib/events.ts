@@ -51,8 +51,8 @@ const REDRIVE_RETRIES = 2;
 const LATE = Duration.minutes(1);
 const SOON = Duration.minutes(5);
 /**
- * Lambda waits longer between later attempts of a batch, so minutes without data do not mean that the relay has
- * recovered.
+ * Makes an alarm look back 15 periods. Lambda waits longer before each retry of a batch, so a few minutes without data
+ * do not mean that the relay has recovered.
  */
 const MINUTES_OF_TROUBLE = { evaluationPeriods: 15, datapointsToAlarm: 3 };
 

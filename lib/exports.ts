@@ -18,7 +18,7 @@ export interface ExportsProps {
   readonly memoryMb: number;
 }
 
-/** Memory of the writer, in MB: enough for the text of one part and for the bytes that are sent. */
+/** Memory of the writer, in MB: enough for the text of one part of the file and for its encoded bytes. */
 const WRITER_MEMORY_MB = 512;
 
 /**

@@ -30,7 +30,7 @@ export interface IntakeProps {
   readonly data: Pick<DataStack, 'emailKeys' | 'events' | 'idempotency' | 'ledger' | 'registry'>;
   readonly processors: Processors;
   readonly logs: FunctionLogs;
-  /** In MB, 128 to 10240. */
+  /** Memory of the function in MB, 128 to 10240. */
   readonly memoryMb: number;
   readonly requests: PaymentRequests;
 }

@@ -29,7 +29,7 @@ export interface OperatorsProps {
   readonly processors: Processors;
   readonly http: HttpApi;
   readonly logs: FunctionLogs;
-  /** In MB, 128 to 10240. */
+  /** Memory of the function in MB, 128 to 10240. */
   readonly memoryMb: number;
   readonly settings: Pick<Settings, 'approvalAbove' | 'approvalHours'>;
 }

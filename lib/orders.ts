@@ -15,7 +15,7 @@ export interface OrdersProps {
   readonly parties: Parties;
   readonly http: HttpApi;
   readonly logs: FunctionLogs;
-  /** In MB, 128 to 10240. */
+  /** Memory of the function in MB, 128 to 10240. */
   readonly memoryMb: number;
 }
 

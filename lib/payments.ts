@@ -15,7 +15,7 @@ export interface PaymentsProps {
   readonly data: Pick<DataStack, 'emailKeys' | 'idempotency' | 'ledger' | 'registry'>;
   readonly processors: Processors;
   readonly logs: FunctionLogs;
-  /** In MB, 128 to 10240. */
+  /** Memory of the function in MB, 128 to 10240. */
   readonly memoryMb: number;
   /**
    * Reserved concurrency, 1 to 10000, taken from the account's limit.
@@ -25,8 +25,8 @@ export interface PaymentsProps {
 }
 
 /**
- * Number of missed replays in five minutes at which an alarm is raised. A client that mistakenly retries last week's
- * requests causes fewer missed replays.
+ * Number of repeated requests without a stored response, in five minutes, at which an alarm is raised. A client that
+ * mistakenly retries last week's requests causes fewer.
  */
 const MISSED_REPLAYS = 20;
 

@@ -11,7 +11,7 @@ export interface ReadsProps {
   readonly data: Pick<DataStack, 'idempotency' | 'ledger' | 'registry'>;
   readonly processors: Processors;
   readonly logs: FunctionLogs;
-  /** In MB, 128 to 10240. */
+  /** Memory of the function in MB, 128 to 10240. */
   readonly memoryMb: number;
 }
 

@@ -332,7 +332,7 @@ export function retentionOf(node: Node): Retention | undefined {
 }
 
 /**
- * Reads the peak rates over which hot rows are spread.
+ * Reads the peak rates, which determine the number of partitions of hot rows.
  * @throws as {@link readSettings}
  */
 export function peakRatesOf(node: Node): readonly PeakRates[] | undefined {

@@ -13,10 +13,10 @@ type Context = Readonly<Record<string, unknown>>;
 
 /**
  * Returns the templates of the stacks that this context selects, without code, keyed by stack name. Leaves no files on
- * disk. Collects no data about the constructs, because collecting them would take a fifth of the time.
+ * disk. Collects no metadata of the constructs, because that would take a fifth of the time.
  *
  * @param context as in `cdk deploy -c`
- * @param ofClone the context to which it is added @default the context of cdk.json
+ * @param ofClone the context to which `context` is added @default the context of cdk.json
  * @throws Error for an invalid setting
  */
 export function synthesizedStacks(context: Context, ofClone = contextOfClone()): ReadonlyMap<string, StackTemplate> {

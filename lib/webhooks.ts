@@ -31,8 +31,8 @@ export interface WebhooksProps {
 /** Number of tasks that one execution handles concurrently. Most of the time is spent waiting for receivers. */
 const BATCH = 10;
 /**
- * Maximum number of concurrent senders. Each sender handles a batch of ten tasks, so slow servers delay other servers
- * only when the slow servers occupy 200 tasks.
+ * Maximum number of concurrent senders. Each sender handles a batch of ten tasks, so slow receivers delay the others
+ * only when 200 tasks wait for slow receivers.
  */
 const SENDERS = 20;
 /**

@@ -66,8 +66,8 @@ interface StackOutput {
 
 /**
  * Returns an upper bound of the size of a value from another stack. A `Ref` is a generated name: stack name, resource
- * id and suffix. Its output's name is longer than the id and the suffix together, so its length is used instead. The
- * `Ref` of a queue is a URL.
+ * id and suffix. The name of its output is longer than the id and the suffix together, so the length of the output name
+ * is used. The `Ref` of a queue is a URL.
  */
 function sizeOfOutput({ StackName, OutputName }: StackOutput): number {
   return /^PublishOutputRef(?!DeadLetters)/.test(OutputName) ? StackName.length + OutputName.length : VALUE_BYTES;

@@ -34,8 +34,8 @@ const DEFAULT_CONCURRENCY = 10;
 const BATCH = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
 /**
- * Age of the oldest message at which an alarm is raised. SQS deletes messages after two weeks, and an operator must
- * know much earlier that the consumer is behind.
+ * Age of the oldest message at which an alarm is raised. SQS deletes messages after two weeks, and operators must be
+ * notified much earlier that the consumer is behind.
  */
 const LONGEST_WAIT = Duration.minutes(30);
 /**

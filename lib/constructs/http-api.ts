@@ -61,7 +61,7 @@ export const STAGE = 'live';
 
 /**
  * Returns the path of the API's root at the address that callers use, without a trailing slash. Only for text that the
- * gateway and the firewall send unchanged: functions read it from the request.
+ * gateway and the firewall send unchanged: functions read the path from the request.
  */
 export function rootPathOf({ domainName, basePath }: Pick<Settings, 'domainName' | 'basePath'>): string {
   if (domainName === undefined) return `/${STAGE}`;
@@ -93,7 +93,7 @@ export class HttpApi extends Construct {
       description,
       endpointTypes: [EndpointType.REGIONAL],
       minCompressionSize: COMPRESSED_FROM,
-      // The data stack creates the role, if it is needed.
+      // The data stack creates the log role, if the settings require it.
       cloudWatchRole: false,
       defaultIntegration: integrationOf(fallback),
       deployOptions: {

@@ -63,8 +63,8 @@ export class Idempotency extends DataTable {
   }
 
   /**
-   * Allows `grantee` to read the records of callbacks, and the records of requests that claim before they call a
-   * processor or a party.
+   * Allows `grantee` to read the records of callbacks, and the records of requests that write a claim before they call
+   * a processor or a party.
    */
   grantReadClaims(grantee: IGrantable, kinds: readonly RecordKind[] = CLAIMED): void {
     this.grantRows(grantee, 'ReadClaims', ['dynamodb:GetItem'], kinds.map(recordsOf));

@@ -62,7 +62,7 @@ export class JobAlarms extends Construct {
         evaluationPeriods: FAILED_PERIODS[frequency],
       });
       new RunbookAlarm(this, `ItemSkipped-${frequency}`, {
-        description: `An item of a job that runs every few ${often} was skipped after its worker had died repeatedly.`,
+        description: `An item of a job that runs every few ${often} was skipped after it had crashed its worker repeatedly.`,
         entry: 'jobs.md#an-item-was-skipped',
         ...alarm(JobMetric.skipped),
       });

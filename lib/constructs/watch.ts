@@ -74,9 +74,9 @@ export class Watch extends Construct {
 }
 
 /**
- * Returns the functions or queues that the dashboard shows. Excludes those of the archive, whose metrics their alarms
- * already show, and those of exports and audits, because no payment waits for them. With more metrics, the dashboard
- * would not be free.
+ * Returns the functions or queues that the dashboard shows. Excludes the archive, whose alarms already show its
+ * metrics, and exports and audits, because no payment waits for them. With more metrics, the dashboard would not be
+ * free.
  */
 function onDashboard<Part>(parts: ReadonlyMap<string, Part>): ReadonlyMap<string, Part> {
   return new Map([...parts].filter(([name]) => !/^(?:Archive|Audit|Exports)/.test(name)));

@@ -18,7 +18,7 @@ const BATCH_SHARE = 0.1;
  */
 const LIMIT_UNITS = 1 / 8;
 /**
- * Assumed write units of the condition that the Ledger has the predecessor of a copied row. They are charged like a
+ * Assumed write units for the check that the Ledger has the predecessor of a copied row. The check is charged like a
  * write in a transaction.
  */
 const PREDECESSOR_UNITS = 2;

@@ -68,7 +68,7 @@ export interface BillLine {
 }
 
 /**
- * Returns one line for each kind of usage.
+ * Returns one line of the bill for each kind of usage.
  * @param times factor by which the usage is multiplied
  */
 export function linesOf(usage: Usage, times = 1): readonly BillLine[] {
@@ -78,8 +78,8 @@ export function linesOf(usage: Usage, times = 1): readonly BillLine[] {
 }
 
 /**
- * Returns one line.
- * @param what the text of the line @default the name in the list of prices
+ * Returns one line of the bill.
+ * @param what the text of the line @default the text in the list of prices
  */
 export function lineOf(name: PriceName, number: number, what: string = PRICES[name].what): BillLine {
   return { what, number, price: priceText(name), usd: (number * PRICES[name].usd) / PRICES[name].per };

@@ -129,7 +129,7 @@ function readShard(given: unknown): ShardSettings | undefined {
   return isAllowed && isKnown ? ({ name, ...address } as unknown as ShardSettings) : undefined;
 }
 
-/** Returns the databases of settings that were read. */
+/** Returns the PostgreSQL databases in these settings. */
 export function postgresSettings(settings: AuthoritySettings): PostgresSettings {
   const { postgresSecretArn: secretId, postgresHost: host, postgresPort: port } = settings;
   const { postgresDatabase: database, postgresCaFile: caFile, postgresShards: shards } = settings;

@@ -4,11 +4,12 @@ import { parsedJson, type Rule } from './rules.ts';
 
 export interface PeakRatesSettings {
   /**
-   * Peak rates for which hot rows are spread over partitions: a JSON list of `{ "from", "payments", "tenantPayments" }`.
-   * `payments` is the rate per second of all tenants, and `tenantPayments` is the rate of the largest tenant. The rates
-   * apply to payments and orders from the UTC day `from` on; earlier ones keep their partitions and are still found. To
-   * change the rates, append an entry with a day after the deployment. Never change or remove an entry whose day has
-   * begun: unfinished work of that time would no longer be found. `payonce doctor` reports such a change.
+   * Peak rates for which hot rows are spread over partitions: a JSON list of
+   * `{ "from", "payments", "tenantPayments" }`. `payments` is the rate per second of all tenants, and `tenantPayments`
+   * is the rate of the largest tenant. The rates apply to payments and orders from the UTC day `from` on; earlier
+   * payments and orders keep their partitions. To change the rates, append an entry with a day after the deployment.
+   * Never change or remove an entry whose day has begun: unfinished work of that time would no longer be found.
+   * `payonce doctor` reports such a change.
    * @default 1,000 payments per second, also of a single tenant
    */
   readonly peakRates?: readonly PeakRates[];

@@ -63,7 +63,10 @@ export function page(): Rule<string> {
   return { allowed: 'an https address without a trailing slash', read: readPage };
 }
 
-/** Matches an address with a query or a fragment, also an empty one: a path that follows would be part of it. */
+/**
+ * Matches an address with a query or a fragment, even an empty one. A path that is appended to such an address would
+ * become a part of the query or fragment.
+ */
 export const WITH_QUERY = /[?#]/;
 
 /** Reads an https address to which paths are appended. */
