@@ -56,8 +56,8 @@ export const PAYONCE: CdkApp = {
     // The batching window is zero, so payments are archived immediately.
     'payonce:archive': 'true',
     'payonce:archiveBatchSeconds': '0',
-    // Locally, the relay and the projector take a tenth of a second. The short period soon shows a developer the effect
-    // of stopping one of them.
+    // Locally, the relay and the projector take a tenth of a second per event. With this short period, a developer who
+    // stops one of them soon sees the effect.
     'payonce:eventsLostAfterSeconds': '20',
     // Developers can try approvals with larger amounts. No other example uses amounts this large.
     'payonce:approvalAbove': '{"*":5000000}',
@@ -263,7 +263,7 @@ export async function deploy(run: CdkRun, app: CdkApp): Promise<StackOutputs> {
 
 /**
  * Runs the CDK CLI.
- * @throws the `cdkFailure` of its lines
+ * @throws the failure that `cdkFailure` derives from the printed lines
  */
 async function cdk(run: Omit<CdkRun, 'access'>, parameters: readonly string[], own: NodeJS.ProcessEnv): Promise<void> {
   const environment = {

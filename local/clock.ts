@@ -13,7 +13,8 @@ const FILE = 'clock.json';
  * Returns how far the clock of a local AWS is ahead of this machine's clock, in milliseconds.
  *
  * @param state the directory of the emulator's state
- * @throws StartFailure when the file is damaged: with an earlier clock, due work would not be found
+ * @throws StartFailure when the file is damaged, because without the offset the clock would be earlier than stored
+ * times
  */
 export function clockOffsetMs(state: string): number {
   const file = join(state, FILE);

@@ -86,7 +86,7 @@ function collect(project: string, path: string, entry: Dirent, found: string[]):
 /**
  * Adds the sizes and times of the packages' files to the hash. Their contents are too large to be read at each start.
  *
- * @returns false when there is a link out of its package, because its target can change unnoticed
+ * @returns false when a package has a link to a target outside of the package, because the target can change unnoticed
  */
 function addPackages(hash: Hash, packages: string): boolean {
   const installed = join(packages, INSTALLED);

@@ -42,7 +42,8 @@ from ministack.services import eventbridge, lambda_svc, scheduler
 # This file replaces and calls internals of the emulator. Compare services/scheduler.py and services/sqs.py before an upgrade.
 MADE_FOR = "1.5.33"
 LOOK_EVERY_SECONDS = 1
-# Each invocation starts a process. After the clock is advanced, nearly all schedules are due.
+# Maximum number of schedules that fire in one check. Each invocation starts a process, and after the clock is advanced,
+# nearly all schedules are due.
 MOST_AT_ONCE = 2
 # AWS keeps an idle connection open for longer than its clients do. A server that closes it first can lose a request in transit.
 IDLE_CONNECTION_SECONDS = 3600

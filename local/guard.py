@@ -36,7 +36,8 @@ USED = {
 }
 HOST = re.compile(r"(127\.0\.0\.1|localhost|[a-z0-9]+\.execute-api\.localhost)(:\d+)?")
 HEALTH = "/_ministack/health"
-# Paths of the emulator itself. No policy limits a session there, and each link to an export contains the key of a session.
+# Paths of the emulator itself. Sessions may not use them: no policy limits a session there, and each export link contains
+# the key of a session.
 OWN_PATHS = "/_"
 OWN_SITE = ("", "none", "same-origin")
 

@@ -40,7 +40,7 @@ const options = new Command('npm start --')
   .addOption(
     new Option(
       '--authority <name>',
-      'the system of record; the default is the one of the last start, or of cdk.json',
+      'the system of record; the default is the system of the last start, or the setting in cdk.json',
     ).choices(AUTHORITIES),
   )
   .option('--port <number>', 'the preferred port; another port is used if this one is taken', String(DEFAULT_PORT))
