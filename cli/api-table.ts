@@ -255,7 +255,7 @@ export const ANNOTATE: ApiCommand = {
   does: 'adds an explanation to a payment, or to one of its transitions, with an operator’s key',
   example: `${PAYMENT} --reason 'The payer called' --transition 2`,
   calls: 'POST /v1/admin/payments/{id}/annotations',
-  required: [['--reason <text>', 'the explanation, or what is wrong in the record']],
+  required: [['--reason <text>', 'the explanation, or the error in the payment’s record']],
   options: [['--transition <n>', 'the sequence of the annotated transition', readSequence]],
   lines: sentence(annotated),
 };

@@ -79,7 +79,7 @@ function readObject(text: string): object {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed;
   } catch {
-    // Reported by the error below.
+    // The error below reports a text that is not JSON.
   }
   throw new InvalidArgumentError('it must be a JSON object, for example {"reason":"Test"}.');
 }

@@ -16,7 +16,7 @@ type OpenedTables = Awaited<ReturnType<typeof openTables>>;
 
 /** The tables of a deployment, and the stores of its authority: its system of record for payments and orders. */
 export interface OpenedAuthority extends OpenedTables {
-  /** Absent when DynamoDB is the authority. */
+  /** The PostgreSQL stores. Absent when DynamoDB is the authority. */
   readonly postgres?: AuthorityStores;
   /** The stores on each PostgreSQL database. */
   readonly databases?: readonly PostgresStores[];

@@ -142,7 +142,7 @@ async function changesOnce(
 
 const NO_HOLDS = 'the processor has no holds';
 
-/** @returns the reason why holds cannot be examined */
+/** Checks that the processor refuses manual capture. @returns the reason why holds cannot be examined */
 async function refusesManualCapture(subject: Subject): Promise<string> {
   const key = subject.freshKey();
   const body = order(subject.sources.ok, key, { capture: 'manual' });

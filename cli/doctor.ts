@@ -203,7 +203,7 @@ export function addDoctor(program: Command, session: Session): void {
 }
 
 interface Deployed extends Examined {
-  /** Newest first. */
+  /** The recorded peak rates, newest first. */
   readonly rates: readonly RecordedRates[];
   /**
    * Reads the recorded identity of the PostgreSQL database that has this name in the settings and contains payments.

@@ -56,7 +56,7 @@ export function addTenant(command: Command, does: string): void {
     .addOption(new Option('--mode <mode>', 'the mode of the tenant').choices(['test', 'live']).default('test'));
 }
 
-/** @throws CliFailure for `--mode` without `--tenant`, which would have no effect */
+/** Refuses `--mode` without `--tenant`, because it would have no effect. @throws CliFailure */
 export function refuseModeAlone(command: Command): void {
   if (command.getOptionValueSource('mode') === 'cli' && command.getOptionValue('tenant') === undefined)
     throw new CliFailure(ExitCode.usage, '--mode needs --tenant.');
@@ -122,7 +122,7 @@ interface Request {
 
 /** An error response from the API. `cause` contains the problem document. */
 export class Refusal extends CliFailure {
-  /** The HTTP status. */
+  /** HTTP status of the response. */
   readonly status: number;
 
   constructor(status: number, message: string, problem: unknown) {

@@ -1,6 +1,6 @@
 /** The setting `peakRates` as recorded in the activity log, and when it was recorded. */
 export interface RecordedRates {
-  /** Unix milliseconds. */
+  /** Time of the record, in Unix milliseconds. */
   readonly atMs: number;
   /** Entries of the form `yyyy-mm-dd payments/tenantPayments`, separated by commas. */
   readonly peakRates?: string | undefined;

@@ -86,7 +86,7 @@ async function redriveQueues(target: AwsTarget, report: (text: string) => void):
     parked,
     async ({ Body: body = '' }) => {
       const again = await invoke<RedriveAnswer>(lambda, republisher, { parked: body } satisfies RedriveRequest);
-      const because = 'it was parked again: payonce parked list Events-Parked shows the reason.';
+      const because = 'the record was parked again: "payonce parked list Events-Parked" shows the reason.';
       if (again.parked > 0) throw new ParkedAgain(ExitCode.incomplete, because);
     },
     (error) => void reasons.push(endingOf(error).sentence ?? ''),

@@ -18,7 +18,7 @@ export const RESTORABLE = ['idempotency', 'ledger', 'registry', 'views'] as cons
 export type Restorable = (typeof RESTORABLE)[number];
 
 export interface RestoreRequest {
-  /** The tables in use, by role. */
+  /** Names of the tables in use, keyed by `idempotency`, `ledger`, `registry` and `views`. */
   readonly tables: Readonly<Record<Restorable, string>>;
   readonly only: readonly Restorable[];
   /**

@@ -7,7 +7,7 @@ import { StateFile } from '../local/state-file.ts';
 import type { AwsTarget } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
-/** The environment of a command. */
+/** Output, terminal and key generator that a command uses. */
 export interface Surroundings {
   /** Writes a line or a document to standard output. */
   readonly print: (text: string) => void;

@@ -24,7 +24,7 @@ export function addSimulate(program: Command): void {
     .option('--whole', 'report findings without shrinking them, which is faster')
     .option(
       '--reached',
-      'report the coverage: cells of the state tables, faults, acts, and pairs of an act and a fault',
+      'report the covered state-table cells, faults, acts (kinds of steps), and pairs of an act and a fault',
     )
     .option('--mutants', 'plant each known fault, and report how many histories find it')
     .option('--stories', 'with --mutants: run the histories in test/world/stories instead of random ones')

@@ -145,7 +145,8 @@ async function recover(session: Session, { client, tables, pacing }: Opened, seg
     ...unreadable.slice(0, MAX_SHOWN).map((id) => `unreadable  ${id}`),
   ]);
   const bad = unreadable.length + broken.length;
-  if (bad > 0) throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read or are broken.`);
+  if (bad > 0)
+    throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read, or lack a transition.`);
 }
 
 /** If PostgreSQL is the authority, copies from it the rows that the restored tables lack. Safe to repeat. */
@@ -200,7 +201,8 @@ async function recopy(
       .map((id) => `too old     ${id}: its events are published only by the relay; check that they were published`),
   ]);
   const bad = unreadable.length + differing.length;
-  if (bad > 0) throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read or differ.`);
+  if (bad > 0)
+    throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read, or differ from PostgreSQL.`);
 }
 
 /**

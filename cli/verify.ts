@@ -250,7 +250,7 @@ class Progress {
       const { request, state } = JSON.parse(readFileSync(this.file, 'utf8')) as { request: string; state: RowsState };
       if (request === this.#request) return state;
     } catch {
-      // Reported by the error below.
+      // The error below reports a file that cannot be read.
     }
     const why = 'does not contain progress of this verification: delete it to start from the beginning.';
     throw new CliFailure(ExitCode.settings, `${this.file} ${why}`);

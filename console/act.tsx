@@ -247,7 +247,7 @@ function Dialog(props: DialogProps) {
 }
 
 interface Failed {
-  /** Undefined when an earlier dialog showed the error. */
+  /** The error to show. Undefined when an earlier dialog showed it. */
   readonly error: unknown;
   /** Whether the action may have taken effect. */
   readonly isUnknown: boolean;

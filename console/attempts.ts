@@ -1,6 +1,6 @@
 export type Values = Readonly<Record<string, string>>;
 
-/** One request, with all of its repetitions. */
+/** A request and its retries, which have the same key. */
 export interface Attempt {
   readonly key: string;
   readonly values: Values;

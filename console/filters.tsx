@@ -33,7 +33,7 @@ export function Filters({
   readonly act: string;
   readonly filters: URLSearchParams;
   readonly fields: readonly Filter[];
-  /** @default open if a filter is set */
+  /** Whether the form is shown open. @default open if a filter is set */
   readonly isOpen?: boolean;
 }) {
   const { to } = usePlace();

@@ -70,7 +70,7 @@ export function localTime(seconds: number, { locale = LOCALE, timeZone }: Local 
 
 interface Local {
   readonly locale?: string;
-  /** @default the time zone of the browser */
+  /** Time zone of the shown time. @default the time zone of the browser */
   readonly timeZone?: string;
 }
 

@@ -149,7 +149,7 @@ try {
   for (const { makesJsonSchemas = false, usesPostgres = false, ...options } of asked)
     await (options.splitting === true ? buildWithSharedFile : build)({
       ...options,
-      // This setting also removes imports that only the removed code used.
+      // Removes imports that are used only by the code that `slim` removes.
       tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: false } },
       plugins: [slim({ makesJsonSchemas, usesPostgres })],
     });

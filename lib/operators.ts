@@ -34,7 +34,7 @@ export interface OperatorsProps {
   readonly settings: Pick<Settings, 'approvalAbove' | 'approvalHours'>;
 }
 
-/** Period of metrics that are reported every night. */
+/** Period of alarms on metrics that are reported every night. */
 const NIGHTLY = Duration.days(1);
 
 /** The API of operators: API keys, limits, corrections, decisions and their approvals, and queues. */

@@ -17,7 +17,7 @@ export interface PartiesProps {
   readonly registry: Registry;
   /** Maximum number of e-mails to one recipient from one tenant in one mode on one day. */
   readonly emailsPerRecipient: number;
-  /** Receives calls that were given up. */
+  /** Dead-letter queue of calls that were given up. */
   readonly deadLetters: DeadLetterQueue;
 }
 

@@ -25,7 +25,7 @@ export interface PayonceProps
   readonly env?: Environment;
 }
 
-/** A consumer in your own code. */
+/** A consumer of Payonce's events in your own code. */
 export interface AddConsumerProps extends Pick<EventConsumerProps, 'events' | 'metadata' | 'concurrency'> {
   /**
    * The consumer's function. Its handler must be created with `createEventHandler` of `payonce/events`, with the same

@@ -52,7 +52,7 @@ export interface LocalAwsOptions {
    * @default false
    */
   readonly redeploy?: boolean;
-  /** @default the snapshots of this project */
+  /** Snapshots of earlier deployments. @default the snapshots of this project */
   readonly snapshots?: Snapshots;
   readonly report: (step: string, detail?: string) => void;
 }

@@ -27,9 +27,9 @@ const stamp = z.object({
 interface SavedStateOptions {
   readonly directory: string;
   readonly persist: boolean;
-  /** @default dynamodb */
+  /** The system of record. @default dynamodb */
   readonly authority?: Authority | undefined;
-  /** @default Payonce */
+  /** The app to deploy. @default Payonce */
   readonly app?: CdkApp | undefined;
   readonly snapshots: Snapshots;
   /** Whether to deploy even if the same sources are already deployed. */

@@ -43,7 +43,7 @@ export class StateFile {
   readonly #keys: string;
   readonly #claim: string;
   readonly #directory: string;
-  /** The tables and stacks of earlier runs. */
+  /** Directories with the tables and stacks of earlier runs. */
   readonly #saved: readonly string[];
 
   constructor(directory: string) {

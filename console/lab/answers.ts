@@ -56,6 +56,6 @@ export interface LabState {
   readonly troubles: readonly LabTrouble[];
   /** The column titles for the rows of runs. */
   readonly head: readonly string[];
-  /** Newest first. */
+  /** All runs, newest first. */
   readonly runs: readonly LabRun[];
 }

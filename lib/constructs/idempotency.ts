@@ -20,7 +20,7 @@ export type RecordKind = keyof typeof OperationPrefix;
 
 const CLAIMED: readonly RecordKind[] = ['charge', 'capture', 'cancel', 'refund', 'return', 'order', 'callback'];
 
-/** The table of idempotency records and effect records. A record expires some time after its completion. */
+/** The table of idempotency records and effect records. A completed record expires after its retention period. */
 export class Idempotency extends DataTable {
   constructor(scope: Construct, id: string, { retain, restored }: IdempotencyProps) {
     const { partitionKey, timeToLiveAttribute, openClaimsIndex } = IdempotencyTable;

@@ -8,7 +8,7 @@ export interface PayonceMetricProps {
   /** The service name under which functions count the metric. */
   readonly service: string;
   readonly name: string;
-  /** @default Sum */
+  /** CloudWatch statistic. @default Sum */
   readonly statistic?: 'Sum' | 'Maximum';
   readonly period: Duration;
   /** Dimensions in addition to the service. @default none */

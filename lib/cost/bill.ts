@@ -142,7 +142,7 @@ function totalLine(what: string, { usage }: Path, times: number): BillLine {
   return { what, number: times, price: `${((usd / times) * 1_000_000).toFixed(2)} per million`, usd };
 }
 
-/** Returns the system of record for payments. */
+/** Returns the system of record that these templates configure. */
 function authorityOf(templates: readonly StackTemplate[]): Authority {
   return JSON.stringify(templates).includes(POSTGRES_AUTHORITY) ? 'postgres' : 'dynamodb';
 }
