@@ -131,7 +131,7 @@ export function examineAccount(account: Account): readonly AccountFinding[] {
     find(
       'unconfirmed_address',
       address,
-      'Alarms do not reach this address. Confirm the subscription that AWS sent to it.',
+      'Alarms do not reach this address. Confirm the subscription in the e-mail from AWS.',
     );
   for (const topic of withoutSubscription)
     find(

@@ -111,7 +111,7 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
       example: `${PAYMENT} --amount 6.00 --reason 'Asked by phone'`,
       calls: 'POST /v1/admin/payments/{id}/refunds',
       required: [['--reason <text>', 'the reason, stored with the refund']],
-      options: [['--amount <amount>', 'for example 6.00; the default is the remaining amount']],
+      options: [['--amount <amount>', 'the amount to refund, for example 6.00; the default is the remaining amount']],
       run: change,
     },
     'capture <id>': {
@@ -119,7 +119,7 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
       example: `${PAYMENT} --reason 'Asked by phone'`,
       calls: 'POST /v1/admin/payments/{id}/capture',
       required: [REASON],
-      options: [['--amount <amount>', 'for example 6.00; the default is the authorized amount']],
+      options: [['--amount <amount>', 'the amount to capture, for example 6.00; the default is the authorized amount']],
       run: change,
     },
     'cancel <id>': {

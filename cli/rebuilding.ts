@@ -32,7 +32,7 @@ export function addRebuild(tables: Command, session: Session): void {
     .command('rebuild')
     .description('creates a Ledger from the archive only, in a new table, and prints the setting that adopts it')
     .argument('<table>', 'the name of the new table; repeat an interrupted command with the same name')
-    .option('--archive-bucket <name>', 'this bucket; the default is the bucket of the deployment')
+    .option('--archive-bucket <name>', 'the archive bucket; the default is the bucket of the deployment')
     .action((table: string, chosen: Chosen) => rebuild(session, table, chosen));
 }
 

@@ -57,9 +57,12 @@ export function addVerify(program: Command, session: Session): void {
     .option('--from <seconds>', 'only rows of this time or later, in Unix seconds', readSeconds)
     .option('--to <seconds>', 'only rows before this time, in Unix seconds', readSeconds)
     .option('--payment <id>', 'only this payment or order')
-    .option('--table <name>', 'this Ledger table; the default is the table of the deployment')
+    .option('--table <name>', 'the Ledger table; the default is the table of the deployment')
     .option('--archive-only', 'the archive alone, without the Ledger')
-    .option('--archive-bucket <name>', 'this bucket; the default is the bucket of the deployment, if it has an archive')
+    .option(
+      '--archive-bucket <name>',
+      'the archive bucket; the default is the bucket of the deployment, if it has an archive',
+    )
     .option('--signed-by <file>', 'the public key (PEM) that must verify the signature of each manifest')
     .option('--lock <mode:years>', 'the weakest lock that is accepted, for example compliance:7', readLock)
     .option('--state <file>', 'the progress file, from which an interrupted command continues')

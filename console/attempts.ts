@@ -11,9 +11,9 @@ export interface Attempt {
 const STORED = 'payonce request';
 
 /**
- * Stores a request before it is sent, until its outcome is known. The operator can then only repeat it, also after a
- * lost response, a reload or another sign-in: a new request could have the effect a second time. Browsers delete the
- * stored request when its tab is closed.
+ * Stores a request before it is sent, until its outcome is known. Until then, the operator can only repeat this
+ * request, even after a lost response, a reload or another sign-in: a new request could have the effect a second time.
+ * Browsers delete the stored request when its tab is closed.
  *
  * @param act the operator, the action and its target
  */

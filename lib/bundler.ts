@@ -27,8 +27,8 @@ const TYPESCRIPT = /\.ts$/;
 const LAMBDAS = join(import.meta.dirname, '..', 'lambdas', sep);
 /**
  * The module that selects the stores of payments. Functions without the PostgreSQL stores are bundled with
- * `ONLY_DYNAMODB` instead: even if the stores were never loaded, the code that they share with the function's start
- * would enlarge the file that is loaded at the start.
+ * `ONLY_DYNAMODB` instead: otherwise, code that the PostgreSQL stores share with the function's start would enlarge the
+ * file that is loaded at the start, even if the stores are never loaded.
  */
 const AUTHORITY = join(LAMBDAS, 'authority', 'configured-authority.ts');
 const ONLY_DYNAMODB = `import { POSTGRES_AUTHORITY } from './contract.ts';

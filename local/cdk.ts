@@ -120,8 +120,8 @@ export function projectContext(project: string = PROJECT): Context {
 }
 
 /**
- * Returns Payonce with the settings of the local AWS. Its job targets and those of the project are merged; a target of
- * the project replaces a target of the same name.
+ * Returns Payonce with the settings of the local AWS. Adds the job targets of the project's context; a target of the
+ * project replaces a local target of the same name.
  *
  * @throws StartFailure when the project's context has a setting that the local AWS cannot replace
  */

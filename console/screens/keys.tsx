@@ -123,7 +123,7 @@ function Acts({ row }: { readonly row: Key }) {
       {row.tenant !== null && (
         <Act
           name="Roll"
-          does={`Creates a replacement of the key ${row.name} (${row.id}). The old key stays valid for some hours. The new secret is shown only once.`}
+          does={`Creates a replacement of the key ${row.name} (${row.id}). The old key stays valid for the given hours. The new secret is shown only once.`}
           role="owner"
           because={ended ?? (row.rolled_to === null ? undefined : 'The key was already rolled.')}
           path={`${path}/roll`}

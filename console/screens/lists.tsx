@@ -198,7 +198,7 @@ export function Runs({ id }: { readonly id: string }) {
         label={`Runs of ${id}`}
         path={path}
         none="The job has not run yet."
-        hint="Run now starts a run, also between its scheduled times."
+        hint="“Run now” starts a run, also between the scheduled times."
         columns={[
           { title: 'For', of: (row) => <Time at={row.scheduled_for} />, by: (row) => row.scheduled_for },
           { title: 'Status', of: ({ status }) => <Status of={status} />, by: ({ status }) => status },

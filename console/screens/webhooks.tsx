@@ -45,7 +45,7 @@ function Endpoints({ owner }: { readonly owner: string }) {
             label="Endpoints"
             rows={data}
             none="The tenant has no endpoint."
-            hint="The tenant creates one with POST /v1/webhook_endpoints."
+            hint="The tenant creates an endpoint with POST /v1/webhook_endpoints."
             columns={[
               { title: 'Endpoint', of: ({ id }) => <Id of={id} to={to('webhooks', { endpoint: id })} /> },
               { title: 'Address', of: ({ url }) => url, by: ({ url }) => url },

@@ -6,7 +6,7 @@ import { EXPORTS_FOLDER, FILE_DAYS } from '../../lambdas/exports/contract.ts';
 import { bucketEncryption } from './data-key.ts';
 
 /**
- * Bucket of export files. It deletes a file after some days, because the file can be recreated at any time.
+ * Bucket of export files. It deletes a file after `FILE_DAYS` days, because the file can be recreated at any time.
  * CloudFormation cannot delete a bucket that contains files, so the bucket is retained when its stack is deleted, and
  * is empty after these days.
  */
