@@ -14,8 +14,8 @@ interface Placed {
 }
 
 /**
- * Maps the id of an operation to the collection that its response's id belongs to, if this is not the collection at the
- * end of the operation's path.
+ * Collections of the ids in responses, by operation. An operation that is not listed responds with an id of the
+ * collection at the end of its path.
  */
 const COLLECTIONS: Readonly<Record<string, string>> = {
   replayWebhooks: 'replays',

@@ -5,7 +5,7 @@ import type { ProblemCode } from '../http/problems.ts';
  * documentation loads these texts.
  */
 export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
-  invalid_json: 'The body is not a JSON object, or parsers would interpret it differently (RFC 8259, RFC 7493).',
+  invalid_json: 'The body is not a JSON object, or different parsers would read different values (RFC 8259, RFC 7493).',
   invalid_request: 'A field or parameter has an invalid value.',
   unknown_field: 'The body has a field that this route does not accept.',
   unknown_parameter: 'The query has a parameter that this route does not accept.',
@@ -59,7 +59,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   nothing_to_redrive: 'The queue contains no messages, or another redrive has already moved them.',
   key_ended: 'Only a valid key that was not already replaced can be replaced. Replace its successor, or create a key.',
   last_owner_key:
-    'Without this key, no owner would have a valid key (keys that were replaced do not count), and no operator could manage keys with the API. First create another owner’s key with the command line, which can also revoke the last one.',
+    'This is the last valid key with the role `owner`; keys that were replaced do not count. Without it, no operator could manage keys with the API. First create another owner’s key with the command line, which can also revoke the last one.',
   reference_already_used:
     'Another payment uses this reference. References are compared byte by byte. The reference becomes available when that payment has failed or was canceled.',
   payment_not_attempted: 'Nothing was sent to the processor, so there is no charge. Start again with a new key.',
@@ -83,7 +83,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   amount_differs_from_processor:
     'The amount or currency in the processor’s books differs from the decision. The response contains the processor’s values (`processor_amount`, `processor_currency`). Nothing is stored under the key.',
   processor_books_unreadable:
-    'A decision is compared with the processor’s books. They cannot be read now, or never if the processor has no look-up. Try again later, or use `override`.',
+    'A decision is compared with the processor’s books. The books cannot be read now, or the processor has no look-up. Try again later, or use `override`.',
   override_not_allowed:
     'The processor’s books can be read, so the decision must be compared with them. Remove `override`.',
   change_in_progress: 'Another capture or cancellation of the payment is in progress. Retry after it has ended.',

@@ -5,7 +5,7 @@ import { systemDigest } from '../kernel/platform/platform.ts';
 
 const fileUrl = (name: string) => new URL(name, import.meta.url);
 
-/** Not wrapped in `idempotently`: it only reads. */
+/** Not wrapped in `idempotently`, because this function only reads. */
 export const handler = documentsApi(
   (name) => readFile(fileUrl(name), 'utf8'),
   systemDigest,

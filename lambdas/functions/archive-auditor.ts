@@ -32,7 +32,7 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { DynamoDbOwners } from '../tenants/store/tenant-owners.ts';
 
-/** A time range, in Unix milliseconds, that an operator requests. It replaces the ranges that are due. */
+/** An operator's request to verify this time range, in Unix milliseconds, instead of the ranges that are due. */
 const request = z.object({ fromMs: z.int().min(0), untilMs: z.int().min(0) });
 
 /**
@@ -40,7 +40,7 @@ const request = z.object({ fromMs: z.int().min(0), untilMs: z.int().min(0) });
  * findings. The retry of a failed run finds the manifest that the run wrote, and repeats the verification.
  */
 export const handler = idempotently(
-  { unit: 'the manifest of an hour', record: 'its object in the archive, which is named after its number' },
+  { unit: 'the manifest of an hour', record: 'the manifest object in the archive, named after its number' },
   (runner) => wire({ ...systemPlatform(), s3: s3Client, kms: kmsClient }, runner),
 );
 

@@ -14,7 +14,7 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 
 /** Writes the records of the Ledger's Stream to the archive. A batch that was not written is redelivered. */
 export const handler = idempotently(
-  { unit: 'a batch of the Stream', record: 'its object in the archive, which is named after its content' },
+  { unit: 'a batch of the Stream', record: 'the object in the archive, named after the content of the batch' },
   (runner) => wire({ ...systemPlatform(), ...queues, s3: s3Client }, runner),
 );
 
@@ -41,8 +41,8 @@ export function wire(platform: Platform & Queues & Buckets, _runner: OperationRu
 }
 
 /**
- * Returns a late line without its sequence number. The row was read from the Ledger, so its position in the Stream is
- * unknown.
+ * Returns the line without its sequence number. The row of a late line was read from the Ledger, so its position in the
+ * Stream is unknown.
  */
 function withoutPosition({ sequence: _none, ...line }: ArchiveLine): ArchiveLine {
   return line;

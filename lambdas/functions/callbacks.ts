@@ -18,7 +18,10 @@ import { PROCESSORS } from '../processors/registry.ts';
 import { readCallbacksConfig } from '../processors/settings.ts';
 
 export const handler = await idempotently(
-  { unit: 'an event of a processor', record: 'its record, written with the transition that it causes' },
+  {
+    unit: 'an event of a processor',
+    record: 'the record of the event, written with the transition that the event causes',
+  },
   (runner) => wire({ ...systemPlatform(), ...secrets, send: callOnce }, runner),
 );
 

@@ -11,7 +11,7 @@ import { DynamoDbConsumerRecords } from '../once/store/dynamodb-consumer-records
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 
 export const handler = idempotently(
-  { unit: 'a change of a commission', record: 'its record, written with the commission' },
+  { unit: 'a change of a commission', record: 'the record of the change, written with the commission' },
   (runner) => wire({ ...systemPlatform(), ...queues }, runner),
 );
 

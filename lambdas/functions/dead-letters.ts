@@ -36,7 +36,7 @@ const delayedCalls = z.object({ Records: z.array(delayedCall).length(1) });
  * queue of delayed calls. Lists and redrives dead letters for `payonce dead-letters`.
  */
 export const handler = await idempotently(
-  { unit: 'a delayed call or a dead letter', record: 'its message, which is removed once its call has ended' },
+  { unit: 'a delayed call or a dead letter', record: 'the message, which is deleted after its call has ended' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...secrets, send: callOnce }, runner),
 );
 

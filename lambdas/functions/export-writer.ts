@@ -17,7 +17,7 @@ import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 
 /** Writes the files of exports. */
 export const handler = idempotently(
-  { unit: 'a part of an export', record: "the export's own row, saved under its lease" },
+  { unit: 'a part of an export', record: 'the row of the export, saved while the writer holds the lease' },
   (runner) => wire({ ...systemPlatform(), s3: () => s3Client(FILES_CLIENT), lambda: lambdaClient }, runner),
 );
 

@@ -17,7 +17,7 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { configuredOperators } from '../tenants/store/operator-registry.ts';
 
 export const handler = await idempotently(
-  { unit: 'a request for a run', record: 'its record, written with the run' },
+  { unit: 'a request for a run', record: 'the record of the request, written with the run' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...secrets }, runner),
 );
 

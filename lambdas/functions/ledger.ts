@@ -51,7 +51,7 @@ const settings = z.object({
 });
 
 export const handler = await idempotently(
-  { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
+  { unit: 'a request with an idempotency key', record: 'the record of the request in the Idempotency table' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...lazySecrets, lambda: lambdaClient, send: callOnce }, runner),
 );
 
@@ -99,7 +99,7 @@ export async function wire(
     limitsBy: (by: OperatorCause) => new LimitAdministration(documents, tables, by, pacing),
     deployedLimit: deployedLimit(platform),
     approvals: config[Environment.approvals],
-    // The processors whose books decisions are compared with.
+    // The processors whose books are compared with operators' decisions.
     ...(await configuredProcessors(payments, platform)),
     effects,
     accessRecords: new DynamoDbEffects(documents, tables, pacing, store),

@@ -27,7 +27,7 @@ import { emailIndex } from '../views/store/email-index.ts';
 import type { ListOrdersTools } from '../views/use/list-orders.ts';
 
 export const handler = await idempotently(
-  { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
+  { unit: 'a request with an idempotency key', record: 'the record of the request in the Idempotency table' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...secrets, send: callOnce }, runner),
 );
 

@@ -18,7 +18,10 @@ import { LedgerChains } from '../orders/store/ledger-chains.ts';
 
 /** Publishes the records of the Ledger's Stream. The Stream redelivers from the first record that failed. */
 export const handler = idempotently(
-  { unit: 'a record of the Stream', record: 'the acknowledgements of the bus in this process' },
+  {
+    unit: 'a record of the Stream',
+    record: 'the acknowledgement from the event bus, kept in the memory of this process',
+  },
   (runner) => wire({ ...systemPlatform(), ...queues, eventBridge: eventBridgeClient }, runner),
 );
 

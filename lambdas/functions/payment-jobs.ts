@@ -41,7 +41,7 @@ const NAME = 'payment-jobs';
 
 /** Runs the jobs that move money, page by page. */
 export const handler = await idempotently(
-  { unit: 'a page of a run', record: "the run's own row, saved under the job's lock" },
+  { unit: 'a page of a run', record: 'the row of the run, saved while the run holds the lock of its job' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...secrets, send: callOnce }, runner),
 );
 
@@ -99,7 +99,7 @@ async function paymentJobs(
     copies: postgres?.copies,
     digest,
     report: (error: unknown) => telemetry.fault(NAME, error),
-    // Write the alarm immediately, so that a later crash does not lose it.
+    // Write the alarm's metric immediately, so that a later crash does not lose it.
     alarm: (what: AlarmMetric, about: string) => telemetry.run(ALARM_RUN, { [what]: 1 }, { [what]: about }),
     ...pacing,
   };

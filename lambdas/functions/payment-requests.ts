@@ -21,7 +21,7 @@ import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
 import { knownTenants } from '../tenants/store/tenant-owners.ts';
 
 export const handler = await idempotently(
-  { unit: 'an event that requests a payment', record: 'its record in the Idempotency table' },
+  { unit: 'an event that requests a payment', record: 'the record of the payment in the Idempotency table' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...lazySecrets, send: callOnce }, runner),
 );
 

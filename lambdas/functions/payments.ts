@@ -18,7 +18,7 @@ import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 
 export const handler = await idempotently(
-  { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
+  { unit: 'a request with an idempotency key', record: 'the record of the request in the Idempotency table' },
   (runner) => wire({ ...systemPlatform(), ...lazySecrets, send: callOnce }, runner),
 );
 

@@ -18,7 +18,7 @@ import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import { emailIndex } from '../views/store/email-index.ts';
 import { ViewLedgerReader } from '../views/use/view-ledger-reader.ts';
 
-/** Not wrapped in `idempotently`: it only reads. */
+/** Not wrapped in `idempotently`, because this function only reads. */
 export const handler = await wire({ ...systemPlatform(), ...lazySecrets, send: callOnce });
 
 export async function wire(platform: Platform & ProcessorsPlatform, processors = PROCESSORS) {
@@ -38,7 +38,7 @@ export async function wire(platform: Platform & ProcessorsPlatform, processors =
     operators: operatorsForTenants(platform, tables.registry),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     limits: tenantLimits(platform, tables.registry),
-    // The processors in which charges are looked up.
+    // The processors at which charges are looked up.
     ...(await configuredProcessors(config, platform)),
     telemetry: standardTelemetry('reads', platform.instruments),
     digest,

@@ -17,7 +17,7 @@ import { callOnce } from '../outbound/http-call.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 
 export const handler = await idempotently(
-  { unit: 'the receipt of a payment', record: 'its claim, completed once the e-mail is sent' },
+  { unit: 'the receipt of a payment', record: 'the claim of the receipt, completed after the e-mail was sent' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...secrets, send: callOnce }, runner),
 );
 

@@ -28,14 +28,14 @@ const request = z.strictObject({ sinceMs: z.int(), untilMs: z.int() });
 const redriven = z.strictObject({ parked: z.string() }) satisfies z.ZodType<RedriveRequest>;
 
 /**
- * Republishes a time range of the Ledger's outcomes until the deadline; the caller continues at `nextMs`. Also
+ * Republishes the Ledger's outcomes of a time range until the deadline. The caller then continues from `nextMs`. Also
  * processes parked messages that an operator redrives.
  */
 export const handler = idempotently(
   {
     unit: 'a part of a range, or a parked record',
     record:
-      'the response to the caller, with the position to continue from; for a parked record, the invocation, which Lambda retains until it has succeeded',
+      'for a range, the response with the position to continue from; for a parked record, the invocation, which Lambda keeps until it succeeds',
   },
   (runner) => wire({ ...systemPlatform(), ...queues, eventBridge: eventBridgeClient }, runner),
 );

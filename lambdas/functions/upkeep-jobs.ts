@@ -75,7 +75,7 @@ const NAME = 'upkeep-jobs';
 
 /** Runs, page by page, the jobs that append nothing to the Ledger. */
 export const handler = await idempotently(
-  { unit: 'a page of a run', record: "the run's own row, saved under the job's lock" },
+  { unit: 'a page of a run', record: 'the row of the run, saved while the run holds the lock of its job' },
   (runner) =>
     wire(
       {
@@ -150,8 +150,8 @@ async function openStores(platform: Platform & Secrets, { tables }: PaymentsConf
 }
 
 /**
- * Returns the marks of the jobs. With PostgreSQL, the Ledger is a copy, so marks must not move past rows that are not
- * copied yet.
+ * Returns the store of marks. A mark is the position up to which a job has processed everything. With PostgreSQL, the
+ * Ledger is a copy, so a mark must not move past rows that are not copied yet.
  */
 function markedJobs(variables: Variables, marks: JobMarks) {
   if (readAuthority(variables) === 'dynamodb') return { marks };

@@ -10,8 +10,9 @@ import { Projector } from '../views/http/projector.ts';
 import { readProjectorConfig } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 
-export const handler = idempotently({ unit: 'an event', record: 'the row that marks it as seen' }, (runner) =>
-  wire({ ...systemPlatform(), ...queues }, runner),
+export const handler = idempotently(
+  { unit: 'an event', record: 'the row that marks the event as processed' },
+  (runner) => wire({ ...systemPlatform(), ...queues }, runner),
 );
 
 export function wire(platform: Platform & Queues, runner: OperationRunner) {

@@ -13,8 +13,9 @@ import { configuredTasks } from '../webhooks/transport/webhook-clients.ts';
 import { fanOut } from '../webhooks/use/fan-out-webhooks.ts';
 
 /** Creates the deliveries of events. One transaction writes the record, the deliveries and their due-queue entries. */
-export const handler = idempotently({ unit: 'an event', record: 'its record, written with the deliveries' }, (runner) =>
-  wire({ ...systemPlatform(), ...queues }, runner),
+export const handler = idempotently(
+  { unit: 'an event', record: 'the record of the event, written with the deliveries' },
+  (runner) => wire({ ...systemPlatform(), ...queues }, runner),
 );
 
 export function wire(platform: Platform & Queues, runner: OperationRunner) {

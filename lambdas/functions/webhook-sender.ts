@@ -27,7 +27,7 @@ const posting: Posting = { webhookTransport: (rules) => webhookTransport({ ...ru
 
 /** Sends due deliveries, and processes pages of range replays. */
 export const handler = await idempotently(
-  { unit: 'an attempt of a delivery, or a page of a replay', record: 'the row of the delivery, or of the replay' },
+  { unit: 'a delivery attempt, or a page of a replay', record: 'the row of the delivery or of the replay' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...secrets, ...posting }, runner),
 );
 

@@ -17,7 +17,7 @@ import { webhookAddresses } from '../webhooks/transport/webhook-addresses.ts';
 import { configuredSecrets, configuredTasks } from '../webhooks/transport/webhook-clients.ts';
 
 export const handler = await idempotently(
-  { unit: 'a request with an idempotency key', record: 'its record in the Idempotency table' },
+  { unit: 'a request with an idempotency key', record: 'the record of the request in the Idempotency table' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...secrets, resolve: systemResolve }, runner),
 );
 

@@ -33,8 +33,8 @@ const TENANT_ACTIONS = [
 
 export const ACTIONS = [
   ...TENANT_ACTIONS,
-  // Actions in the chain of the deployment. Entries up to `queue.redrive_requested` are written in the transaction of
-  // the action; the others are written before the action begins.
+  // Actions in the chain `deployment`. Entries up to `queue.redrive_requested` are written in the transaction of the
+  // action; the others are written before the action begins.
   'tenant.created',
   'operator_key.created',
   'operator_key.rolled',
@@ -47,11 +47,11 @@ export const ACTIONS = [
   'views.rebuild_started',
   'tables.recovery_started',
   'tenant.move_started',
-  // Written in the transaction that restores a row of the Ledger.
+  // This entry is written in the transaction that restores a row of the Ledger.
   'row.put_back',
-  // Actions in the chain of the settings.
+  // Actions in the chain `settings`.
   'settings.seen',
-  // Actions in the chain of imports.
+  // Actions in the chain `imports`.
   'import.started',
   'import.canceled',
   'import.finished',

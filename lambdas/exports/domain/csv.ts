@@ -1,4 +1,6 @@
-/** A number is an amount or a count computed by Payonce, and so is a decimal; a string is untrusted text. */
+/**
+ * A cell of a CSV file. Numbers and decimals are amounts or counts that Payonce computed. Strings are untrusted text.
+ */
 export type Cell = string | number | { readonly decimal: string } | undefined;
 
 /**

@@ -72,7 +72,7 @@ export class DynamoDbExports implements ExportStore {
       if (written.kind === 'applied') return { kind: 'written' };
       const found = await this.read(asked);
       if (found !== undefined) return { kind: 'exists', found };
-      // A table restored from a backup can list an export that was lost.
+      // In a table that was restored from a backup, the location row can exist without its export.
       const there = await this.#get(idRowKey(asked));
       left = there === undefined ? undefined : parseIdRow(there).createdAtMs;
       return 'again';
