@@ -52,7 +52,9 @@ export interface LogFields {
   paymentId?: string;
   /** Reasons why the outcome needs an operator. */
   because?: readonly string[];
-  /** Raises an alarm, at most once per request. Writes it immediately, so that a later crash does not lose it. */
+  /**
+   * Raises an alarm, at most once per request. Writes its metric immediately, so that a later crash does not lose it.
+   */
   readonly alarm: (what: AlarmMetric, about: string) => void;
 }
 
@@ -69,7 +71,10 @@ export interface RouteBy<Tools, AnyCaller> {
   readonly path: string;
   /** The scope that a tenant's key needs. */
   readonly scope?: Scope;
-  /** Returns whether a read calls the processor, whose rate limit all tenants share. @default it never does */
+  /**
+   * Returns whether a read calls the processor, whose rate limit all tenants share. @default no read calls the
+   * processor
+   */
   readonly asksProcessor?: (request: GatewayRequest) => boolean;
   readonly handle: (call: Call<Tools, AnyCaller>) => Promise<Handled>;
 }

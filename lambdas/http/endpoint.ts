@@ -11,7 +11,7 @@ import { type ProblemCode, problem } from './problems.ts';
 import { emptyBody, emptyQuery, validateQuery } from './validate.ts';
 
 export interface EndpointDocs {
-  /** Must never change, because clients are generated from it. */
+  /** Id of the operation in the API description. It must never change, because clients are generated from it. */
   readonly operationId: string;
   readonly tag: Tag;
   readonly summary: string;
@@ -121,7 +121,7 @@ export type SignedCall<Tools, AnyCaller> = Pick<
 export function reading<Tools, AnyCaller, Rights extends Access, Query extends z.ZodObject = typeof emptyQuery>(
   declared: Rights &
     Place<Tools, AnyCaller> & {
-      /** @default no parameters */
+      /** Schema of the query. @default no parameters */
       readonly query?: Query;
       readonly handle: (call: ReadingCall<Tools, Query, AnyCaller>) => Promise<Handled>;
       readonly docs: EndpointDocs;
@@ -147,7 +147,7 @@ export function keyed<
     Place<Tools, AnyCaller> & {
       /** @default POST */
       readonly method?: 'DELETE';
-      /** @default none */
+      /** Schema of the body. @default no body */
       readonly body?: Body;
       /** Whether an absent body is treated as an empty object. @default false, if there is a body */
       readonly optionalBody?: boolean;

@@ -19,7 +19,10 @@ export interface GatewayRequest {
   readonly isBase64Encoded: boolean;
 }
 
-/** The fields in use of a REST API event (Lambda proxy integration). The gateway sends null for empty maps. */
+/**
+ * The fields of a REST API event (Lambda proxy integration) that the functions use. The gateway sends null for empty
+ * maps.
+ */
 export interface GatewayEvent {
   readonly httpMethod: string;
   /** The route that the gateway matched, for example `/{proxy+}`. */

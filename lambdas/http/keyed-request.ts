@@ -15,7 +15,7 @@ import { emptyQuery, validateBody, validateQuery } from './validate.ts';
 export interface KeyedRequest<Body> {
   readonly key: IdempotencyKey;
   readonly body: Body;
-  /** Computed from the query and the body as sent: without defaults, and without the personal fields in `leftOut`. */
+  /** Fingerprint of the query and the body as sent: without defaults, and without the personal fields in `leftOut`. */
   readonly fingerprint: Fingerprint;
 }
 

@@ -27,7 +27,7 @@ export const amountFilter = (max: number) =>
     `Only objects with this requested amount, in minor units of any currency. The filter ${NEEDS_RANGE}`,
   );
 
-/** Schema of a currency in a filter, also of one that ISO 4217 has withdrawn. */
+/** Schema of a currency in a filter. Accepts currencies that ISO 4217 has withdrawn, too. */
 export const currencyFilter = z
   .string('must be a string')
   .refine(isCurrency, 'must be the code of a currency, for example EUR')
@@ -49,8 +49,8 @@ export function hasShortRange({ created_from: from, created_to: to }: Range): bo
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Creates the schema of a calendar day in UTC, from 1970 on: the sort keys of lists have no earlier times. The parsed
- * value is the day's start and end (exclusive), in Unix milliseconds.
+ * Creates the schema of a calendar day in UTC. Refuses days before 1970, because the sort keys of lists contain no
+ * earlier times. The parsed value is the day's start and end (exclusive), in Unix milliseconds.
  */
 export const day = (description: string) =>
   z

@@ -88,7 +88,7 @@ function validate<Value>(
     const param = nameOf([...stranger.path, ...stranger.keys.slice(0, 1)]);
     const noun = unknown === 'unknown_field' ? 'field' : 'parameter';
     const named = param === undefined ? `A ${noun}` : `The ${noun} ${param}`;
-    return refused(unknown, `${named} is unknown. /v1/openapi.json lists the known ones.`, param);
+    return refused(unknown, `${named} is unknown. /v1/openapi.json lists the known ${noun}s.`, param);
   }
   const [issue] = issues;
   const path = issue?.path ?? [];

@@ -30,7 +30,7 @@ export class RetryableError extends Fault {
 /** The call was not made, because an earlier check failed after its own retries. The store must not retry the call. */
 export class NotBegunError extends RetryableError {}
 
-/** Code of the error when the deployment's authority is not the system of record that has its payments. */
+/** Code of the error when the deployment's settings name a database that does not contain its payments. */
 export const AUTHORITY_CHANGED = 'authority_changed';
 
 /**

@@ -18,9 +18,9 @@ export const ALL_SCOPES: readonly Scope[] = Object.values(Scopes);
 export const JOBS_RUN = 'jobs:run';
 
 /**
- * Roles of operators. Each role includes the roles before it. A viewer reads, but neither API keys nor the texts in
- * payments; an operator reads whole payments, starts runs, corrects and decides; an approver approves other operators'
- * requests; an owner manages tenants, API keys and operators.
+ * Roles of operators. Each role includes the roles before it. A viewer can read most data, but neither API keys nor the
+ * texts in payments. An operator can read whole payments, start job runs, correct postings, and decide and change
+ * payments. An approver can approve other operators' requests. An owner can manage tenants, API keys and operators.
  */
 export const ROLES = ['viewer', 'operator', 'approver', 'owner'] as const;
 

@@ -35,7 +35,7 @@ export const EventMetric = {
   age: 'event_age',
 } as const;
 
-/** Timeout of a consumer, in seconds. The lease of its claim ends a little later. */
+/** Timeout of a consumer, in seconds. The lease of its claim is longer ({@link CONSUMER_LEASE_SECONDS}). */
 export const CONSUMER_TIMEOUT_SECONDS = 30;
 
 /**

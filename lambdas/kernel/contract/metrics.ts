@@ -71,7 +71,7 @@ export type OutboundMetric =
 
 /** Metrics of the archive. */
 export type ArchiveMetric =
-  /** A manifest was written. It lists all objects that have been added. */
+  /** An hourly run after which the manifests list every object that had arrived in the archive. */
   | 'archive_listed'
   /** Events were published, but nothing was archived for an hour. */
   | 'archive_stopped'

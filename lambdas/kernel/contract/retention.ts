@@ -8,7 +8,9 @@ import { REPLAY_HORIZON_DAYS } from './events.ts';
 
 /** Retention by scope, in hours. `default` applies to a scope without an entry. */
 export const RETENTION_HOURS = {
-  /** Scopes named by the team's own services (`idempotent`). They follow `retentionHours` of `createOnce`. */
+  /**
+   * Scopes of the team's own services. Those services can set another retention with `retentionHours` of `createOnce`.
+   */
   default: 24,
   /**
    * Responses to payments, changes of payments, and orders can be replayed for this time, whether a request arrived

@@ -34,7 +34,7 @@ export const OperationPrefix = {
   limitRequest: 'lim_',
   /** An operator's request that moves messages back to their queue. */
   redrive: 'rdq_',
-  /** An effect of a consumer or job other than a payment, for an event or under a business key. */
+  /** An effect of a consumer or a job that is not a payment. An event or a business key identifies the effect. */
   businessKey: 'biz_',
   /** An accepted job run. */
   acceptedRun: 'run_',

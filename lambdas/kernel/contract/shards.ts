@@ -24,7 +24,7 @@ export interface Shards {
   readonly dueWebhooks: number;
   /** Partitions of the deliveries of one endpoint, and of its lane. */
   readonly deliveries: number;
-  /** Parts of each partition of a tenant's lists. */
+  /** Number of parts into which each partition of a tenant's lists is divided. */
   readonly listParts: number;
 }
 

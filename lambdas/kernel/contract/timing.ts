@@ -39,7 +39,7 @@ export const LANE_RUN_SECONDS = 15;
 /** Timeout of one request to a webhook endpoint, in seconds. */
 export const WEBHOOK_CALL_SECONDS = 10;
 
-/** Time for claiming a message before its calls, and for committing after them, including retries. Seconds. */
+/** Time for claiming a message before its calls and committing it after them, including retries, in seconds. */
 const AROUND_CALLS_SECONDS = 3;
 
 /**

@@ -33,7 +33,7 @@ export interface Pacing {
 
 /** The effect that a failed call may have had. */
 type FailureClass =
-  /** A condition rejected the write. This is an expected outcome, with the existing item. */
+  /** A condition rejected the write, which is an expected outcome. `reasons` contains the existing item. */
   | { readonly kind: 'condition'; readonly reasons: readonly CancellationReason[] }
   /** A rival is writing the same item; nothing was applied. */
   | { readonly kind: 'conflict' }
@@ -68,7 +68,7 @@ function classify(error: unknown): FailureClass {
   }
   if (THROTTLES.has(error.name)) return { kind: 'throttled' };
   if (error.name === 'TransactionConflictException') return { kind: 'conflict' };
-  // The first send with the same token is still in progress.
+  // An earlier call with the same client token is still in progress.
   if (error.name === 'TransactionInProgressException') return { kind: 'ambiguous' };
   return (error.$metadata.httpStatusCode ?? 500) >= 500 ? { kind: 'ambiguous' } : { kind: 'terminal' };
 }

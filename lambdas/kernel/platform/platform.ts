@@ -27,7 +27,7 @@ export const systemEntropy: Entropy = {
 };
 
 export const systemDigest: Digest = {
-  // A plain Uint8Array: a Buffer would compare unequal to the value that the store returns.
+  // Return a plain Uint8Array, because a Buffer would compare unequal to the value that the store returns.
   sha256: (text) => new Uint8Array(hash('sha256', text, 'buffer')),
   canonicalJson: (value) => {
     const text = canonicalize(value);

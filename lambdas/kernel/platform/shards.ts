@@ -32,7 +32,7 @@ export function shardsAt(ms: number): Shards {
 }
 
 /**
- * Returns the maximum numbers of partitions that rows can be in.
+ * Returns the highest numbers of partitions that apply to rows of a time range.
  *
  * @param untilMs end of the rows' times (exclusive), in Unix milliseconds @default rows of any time
  * @throws as {@link shardsAt}
