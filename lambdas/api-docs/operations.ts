@@ -140,7 +140,10 @@ function params(operation: Operation, headers: z.ZodRawShape = {}): Pick<ZodOpen
 
 function named({ operationId, tag, summary, description, scope, role }: Operation) {
   const ofKey = scope === undefined ? [] : [`Needs the scope \`${scope}\`.`];
-  const callers = scope === undefined ? 'Needs an operator' : 'Operators call it for the tenant of `Payonce-Tenant`,';
+  const callers =
+    scope === undefined
+      ? 'Needs an operator'
+      : 'Operators can call this endpoint for the tenant in the header `Payonce-Tenant`,';
   const ofRole = role === undefined ? [] : [`${callers} with the role \`${role}\` or a role that includes it.`];
   return {
     operationId,

@@ -51,7 +51,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
     'An endpoint can have only one range replay at a time. Retry with the same key after it has ended.',
   too_many_exports: 'Five exports are unfinished. Retry with the same key after one has ended.',
   idempotency_key_expired:
-    'The key was already used, and its response is no longer stored. This request had no effect. Retrieve the named object.',
+    'The key was already used, and its response is no longer stored. This request had no effect. Retrieve the object that the first request created or changed.',
   already_reversed: 'This set of postings was already reversed. The reversing correction can itself be reversed once.',
   approval_ended: 'The approval has expired, or another person gave the opposite verdict. Retrieve the approval.',
   approval_outdated:

@@ -13,7 +13,7 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { callOnce, type SendRequest } from '../outbound/http-call.ts';
 
 export const handler = await idempotently(
-  { unit: 'an invocation by a schedule', record: 'the record of its run-id' },
+  { unit: 'an invocation by a schedule', record: 'the record of the run-id' },
   (runner) => wire({ ...systemPlatform(), ...secrets, send: callOnce }, runner),
 );
 

@@ -17,7 +17,7 @@ import { webhookTransport } from '../webhooks/transport/webhook-transport.ts';
 
 /** Calls the team's own services when their jobs are due. */
 export const handler = await idempotently(
-  { unit: 'a call to another service for one of its jobs', record: 'the record of its run-id' },
+  { unit: 'a call to another service for one of its jobs', record: 'the record of the run-id' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...secrets }, runner),
 );
 

@@ -72,8 +72,8 @@ export interface RouteBy<Tools, AnyCaller> {
   /** The scope that a tenant's key needs. */
   readonly scope?: Scope;
   /**
-   * Returns whether a read calls the processor, whose rate limit all tenants share. @default no read calls the
-   * processor
+   * Returns whether a read calls the processor, whose rate limit all tenants share.
+   * @default no read calls the processor
    */
   readonly asksProcessor?: (request: GatewayRequest) => boolean;
   readonly handle: (call: Call<Tools, AnyCaller>) => Promise<Handled>;

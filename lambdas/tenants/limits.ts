@@ -75,7 +75,8 @@ export interface BucketState {
 /** A request for tokens. All times are from the caller's clock. */
 export interface TokenRequest {
   /**
-   * Read for each attempt, because a process may be paused for seconds between the start of the request and its write.
+   * The store reads the clock for each attempt, because a process may be paused for seconds between the start of the
+   * request and its write.
    */
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Number of tokens to take while at least half of the burst remains. Otherwise, `scarce` tokens are taken. */

@@ -10,8 +10,8 @@ import {
 
 export interface ActivityPage {
   /**
-   * The sequence of the last entry before the page, in the order of the page.
-   * @default the page begins at the end of the chain
+   * The sequence of the entry after which the page begins, in the given `order`.
+   * @default the page begins with the newest or the oldest entry, depending on `order`
    */
   readonly from?: number;
   readonly order: 'newest_first' | 'oldest_first';

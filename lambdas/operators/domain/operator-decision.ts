@@ -92,7 +92,7 @@ export function decideByOperator(request: DecisionRequest, state: PaymentState):
   if (amountMinor > payment.amountMinor) {
     return {
       kind: 'impossible',
-      because: 'more was captured than was requested; decide `failed`, and the money is returned',
+      because: 'more was captured than was requested; decide `failed`, and Payonce returns the money',
     };
   }
   const succeeded: Payment = { ...lasting, status: 'succeeded', chargeId: charged, amountCapturedMinor: amountMinor };

@@ -31,7 +31,7 @@ export const operatorSelf = z
 
 /** Description of the response to a request above the limit. */
 export const NEEDS_APPROVAL =
-  'The amount is above the limit of the deployment, so nothing has happened: a second person must approve it.';
+  'The amount is above the limit of the deployment, so nothing was executed: a second person must approve the request.';
 
 /** Problem codes for a decision that the processor’s books do not confirm. */
 export const NOT_AS_SHOWN = [
@@ -142,13 +142,13 @@ const queue = z
       .meta({ description: 'The job whose runs report the number of entries as `left`; null when there is none.' }),
     is_kept: z.boolean().meta({
       description:
-        'Whether no function receives the messages of the queue: they could not be processed, and wait for an operator.',
+        'True if no function receives the messages of the queue: they could not be processed, and wait for an operator.',
     }),
     redrive_to: z.string().nullable().meta({
       description: 'The queue or function that processes redriven messages. Null when a redrive is not possible.',
     }),
     no_redrive_because: z.string().nullable().meta({
-      description: 'A text that says why a redrive is not possible, and what to do instead. Null when it is possible.',
+      description: 'The reason why a redrive is not possible, and what to do instead. Null when a redrive is possible.',
     }),
     waiting: z.int().min(0).meta({
       description: 'The number of entries; a lower bound if `more_waiting` is true. Approximate for Amazon SQS queues.',
@@ -156,7 +156,7 @@ const queue = z
     more_waiting: z.boolean().meta({ description: 'Whether there are more entries than `waiting`.' }),
     oldest_age: z.int().nullable().meta({
       description:
-        'The age of the oldest counted entry. Seconds. Null for messages: Amazon SQS reports their age only to CloudWatch, which the dashboard shows.',
+        'The age of the oldest counted entry, in seconds. Null for a message queue, because Amazon SQS reports the age of messages only to CloudWatch. The dashboard shows that age.',
     }),
   })
   .meta({ id: 'Queue' });
@@ -183,7 +183,7 @@ const queueEntry = z
     object: z.literal('queue_entry'),
     queue: queueId,
     about: z.string().nullable().meta({ description: 'The id of the payment or order; null when it is unknown.' }),
-    part: z.string().nullable().meta({ description: 'The operation, the charge, or the call to a vendor.' }),
+    part: z.string().nullable().meta({ description: 'The id of the operation or charge, or the call to a vendor.' }),
     since: unixSeconds.nullable().meta({
       description: 'Time since which the entry has been waiting, in Unix seconds. Null when the row cannot be read.',
     }),
@@ -225,7 +225,9 @@ const timelineKinds = {
     from_owner: z.string(),
     was_released: z
       .boolean()
-      .meta({ description: 'Whether the owner had sent nothing and released the claim. Otherwise, its lease ended.' }),
+      .meta({
+        description: 'True if the owner released the claim because it had sent nothing; false if its lease ended.',
+      }),
   },
   call: {
     operation: z.string(),
@@ -289,7 +291,10 @@ export const timeline = z
           entryOf('answer', 'The response was stored. A repeated request gets the stored response.'),
           entryOf('open', 'The operation is not completed.'),
           entryOf('callback', 'A callback from the processor was accepted.'),
-          entryOf('event', 'An event on the bus. If merchants receive its type, `GET /v1/events/{id}` returns it.'),
+          entryOf(
+            'event',
+            'An event on the bus. If merchants receive events of this type, `GET /v1/events/{id}` returns it.',
+          ),
           entryOf('delivery', 'An attempt to deliver a webhook.'),
           entryOf('alarm', 'An alarm that was raised.'),
           entryOf('act', 'An action of an operator that is not a transition.'),

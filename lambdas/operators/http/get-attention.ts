@@ -91,8 +91,8 @@ async function listAttention(call: ReadingCall<GetAttentionTools, typeof attenti
 }
 
 /**
- * Returns the entry with tenant, mode and amount, if its row contains only the id of its payment. The row of a change or
- * a hold stays in its queue until a job finds that it has ended, so the entry then asks for no action.
+ * Adds tenant, mode and amount to an entry whose row contains only the id of its payment. If the change or hold of the
+ * entry has already ended, an operator need not act, because a job removes the row at its next look-up.
  */
 async function withPayment(store: GetAttentionTools['store'], entry: AttentionEntry): Promise<AttentionEntry> {
   const paymentId = parsePaymentId(entry.about ?? '');
@@ -110,7 +110,10 @@ async function withPayment(store: GetAttentionTools['store'], entry: AttentionEn
   return isEnded ? { ...shown, reason: { kind: 'ended' }, act: 'look' } : shown;
 }
 
-/** Returns a change; in a long chain as it began, or undefined if its beginning was not read. */
+/**
+ * Returns a change; undefined if the transition that began it was not read. In a long chain, the change is shown as it
+ * began.
+ */
 function changeAmong({ transitions, ofBucket }: PaymentEnds, operationId: OperationId): Change | undefined {
   if (transitions !== undefined) return changeOf(chainOf(transitions).state, operationId);
   const subject = ofBucket?.subject;
@@ -118,10 +121,10 @@ function changeAmong({ transitions, ofBucket }: PaymentEnds, operationId: Operat
   return operationIdOf(subject) === operationId ? subject : undefined;
 }
 
-/** Returns whether it is certain that a change has ended. In a long chain, only the sums show it. */
+/** Returns whether a change has certainly ended. In a long chain, only the newest transition shows this. */
 function hasEnded(change: Change, { newest: { payment, sums }, transitions }: PaymentEnds): boolean {
   if (transitions !== undefined) return !isUnderWay(change, chainOf(transitions).state);
-  // The sum contains only the pending refunds of the payment's own charge.
+  // `reservedMinor` contains only the pending refunds of the payment's own charge.
   if (change.kind === 'refund') return change.chargeId === payment.chargeId && sums?.reservedMinor === 0;
   return payment.status !== 'requires_capture' && payment.status !== 'requires_action';
 }
@@ -163,7 +166,7 @@ const SENTENCES: Readonly<Record<Exclude<Reason['kind'], 'payment' | 'change' | 
   inquiry: 'The outcome cannot be looked up at the processor.',
   order: 'The order can be neither completed nor undone without a person.',
   return:
-    'The payment must not keep this charge, and Payonce cannot refund or void it, or determine whether it did. Refund or void it at the processor.',
+    'This stray charge must be returned to the payer. Payonce cannot refund or void it, or cannot determine whether it did. Refund or void the charge at the processor.',
   hold: 'The authorization was not captured in time, and Payonce cannot void it.',
   claim: 'The request was not completed, and neither a retry nor a job can complete it.',
   callback:

@@ -39,8 +39,7 @@ export const keyRecord = z
       })
       .nullable()
       .meta({
-        description:
-          'The stored response without personal data, which is added when a request is repeated. Viewers get only the status.',
+        description: 'The stored response, without the personal data that a replay adds. Viewers get only the status.',
       }),
     expires: moment
       .nullable()

@@ -49,7 +49,7 @@ const revokeKeyBody = z
 const DAY_MS = 86_400_000;
 const DEFAULT_OVERLAP_HOURS = 24;
 const SECRET_ONCE =
-  'A repeated request gets `null` instead. If the first response was lost, revoke the key and create another one.';
+  'A repeated request gets `null` instead of the key. If the first response was lost, revoke the key and create another one.';
 
 const createKeyBody = z
   .strictObject({

@@ -165,7 +165,7 @@ export const decisionBody = z
   })
   .superRefine(({ outcome, change, ...given }, context) => {
     if (outcome === 'succeeded' && change === undefined) return;
-    const message = 'is allowed only if the payment itself is decided as succeeded';
+    const message = 'is allowed only with outcome succeeded, and not together with change';
     for (const name of ['charge_id', 'amount'] as const)
       if (given[name] !== undefined) context.addIssue({ code: 'custom', path: [name], message });
   })

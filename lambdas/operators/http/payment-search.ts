@@ -58,7 +58,7 @@ const searchQuery = z
     mode: z
       .enum(['test', 'live'], 'must be test or live')
       .optional()
-      .meta({ description: 'Default: `live` with a tenant, except for an id in `q`; otherwise both modes.' }),
+      .meta({ description: 'Default: `live` if `tenant` is given and `q` is not an id; otherwise both modes.' }),
     q: freeText(255, 1)
       .optional()
       .meta({

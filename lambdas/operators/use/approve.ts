@@ -136,7 +136,7 @@ async function approveChange(
   if (outcome.kind === 'not_admitted') return refused ?? { kind: 'approval_ended' };
   if (outcome.kind === 'refused') return { kind: 'change_refused', change: kind, refusal: outcome.refusal };
   if (outcome.kind === 'not_found') return outcome;
-  // The change has begun, with any outcome. The approval shows who approved it.
+  // The change has begun, whatever its outcome. The approval shows who approved it.
   const current = await effects.readApproval(id);
   if (current?.end?.verdict !== 'approved') return { kind: 'approval_ended' };
   const isFirst = outcome.kind === 'first' && approval.end === undefined;

@@ -16,8 +16,9 @@ export interface ApprovalChange {
    */
   readonly ended?: { readonly approval: Approval; readonly end: ApprovalEnd };
   /**
-   * An operation that must have no record, so that a request either begins its change or waits, but never both. Two
-   * concurrent writes that exclude each other must write to the same activity log; then, only one of them is applied.
+   * An operation that must have no record. A request thus either begins its change or waits for approval, but never
+   * both. Two concurrent writes that exclude each other must write to the same activity log, so that only one of them
+   * is applied.
    */
   readonly absent?: OperationId;
 }

@@ -26,7 +26,7 @@ export type ErasePaymentOutcome =
   | { readonly kind: 'nothing_to_erase' }
   | { readonly kind: 'erased' };
 
-/** Final statuses. A payment in one of these statuses can no longer become `succeeded`. */
+/** Statuses of an ended payment. A failed or canceled payment can no longer become `succeeded`. */
 const ENDED: ReadonlySet<PaymentStatus> = new Set(['succeeded', 'failed', 'canceled']);
 
 /**

@@ -8,7 +8,10 @@ import type { EffectStore } from '../../payments/use/effect-store.ts';
 import type { KeyedEffectTools } from './keyed-effect.ts';
 
 export interface RecordTools extends Pick<KeyedEffectTools, 'runner' | 'clock' | 'entropy'> {
-  /** Reads the records that are written with keys and limits. With any authority, they are in DynamoDB. */
+  /**
+   * Reads the records of requests that change API keys or limits. These records are always in DynamoDB, even if
+   * PostgreSQL is the authority.
+   */
   readonly accessRecords: Pick<EffectStore, 'readEffect'>;
 }
 

@@ -54,7 +54,7 @@ const MAX_PAGES = 1_000;
 const READ_AT_ONCE = 10;
 
 export interface NewOperatorKey {
-  /** The name of the operator as a person. */
+  /** The name of the person who uses the key. */
   readonly operator: string;
   readonly role: Role;
   /**

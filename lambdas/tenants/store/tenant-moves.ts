@@ -9,7 +9,7 @@ import { parseTenantPlace, type TenantPlace } from './tenant-shards.ts';
 /** A run of the command that moves a tenant. Only the latest run of a tenant can change the tenant's row. */
 export interface TenantMove {
   readonly tenantId: TenantId;
-  /** Number of the run. Each run, also one that continues or aborts a move, has a greater number. */
+  /** Number of the run. Each run has a greater number than earlier ones, even if it continues or aborts a move. */
   readonly run: number;
   /** The names of the databases. */
   readonly from: string;

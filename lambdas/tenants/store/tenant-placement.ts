@@ -23,8 +23,8 @@ interface TenantPlacementTools {
 const PAGE = 99;
 
 /**
- * Places the tenants of a deployment with DynamoDB into the databases of an import. A tenant whose row names a database
- * stays there. A hash places all others, as it places the new tenants of a deployment with several databases.
+ * Assigns the tenants of a deployment with DynamoDB to the databases of an import. A tenant whose row names a database
+ * stays there. All others are assigned by a hash of their id, like new tenants of a deployment with several databases.
  */
 export class TenantPlacement {
   readonly #tools: TenantPlacementTools;
@@ -55,7 +55,7 @@ export class TenantPlacement {
     const { Item } = await readWithRetries(pacing, () => client.send(new GetCommand(get)));
     const shard = Item === undefined ? undefined : shardIn(Item);
     if (shard !== undefined) return this.#names.includes(shard) ? shard : undefined;
-    // With one database, nothing reads the row of the tenant.
+    // With a single database, every tenant is in it.
     if (this.#names.length === 1) return this.#names[0];
     return Item === undefined ? undefined : databaseOfNewTenant(id, this.#names);
   }
@@ -64,7 +64,8 @@ export class TenantPlacement {
    * Reads a page of the tenants.
    *
    * @param after the last tenant of the previous page
-   * @returns the writes that place those without a database, and the last tenant unless the page is the last one
+   * @returns the writes that assign a database to tenants without one, and `next`: the last tenant of the page, absent
+   * on the last page
    */
   async page(after: string | undefined): Promise<{ readonly writes: readonly TransactItem[]; readonly next?: string }> {
     const { client, registryTable: table, pacing } = this.#tools;
