@@ -56,7 +56,7 @@ const documents = z
     header: { id: 'Link' },
   });
 
-/** Headers of every response, except that problems from the gateway itself have no links. */
+/** Headers of every response. Problems that the gateway itself returns have no `Link` header. */
 export const EVERY_ANSWER = { 'Request-Id': requestId, Link: documents };
 
 export const location = z.string().meta({

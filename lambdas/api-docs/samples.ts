@@ -152,7 +152,9 @@ function urlopened(asked: Asked): string {
   ].join('\n');
 }
 
-/** Returns the operation name for a client call. Each change needs its own name; only the creation is `order_42`. */
+/**
+ * Returns the operation name for a client call. The creation is named `order_42`, and each change needs another name.
+ */
 function nameOf({ operationId }: Asked): string {
   return /^create(?:Payment|Order)$/.test(operationId) ? OPERATION : `${OPERATION}/${operationId}`;
 }

@@ -99,8 +99,8 @@ function decoded(piece: string): string {
 }
 
 /**
- * Merges the two maps. The gateway sends the last value in one map and all values in the other; its test console sends
- * one map or none.
+ * Merges the single-value map, which contains only the last value of each name, and the multi-value map. The gateway's
+ * test console sends only one of them, or none.
  */
 function collect(single: Single, multiple: Multiple, nameOf: (name: string) => string): Map<string, readonly string[]> {
   const found = new Map<string, Set<string>>();

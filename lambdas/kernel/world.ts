@@ -4,8 +4,8 @@ export interface Clock {
   /** Returns the time in Unix milliseconds. Workers' clocks differ and may jump. */
   nowMs(): number;
   /**
-   * Returns the time of signatures and tokens, in Unix milliseconds. Other systems compare it with their own clocks.
-   * Differs from `nowMs` only on a local stack whose clock was advanced. @default the result of `nowMs`
+   * Returns the time to use in signatures and tokens, in Unix milliseconds. Other systems compare it with their own
+   * clocks. Differs from `nowMs` only on a local stack whose clock was advanced. @default the result of `nowMs`
    */
   wireMs?(): number;
   sleep(ms: number): Promise<void>;
@@ -14,7 +14,7 @@ export interface Clock {
 /** A clock for signatures and tokens. */
 export type WireClock = Pick<Clock, 'nowMs' | 'wireMs'>;
 
-/** Returns the time of a signature or token that is made or verified now, in Unix milliseconds. */
+/** Returns the current time for creating or verifying a signature or token, in Unix milliseconds. */
 export function wireMs(clock: WireClock): number {
   return clock.wireMs?.() ?? clock.nowMs();
 }

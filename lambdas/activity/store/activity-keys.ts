@@ -2,7 +2,7 @@ import { LedgerRow, SortKey } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 
-/** Number of digits of a sequence in a sort key, padded so that text order is numeric order. */
+/** Number of digits to which a sequence is padded in a sort key, so that text order is numeric order. */
 const SEQUENCE_DIGITS = 9;
 export const BEYOND_ALL = 10 ** SEQUENCE_DIGITS - 1;
 

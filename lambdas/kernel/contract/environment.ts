@@ -132,5 +132,8 @@ export const POWERTOOLS_IDEMPOTENCY_DISABLED = 'POWERTOOLS_IDEMPOTENCY_DISABLED'
  */
 export const PROJECTOR_QUEUE_URL = 'PROJECTOR_QUEUE_URL';
 
-/** URL of the queue of records that the relay could not publish. Not in {@link Environment} for the same reason. */
+/**
+ * URL of the queue of records that the relay could not publish. Not in {@link Environment}, which every function
+ * bundles.
+ */
 export const RELAY_PARKING_QUEUE_URL = 'RELAY_PARKING_QUEUE_URL';

@@ -95,7 +95,7 @@ export async function approve(tools: ApprovalTools, verdict: Verdict): Promise<A
     recordedReason: () => undefined,
     decide: async (chain) => {
       // The reason may have been erased since the approval was read. If a rival has ended the approval, the write
-      // fails, and the rival's record decides.
+      // fails, and the rival's record determines the outcome.
       const current = await tools.effects.readApproval(approval.id);
       const isErased = current !== undefined && current.reason === undefined;
       return decideAgain(isErased ? current : approval, effect, chain, tools.clock.nowMs());

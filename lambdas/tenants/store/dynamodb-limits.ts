@@ -90,7 +90,7 @@ export class DynamoDbLimits implements BucketStore {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const times = { startMs, nowMs: asked.clock.nowMs() };
       const limit = state.own ?? deployedLimitOf(this.#default, bucket.kind);
-      // After a collision, a single token is most likely still available.
+      // From the third attempt on, take a single token, which is most likely still available.
       const plan = planOf(state, limit, attempt > 1 ? { ample: 1, scarce: 1 } : asked, times.nowMs);
       // The cached state may be outdated, so refuse a request only after reading the row.
       const isFresh = attempt > 0;
