@@ -90,13 +90,15 @@ export const RELAY_MAX_WAIT_SECONDS = 9 * 60;
 export const RELAY_ATTEMPTS = 20;
 
 /**
- * If the bus still does not accept an event at this age, in seconds, the relay leaves the event to the job
- * `republish-events`. It exceeds most outages, because the relay catches up faster than the job. It is half the time
- * that all attempts of the relay take together, so that no event is parked merely because it waited.
+ * Age of an event, in seconds, at which the relay stops its attempts and leaves the event to the job
+ * `republish-events`. Longer than most outages, because the relay catches up faster than the job. Half the total
+ * duration of the relay's attempts, so that no event is parked merely because it waited.
  */
 export const RELAY_MAX_AGE_SECONDS = 90 * 60;
 
-/** The job that publishes lost events. The id must never change: the job's mark is stored under it. */
+/**
+ * The job that publishes lost events. The id must never change: the job's position in the Ledger is stored under it.
+ */
 export const LOST_EVENTS_JOB = 'republish-events';
 
 /** Request to the function that republishes events, with times in Unix milliseconds. */
@@ -106,7 +108,7 @@ export interface RepublishRequest {
 }
 
 export interface RepublishAnswer {
-  /** The number of outcomes in the processed part of the range. */
+  /** Number of outcomes (transitions that have an event) in the processed part of the range. */
   readonly found: number;
   readonly published: number;
   /** Number of events that cannot be read or that the bus refuses permanently. The log names them. Absent when 0. */

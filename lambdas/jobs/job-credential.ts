@@ -17,8 +17,8 @@ export interface JobCredentialClaims {
 }
 
 /**
- * The possible results of verifying a credential, in order of precedence. All invalid credentials get one verdict, so
- * that a caller learns nothing about the reason.
+ * The possible results of verifying a credential, in order of precedence. All invalid credentials get the same verdict,
+ * so that a caller does not learn the reason.
  */
 export type CredentialVerdict =
   | { readonly kind: 'refused' }

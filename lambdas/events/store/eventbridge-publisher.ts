@@ -11,7 +11,9 @@ import { BUS_CALL_INVALID, type EventPublisher, type PublishOutcome, type Traces
 const REQUEST_TIMEOUT_MS = 5_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
 
-/** Error codes that refuse an entry permanently (Amazon EventBridge API reference, "PutEventsResultEntry"). */
+/**
+ * Error codes of entries that the bus refuses permanently (Amazon EventBridge API reference, "PutEventsResultEntry").
+ */
 const REFUSALS: ReadonlySet<string> = new Set(['MalformedDetail', 'InvalidArgument']);
 /** Error codes for a whole request. After such an error, no entry was accepted. */
 const THROTTLES: ReadonlySet<string> = new Set([
@@ -82,7 +84,7 @@ function outcomeOf({ EventId, ErrorCode }: PutEventsResultEntry): PublishOutcome
 function faultOf(cause: unknown): Error {
   if (!isAfterAttempt(cause))
     return new TerminalError(BUS_CALL_INVALID, 'a call to the bus could not be sent', { cause });
-  // False without a response, for example after a timeout, a connection reset or a DNS failure.
+  // False if no response arrived, for example after a timeout, a connection reset or a DNS failure.
   const isAnswer = cause instanceof EventBridgeServiceException;
   if (!isAnswer || (cause.$metadata.httpStatusCode ?? 500) >= 500) {
     return new AmbiguousError('bus_ambiguous', 'the bus gave no usable response', { cause });

@@ -32,7 +32,10 @@ export class FirstTransitions {
     return details;
   }
 
-  /** Reads a transition again, because a transition from the Stream lacks its reasons. */
+  /**
+   * Returns the transition with the reasons that its requesters gave. They are in other rows of the Ledger, so a
+   * transition from the Stream does not contain them.
+   */
   async withReasons(transition: Transition): Promise<Transition> {
     const isRead = reasonsOf(transition.subject).every(
       ({ given }) => given.commitment === undefined || given.reason !== undefined,
@@ -46,7 +49,8 @@ export class FirstTransitions {
   /** Returns the details of an order; undefined when its first transition is missing. */
   async ofOrder({ order }: OrderTransition): Promise<OrderDetails | undefined> {
     const place = { orderId: order.id, sequence: 1 };
-    // Read the details from the Ledger, because a first transition from the Stream lacks the contacts.
+    // Read the details from the Ledger, because a first transition from the Stream does not contain the customer's
+    // contacts.
     const details = this.#ofOrders.get(order.id) ?? (await this.#transitions.readOrderTransition(place))?.first;
     if (details !== undefined) this.#ofOrders.set(order.id, details);
     return details;

@@ -32,7 +32,7 @@ export interface QueuedMessage {
   /** ARN of the message's queue. */
   readonly eventSourceARN: string;
   readonly receiptHandle: string;
-  /** Contains the message group, if the message has one. */
+  /** Attributes that SQS sets: the message group, if the message has one. */
   readonly attributes?: { readonly MessageGroupId?: string | undefined };
 }
 

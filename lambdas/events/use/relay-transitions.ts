@@ -19,7 +19,7 @@ export interface RelayTools extends PublishTools, LedgerEventTools {
   readonly relayed: OnceInProcess<Accepted>;
   /** The records for which this process has raised the alarm. */
   readonly alarmed: OnceInProcess<true>;
-  /** Raises an alarm for operators. @param about the id of the payment */
+  /** Raises an alarm for operators. @param about the payment's id */
   readonly alarm: (what: RelayAlarm, about: string) => void;
   readonly report: (error: unknown) => void;
 }

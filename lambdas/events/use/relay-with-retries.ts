@@ -10,7 +10,7 @@ const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 120_000;
 
 export interface RetryingRelayTools extends RelayTools {
-  /** Reads the mark of the job that publishes lost events. */
+  /** Reads the mark of the job `republish-events`: the position up to which it has processed the Ledger. */
   readonly marks: Pick<JobMarks, 'readMark'>;
   readonly onAttempt: (attempt: RelayAttempt) => void;
 }

@@ -23,20 +23,20 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const LOST_AFTER_MS = 3 * MINUTE_MS;
 
 /**
- * Minimum lag of the mark behind the present, in milliseconds. A transition has the time of its writer's clock, which
- * may be slow by minutes. A new transition must never appear behind the mark.
+ * Minimum age of the mark, the position up to which the job has processed the Ledger, in milliseconds. A transition has
+ * the time of its writer's clock, which may be slow by minutes. A new transition must never be older than the mark.
  */
 const MARK_BEHIND_MS = 15 * MINUTE_MS;
 
 /**
- * Maximum age of the first mark, in milliseconds: the Stream's retention. An operator can republish older events with a
+ * Age of the job's first mark, in milliseconds: the Stream's retention. An operator can republish older events with a
  * command.
  */
 const MAX_FIRST_MARK_AGE_MS = DAY_MS;
 
 /**
- * Maximum time that an event waits in the projector's queue, minus an hour for clocks and the bus, in milliseconds. If
- * an older event was not seen by the projector, it is no longer in this queue either.
+ * Maximum time that an event waits in the projector's queue, minus an hour for clock skew and for delays of the bus, in
+ * milliseconds. An older event that the projector has not seen is no longer in this queue.
  */
 const LONGEST_QUEUED_MS = (REDELIVERY_SECONDS - 60 * 60) * 1000;
 
@@ -47,8 +47,8 @@ const LONGEST_QUEUED_MS = (REDELIVERY_SECONDS - 60 * 60) * 1000;
 const MAX_PARTS = 20;
 
 /**
- * Maximum age of republished events, in milliseconds: the retention of the consumers' records, minus an hour for the
- * run.
+ * Maximum age of republished events, in milliseconds: the maximum age for a replay (`REPLAY_HORIZON_DAYS`), minus an
+ * hour for the run.
  */
 const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS - 60 * MINUTE_MS;
 /** Maximum time until a run reads a mark that was moved back, in milliseconds. */
@@ -119,7 +119,7 @@ export function republishLostEventsJob(tools: RepublishLostEventsTools): Job<Rep
   const lostAfterMs = tools.lostAfterMs ?? LOST_AFTER_MS;
   return {
     page: async (cursor, limit, { scheduledForMs }) => {
-      // End at the present at the latest, even if the run was scheduled for later.
+      // Never process beyond the current time, even if the run's scheduled time is later.
       const untilMs = Math.min(scheduledForMs, clock.nowMs()) - lostAfterMs;
       if (cursor !== undefined) return emptyWhileQueued(tools, await partsFrom(tools, cursor, untilMs, limit));
       const begin = beginStep(await marks.readMark(LOST_EVENTS_JOB), clock.nowMs());
@@ -196,10 +196,11 @@ async function emptyWhileQueued(
 
 /**
  * Returns a function that checks whether the events of a part are still queued. The projector processes its queue
- * roughly in order. Events are therefore considered queued if they are not older than `LONGEST_QUEUED_MS`, if the
- * projector has not seen most of the part's newest events, and if its queue contains a message for each unseen event of
- * the part and for each outcome that follows the part. If the projector has seen the newest events, earlier unseen
- * events were lost. If the queue is shorter, some events were lost, and all unseen events are published.
+ * roughly in order. Events are therefore considered queued if three conditions hold: they are not older than
+ * `LONGEST_QUEUED_MS`; the projector has not seen most of the part's newest events; and its queue has a message for
+ * each unseen event of the part and for each later outcome of the page. If the projector has seen the newest events,
+ * earlier unseen events were lost. If the queue has fewer messages, some events were lost, and all unseen events are
+ * published.
  */
 function createQueueCheck(
   { queued, clock }: RepublishLostEventsTools,
@@ -219,8 +220,8 @@ async function setMark(
 ) {
   if (mark !== undefined) beyondReach(timeOf(mark), timeOf(from));
   await marks.moveMark(LOST_EVENTS_JOB, mark, from);
-  // Skip the events before the new mark. Consumers no longer have records of these events, so publishing them could
-  // cause a second effect. An alarm reports the skipped range.
+  // Skip the events before the new mark. Consumers may no longer have their records of these events, so publishing them
+  // could cause a second effect. An alarm reports the skipped range.
   return { done: 0, left: 0, failed: mark === undefined ? 0 : 1 };
 }
 

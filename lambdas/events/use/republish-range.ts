@@ -32,10 +32,13 @@ export interface RepublishTools extends PublishTools {
   readonly digest: Digest;
   /** Receives the error of each event that cannot be read or that the bus refuses. @default errors are only counted */
   readonly report?: (error: unknown) => void;
-  /** Raises the alarm for payments in review, in case a relay did not run. @default no alarm is raised */
+  /**
+   * Raises the alarm for payments that went into review, in case the relay did not raise it.
+   * @default no alarm is raised
+   */
   readonly review?: {
     readonly alarm: (paymentId: string) => void;
-    /** Payments for which this process has raised the alarm. */
+    /** Events for which this process has raised the alarm. */
     readonly alarmed: OnceInProcess<true>;
   };
 }
@@ -50,7 +53,7 @@ export interface RepublishRange {
 }
 
 export interface Republished {
-  /** Number of outcomes in the part of the range that was processed. */
+  /** Number of outcomes (transitions that have an event) in the processed part of the range. */
   readonly found: number;
   readonly published: number;
   /**
@@ -135,7 +138,8 @@ async function publishMissing(
   const unpublishable: OutcomePlace[] = [];
   let published = 0;
   for (let start = 0; start < missing.length; start += READ_AT_ONCE) {
-    // End here only if a later call can skip the published events, because the projector has seen them by then.
+    // Stop at the deadline only if a later call can skip the events published here, which the projector has seen by
+    // then.
     const isOver = start > 0 && tools.processed !== undefined && tools.clock.nowMs() >= deadlineMs;
     if (isOver) return { published, unpublishable, isFinished: false };
     const some = missing.slice(start, start + READ_AT_ONCE);
@@ -156,8 +160,8 @@ async function publishMissing(
 }
 
 /**
- * Raises alarms before the events are published, because the events are not read again afterwards. If the relay was
- * only late, it raises the alarm a second time.
+ * Raises the alarm for each payment that went into review. Called before the events are published, because they are not
+ * read again afterwards. A relay that was only late raises the same alarm a second time.
  */
 function raiseAlarms({ review }: RepublishTools, events: readonly PayonceEvent[]): void {
   for (const each of events) {

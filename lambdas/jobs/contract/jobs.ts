@@ -112,7 +112,7 @@ export const JOBS = [
     every: 1 * DAYS,
     path: runsOf('reconcile-days'),
     scopes: [JOBS_RUN],
-    // Half of the interval between two scheduled times.
+    // Half of the interval between two runs.
     maxDuration: 720 * MINUTES,
     worker: 'upkeep',
   },

@@ -1,7 +1,7 @@
 import type { PostgresJobId } from '../contract/jobs.ts';
 import type { JobMarks } from './job-marks.ts';
 
-/** The mark of the job that copies rows from PostgreSQL. It must never change. */
+/** Id of the job that copies rows from PostgreSQL. Its mark is stored under this id, which must never change. */
 const MARK = 'carry' satisfies PostgresJobId;
 
 /** Time after which the consumers of the Ledger's Stream have processed a row, in milliseconds. */
@@ -11,12 +11,15 @@ export const SETTLED_AFTER_MS = 30 * 60_000;
 export interface CarriedUntil {
   /** Time before which the Ledger has every transition, in Unix milliseconds. */
   readonly untilMs: number;
-  /** The value of `untilMs` at least {@link SETTLED_AFTER_MS} ago. */
+  /**
+   * The value that `untilMs` had at least {@link SETTLED_AFTER_MS} ago. Consumers of the Stream have processed all rows
+   * before it.
+   */
   readonly settledMs: number;
 }
 
 interface Mark extends CarriedUntil {
-  /** The reading that will become `settledMs`, and the time of the reading. */
+  /** The value that will become `settledMs`, and the time at which it was read from the outbox. */
   readonly next: { readonly untilMs: number; readonly atMs: number };
 }
 
@@ -45,7 +48,7 @@ export async function moveCarriedUntil(marks: JobMarks, untilMs: number, atMs: n
 
 /**
  * Returns the mark after a reading. If an operator has rows copied again, a reading can be earlier than the previous
- * one. Later times are then settled only by a reading that follows those copies.
+ * one. In this case, later times are settled only by a reading that follows the operator's copy.
  */
 function nextMark(text: string | undefined, untilMs: number, atMs: number): Mark {
   const reading = { untilMs, atMs };

@@ -43,9 +43,9 @@ export interface RequestedRun {
  * requested, so another invocation can take over from an executor that crashed before or after its request. The record
  * only serves to avoid further requests.
  *
- *   A ── find ── ask ✓ ── (dies)
- *   B ──────────────────── find ── ask ✓ (the same run-id: a replay) ── record ✓
- *   C ──────────────────────────────────────────────────────────────────────────── find: asked before
+ *   A ── find ── request ✓ ── (crash)
+ *   B ───────────────────────── find ── request ✓ (the same run-id: a replay) ── record ✓
+ *   C ───────────────────────────────────────────────────────────────────────────────── find: requested before
  *
  * @throws the errors of the route and of the store; the invocation must be retried
  */
