@@ -15,11 +15,12 @@ export interface EventHandlerDefinition<Name extends EventName, Handle> {
   /** The handler name. It must never change, because the records of effects contain it. */
   readonly handler: string;
   /**
-   * Returns the business key, for example `commission:<order>`. Each key takes effect once, permanently.
+   * Returns the business key, for example `commission:<order>`. Of all events with the same key, only one ever takes
+   * effect.
    * @default the event's id
    */
   readonly key?: (event: EventOf<Name>) => string;
-  /** Created with `inOwnTables(…)` or `outside(…)`. */
+  /** The effect of an event. Created with `inOwnTables(…)` or `outside(…)`. */
   readonly handle: Handle;
 }
 

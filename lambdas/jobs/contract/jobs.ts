@@ -46,7 +46,10 @@ export const JOB_SECRET_FRESH_SECONDS = 12 * MINUTES;
 const HOURS = 60 * MINUTES;
 const DAYS = 24 * HOURS;
 
-/** The jobs of every deployment. Each run processes everything that is due, so a missed run need not be made up. */
+/**
+ * The jobs of every deployment. Each run processes everything that is due, so a missed run does not have to be
+ * repeated.
+ */
 export const JOBS = [
   {
     id: 'resolve',

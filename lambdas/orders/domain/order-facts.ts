@@ -40,9 +40,9 @@ export type OrderFact =
   | { readonly kind: 'released'; readonly reservationId: string }
   | { readonly kind: 'email_sent' | 'email_refused' | 'email_capped' | 'email_unknown' | 'email_unanswered' }
   | { readonly kind: 'credited' | 'credit_refused' | 'credit_without_program' | 'credit_unknown' | 'credit_unanswered' }
-  /** A delayed message will make the last attempt. */
+  /** A delayed message triggers the last attempt. */
   | { readonly kind: 'email_queued' | 'credit_queued' }
-  /** The call failed. It is dead-lettered, until an operator redrives it. */
+  /** The call failed. It stays in the dead-letter queue until an operator redrives it. */
   | { readonly kind: 'email_given_up' | 'credit_given_up' };
 
 type PaymentFact = Extract<OrderFact, { kind: 'payment' }>;
@@ -200,8 +200,8 @@ function decideReversal(
 }
 
 /**
- * Decides what to do with a reservation that was found. A delayed driver can find a reservation that the order can no
- * longer use. This reservation is released, even after the order has ended.
+ * Decides what to do with a reservation that the stock service has made. A delayed driver can learn of a reservation
+ * that the order can no longer use. This reservation is released, even after the order has ended.
  */
 function decideReserved(reservationId: string, order: Order, nowMs: number): OrderDraft | undefined {
   const { status, reservationId: known } = order.reservation;
@@ -227,7 +227,7 @@ function decideReservationRefused(failure: Failure, order: Order, nowMs: number)
   const { status, reservationId } = order.reservation;
   if (status === 'pending') {
     const refused: Order = { ...order, reservation: { status: 'refused', sinceMs: nowMs } };
-    // The first failure is kept.
+    // Keep the first failure of the order.
     if (order.failure !== undefined) return { type: 'reservation.refused', order: refused };
     return failed('reservation.refused', refused, failure, nowMs);
   }

@@ -45,7 +45,8 @@ export const MAX_REVERSALS = 5;
 export const REVERSAL_WAIT_MS = MINUTE_MS;
 
 /**
- * Time for which an order is still driven while its payment is in review, in milliseconds. Counted from the start of
- * the review, or from the time when the order was reopened. Later, the end of the payment's review reopens the order.
+ * Time for which the resolver continues an order while its payment is in review, in milliseconds. Counted from the
+ * start of the review, or from the time when the order was reopened. Later, the end of the payment's review reopens the
+ * order.
  */
 export const REVIEW_WATCH_MS = 30 * DAY_MS;

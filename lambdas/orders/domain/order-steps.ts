@@ -40,7 +40,7 @@ export type OrderStep =
 
 export interface Turn {
   readonly nowMs: number;
-  /** The calls made in this turn. A turn makes each call at most once. */
+  /** The calls made in this turn, which is one execution of the driver. A turn makes each call at most once. */
   readonly tried: ReadonlySet<OrderCall>;
   /** Whether the remaining time allows one more call. */
   readonly timeLeft: boolean;
@@ -83,8 +83,8 @@ function fulfil(order: Order, turn: Turn): OrderStep {
     if (nowMs - sinceMs > STOCK_BOUND_MS) return append('reservation.given_up', givenUp(order, nowMs));
     return ask('reserve', turn) ?? REST;
   }
-  // Payment and reservation are done. If time allows, the e-mail and the credit are each attempted one time before the
-  // client receives its response.
+  // Payment and reservation are done. If time allows, attempt the e-mail and the credit once each before the client
+  // receives its response.
   const late = finishLate(order, turn);
   if (late.do !== 'rest' || order.status === 'completed') return late;
   return conclude('order.completed', order, 'completed');
@@ -118,7 +118,7 @@ function sendEmail(order: Order, turn: Turn): OrderStep {
   const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
   // An earlier call may have succeeded without a response.
   if (isTooLate) return append('email.unknown', { ...order, email: { status: 'unknown', sinceMs } });
-  // A queued call is made by its delayed message.
+  // The consumer of the delayed message makes a queued call.
   return status === 'queued' ? REST : (ask('send_email', turn) ?? REST);
 }
 

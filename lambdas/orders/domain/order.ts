@@ -14,8 +14,8 @@ export const ORDER_STATUSES = [
   /** Nothing was charged, or everything was refunded or voided. Nothing is reserved. */
   'canceled',
   /**
-   * The outcome of the payment cannot be determined, or the reversal does not complete. The status ends when the
-   * outcome becomes known.
+   * The outcome of the payment cannot be determined, or the reversal does not complete. The order leaves this status
+   * when the outcome becomes known.
    */
   'needs_review',
 ] as const;
@@ -66,7 +66,7 @@ interface ReservationProgress extends Progress<(typeof RESERVATION_STATUSES)[num
   readonly reservationId?: string;
 }
 
-/** `queued`: the calling process stopped trying; a delayed message makes the last attempt. */
+/** `queued`: the calling process stopped trying; a delayed message triggers the last attempt. */
 export const EMAIL_STATUSES = ['none', 'pending', 'delayed', 'queued', 'sent', 'failed', 'capped', 'unknown'] as const;
 type EmailProgress = Progress<(typeof EMAIL_STATUSES)[number]>;
 
@@ -138,7 +138,7 @@ export const ORDER_TRANSITION_TYPES = [
    */
   'reservation.given_up',
   'release.pending',
-  /** The id of the reservation to release was found. */
+  /** A repeated reservation request returned the id of the reservation to release. */
   'release.found',
   'release.succeeded',
   'email.pending',

@@ -19,7 +19,7 @@ export const order = z
     amount: z.int().min(1).meta({ description: 'The charged amount, in minor units.' }),
     currency: z.string().meta({ example: 'EUR' }),
     items: z.array(z.looseObject({ sku: z.string(), quantity: z.int().min(1) })),
-    email: z.string().nullable().meta({ description: 'Null only after it was erased.' }),
+    email: z.string().nullable().meta({ description: 'Null only after the address was erased.' }),
     referrer: z.string().nullable(),
     affiliate: z.string().exactOptional().meta({ description: 'Omitted when the order names none.' }),
     shop_order: z.int().exactOptional().meta({ description: 'As requested. Omitted when the order names none.' }),

@@ -77,7 +77,7 @@ export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { ti
         deadlineMs,
         withinCall: 'by_lookup',
         lookUp: {
-          // The store's reads of orders are strongly consistent.
+          // BigCommerce's reads of orders are strongly consistent.
           isStrong: true,
           maxLagMs: 0,
           find: async (limit) =>

@@ -104,8 +104,8 @@ export class DynamoDbOrders implements OrderStore {
    * Appends transitions. If two drivers have read the same newest transition, one appends, and the other rereads the
    * chain.
    *
-   *   A ── read T4 ── ask ── T5 ✓
-   *   B ──── read T4 ── ask ── T5 ✗ ── read T5 ── nothing to add
+   *   A ── read T4 ── call ── T5 ✓
+   *   B ──── read T4 ── call ── T5 ✗ ── read T5 ── nothing to add
    *
    * If an append was applied but its response was lost, the driver also rereads the chain, and finds its own
    * transitions.
@@ -118,8 +118,7 @@ export class DynamoDbOrders implements OrderStore {
   async listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]> {
     const found: OrderTransition[] = [];
     let from: Item | undefined;
-    // A page can also end because of DynamoDB's limit of 1 MB. While there is a `LastEvaluatedKey`, the chain
-    // continues.
+    // DynamoDB ends a page at 1 MB. If it returns a `LastEvaluatedKey`, the chain has further rows.
     do {
       const input: QueryCommandInput = {
         TableName: this.#tables.ledger,

@@ -76,8 +76,8 @@ export class PostgresOrders extends PostgresRecords implements OrderStore {
    * Appends transitions. If two drivers have read the same newest transition, one appends, and the other rereads the
    * chain.
    *
-   *   A ── read T4 ── ask ── T5 ✓
-   *   B ──── read T4 ── ask ── T5 ✗ ── read T5 ── nothing to add
+   *   A ── read T4 ── call ── T5 ✓
+   *   B ──── read T4 ── call ── T5 ✗ ── read T5 ── nothing to add
    */
   async appendToOrder(append: OrderAppend): ReturnType<OrderStore['appendToOrder']> {
     const written = this.#written(append);

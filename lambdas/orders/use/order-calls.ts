@@ -203,8 +203,8 @@ function isPayersTurn({ payment: { status } }: PaymentState): boolean {
 }
 
 /**
- * Reads the charge of a payment whose payer has not approved in time, according to the chain. Callbacks can be lost,
- * and the chain still shows the payer's turn while the bank decides.
+ * Reads the charge of a payment whose payer, according to the payment's chain, has not approved in time. The chain can
+ * be wrong: a callback may be lost, and while the bank decides, the chain still shows that the payer must act.
  *
  *   payer  approves ── the bank decides for days ─────────────────── paid
  *   order  ────────── a day has passed ── read: pending ── waits ─────┴─ fulfilled
@@ -299,7 +299,7 @@ async function takePayment(
         fingerprint: fingerprintOf(tools.digest, { body: { payment_of: id }, query: {} }),
         requestId,
         cause,
-        // The payment's time budget ends at `untilMs`.
+        // Set the arrival time so that the payment's time budget ends at `untilMs`.
         receivedAtMs: untilMs - REQUEST_BUDGET_SECONDS * 1000,
         claimedAtMs: order.createdAtMs,
         amountMinor,
@@ -317,7 +317,7 @@ async function takePayment(
   }
 }
 
-/** Returns whether no owner has sent a charge: there is no payment, or its claim was released. */
+/** Returns whether no process has sent a charge: there is no payment, or its claim was released. */
 async function isUnbegun({ store }: OrderTools, { paymentId }: Order): Promise<boolean> {
   const record = await store.readRecord(chargeOperation(paymentId));
   if (record !== undefined) return record.status === 'INPROGRESS' && record.released;
@@ -388,7 +388,7 @@ function isReversed(state: PaymentState): boolean {
   return status === 'succeeded' && money !== undefined && money.leftMinor + money.pendingMinor <= 0;
 }
 
-// ------------------------------------------------------------------------------------------------------------- the parties
+// --------------------------------------------------------------------------------------------------- external services
 
 async function reserve(
   tools: OrderTools,

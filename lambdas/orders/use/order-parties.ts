@@ -16,7 +16,7 @@ export interface OrderItem {
   readonly quantity: number;
 }
 
-/** A call whose attempts have failed. It is in a queue, so the caller must not repeat it. */
+/** A call whose attempts have all failed. Its message is in a queue, so the caller must not repeat the call. */
 export type GivenUpCall =
   /** A delayed message triggers the last attempt. Its consumer records the outcome in the order. */
   | { readonly kind: 'queued' }

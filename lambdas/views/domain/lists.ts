@@ -146,7 +146,7 @@ function typeShard(owner: ViewOwner, type: PublicEventType, shard: number): stri
   return `${ViewsRow.event}${owned(owner)}#${type}#${shard}`;
 }
 
-// ---------------------------------------------------------------------------------------------------------------- books
+// ------------------------------------------------------------------------------------------------------------- entries
 
 /** Returns the sort key of an entry. Entries are sorted by time, then payment, then sequence. */
 export function entrySortKey({
@@ -217,7 +217,7 @@ export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boole
   return partition === ALL_MISMATCHES || partition.startsWith(ViewsRow.mismatch);
 }
 
-// --------------------------------------------------------------------------------------------------------------- places
+// ----------------------------------------------------------------------------------------------------------- sort keys
 
 /** Bounds that sort before and after all sort keys of a partition. */
 export const FIRST_SORT_KEY = '0';

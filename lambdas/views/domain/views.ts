@@ -33,7 +33,7 @@ import { type VolumeContribution, volumeContribution } from './volumes.ts';
  * than a kilobyte even for large payments.
  */
 export interface ViewRow extends ViewKey {
-  /** Index partition that also contains the row. */
+  /** The partition of the index `lists` that also contains the row. */
   readonly list?: string;
   /** Id of the payment or order from which the row is derived. Absent in a daily total. */
   readonly chainId?: ChainId;
@@ -49,13 +49,13 @@ export interface EventViews {
   /** Rows that never change. They can be written repeatedly and in any order. */
   readonly lasting: readonly ViewRow[];
   /**
-   * Rows that never change and are the same for every event of the payment. They are written before the payment's first
-   * head.
+   * Rows that never change and are the same for every event of the payment. They are written before the first of the
+   * payment's `heads`.
    */
   readonly ofReference: readonly ViewRow[];
   /**
-   * The current state of the payment or order after this event, and of the dispute that the event concerns. A head
-   * replaces the head of an earlier event, never the head of a later event.
+   * One row (a head) with the state of the payment or order after this event, and one with the state of the dispute
+   * that the event concerns. A head replaces the head of an earlier event, never the head of a later event.
    */
   readonly heads: readonly ViewRow[];
   /**
@@ -81,7 +81,7 @@ export function viewsOf(event: PayonceEvent): EventViews {
 function orderViews(event: OrderEvent): EventViews {
   const owner = { tenantId: event.tenant, mode: event.mode };
   const { id, type, sequence, data } = event.event;
-  // `orderObject` rendered these fields.
+  // The cast is safe, because `orderObject` renders these fields.
   const { id: chainId, status, created } = data.object as unknown as OrderFields;
   const sort = createdSortKey(created, chainId);
   return {
@@ -108,7 +108,7 @@ function paymentViews(event: PaymentEvent): EventViews {
   const owner = { tenantId: event.tenant, mode: event.mode };
   const { occurredAtMs } = event;
   const { id, type, sequence } = event.event;
-  // `paymentObject` rendered these fields.
+  // The cast is safe, because `paymentObject` renders these fields.
   const payment = event.payment as PaymentEvent['payment'] & PaymentFields;
   const { id: paymentId, status, amount: amountMinor, currency, reference } = payment;
   const sort = createdSortKey(payment.created, paymentId);
@@ -159,7 +159,7 @@ function reviewOf(
   return { ...key, row: { ...key, chainId, sequence, body } };
 }
 
-/** Returns whether the payment or order of a head is in review. */
+/** Returns whether a payment or order is in review, according to the row with its current state. */
 export function isInReview({ body }: Pick<ViewRow, 'body'>): boolean {
   return (JSON.parse(body) as { readonly status?: string }).status === IN_REVIEW;
 }

@@ -13,7 +13,7 @@ const DAYS_AT_ONCE = 2;
 const HOUR_MS = 60 * 60 * 1000;
 /** Time until the next attempt to close days, in milliseconds, after a failure or while a rival closes them. */
 const BUSY_MS = 60_000;
-/** Maximum number of owners in memory. Evicting an owner costs a few reads. */
+/** Maximum number of owners (a tenant in a mode) in memory. Evicting an owner costs a few reads. */
 const MAX_REMEMBERED = 10_000;
 
 export interface ProjectorTools extends CloseDaysTools, Omit<ProjectTools, 'clock'> {

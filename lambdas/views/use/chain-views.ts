@@ -23,7 +23,7 @@ export interface LedgerTools {
 /** All rows that the Ledger implies for one payment or order. */
 export interface ChainViews {
   readonly owner: ViewOwner;
-  /** Rows of each event, newest event first, so that a rebuild writes each head only once. */
+  /** Rows of each event, newest event first, so that a rebuild writes the row with the current state only once. */
   readonly events: readonly EventViews[];
 }
 
@@ -119,8 +119,9 @@ async function viewsAt(
 }
 
 /**
- * Rewrites the heads and the reference row. Keeps a newer head that the projector wrote after the read. A head that the
- * Ledger never implied is overwritten without being deleted first, so that the object is never missing from a list.
+ * Rewrites the heads (the rows with the current state) and the reference row. Keeps a newer head that the projector
+ * wrote after the read. A head that the Ledger never implied is overwritten without being deleted first, so that the
+ * object is never missing from a list.
  */
 export async function restoreHeads(views: ViewStore, { events }: ChainViews): Promise<void> {
   const [newest] = events;
@@ -146,7 +147,7 @@ async function reviewToRestore(
 }
 
 /**
- * Returns the newest version of each head.
+ * Returns the newest version of each head, a row with the current state.
  * @param events newest first
  */
 function newestHeads(events: readonly EventViews[]): readonly ViewRow[] {

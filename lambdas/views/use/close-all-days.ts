@@ -10,14 +10,12 @@ export interface CloseAllDaysTools extends CloseDaysTools {
 /** Number of days per batch. A typical day takes much less than a second; the deadline is checked between batches. */
 const DAYS_AT_ONCE = 5;
 /**
- * Maximum number of batches per owner (400 × 5 days, more than five years), enough for an owner whose days were never
- * closed.
+ * Maximum number of batches per tenant and mode (400 × 5 days, more than five years), enough if no day was ever closed.
  */
 const MAX_BATCHES = 400;
 
 /**
- * Creates the job that closes the completed days of all tenants and modes, owner by owner. The job's counts are numbers
- * of days.
+ * Creates the job that closes the completed days of every tenant in every mode. The job's counts are numbers of days.
  */
 export function closeAllDaysJob(tools: CloseAllDaysTools): Job<ViewOwner> {
   return {

@@ -36,12 +36,12 @@ const SETTLED_AFTER_MS = 60 * 60 * 1000;
 const PAGE = 1_000;
 /** Maximum number of pages per partition and range (4,000 × 1,000 = 4 million rows). */
 const MAX_PAGES = 4_000;
-/** Maximum number of daily totals per owner (about forty years). */
+/** Maximum number of daily totals per owner, which is a tenant in a mode (about forty years). */
 const MAX_DAYS = 15_000;
 
 /**
- * Age, in milliseconds, after which a mark is considered abandoned by a crashed closer. Exceeds the time to sum the
- * largest day.
+ * Age, in milliseconds, after which a closer ignores another closer's mark on a day, because that closer has probably
+ * crashed. Exceeds the time to sum the largest day.
  */
 const MARK_MS = 5 * 60 * 1000;
 

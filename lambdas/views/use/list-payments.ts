@@ -74,7 +74,7 @@ export async function listPayments(
     const found = await readPayment(store, caller, id);
     return found.kind === 'not_found' ? undefined : keyOf(caller, found.payment).sort;
   };
-  /** Returns whether a head matches. Heads that an earlier version wrote have no currency and no reference. */
+  /** Returns whether a payment's row matches. Rows that an earlier version wrote have no currency and no reference. */
   const isMatch = (head: ViewRow): boolean | undefined => {
     const body = JSON.parse(head.body) as HeadBody;
     const { amountMinor: amount } = body;
@@ -115,7 +115,7 @@ export async function listPayments(
       currency !== undefined ||
       referencePart !== undefined ||
       (email !== undefined && (reference ?? chargeId) !== undefined);
-    // The rows of a look-up lack the fields of a head.
+    // The rows of a look-up do not contain the payment's fields, so the loaded payment decides.
     const matches = isLookUp ? () => undefined : isMatch;
     return shownPage(
       from,
@@ -127,8 +127,8 @@ export async function listPayments(
 }
 
 /**
- * Returns the key of a payment's head. The time is truncated to whole seconds, because heads are sorted by the
- * payment's `created`.
+ * Returns the key of the row with a payment's current state. The time is truncated to whole seconds, because these rows
+ * are sorted by the payment's `created`.
  */
 function keyOf(owner: Owner, { id, createdAtMs }: Pick<Payment, 'id' | 'createdAtMs'>): ViewKey {
   return { partition: paymentPartition(owner, id), sort: createdSortKey(Math.floor(createdAtMs / 1000), id) };

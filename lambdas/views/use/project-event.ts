@@ -12,8 +12,8 @@ export interface ProjectTools {
   readonly views: ViewStore;
   readonly runner: OperationRunner;
   /**
-   * With a clock, the total of a day is read only after the day has ended. Otherwise, all events of a tenant's day
-   * would read the same row.
+   * If set, the total of a day is read only after the day has ended, so that not every event of a tenant reads the same
+   * row.
    * @default the total of the day is read for every event
    */
   readonly clock?: Pick<Clock, 'nowMs'>;
@@ -87,8 +87,8 @@ export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs
 }
 
 /**
- * Replaces each stored head that belongs to an earlier event. A head is one row, which lists the object both among all
- * objects and among those with its status, so one write changes both lists.
+ * Replaces each stored head (the row with an object's current state) that belongs to an earlier event. This row lists
+ * the object both among all objects and among those with its status, so one write changes both lists.
  */
 async function advanceHeads(
   views: ViewStore,
@@ -114,10 +114,10 @@ async function advanceHeads(
 }
 
 /**
- * Returns the change to the list of reviews that a new first head requires. A later event in the same review keeps the
- * row, which contains the start time of the review.
+ * Returns the change to the list of reviews that a new state of the payment or order requires. A later event in the
+ * same review keeps the row, which contains the start time of the review.
  *
- * @param before the head that is replaced
+ * @param before the row with the previous state
  */
 function reviewChange(
   { review: { row: to, ...key } }: Pick<EventViews, 'review'>,

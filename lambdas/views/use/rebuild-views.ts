@@ -69,14 +69,17 @@ export interface Rebuilt {
  * later after a failure.
  */
 const SETTLE_MS = 25_000;
-/** Maximum number of comparisons per suspect. The first is immediate; the last is at the end of the settling time. */
+/**
+ * Maximum number of times that each of the `suspects` is compared again: first immediately, and last after the settling
+ * time.
+ */
 const MAX_COMPARISONS = 6;
-/** Maximum number of suspects kept, more than an operator would read. */
+/** Maximum number of `suspects` that are stored, more than an operator would read. */
 const MAX_SUSPECTS = 10_000;
 const DAYS_AT_ONCE = 50;
 /**
- * Maximum number of batches of days per owner. If a day changes while it is being closed, the projector closes it
- * later.
+ * Maximum number of batches of days per owner (a tenant in a mode). If a day changes while it is being closed, the
+ * projector closes it later.
  */
 const MAX_CLOSINGS = 400;
 
