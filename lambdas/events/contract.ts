@@ -78,8 +78,8 @@ export const RELAY_PARALLELIZATION = 10;
 
 /**
  * Maximum time that an execution of the relay waits for an unavailable bus or Ledger, in seconds. After this time, the
- * Stream must redeliver the batch. Lambda counts each delivery as an attempt. The function's timeout is a minute
- * longer, for the last attempt.
+ * relay reports the first unpublished record as failed, and Lambda redelivers the batch from this record. Lambda counts
+ * each delivery as an attempt. The function's timeout is a minute longer, for the last attempt.
  */
 export const RELAY_MAX_WAIT_SECONDS = 9 * 60;
 

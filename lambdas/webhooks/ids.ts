@@ -13,7 +13,10 @@ export function deriveReplayId(digest: Digest, scope: KeyScope): string {
   return `rpl_${derivedCharacters(digest, ['webhook_replay', ...scopeParts(scope)])}`;
 }
 
-/** Derives the operation id of a keyed request to the webhook API. The same request always yields the same id. */
+/**
+ * Derives the operation id of a request to the webhook API that has an idempotency key. The same request always yields
+ * the same id.
+ */
 export function webhookOperation(digest: Digest, scope: KeyScope): OperationId {
   return `${OperationPrefix.webhookRequest}${derivedCharacters(digest, ['webhook_request', ...scopeParts(scope)])}` as OperationId;
 }

@@ -52,10 +52,10 @@ export function failuresOf({ messageAttributes }: SQSRecord): number {
 
 /**
  * Handles the messages of a batch concurrently. If a message may have crashed earlier executions, all messages are
- * handled in sequence, and each is acknowledged before the next begins, so that such a message does not send the others
- * to the dead-letter queue. The order changes with each delivery. A message that must wait does not block the others.
- * If the function could time out before the next message is done, the remaining messages wait, because a timeout would
- * look like a message that crashes its process.
+ * handled in sequence, in an order that changes with each delivery. Each message is acknowledged before the next
+ * begins, so that a message that crashes the process does not send the others to the dead-letter queue. A message that
+ * must wait does not block the others. If the function could time out before the next message is done, the remaining
+ * messages wait, because a timeout would look like a message that crashes its process.
  *
  *   a ── done ── acknowledged ── b crashes the process       c, b ── c ── done ── acknowledged ── b crashes the process
  *
@@ -92,7 +92,7 @@ export async function eachMessage<Result>(
     const hasTime = settled.length === 0 || context === undefined || context.getRemainingTimeInMillis() >= neededMs;
     const result = hasTime ? await handle(record) : notHandled;
     settled.push({ messageId: record.messageId, result });
-    // If this request fails, the message is acknowledged when the execution ends.
+    // If this early acknowledgement fails, Lambda acknowledges the message when the execution ends.
     if (!staysInQueue(result) && records.length > 1) await parking.acknowledge(record).catch(() => undefined);
   }
   return settled;

@@ -36,7 +36,7 @@ export interface JobTarget {
 /** Targets by name. */
 export type JobTargets = Readonly<Record<string, JobTarget>>;
 
-/** Upper limit of the default window, in seconds. */
+/** Maximum of the default of {@link TargetJob.window}, in seconds. */
 const LONGEST_DEFAULT_WINDOW_SECONDS = 3_600;
 
 export function windowOf({ every, window }: TargetJob): number {
@@ -46,7 +46,7 @@ export function windowOf({ every, window }: TargetJob): number {
 /** A job of a target, with the fields that the list of jobs and the check for overdue jobs need. */
 export interface ListedJob extends Pick<TargetJob, 'id' | 'why' | 'schedule' | 'every' | 'timeZone'> {
   readonly target: string;
-  /** The window of the job, in seconds. */
+  /** Maximum time from the scheduled time of a run until the target accepts the run, in seconds. */
   readonly maxDuration: number;
 }
 

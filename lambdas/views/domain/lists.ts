@@ -210,8 +210,8 @@ export function mismatchPartition(owner: ViewOwner | undefined): string {
 }
 
 /**
- * Returns whether the row results from comparing the Ledger with a processor. The Ledger alone neither implies nor
- * contradicts such a row.
+ * Returns whether the row results from comparing the Ledger with a processor. A rebuild keeps such a row, because it
+ * cannot be derived from the Ledger alone.
  */
 export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boolean {
   return partition === ALL_MISMATCHES || partition.startsWith(ViewsRow.mismatch);

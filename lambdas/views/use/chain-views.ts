@@ -20,7 +20,7 @@ export interface LedgerTools {
   readonly digest: Digest;
 }
 
-/** All rows that the Ledger implies for one payment or order. */
+/** All rows that are derived from the chain of one payment or order in the Ledger. */
 export interface ChainViews {
   readonly owner: ViewOwner;
   /** Rows of each event, newest event first, so that a rebuild writes the row with the current state only once. */
@@ -63,9 +63,9 @@ function ownerOf({ tenantId, mode }: ViewOwner): ViewOwner {
 }
 
 /**
- * Compares the implied rows with the stored rows.
- * @returns the keys of implied rows that are missing or differ, assuming that all events were projected. The marks of
- * projected events are not compared, because an event without a mark is republished
+ * Compares the rows that are derived from the Ledger with the stored rows.
+ * @returns the keys of derived rows that are missing or stored differently, assuming that all events were projected.
+ * The marks of projected events are not compared, because an event without a mark is republished
  */
 export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: ChainViews): Promise<readonly ViewKey[]> {
   const implied = [
@@ -92,11 +92,11 @@ async function wrongReview(
 }
 
 /**
- * Returns whether the Ledger implies this row now or implied it earlier. Earlier rows count because the Views can lag
- * behind.
+ * Returns whether this row can be derived from the chain in the Ledger, in its present or an earlier state. Rows of an
+ * earlier state count, because the Views can lag behind the Ledger.
  */
 export async function isImplied(tools: LedgerTools, chainId: ChainId, row: ViewRow): Promise<boolean> {
-  // The row of a reference has no sequence, because every event of the payment implies it.
+  // The row of a reference has sequence 0, because it is the same for every event of the payment.
   const isWhole = isOrderId(chainId) || row.sequence === 0;
   const events = isWhole ? (await readChainViews(tools, chainId))?.events : await viewsAt(tools, chainId, row.sequence);
   return (events ?? []).some((event) =>
@@ -120,8 +120,8 @@ async function viewsAt(
 
 /**
  * Rewrites the heads (the rows with the current state) and the reference row. Keeps a newer head that the projector
- * wrote after the read. A head that the Ledger never implied is overwritten without being deleted first, so that the
- * object is never missing from a list.
+ * wrote after the read. A wrong head is overwritten without being deleted first, so that the object is never missing
+ * from a list.
  */
 export async function restoreHeads(views: ViewStore, { events }: ChainViews): Promise<void> {
   const [newest] = events;

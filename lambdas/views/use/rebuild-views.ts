@@ -38,7 +38,7 @@ export interface RebuildState {
 interface RebuildCounts {
   /** Number of payments and orders whose rows were written. */
   readonly projected: number;
-  /** Number of rows removed because the Ledger does not imply them. */
+  /** Number of rows that were removed, because they cannot be derived from the Ledger. */
   readonly removed: number;
   readonly daysClosed: number;
   readonly compared: number;

@@ -1,8 +1,9 @@
 import type { OperationId } from '../../kernel/ids.ts';
 
 /**
- * Latest keyed requests that changed an object, stored in the object's row. They identify a late retry even after the
- * record of the original request has expired, so that the retry has no second effect.
+ * The operation ids of the latest requests with an idempotency key that changed an object, stored in the object's row.
+ * They identify a retry even after the record of the original request has expired, so that the retry has no second
+ * effect.
  */
 export type KeyedCalls = readonly string[];
 
@@ -15,7 +16,7 @@ const CALLS_KEPT = 8;
 const LETTERS_KEPT = 16;
 
 /**
- * Returns the requests with a new one, without the oldest ones beyond the limit.
+ * Returns the list with a new request, and without the oldest requests beyond the limit.
  *
  * @param calls undefined when there are no requests yet
  */

@@ -135,12 +135,15 @@ export function placedInLane(delivery: Delivery): Delivery {
 export const SLOW_MS = 5_000;
 
 /**
- * Number of attempts in flight, in one execution, with which an owner crowds the senders: half of a batch. The owner's
- * endpoints are then isolated after only {@link CROWDED_MS}. A scenario in `test/world/simulator/flood.test.ts` depends
- * on this number.
+ * Number of attempts in flight in one execution, half of a batch, from which one owner occupies too many senders. An
+ * attempt of this owner then isolates its endpoint after only {@link CROWDED_MS}. A scenario in
+ * `test/world/simulator/flood.test.ts` depends on this number.
  */
 export const CROWD = 5;
-/** Duration after which an attempt isolates its endpoint while the owner is crowding, in milliseconds. */
+/**
+ * Duration after which an attempt isolates its endpoint while the owner has at least {@link CROWD} attempts in flight,
+ * in milliseconds.
+ */
 export const CROWDED_MS = 1_000;
 
 export function isSlow({ startedAtMs }: { readonly startedAtMs: number }, nowMs: number): boolean {
@@ -424,7 +427,7 @@ export function testDelivery(...made: Parameters<typeof newDelivery>): Delivery 
 /**
  * Builds an event about an endpoint.
  *
- * @param mark distinguishes the event from other events of its type
+ * @param mark a value that distinguishes the event from other events of its type
  */
 export function messageAbout(
   digest: Digest,

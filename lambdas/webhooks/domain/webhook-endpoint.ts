@@ -90,8 +90,8 @@ export interface EndpointList extends WebhookOwner {
 }
 
 /**
- * The latest slow attempts of an owner in the shared senders. They are kept after endpoints are deleted, so that a
- * tenant cannot block the senders again with new endpoints, or with endpoints that sometimes respond. A test in
+ * The latest slow attempts of an owner in the shared senders. The record is kept after endpoints are deleted, so that a
+ * tenant cannot block the senders again with new endpoints, or with endpoints that respond only sometimes. A test in
  * `test/webhooks/webhook-lanes.test.ts` depends on this.
  */
 export interface SlowAttempts {
@@ -112,9 +112,9 @@ const REPEATED_WITHIN_MS = 2 * 60 * 60_000;
 const ISOLATED_MS = 30 * 60_000;
 
 /**
- * Records a slow attempt. A single slow attempt among many quick ones has no consequence, and neither do the first slow
- * attempts that block senders: a lane sends only about a hundred deliveries per second, so a single stall must not put a
- * busy endpoint into its lane.
+ * Records a slow attempt. Two slow attempts in flight at the same time block senders. If this happens twice within two
+ * hours, all of the tenant's deliveries go to lanes for half an hour. The first time has no consequence: a lane sends
+ * only about a hundred deliveries per second, so a single stall must not put a busy endpoint into its lane.
  *
  * @returns the same object when nothing changes
  */
@@ -133,7 +133,7 @@ export function isIsolated({ late }: EndpointList, { slow }: WebhookEndpoint, no
 
 /**
  * Maximum number of endpoints of one tenant in one mode. Each event costs one delivery per endpoint. A merchant with
- * more receivers needs an event bus behind one endpoint.
+ * more receivers must distribute the events behind one endpoint.
  */
 export const MAX_ENDPOINTS = 16;
 

@@ -3,9 +3,9 @@ import { dueAndSweepTimes } from './webhook-delivery.ts';
 import type { WebhookOwner } from './webhook-endpoint.ts';
 
 /**
- * One endpoint's queue for deliveries that would delay other endpoints: deliveries to a slow endpoint, of a range
- * replay or of a backlog. Only one execution at a time processes the lane, so the lane occupies a limited share of the
- * senders.
+ * One endpoint's queue for deliveries that would delay other endpoints: deliveries to a slow endpoint, from a range
+ * replay or from a backlog. Only one execution at a time processes the lane, so the lane occupies a limited share of
+ * the senders.
  */
 export interface WebhookLane extends WebhookOwner {
   readonly endpointId: string;
@@ -32,8 +32,8 @@ export interface WebhookLane extends WebhookOwner {
 }
 
 /**
- * Number of concurrent attempts per run. After a run that hung, the next run makes a single attempt to check whether
- * the endpoint responds.
+ * Number of concurrent attempts per run. After a run in which an attempt was slow and failed, the next run makes a
+ * single attempt to check whether the endpoint responds.
  */
 export const LANE_WIDTH = 10;
 /**
@@ -43,14 +43,14 @@ export const LANE_WIDTH = 10;
 export const LANE_RUN_MS = LANE_RUN_SECONDS * 1000;
 /** Lease of a run, in milliseconds. Must exceed the function timeout. */
 const LANE_LEASE_MS = 60_000;
-/** Waits after consecutive runs that hung, in milliseconds. No wait exceeds the longest delay of an SQS message. */
-const HUNG_WAITS_MS: readonly number[] = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
 /**
- * Wait after a run that achieved nothing, in milliseconds. Rivals had claimed the run's deliveries, or the store
- * failed.
+ * Waits after consecutive runs in which an attempt was slow and failed, in milliseconds. No wait exceeds the longest
+ * delay of an SQS message.
  */
+const HUNG_WAITS_MS: readonly number[] = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
+/** Wait after a run without a result, in milliseconds. Rivals had claimed the run's deliveries, or the store failed. */
 const IDLE_WAIT_MS = 5_000;
-/** If the next run is due within this time, new deliveries are not announced individually. Milliseconds. */
+/** If the next run is due within this time, in milliseconds, new deliveries are not announced individually. */
 const LOOK_MS = 60_000;
 /**
  * Lifetime of a lane without deliveries, in milliseconds. A writer first reads that the endpoint is slow, or announces
@@ -59,8 +59,8 @@ const LOOK_MS = 60_000;
 const LINGER_MS = 10 * 60_000;
 
 /**
- * Returns the lane after an announcement of deliveries. After runs that hung, the announcement does not bring the next
- * run forward.
+ * Returns the lane after an announcement of deliveries. After a run in which an attempt was slow and failed, the
+ * announcement does not bring the next run forward.
  */
 export function withAnnouncement(
   was: WebhookLane | undefined,

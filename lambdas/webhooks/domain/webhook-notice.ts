@@ -18,8 +18,8 @@ export type StateChange =
   | { readonly kind: 'disabled'; readonly reason: Disabled['reason'] };
 
 /**
- * The event about a change of an endpoint's state. It is written with the change, so each change has one, and stays in
- * the due queue until the bus accepts it.
+ * The event about a change of an endpoint's state. The event is written in the same transaction as the change, so each
+ * change has exactly one event. It stays in the due queue until the bus accepts it.
  */
 export interface WebhookNotice extends WebhookOwner, Required<WebhookMessage> {
   readonly endpointId: string;
@@ -31,14 +31,15 @@ export interface WebhookNotice extends WebhookOwner, Required<WebhookMessage> {
 }
 
 /**
- * Number of the scheduled attempt from which an endpoint that accepts nothing counts as failing: the third, about five
- * minutes after the first.
+ * Number of the scheduled attempt, from 1, after which an endpoint that accepts nothing counts as failing. The third
+ * attempt is about five minutes after the first.
  */
 const FAILING_FROM_TRY = 3;
 
 /**
- * Returns whether a failed attempt of this delivery can begin a failure. Only events of the Ledger can. Otherwise, an
- * endpoint that rejects an event about another endpoint would cause the next such event.
+ * Returns whether a failed attempt of this delivery can change its endpoint's state to `failing`. Only deliveries of
+ * Ledger events can. Otherwise, an endpoint that rejects an event about another endpoint would cause the next such
+ * event.
  */
 export function canBeginFailure({ body, tries }: Delivery): boolean {
   return body === undefined && tries >= FAILING_FROM_TRY;

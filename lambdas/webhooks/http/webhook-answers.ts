@@ -24,7 +24,7 @@ const endpointFields = {
     }),
   failing_since: unixSeconds.nullable().meta({
     description:
-      'The time since which it has accepted nothing. Set after three attempts at one event; null again after the next 2xx.',
+      'The time since which the endpoint has accepted nothing. Set after three failed attempts for one event; null again after the next 2xx.',
   }),
   previous_secret_expires: unixSeconds
     .nullable()

@@ -49,7 +49,7 @@ import type {
   WebhookTransport,
 } from './webhooks.ts';
 
-/** Number of attempts in flight in one execution of the shared senders, by owner group. */
+/** Number of attempts in flight in one execution of the shared senders, by message group (`groupOf`). */
 export type InFlight = Map<string, number>;
 
 export interface SendTools {
@@ -93,7 +93,8 @@ export type SendOutcome =
   | 'disabled';
 
 /**
- * Maximum time from the classification of a request as slow until the result of its attempt is recorded, in seconds.
+ * Maximum time from {@link SLOW_MS} after the start of a request until the result of its attempt is recorded, in
+ * seconds.
  */
 const AFTER_CALL_SECONDS = 6;
 
@@ -114,7 +115,7 @@ const LOOKED_AT_SINCE = [1, 3 / 4, 1 / 2, 3 / 8, 3 / 16, 3 / 32, 3 / 64, 1 / 64,
  * two concurrent messages claims the attempt. If the sender crashes, the delivery becomes due again when its lease
  * ends. The next attempt has the same id and the same body.
  *
- *   A ── claim (rev 2) ── send ── † …… lease ends
+ *   A ── claim (rev 2) ── send ── crash … lease ends
  *   B ──── claim ✗                        C ── claim (rev 3) ── send ── commit (rev 4)
  *
  * @throws RetryableError, AmbiguousError when the store fails: the sweep enqueues the delivery again
@@ -410,14 +411,15 @@ type Changing = Pick<WebhookChange, 'book' | 'deliveries' | 'notice'>;
 
 /**
  * Changes the state of the endpoint, with an event for the bus and for the tenant's other endpoints. One transaction
- * writes them with the result of the attempt, so a change has its event once:
+ * writes the state, the event and the result of the attempt, so each change has exactly one event. In the diagram,
+ * "list" is the row with the tenant's endpoints, and its number is the revision:
  *
- *   A ── read book 3 ── attempt A failed, book 4: failing, event ✓
- *   B ──── read book 3 ──── book 4 ✗ ── read book 4: is failing ── attempt B failed ✓
+ *   A ── read list 3 ── attempt A failed, list 4: failing, event ✓
+ *   B ──── read list 3 ──── list 4 ✗ ── read list 4: is failing ── attempt B failed ✓
  *
  * @param attempt the address to which the attempt was sent, and the time of its result in Unix milliseconds
- * @returns no change when the endpoint was deleted, is disabled or has the state already; `moved` when it must be
- * disabled, but now has a different address, which was not tried
+ * @returns no change when the endpoint was deleted, is disabled or already has the state; `moved` when the endpoint
+ * must be disabled, but its URL has changed and the new URL was not tried
  */
 async function changeState(
   { webhooks, digest }: SendTools,

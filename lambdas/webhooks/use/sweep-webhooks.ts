@@ -28,7 +28,7 @@ export interface SweepWebhooksTools {
 const PAGE = 400;
 /** Maximum number of pages per run (200 × 400 = 80,000 rows). Limits a run without a deadline. */
 const MAX_PAGES = 200;
-/** Time after which a row is queued again if it is still due, in milliseconds. */
+/** Duration of a round, in milliseconds: the time after which a row is queued again if it is still due. */
 const ROUND_MS = 10 * 60_000;
 /** Maximum number of deliveries that a run queues for each endpoint. The others move to the endpoint's lane. */
 const SHARE = 100;

@@ -17,7 +17,7 @@ export interface WebhookTools extends Pick<ExpiryOptions, 'retention'> {
   readonly entropy: Entropy;
 }
 
-/** The change that a keyed request makes, and the response that is stored with it. */
+/** The change that a request with an idempotency key makes, and the response that is stored with the change. */
 interface Decided {
   readonly kind: 'change';
   readonly change: Omit<WebhookChange, 'record'>;
@@ -38,7 +38,7 @@ export interface WebhookEffect<Refusal> {
   readonly decide: () => Promise<Decided | Refusal>;
 }
 
-/** The possible outcomes of a keyed request, in order of precedence. */
+/** The possible outcomes of a request with an idempotency key, in order of precedence. */
 export type WebhookEffectOutcome<Refusal> =
   | { readonly kind: 'first'; readonly answer: Answer }
   /** The stored response, with its secret if it has one. */
@@ -47,11 +47,12 @@ export type WebhookEffectOutcome<Refusal> =
   | Refusal;
 
 /**
- * Executes a keyed request so that it takes effect once: the record and the rows are written in one transaction. A
- * refusal is not stored, so the same idempotency key can succeed later.
+ * Executes a request with an idempotency key so that it takes effect once: the record and the changed rows are written
+ * in one transaction. A refusal is not stored, so the same key can succeed later. In the diagram, "list" is the row
+ * with the tenant's endpoints, and its number is the revision:
  *
- *   A ── read book 3 ── decide ── record A ✓ book 4 ✓
- *   B ──── read book 3 ── decide ──── book 4 ✗ ── read book 4 ── decide ── record B ✓ book 5 ✓
+ *   A ── read list 3 ── decide ── record A ✓ list 4 ✓
+ *   B ──── read list 3 ── decide ──── list 4 ✗ ── read list 4 ── decide ── record B ✓ list 5 ✓
  *
  * @throws RetryableError when nothing was written; the caller can retry with the same key
  * @throws AmbiguousError when the outcome of the write is unknown; a retry with the same key determines it

@@ -20,8 +20,9 @@ export interface LaneTools extends SendTools {
 }
 
 /**
- * Processes the lane of an endpoint: attempts the due deliveries page by page, until an attempt hangs, no delivery is
- * due, or the run's time is over. Claims the lane's row first, so that only one run at a time processes the lane.
+ * Processes the lane of an endpoint: attempts the due deliveries page by page, until an attempt is slow and fails, no
+ * delivery is due, or the run's time is over. Claims the lane's row first, so that only one run at a time processes the
+ * lane.
  *
  * @returns the outcomes of the attempts
  * @throws RetryableError, AmbiguousError when the store fails: the sweep queues the lane again
@@ -97,8 +98,8 @@ async function workAt(
 }
 
 /**
- * Postpones a delivery after a failure in Payonce, so that later deliveries are attempted. If the failure cannot be
- * transient, also queues a separate message for the delivery, which becomes a dead letter if the delivery fails again.
+ * Postpones a delivery after a failure in Payonce, so that later deliveries are attempted. If the failure is not
+ * transient, also queues a message for this delivery alone, which becomes a dead letter if the delivery fails again.
  */
 async function setBack(
   tools: LaneTools,

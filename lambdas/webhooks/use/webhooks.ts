@@ -135,7 +135,7 @@ export interface WebhookRequest {
   readonly body: string;
 }
 
-/** A callback that is called at most once, if there is no response within `afterMs`. */
+/** A function that is called at most once, if the receiver has not responded within `afterMs`. */
 export interface Late {
   /** Milliseconds. */
   readonly afterMs: number;
