@@ -7,7 +7,7 @@ import { isAfterAttempt } from '../../kernel/platform/sdk-errors.ts';
 import { type AnyEvent, nameOfEvent } from '../domain/event.ts';
 import { BUS_CALL_INVALID, type EventPublisher, type PublishOutcome, type Traces } from '../use/event-publisher.ts';
 
-/** Timeout of one request, in milliseconds. A request usually takes about 10. */
+/** Timeout of one request, in milliseconds. A request usually takes about 10 ms. */
 const REQUEST_TIMEOUT_MS = 5_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
 

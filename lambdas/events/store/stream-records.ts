@@ -25,7 +25,7 @@ const position = z.object({ dynamodb: z.object({ SequenceNumber: z.string() }) }
 /** Parses one record of the Ledger's Stream. Never throws. */
 export function readStreamRecord(record: unknown): StreamRecord {
   return {
-    // If the position is empty, Lambda redelivers the whole batch.
+    // The position is empty if the sequence number cannot be read. Lambda then redelivers the whole batch.
     position: position.safeParse(record).data?.dynamodb.SequenceNumber ?? '',
     whole: JSON.stringify(record),
     content: contentOf(record),

@@ -24,8 +24,8 @@ type Redriven = Pick<Relayed, 'published' | 'parked' | 'tampered'>;
 const HORIZON_MS = REPLAY_HORIZON_DAYS * 24 * 60 * 60 * 1000;
 
 /**
- * Returns whether events since this time are too old to be published again: consumers may delete their records of these
- * events before they receive them, and could not recognize duplicates.
+ * Returns whether events since this time are too old to be published again. A consumer may delete its record of such an
+ * event before it receives the event again, and would then not recognize the duplicate.
  *
  * @param sinceMs Unix milliseconds
  */

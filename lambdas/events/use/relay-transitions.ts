@@ -153,7 +153,7 @@ function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promis
 }
 
 /**
- * Parks a record at each of its deliveries. The process does not remember parked records, because a redrive deletes the
+ * Parks a record each time it is delivered. The process does not remember parked records, because a redrive deletes the
  * parked message.
  *
  * @returns whether the record is parked; if not, the Stream delivers it again

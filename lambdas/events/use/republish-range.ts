@@ -81,7 +81,7 @@ interface Part extends Pick<Republished, 'found' | 'published'> {
 
 /**
  * Publishes every outcome of the range that the projector has not seen, so that no event is lost even if an outage
- * exceeds the Stream's retention (24 hours). A consumer recognizes an event that it already received by the event's id.
+ * exceeds the Stream's retention (24 hours). Consumers recognize duplicates by the event's id.
  *
  * @throws RetryableError when the Ledger cannot be read now
  */

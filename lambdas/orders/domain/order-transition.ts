@@ -150,6 +150,9 @@ export function firstBrokenOrderLink(
  * @throws InvariantViolation when `transition` is not an order's first transition
  */
 export function orderDetailsOf(transition: OrderTransition): OrderDetails {
-  invariant(transition.first !== undefined, `transition ${transition.sequence} has no details of a first transition`);
+  invariant(
+    transition.first !== undefined,
+    `transition ${transition.sequence} is not the first transition of an order`,
+  );
   return transition.first;
 }

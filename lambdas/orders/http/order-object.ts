@@ -14,15 +14,15 @@ export const order = z
       description:
         '`processing`: in progress, or being reversed; GET returns its progress. `completed`: paid and reserved. ' +
         '`canceled`: nothing was charged, or the charge was reversed, and nothing is reserved. `needs_review`: the ' +
-        'outcome of its payment is undecidable, or its reversal failed; an operator must act.',
+        'outcome of its payment cannot be determined, or its reversal failed; an operator must act.',
     }),
     amount: z.int().min(1).meta({ description: 'The charged amount, in minor units.' }),
     currency: z.string().meta({ example: 'EUR' }),
     items: z.array(z.looseObject({ sku: z.string(), quantity: z.int().min(1) })),
     email: z.string().nullable().meta({ description: 'Null only after the address was erased.' }),
     referrer: z.string().nullable(),
-    affiliate: z.string().exactOptional().meta({ description: 'Omitted when the order names none.' }),
-    shop_order: z.int().exactOptional().meta({ description: 'As requested. Omitted when the order names none.' }),
+    affiliate: z.string().exactOptional().meta({ description: 'Omitted when the order has no affiliate.' }),
+    shop_order: z.int().exactOptional().meta({ description: 'As requested. Omitted when the request named none.' }),
     return_url: z
       .string()
       .exactOptional()

@@ -171,7 +171,8 @@ const getOrder = reading({
   scope: Scopes.paymentsRead,
   handle: async ({ tools, caller, id, request }: ReadingCall<OrderRouteTools>) => {
     const chain = await readOrder(tools.orders, caller, id);
-    // A missing order and an order of another tenant or mode get the same response, which does not contain the id.
+    // The response is the same for a missing order and for an order of another tenant or mode. It does not repeat the
+    // id.
     if (chain === undefined) return refusal(problem('not_found', 'There is no such order.'), request);
     return found(orderObject(chain.order, chain.details));
   },

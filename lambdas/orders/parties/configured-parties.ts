@@ -63,9 +63,9 @@ const CALL_TIMEOUT_MS = 5_000;
  * Creates the adapters of the external services from their settings. Call it once per process, because the adapters
  * contain the state of breakers and retry budgets. Tokens are read from Secrets Manager when they are needed.
  *
- * When the attempts for an e-mail or a credit have failed, a delayed message makes the last attempt. If it fails too,
- * the call is dead-lettered for an operator. An order waits for its reservation and its release, so its driver retries
- * these calls; a release that fails permanently is dead-lettered.
+ * When the attempts for an e-mail or a credit have failed, a delayed message triggers the last attempt. If it fails
+ * too, the call is dead-lettered for an operator. An order waits for its reservation and its release, so its driver
+ * retries these calls; a release that fails permanently is dead-lettered.
  */
 export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
   const deadLetters = deadLetterStore(config, tools);

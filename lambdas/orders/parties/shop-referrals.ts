@@ -76,7 +76,7 @@ export function createShopReferrals(options: ReferralOptions): ReferralProgram {
         case 'refused':
           return outcome;
         case 'needs_review':
-          invariant(false, 'a credit with an idempotency key ended without an outcome');
+          invariant(false, 'a credit that can be repeated with its idempotency key needs no review');
         case 'delayed':
         case 'dead_lettered':
           return givenUpCall(outcome);

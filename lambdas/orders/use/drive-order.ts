@@ -221,6 +221,6 @@ export function openOrder({ order, newest }: OrderChain): OpenOrder {
 
 export async function readOrderOrFail({ orders }: Pick<AppendTools, 'orders'>, orderId: OrderId): Promise<OrderChain> {
   const chain = await readOrderChain(orders, orderId);
-  invariant(chain !== undefined, 'an order that has begun does not exist');
+  invariant(chain !== undefined, `the Ledger has no order ${orderId}, although it was created`);
   return chain;
 }

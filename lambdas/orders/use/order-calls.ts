@@ -169,8 +169,8 @@ function limitOf({ clock }: OrderTools, mostMs: number, { untilMs }: OrderCallCo
 // ------------------------------------------------------------------------------------------------------------- the payment
 
 /**
- * Reads the payment. If there is none, creates it, within the charge window. After the payment has begun, its own
- * claim, inquiry and callbacks determine its outcome.
+ * Reads the payment. If there is none, creates it, unless the order is older than {@link CHARGE_WINDOW_MS}. After the
+ * payment has begun, its own claim, inquiry and callbacks determine its outcome.
  */
 async function askForPayment(
   tools: OrderTools,

@@ -48,7 +48,7 @@ const getEvent = reading({
   scope: Scopes.eventsRead,
   handle: async ({ tools, caller, request, id }: ReadingCall<EventsTools>) => {
     const own = await readOwnEvent(tools, caller, id);
-    // An event that is missing, not public, or from another tenant or mode gets the same response.
+    // The response is the same for an event that does not exist, is not public, or belongs to another tenant or mode.
     if (own === undefined) return refusal(problem('not_found', 'There is no such event.'), request);
     return found({ ...own.event });
   },

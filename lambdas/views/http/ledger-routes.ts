@@ -93,7 +93,7 @@ async function listEntriesOf(call: ReadingCall<LedgerReadTools, typeof entriesQu
     const detail = 'This range has too many entries in other currencies. Narrow it with from and to, or reduce limit.';
     return refusal(problem('invalid_request', detail, 'currency'), request);
   }
-  // Another tenant's or mode's payment gets the same response as a missing payment. The response does not repeat the
+  // The response is the same for a missing payment and for a payment of another tenant or mode. It does not repeat the
   // id.
   if (outcome.kind === 'not_found') return refusal(problem('not_found', 'There is no such payment.'), request);
   const data = outcome.entries.map((entry) => entryObject(tools.digest, caller, entry));

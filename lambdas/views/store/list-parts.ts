@@ -17,7 +17,10 @@ function isDivided(partition: string): boolean {
   return DIVIDED_LISTS.some((prefix) => partition.startsWith(prefix));
 }
 
-/** Returns the stored partition of a row, in the table or in the index. Does not change a partition that has a part. */
+/**
+ * Returns the stored partition of a row, in the table or in the index. A partition that already names a part stays
+ * unchanged.
+ */
 export function storedPartition({ partition, sort }: ViewKey): string {
   if (!isDivided(partition)) return partition;
   const named = PART.exec(partition)?.groups;
