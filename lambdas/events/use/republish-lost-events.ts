@@ -226,8 +226,8 @@ async function setMark(
 }
 
 /**
- * Moves the mark back, so that the job reads outcomes that were copied to the Ledger behind the mark. Call it after the
- * copy: a run can move the mark forward again at any time.
+ * Moves the mark back, so that the job reads outcomes that are older than the mark, but were copied to the Ledger only
+ * now. Call it after the copy: a run can move the mark forward again at any time.
  *
  * @param sinceMs time of the oldest of these outcomes, in Unix milliseconds
  * @returns false if they are so old that the job would skip some of them; then nothing changes

@@ -10,7 +10,10 @@ import type { JobMarks } from '../use/job-marks.ts';
 
 const markItem = z.object({ at: z.string() });
 
-/** Stores marks in rows `JOB_MARK#<job id>` / `MARK` of the Registry. */
+/**
+ * Stores the marks of jobs, the positions up to which they have processed everything, in rows `JOB_MARK#<job id>` /
+ * `MARK` of the Registry.
+ */
 export class DynamoDbJobMarks implements JobMarks {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;

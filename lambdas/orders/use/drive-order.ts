@@ -43,8 +43,8 @@ const EFFECTS: ReadonlySet<OrderCall> = new Set(['reserve', 'send_email', 'credi
 const MAX_STEPS = 60;
 
 /**
- * Drives an order as far as possible now. Before each call, a transition announces it. One write contains the result of
- * a call and the announcement of the next.
+ * Continues an order as far as possible now. Before each call, a transition announces it. One write contains the result
+ * of a call and the announcement of the next.
  *
  *   driver  reserve? ── reserved ── append T5 ✗ ── read ── decide again: released, because the order was given up
  *   rival      └─ append T5: given up ─┘

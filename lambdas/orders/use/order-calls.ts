@@ -74,7 +74,7 @@ export interface OrderCallContext {
  * on the response.
  */
 const STOCK_TIMEOUT_MS = 8_000;
-/** Timeout of a call for an e-mail or a credit, in milliseconds. Either may be late. */
+/** Timeout of a call for an e-mail or a credit, in milliseconds. Both can be repeated later. */
 const LATE_TIMEOUT_MS = 4_000;
 /** The tag of confirmation e-mails in the mailer's statistics. */
 const CONFIRMATION_TAG = 'order-confirmation';
@@ -448,8 +448,8 @@ async function sendEmail(
 }
 
 /**
- * Ends a call whose contacts were lost. Contacts are not erased before these calls have ended, but a restore may have
- * lost the contacts' row. The order continues without the contacts.
+ * Ends the call of an order whose contacts were lost. Contacts are not erased before these calls have ended, but a
+ * restore may have lost the contacts' row. The order continues without the contacts.
  */
 function contactsLost<Kind extends OrderFact['kind']>(
   { report }: OrderTools,

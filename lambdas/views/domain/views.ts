@@ -59,8 +59,8 @@ export interface EventViews {
    */
   readonly heads: readonly ViewRow[];
   /**
-   * Key of the payment or order in the list of reviews. The row exists while the first head is in review, and is
-   * written or deleted in the transaction that replaces this head.
+   * Key of the payment or order in the list of reviews. The row exists while the payment or order is in review. It is
+   * written or deleted in the transaction that replaces the first of the `heads`.
    */
   readonly review: ViewKey & { readonly row?: ViewRow };
   /** The row that marks the event as projected. It is written last: if it exists, all rows above were written. */

@@ -127,7 +127,7 @@ export async function restoreHeads(views: ViewStore, { events }: ChainViews): Pr
   const [newest] = events;
   await views.put(events.slice(0, 1).flatMap(({ ofReference }) => ofReference));
   for (const [index, head] of newestHeads(events).entries()) {
-    await rounds('the head of a payment or an order', async () => {
+    await rounds('a row of a payment or an order in the Views', async () => {
       const found = await views.read(head);
       if (found !== undefined && found.sequence > head.sequence) return 'right';
       const review = index === 0 && newest !== undefined ? await reviewToRestore(views, newest) : [];

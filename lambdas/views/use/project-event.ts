@@ -98,7 +98,7 @@ async function advanceHeads(
   const { ofReference, heads } = eventViews;
   for (const [index, head] of heads.entries()) {
     let isKnown = known !== undefined;
-    await rounds('the head of a payment or an order', async () => {
+    await rounds('a row of a payment or an order in the Views', async () => {
       const isUsed = isKnown;
       isKnown = false;
       const found = isUsed ? known?.[index] : await views.read(head);
