@@ -23,8 +23,8 @@ export interface CallbacksApiTools extends Omit<ReceiveCallbackTools, 'books'> {
 }
 
 /**
- * Receives an event from a processor. The route identifies the caller: a processor that this deployment calls, and the
- * mode.
+ * Receives an event from a processor. The path names the processor and the mode. This deployment must call that
+ * processor in that mode.
  */
 export const postCallback = signed({
   path: '/callbacks/{processor}/{mode}',

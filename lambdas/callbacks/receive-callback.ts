@@ -73,8 +73,8 @@ export async function adoptOrphan(tools: ReceiveCallbackTools, orphan: OrphanedC
     commitOnce(tools.runner, new CallbackEffect(tools, adoptionOperation(tools.digest, asked), orphan.event, orphan));
   const outcome = await adopt(orphan.operationId);
   if (outcome.kind !== 'redelivered') return outcome;
-  // The adoption record can exist although the orphan still waits: after a restore, or after a crash if the record and
-  // the orphan are in different databases.
+  // The adoption record can exist although the orphan is still queued: after a restore, or after a crash if the record
+  // and the orphan are in different databases.
   return adopt(storedOperationId(`${orphan.operationId} ${tools.clock.nowMs()}`));
 }
 
@@ -168,8 +168,8 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
   }
 
   /**
-   * Stores the callback as an orphan, so that it can be acknowledged. An orphan is never posted, and stays stored after
-   * a retry that finds no payment.
+   * Stores the callback as an orphan, so that it can be acknowledged. An orphan is never posted. If a retry finds no
+   * payment, the orphan stays stored.
    */
   async #storeOrphan(
     reason: OrphanedCallback['reason'],
@@ -189,8 +189,9 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
   }
 
   /**
-   * Builds the record of a transaction that writes only some of the facts. The record's id is unique to this attempt,
-   * like the id of an inquiry. No fact is written twice, because each position in the chain can be taken only once.
+   * Builds the record of a transaction that writes only some of the facts. The record's id is derived from the hash of
+   * the first transition, so each such transaction has its own record. No fact is written twice, because each position
+   * in the chain can be taken only once.
    */
   #partRecord(paymentId: PaymentId, [first]: readonly Transition[]): EffectRecord {
     invariant(first !== undefined, 'a transaction that records only some of the facts has no transitions');

@@ -23,7 +23,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  */
 const MAX_NAME_LENGTH = 255;
 
-/** A sequence greater than any sequence of a payment's chain, which has at most six digits. */
+/** Greater than the sequence of any transition, which has at most six digits. */
 const LAST_SEQUENCE = 1_000_000;
 
 /** The name of a commission: its affiliate and its order. */
@@ -112,8 +112,8 @@ export function commissionAfter(
     amountMinor,
     currency: payment.currency,
     status: amountMinor > 0 ? 'locked' : 'canceled',
-    // The lock period begins when the payment is created. It cannot begin at completion, because only one of the events
-    // contains the time of completion.
+    // The lock period begins when the payment is created. It cannot begin at completion, because the events after the
+    // completion do not contain the time of completion.
     releasesAtMs: payment.created * 1000 + LOCKED_DAYS * DAY_MS,
     sequence: isLost ? LAST_SEQUENCE : event.sequence,
   };

@@ -18,8 +18,8 @@ import { writesOfDecision } from './keep-commission.ts';
 export interface ReleaseCommissionsTools extends Pick<ExpiryOptions, 'retention'> {
   readonly book: CommissionBook;
   /**
-   * Used for the decision. Events do not suffice: they can be late, none reports an open dispute, and none names the
-   * affiliate after an erasure.
+   * Reads the chain on which the decision is based. Events do not suffice: they can be late, none reports an open
+   * dispute, and none names the affiliate after an erasure.
    */
   readonly payments: Pick<PaymentStore, 'listTransitions'>;
   readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
@@ -29,7 +29,7 @@ export interface ReleaseCommissionsTools extends Pick<ExpiryOptions, 'retention'
   readonly digest: Digest;
 }
 
-/** Counts of a queue entry that needs no work: the commission was already decided, or is not restored yet. */
+/** Job counts of a queue entry that needs no work, for example because the commission was already decided. */
 const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
 
 /**
@@ -71,14 +71,14 @@ async function release(tools: ReleaseCommissionsTools, due: CommissionDue): Prom
     }
     const ledger = await readLedger(tools, commission);
     if (ledger === undefined) {
-      // A restore lost the payment, which was not requested a second time within the lock period.
+      // A restore lost the payment, and the merchant did not request it again within the lock period.
       await book.due.close(due);
       return NOTHING;
     }
     const decided = commissionDecided(commission, ledger);
     if (decided === undefined) return ONE_LEFT;
-    // The key contains the sequence, because a later event can lock a canceled commission, which is then decided a
-    // second time.
+    // The key contains the sequence: a later event can lock a canceled commission again, which then needs a second
+    // decision.
     const businessKey = `${commission.sequence}:${orderId}`;
     const operationId = businessOperation(digest, 'release-commissions', { tenantId, mode, businessKey });
     const recordedAtMs = clock.nowMs();
@@ -99,7 +99,7 @@ async function readLedger(
     paymentId === undefined ? undefined : readChain(payments, paymentId),
     readOrder(orders, { tenantId, mode }, orderId),
   ]);
-  // Another payment's metadata can name this order, too.
+  // The payment's metadata can name an order that belongs to another payment.
   const own = order?.order.paymentId === id ? order : undefined;
   if (chain === undefined && own === undefined) return undefined;
   return { ...defined({ chain, order: own?.order }) };

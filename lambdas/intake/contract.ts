@@ -55,7 +55,7 @@ export interface IntakeSettings {
 }
 
 /**
- * Maximum number of requests that one execution of the function receives. It processes them concurrently, each within
+ * Maximum number of requests that one invocation of the function receives. It processes them concurrently, each within
  * the time limit of one request.
  */
 export const REQUESTS_AT_ONCE = 10;

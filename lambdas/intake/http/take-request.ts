@@ -45,7 +45,7 @@ export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMes
   };
 
   const owner = tools.senders.get(message.sender);
-  if (owner === undefined) return park('unknown_sender', 'the settings do not map this sender');
+  if (owner === undefined) return park('unknown_sender', 'the settings do not map this sender to a tenant');
   if (!(await tools.isTenant(owner.tenantId))) {
     return park('unknown_tenant', `the settings map this sender to ${owner.tenantId}, which does not exist`);
   }
@@ -72,7 +72,7 @@ export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMes
     tools.telemetry.run('payment-request', counts, { sender, outcome: outcome.kind, payment: request.paymentId });
     return taken;
   };
-  const parkChanged = () => park('changed', `another request was accepted as ${request.paymentId}`);
+  const parkChanged = () => park('changed', `another request with this event_id was accepted as ${request.paymentId}`);
   switch (outcome.kind) {
     case 'first':
       return settled('done');
@@ -204,7 +204,10 @@ export function readMessage(whole: RequestMessage): ReadMessage {
   return found === undefined ? { message, sent } : { message: without, sent: { kind: 'refused', problem: found } };
 }
 
-/** Returns the texts that a reader could see in the payload, even if it is not accepted as JSON. */
+/**
+ * Returns the payload decoded as UTF-8, as UTF-8 with its `\u` escapes resolved, and as Latin-1. The payload may be
+ * invalid JSON.
+ */
 function textsOf(payload: Uint8Array): readonly string[] {
   const bytes = Buffer.from(payload);
   const text = bytes.toString('utf8');
@@ -238,7 +241,10 @@ async function admit({ limits, telemetry }: IntakeTools, owner: Owner): ReturnTy
   });
 }
 
-/** Minimum wait of an event that exceeds the limit of its tenant, in milliseconds. The maximum is twice as long. */
+/**
+ * Minimum wait of an event whose tenant has reached its limit, in milliseconds. A random time of up to the same length
+ * is added.
+ */
 const LIMITED_MS = 10_000;
 /** Maximum wait for the end of a lease, in milliseconds: the length of the lease, plus clock differences. */
 const MAX_LEASE_WAIT_MS = 60_000;

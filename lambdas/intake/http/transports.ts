@@ -18,8 +18,8 @@ import type { RequestMessage } from '../use/request-queue.ts';
 import { type IntakeTools, readMessage, takeRequest } from './take-request.ts';
 
 /**
- * Tools for the transports of payment requests. The requests from all transports are parsed into the same kind of
- * message. A request is acknowledged as soon as its message is settled or durable.
+ * Handlers for payment requests from SQS and Kafka. The requests from all transports are parsed into the same kind of
+ * message. A request is acknowledged as soon as it is settled or stored in a queue.
  */
 
 export interface TransportTools extends Omit<IntakeTools, 'telemetry'>, Pick<MessageParking, 'acknowledge'> {
@@ -120,7 +120,8 @@ const envelope = z.looseObject({
 
 /**
  * Reads an event from the bus. EventBridge sets the account, so a sender cannot claim another account. If the JSON is
- * ambiguous, the payload is the whole text: it is refused as malformed, under the name of its sender.
+ * ambiguous, for example because a key occurs twice, the payload is the whole text. The request is then refused as
+ * malformed, under its sender's name.
  */
 function readOnBus(body: string, sentAtMs: number): RequestMessage {
   const json = parseStrictJson(body);

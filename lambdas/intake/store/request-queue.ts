@@ -65,7 +65,7 @@ function contentOf({ sender, payload, sentAtMs }: RequestMessage, more: Readonly
     ...(isText ? {} : { [RequestAttribute.encoding]: 'base64' }),
   };
   return {
-    // A body must not be empty. Base64 decoders ignore this padding.
+    // SQS refuses an empty body. Base64 decoders ignore the `=`.
     MessageBody: isText ? text : Buffer.from(payload).toString('base64') || '=',
     MessageAttributes: Object.fromEntries(
       Object.entries(attributes).map(([name, value]) => [name, { DataType: 'String', StringValue: printable(value) }]),

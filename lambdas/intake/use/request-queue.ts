@@ -22,7 +22,7 @@ export type ParkedReason =
   | 'wrong_account'
   /** Another request was accepted under the event's id. */
   | 'changed'
-  /** The event arrived too late. */
+  /** The event is older than the maximum age and has not begun a payment. */
   | 'expired'
   /** The request cannot start a payment: its reference is in use, or no processor accepts it. */
   | 'refused'

@@ -14,7 +14,7 @@ export interface NotedCall {
    */
   readonly result: string;
   readonly atMs: number;
-  /** Milliseconds. */
+  /** Duration of the call, in milliseconds. */
   readonly tookMs: number;
 }
 
@@ -113,7 +113,7 @@ export interface EffectRecord {
  */
 export const RECORD_RETENTION_DAYS = Math.ceil((RETENTION_HOURS.payments * (1 + RETENTION_JITTER)) / 24);
 
-/** Retention of a run, in days. Within this time, a repeated request for the run starts nothing. */
+/** Retention of the record of a job run, in days. Within this time, a repeated request for the run starts nothing. */
 export const RUN_RETENTION_DAYS = 30;
 
 export interface ExpiryOptions {
@@ -132,7 +132,7 @@ export function expirySeconds({ entropy, retention }: ExpiryOptions, scope: stri
   );
 }
 
-/** Returns the expiry, in Unix seconds, of the record of an accepted run. */
+/** Returns the expiry, in Unix seconds, of the record of an accepted job run. */
 export function runExpirySeconds({ entropy }: ExpiryOptions, nowMs: number): number {
   return expirySeconds({ entropy, retention: { runs: RUN_RETENTION_DAYS * 24 } }, 'runs', nowMs);
 }

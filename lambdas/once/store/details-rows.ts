@@ -92,7 +92,7 @@ export interface DetailsTools {
 /** All details rows of a payment or an order, by their sort key. */
 export type DetailsRows = ReadonlyMap<unknown, Item>;
 
-/** Reads all details rows of a payment or an order, which takes one call for many rows. */
+/** Reads all details rows of a payment or an order. One query returns many rows. */
 export async function readDetailsRows({ client, registry, pacing }: DetailsTools, id: string): Promise<DetailsRows> {
   const rows = new Map<unknown, Item>();
   let from: Item | undefined;

@@ -33,7 +33,7 @@ export type Handle<Event> =
  * Declares an effect of at most 99 rows in Payonce's own tables. They are written in one transaction with the effect
  * record.
  *
- * @param writes returns the writes, and may read; called again when a condition was false
+ * @param writes returns the writes; may read tables; called again when a condition was false
  */
 export function inOwnTables<Event>(writes: (event: Event) => Promise<readonly ConsumerWrite[]>): Handle<Event> {
   return { kind: 'in_our_tables', writes };
@@ -52,8 +52,8 @@ export interface Consumer<Event extends ConsumableEvent> {
   /** The handler name. It must never change, because the records of effects contain it. */
   readonly handler: string;
   /**
-   * Returns the business key, for example `commission:<order>`. No matter how many events have the same key, it takes
-   * effect once per tenant and mode, permanently. @default the event's id, whose record is kept for 30 days
+   * Returns the business key, for example `commission:<order>`. All events with the same key together take effect once
+   * per tenant and mode, permanently. @default the event's id, whose record is kept for 30 days
    */
   readonly key?: (event: Event) => string;
   readonly handle: Handle<Event>;

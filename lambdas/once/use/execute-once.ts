@@ -37,7 +37,7 @@ import { contention, rounds } from './rounds.ts';
 
 /**
  * Claim, call, commit: a keyed request with an effect in another system. Payments, payment changes and orders each
- * provide their own {@link Operation}.
+ * provide their own {@link Operation}. `Subject` is the state of the payment or the order.
  *
  *   claim    one write: the record (owner, lease) and the pending transition
  *   call     the other system, under a key that is the same on every attempt
@@ -76,7 +76,7 @@ export interface Operation<Subject, Work, Write, Refusal> {
    * @param open builds the record to write; the send window begins at `claimedAtMs`
    */
   claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<Subject, Refusal>>;
-  /** Derives the state of a request whose record no longer exists, from the subject. */
+  /** Derives the state of a request whose record no longer exists, from its payment or order. */
   lostRecord(subject: Subject): LostRecord;
   /**
    * Claims the operation when the pending transition already exists: writes only the record. @returns false when a

@@ -1,10 +1,10 @@
 import { RetryableError } from '../../kernel/faults.ts';
 
 /**
- * Maximum number of rounds. In each round, the write is decided again, because a rival has taken its position in the
- * chain. Some rival succeeds in every round, so the system makes progress. After this many rounds, about 200 ms, the
- * caller must retry. With fewer rounds, the commit after a call could fail, and the call's idempotency key would be
- * blocked until the lease ends.
+ * Maximum number of rounds. A new round decides the write again, because a rival has taken its position in the chain.
+ * One writer succeeds in every round, so the system makes progress. After this many rounds, about 200 ms, the caller
+ * must retry. With fewer rounds, the commit after a call could fail, and the call's idempotency key would be blocked
+ * until the lease ends.
  */
 const MAX_ROUNDS = 8;
 
@@ -32,8 +32,8 @@ export function contention(what: string): RetryableError {
 }
 
 /**
- * Returns the error for a claim whose transaction was partly lost in a restore of the tables. It is thrown until the
- * recovery has resolved the claim. Under such a claim, nothing is sent, because its request is unknown.
+ * Returns the error for a claim whose transaction was partly lost in a restore of the tables. The error is thrown until
+ * the recovery has ended the claim. Nothing is sent under such a claim, because its request is unknown.
  */
 export function claimTransactionLost(): RetryableError {
   return new RetryableError(
