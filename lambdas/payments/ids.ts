@@ -19,7 +19,7 @@ export function isOrderId(id: ChainId): id is OrderId {
 
 /**
  * Derives the id of the payment that this request creates. Because the id is derived, the idempotency record, the
- * payment and the processor's key are found without an index, and a lost record cannot become a second charge.
+ * payment and the processor's key are found without an index, and a lost record cannot lead to a second charge.
  */
 export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
   return `${OperationPrefix.charge}${derivedCharacters(digest, scopeParts(scope))}` as PaymentId;
@@ -115,8 +115,8 @@ export function isReturn(refundId: string): boolean {
  * 202.
  *
  * @param written the hash of the first transition that the operation writes. A restore can lose this transition but
- * keep the record of its inquiry. If a different transition then takes the position in the chain, the hash results in a
- * different operation
+ * keep the record of its inquiry. If a different transition then takes its position in the chain, its hash gives a
+ * different operation id
  */
 export function inquiryOperation(digest: Digest, asked: OperationId, written: Uint8Array): OperationId {
   return `${OperationPrefix.inquiry}${derivedCharacters(digest, ['inquiry', asked, base32(written)])}` as OperationId;

@@ -59,7 +59,12 @@ describe.each([
 
     expect([much.status, much.body]).toMatchObject([
       409,
-      { code: 'amount_exceeds_left', param: 'amount', amount_left: 1000, detail: 'At most 1000 minor units are left.' },
+      {
+        code: 'amount_exceeds_left',
+        param: 'amount',
+        amount_left: 1000,
+        detail: 'The remaining amount is 1000 minor units.',
+      },
     ]);
     expect((await harness.change(`${id}/${step}`, 'k', { amount: 1000 })).status).toBeLessThan(300);
   });

@@ -105,8 +105,8 @@ function isAsOrdered({ capturedMinor, currency }: Succeeded, payment: Payment): 
 }
 
 /**
- * Reports whether the fact is about a second charge. A second charge exists if the processor did not recognize that a
- * key was used again.
+ * Reports whether the fact is about a second charge. A processor can create a second charge if it does not recognize a
+ * reused idempotency key.
  */
 function isOfAnotherCharge(fact: ChargeFact, { chargeId }: Payment): boolean {
   return 'chargeId' in fact && fact.chargeId !== undefined && chargeId !== undefined && fact.chargeId !== chargeId;
@@ -311,9 +311,8 @@ function refundRowOf({ status, failure }: RefundFact): Exclude<RefundStatus, 'no
 }
 
 /**
- * Maximum number of disputes of a payment. Each transition contains all disputes of its payment, so this bounds the
- * size of the transition's row, of a transaction that appends several transitions, of the event, of the message that
- * parks the event, and of a page of a list. A payment rarely has more than one dispute.
+ * Maximum number of disputes of a payment. Each transition contains all disputes of its payment, so this limit bounds
+ * the sizes of rows, transactions, events and list pages. A payment rarely has more than one dispute.
  */
 const MAX_DISPUTES = 50;
 

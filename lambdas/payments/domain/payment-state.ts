@@ -44,13 +44,13 @@ export interface PaymentState {
 }
 
 /**
- * Returns a state without any refund, capture or cancellation, for a decision about a change that has not begun. The sums
- * stand for all earlier changes.
+ * Returns a state without any refund, capture or cancellation, for a decision about a change that has not begun. The
+ * sums represent all earlier changes.
  */
 export function summedState(known: Pick<PaymentState, 'payment' | 'sequence' | 'sums' | 'buckets'>): PaymentState {
   return {
     ...known,
-    // Has no effect: it matters only while a payment is `processing`, and such a payment cannot be changed.
+    // This value has no effect: it matters only while a payment is `processing`, and such a payment cannot be changed.
     isProcessingRecorded: true,
     refunds: new Map(),
     holdChanges: new Map(),

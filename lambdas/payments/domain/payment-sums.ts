@@ -127,7 +127,7 @@ export interface BegunChanges {
 /** A bucket of {@link BegunChanges}, possibly without its marks. */
 export interface Bucket {
   readonly start: number;
-  /** Undefined if only the start was read. */
+  /** Undefined if the marks of this bucket were not read. */
   readonly marks: readonly number[] | undefined;
 }
 
@@ -160,9 +160,9 @@ export function mayHaveBegun(marks: BegunChanges['marks'], operationId: string):
 }
 
 /**
- * Builds the buckets from the marks and starts of two transitions.
- * @param starts the starts in the newest transition that began a change
- * @param marks the marks of the bucket of `operationId`
+ * Builds the buckets from the `starts` and the `marks` of two transitions.
+ * @param starts `starts` of the newest transition that began a change
+ * @param marks `marks` of the bucket of `operationId`
  */
 export function bucketsFor(
   operationId: string,
@@ -182,7 +182,7 @@ export function withBegun(buckets: readonly Bucket[], operationId: string, seque
 }
 
 /**
- * Returns the fields to store in a transition that begins a change: the starts of all buckets, and the marks of its own
+ * Returns the fields to store in a transition that begins a change: `starts` of all buckets, and `marks` of its own
  * bucket.
  *
  * @param sequence the number of the transition

@@ -30,7 +30,7 @@ export interface ProcessorAbilities {
   readonly claimsLost?: boolean | undefined;
 }
 
-/** Milliseconds. */
+/** The send window, in milliseconds. */
 export const SEND_WINDOW_MS = SEND_WINDOW_SECONDS * 1000;
 
 /**

@@ -68,7 +68,7 @@ const KNOWN = nothing('already known');
 const OLDER = nothing('older than the known state');
 const STANDS = nothing('the processor’s confirmation remains valid; a later refusal belongs to another attempt');
 const ENDED = nothing('the payment ended without taking money');
-const NO_RESULT = nothing('no result, and only a result changes this state');
+const NO_RESULT = nothing('the fact is not a result, and only a result changes this state');
 const OTHERS = nothing('not the payment’s own charge, and it has no money');
 const NO_MONEY_KEPT = nothing('no money of the charge is kept');
 

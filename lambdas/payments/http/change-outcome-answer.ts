@@ -71,7 +71,7 @@ function refusalAnswer(kind: ChangeKind, refusal: ChangeRefusal, requestId: stri
       return problemAnswer(problem('too_many_refunds', detail), requestId);
     }
     case 'exceeds': {
-      const detail = `At most ${refusal.leftMinor} minor units are left.`;
+      const detail = `The remaining amount is ${refusal.leftMinor} minor units.`;
       return problemAnswer(problem('amount_exceeds_left', detail, 'amount'), requestId, {
         members: { amount_left: refusal.leftMinor },
       });

@@ -63,7 +63,10 @@ export const transitionSubject = z
   .looseObject({
     object: z.string().meta({ example: 'refund' }),
     id: z.string(),
-    reason: z.string().nullable().meta({ description: 'The reason given for the subject.' }),
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: 'The reason given for this subject. Null if none was given, or after its erasure.' }),
     reverses: z.int().min(1).exactOptional().meta({
       description: 'The sequence of the transition whose postings the correction reversed. Omitted otherwise.',
     }),

@@ -51,7 +51,7 @@ const source = z
 
 const capture = z.enum(['automatic', 'manual'], 'must be automatic or manual').meta({
   // No `default`, because code generators would make the field required.
-  description: '`automatic` (the default) captures at once; `manual` only authorizes, if the processor has holds.',
+  description: '`automatic` (the default) captures at once; `manual` only authorizes, if the processor supports holds.',
 });
 
 const reference = freeText(255, 1).meta({
@@ -68,7 +68,7 @@ const metadata = z
     'must be an object of strings',
   )
   .refine((value) => Object.keys(value).length <= MAX_METADATA_KEYS, `must have at most ${MAX_METADATA_KEYS} keys`)
-  .refine((value) => utf8Bytes(value) <= MAX_METADATA_BYTES, `must be at most ${MAX_METADATA_BYTES} bytes in all`)
+  .refine((value) => utf8Bytes(value) <= MAX_METADATA_BYTES, `must be at most ${MAX_METADATA_BYTES} bytes in total`)
   .superRefine((value, context) => {
     // Payonce shows some metadata fields in e-mails and lists, where each must fit on one line.
     for (const name of Object.values(MetadataName)) {
@@ -78,8 +78,8 @@ const metadata = z
   })
   .meta({
     description:
-      'Your own data: at most 50 keys of 1 to 40 characters with strings of at most 500, together at most 2048 bytes. ' +
-      'Strings may have line breaks and tabs, except those of `receipt_email`, `affiliate`, `order` and `order_id`. ' +
+      'Your own data: at most 50 keys of 1 to 40 characters with values of at most 500 characters, together at most 2048 bytes. ' +
+      'Values may have line breaks and tabs, except those of `receipt_email`, `affiliate`, `order` and `order_id`. ' +
       'After the capture, `receipt_email` gets a receipt and `affiliate` a commission.',
     example: { order: '6735' },
     maxProperties: MAX_METADATA_KEYS,
@@ -209,7 +209,7 @@ export const payment = /* @__PURE__ */ ifUsed(() =>
       amount: shownAmount('The requested amount'),
       amount_captured: shownAmount('The captured amount'),
       amount_refunded: shownAmount('The refunded amount'),
-      amount_disputed: shownAmount('The amount of disputes that are open or lost'),
+      amount_disputed: shownAmount('The sum of open and lost disputes'),
       currency: z.string().meta({ example: 'EUR' }),
       status: z
         .enum(PAYMENT_STATUSES)

@@ -179,8 +179,7 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
   ): Promise<readonly Transition[]> {
     const found: Transition[] = [];
     let from: Item | undefined;
-    // A page can also end because of DynamoDB's limit of 1 MB. While there is a `LastEvaluatedKey`, the chain
-    // continues.
+    // A page can also end because of DynamoDB's limit of 1 MB. If there is a `LastEvaluatedKey`, more rows can follow.
     do {
       const output: QueryCommandOutput = await readWithRetries(this.#pacing, () =>
         this.#client.send(

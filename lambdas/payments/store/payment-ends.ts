@@ -13,7 +13,7 @@ interface ChainRows {
   at(sequences: readonly number[]): Promise<readonly Transition[]>;
 }
 
-/** Reads the transitions on which a change is decided, in at most three calls. */
+/** Reads, in at most three calls, the transitions that are needed to decide on a change. */
 export async function readEnds(rows: ChainRows, operationId: OperationId): Promise<PaymentEnds | undefined> {
   const found = await rows.newest();
   const transitions = found.toReversed();
@@ -28,7 +28,7 @@ export async function readEnds(rows: ChainRows, operationId: OperationId): Promi
     for (const each of await rows.at([...missing])) known.set(each.sequence, each);
   };
   const { begunAt = 0 } = newest.sums ?? {};
-  // The newest transitions nearly always include the last one that began a change.
+  // Rarely needs a call: the newest transitions nearly always include the last one that began a change.
   await read(begunAt);
   const beginning = known.get(begunAt);
   const start = beginning?.begun === undefined ? 0 : startOf(beginning.begun, operationId);

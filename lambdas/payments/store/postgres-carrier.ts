@@ -71,7 +71,7 @@ LEFT JOIN transition ON waiting.kind = 'transition'
 LEFT JOIN details ON details.chain_id = transition.chain_id AND details.sequence = transition.sequence
 ORDER BY waiting.kind = 'erasure', waiting.sequence`;
 
-/** Personal data whose transition does not wait to be copied, so that both were copied in one transaction. */
+/** Personal data whose transition no longer waits to be copied: both were already copied in one transaction. */
 const COPIED_DETAILS = `SELECT transition.body::text, transition.prev_hash, transition.hash,
   details.part, details.salt, details.details, details.email_hash
 FROM details
@@ -147,8 +147,8 @@ export class LedgerCarrier implements Carrier {
    *   jobs      mark after T2 ───────────────────────────────────── read T2 again
    *   carrier   T2 in the Ledger ── copied: mark before T2 ── T2 leaves the outbox
    *
-   * @param copied must move back the marks of the jobs that read the Ledger and did not wait for this chain, to the
-   * time of its oldest waiting transition (Unix milliseconds)
+   * @param copied must set back the progress marks of the jobs that read the Ledger without waiting for this chain;
+   * `sinceMs` is the time of its oldest waiting transition, in Unix milliseconds
    */
   async carryAgain(chainId: string, copied: (sinceMs: number) => Promise<void>): Promise<'carried' | 'stopped'> {
     const rows = await this.#waiting(chainId, ALL_ROWS);
@@ -236,7 +236,7 @@ export class LedgerCarrier implements Carrier {
     const found = written.reasons.map(itemOf);
     const missing = copies.filter(({ link }, index) => !isSame(link, found[index]));
     const isTaken = missing.some((copy) => found[copies.indexOf(copy)] !== undefined);
-    // If the condition of no put failed, the predecessor is missing or is another row.
+    // If no put's condition failed, the check of the predecessor failed: it is missing or is a different row.
     if (isTaken || missing.length === copies.length) return missing[0]?.link.sequence;
     return this.#copy(missing);
   }

@@ -41,7 +41,7 @@ export interface RowsOfCopy {
 
 // ------------------------------------------------------------------------------------------------------------ transitions
 
-/** The columns of one write that belong to chains of transitions. */
+/** The rows that one write adds to chains of transitions. */
 export interface ChainRows {
   readonly transitions: readonly Columns[];
   readonly postings: readonly Columns[];
@@ -60,7 +60,7 @@ export function rowsOfTransitions(transitions: readonly Transition[]): ChainRows
   };
 }
 
-/** The fields of a payment or an order that have columns. */
+/** The fields of a payment or an order that have their own columns. */
 interface ChainState extends Pick<Payment, 'tenantId' | 'mode' | 'amountMinor' | 'currency' | 'reference'> {
   readonly id: ChainId;
   readonly status: string;
@@ -132,7 +132,7 @@ function rowsOfPostings({ sequence, occurredAtMs, payment, postings }: Transitio
   }));
 }
 
-/** The fields of a transition or an approval whose bytes are hexadecimal text in its JSON. */
+/** The binary fields of a transition or an approval. In JSON, they are hexadecimal text. */
 const BYTES: ReadonlySet<string> = new Set(['commitment', 'sums', 'begun']);
 
 /** Returns the JSON for the `body` column. The hashes are omitted: they have their own columns. */
@@ -140,7 +140,7 @@ export function bodyText({ prevHash: _prevHash, hash: _hash, ...body }: Item): s
   return JSON.stringify(body, function (this: Item, name: string, value: unknown) {
     const given = this[name];
     if (!(given instanceof Uint8Array)) return value;
-    invariant(BYTES.has(name), `the bytes of ${name} have no column`);
+    invariant(BYTES.has(name), `the JSON of a row cannot contain the binary field ${name}`);
     return hex(given);
   });
 }
@@ -148,14 +148,14 @@ export function bodyText({ prevHash: _prevHash, hash: _hash, ...body }: Item): s
 /**
  * Returns the attributes of a transition as `toTransitionItem` created them.
  *
- * @param row has `body` as text, because the driver's JSON has no bytes
+ * @param row the row, with `body` as text, because the driver's JSON parser does not decode binary fields
  */
 export function storedOfRow(row: Row): Item {
   const { body, prev_hash: prevHash, hash } = valuesOf(row);
   return { ...bodyItem(String(body)), prevHash, hash };
 }
 
-/** Returns the row whose JSON is `text`. */
+/** Parses the JSON of a row, including its binary fields. */
 export function bodyItem(text: string): Item {
   return JSON.parse(text, (name: string, value: unknown) =>
     BYTES.has(name) && typeof value === 'string' ? new Uint8Array(Buffer.from(value, 'hex')) : value,
@@ -182,7 +182,7 @@ export function rowOfDetails(
   };
 }
 
-/** Returns the personal data of a row, with the salt of its commitment. @param row without NULL */
+/** Returns the personal data of a row, with the salt of its commitment. @param row the row without its NULL columns */
 export function newDetailsOf({ part, salt, details, email_hash: emailHash }: Row): NewDetails {
   return { part, salt, details, ...defined({ emailHash }) } as NewDetails;
 }

@@ -6,12 +6,13 @@ import type { Claim, ReferenceName } from '../use/payment-store.ts';
 import { type ChainRows, type Queued, rowOfOrphan, rowsOfTransitions, workRowsOf } from './postgres-rows.ts';
 
 /**
- * Each durable write of a payment is one statement, and therefore one transaction and one round trip. Its first part,
- * `record`, writes the idempotency record and returns a row, or returns none if another owner was first. All other
- * parts write only if it returned a row. A part that violates a constraint cancels the whole statement.
+ * Each durable write of a payment is one statement, and therefore one transaction and one round trip. Its first part
+ * (common table expression), `record`, writes the idempotency record and returns a row, or returns none if another
+ * owner was first. All other parts write only if `record` returned a row. A part that violates a constraint cancels the
+ * whole statement.
  */
 
-/** The condition of a part of an effect. */
+/** Makes a part of a statement write only if the part `record` returned a row. */
 export const IF_RECORDED = 'WHERE EXISTS (SELECT 1 FROM record)';
 
 const TRANSITIONS = `json_to_recordset($2::json) AS given (chain_id text, sequence integer, type text,
@@ -69,7 +70,7 @@ function detailsWrites(parameter: string): string {
  *
  *   $2 transitions   $3 postings   $4 details   $5 work   $6 time of the transaction
  *
- * Details and queue entries replace older rows: only one writer can take a position in the chain.
+ * Details and queue entries replace older rows. This is safe, because only one writer can take a position in the chain.
  */
 const WRITES = `${TRANSITION_WRITES}, ${detailsWrites('$4')}, queued AS (
   INSERT INTO work (${WORK_COLUMNS}) SELECT ${WORK_COLUMNS} FROM ${workRows('$5')} ${IF_RECORDED}

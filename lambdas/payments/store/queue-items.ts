@@ -237,7 +237,7 @@ export const ROUTINE_INQUIRIES: Queue<Inquiry> = {
   of: [QueueRow.routineInquiry, QueueRow.undecidable],
   parse: parseInquiry,
 };
-/** The queues that the metrics count. */
+/** The queues whose entries the metrics count. */
 export const COUNTED_INQUIRIES: Queue<Inquiry> = {
   of: [QueueRow.unknownOutcome, QueueRow.undecidable],
   parse: parseInquiry,

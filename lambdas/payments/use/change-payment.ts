@@ -74,7 +74,10 @@ export interface ChangePayment {
 /** An operator's request for a change. */
 interface ByOperator {
   readonly request: OperatorRequest;
-  /** Returns whether the change may begin with this draft. Called before each attempt to claim. */
+  /**
+   * Returns whether the operator's request, with this draft of its transition, is admitted. Called before each attempt
+   * to claim.
+   */
   readonly admits: (draft: TransitionDraft) => Promise<boolean>;
   /** Claims, and writes the entry of the activity log in the same transaction. */
   readonly claim: (claim: Required<Pick<Claim, 'record' | 'pending'>>) => Promise<ClaimOutcome>;
@@ -90,7 +93,7 @@ type Refusal =
 
 export type ChangePaymentOutcome = Executed<Refusal>;
 
-/** The outcomes of a tenant's request. Only an operator's request may not be admitted. */
+/** The outcomes of a tenant's request. Only an operator's request can have the outcome `not_admitted`. */
 export type ChangeOutcome = Exclude<ChangePaymentOutcome, { readonly kind: 'not_admitted' }>;
 
 /**
@@ -117,7 +120,7 @@ export async function changePayment(
 
 interface Work {
   /**
-   * Decides how the outcome that was found changes the current chain. Undefined if no outcome was determined: the change
+   * Decides how the determined outcome changes the current chain. Undefined if no outcome was determined: the change
    * had already ended, or this deployment does not call its processor.
    */
   readonly decideOutcome: Awaited<ReturnType<typeof findOutChange>> | undefined;

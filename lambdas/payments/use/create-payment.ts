@@ -49,7 +49,7 @@ import { booksInquiry, chargesToReturn, holdEntryFor, inquiryForCharge } from '.
 export interface CreatePaymentTools extends ExecuteTools, KnownProcessors {
   readonly store: PaymentStore;
   /**
-   * Copies of payments, which supply the personal data for cached responses. A copy may be missing or late.
+   * Copies of payments, which supply the personal data for cached responses. A copy may be missing or outdated.
    * @default the store
    */
   readonly copies?: Pick<PaymentStore, 'readPayment' | 'listTransitions'> | undefined;
@@ -63,7 +63,7 @@ export interface CreatePayment extends PaymentTerms, PaymentNotes {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
-  /** The current actor: the request, or the run of a job that finishes the payment. */
+  /** The cause of this execution: the request, or the run of a job that finishes the payment. */
   readonly cause: Cause;
   /**
    * Arrival time of the request by this process's clock, in Unix milliseconds. The time budget begins at this time.
@@ -373,7 +373,7 @@ function inquiryAbout(payment: Payment, claimedAtMs: number): Inquiry {
  * with a different charge or none, this charge may still take money:
  *
  *   owner   charge 1 sent ──────────────────────── answer: pending, or none ── changes nothing
- *   rival   ─────────────── payment ends by charge 2
+ *   rival   ─────────────── payment ends with charge 2
  *
  * @param sent whether an earlier owner may have sent
  */

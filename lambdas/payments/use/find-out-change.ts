@@ -79,7 +79,9 @@ async function isRead(readCharge: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Builds the order from the pending transition, so that every attempt requests the reserved amount. */
+/**
+ * Builds the request to the processor from the pending transition, so that every attempt requests the reserved amount.
+ */
 function changeOrder(change: PendingChange, { state: { payment } }: SummedChain): ChangeOrder {
   const { chargeId } = payment;
   invariant(chargeId !== undefined, 'a payment with a change has no charge id');

@@ -57,7 +57,7 @@ export interface PaymentHistory {
   readonly newest: Transition;
 }
 
-/** The transitions on which a change to a payment is decided, without personal data. */
+/** The transitions that are needed to decide on a change to a payment, without personal data. */
 export interface PaymentEnds {
   /** Transition 1. */
   readonly first: Transition;
@@ -162,7 +162,7 @@ export interface OpenOrder {
   readonly orderId: OrderId;
   /**
    * Time at which the order was created or reopened, in Unix milliseconds. The longer ago this is, the less often the
-   * order is driven.
+   * resolver processes the order.
    */
   readonly createdAtMs: number;
   /**

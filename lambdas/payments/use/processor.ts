@@ -116,7 +116,7 @@ export interface Processor {
   change(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome>;
   /**
    * Looks up whether the change was applied, by any attempt or by another user of the processor's account.
-   * @throws as `findCharge`; AmbiguousError with the code {@link ANSWER_MISMATCH} when the books contradict the order
+   * @throws as `findCharge`; AmbiguousError with the code {@link ANSWER_MISMATCH} when the books contradict `order`
    */
   findChange(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome | { readonly kind: 'absent' }>;
   /**

@@ -31,8 +31,8 @@ export function queueEntriesFor(
 }
 
 /**
- * Returns one queue entry for each stray charge in these transitions that has money or a hold to return. This is so
- * after the charge is found, after its refund fails, and after its dispute is won.
+ * Returns one queue entry for each stray charge in these transitions that has money or a hold to return. This is the
+ * case after the charge is found, after a refund of it fails, and after a dispute of it is won.
  */
 export function chargesToReturn(before: Before, transitions: readonly Transition[]): readonly ChargeToReturn[] {
   const newest = transitions.at(-1);
@@ -98,7 +98,8 @@ export function holdEntryFor(transitions: readonly Transition[]): { readonly hol
 /**
  * Returns the queue entry that reopens an order. An order is reopened for two reasons. First, an order was canceled
  * because of a refund or dispute, but the merchant has the money again: a bank can reject a refund days later, and a
- * dispute can be won. Second, the payment was in review until the order was no longer driven, and has now been decided.
+ * dispute can be won. Second, the payment's review has ended, and the resolver may have stopped processing the order
+ * during the review.
  *
  * @returns undefined when neither reason applies, or the payment does not belong to an order
  */

@@ -23,7 +23,7 @@ export interface RecordChargeTools extends ContradictionTools {
   readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect' | 'queueIfAbsent'>;
 }
 
-/** Milliseconds. */
+/** Timeout of one read of the processor's books, in milliseconds. */
 export const READ_TIMEOUT_MS = 5_000;
 
 /**

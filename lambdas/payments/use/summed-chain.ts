@@ -9,8 +9,8 @@ import type { PaymentEnds, PaymentStore } from './payment-store.ts';
 import { belongsTo } from './read-payment.ts';
 
 /**
- * A whole chain, or only its first and newest transitions. Without `transitions`, the maps of `state` contain only the
- * change to decide on, and the sums are those of the newest transition.
+ * A whole chain, or only its first and newest transitions. Without `transitions`, `state` contains no earlier refunds,
+ * captures or cancellations; the sums of the newest transition represent them.
  */
 export interface SummedChain extends Pick<PaymentChain, 'first' | 'newest' | 'state'> {
   readonly transitions?: readonly Transition[];

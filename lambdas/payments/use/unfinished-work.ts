@@ -13,15 +13,17 @@ export interface Postponement {
 
 /**
  * The queues of the resolver. Each entry was written in the transaction that made the work necessary. Reads return the
- * due entries, longest overdue first. After an entry was processed, even if this failed, it leaves the queue or gets a
- * later due time, so that it cannot delay the others indefinitely.
+ * due entries, longest overdue first. After an attempt to process an entry, even a failed one, the entry leaves the
+ * queue or gets a later due time, so that it cannot delay the others indefinitely.
  */
 export interface UnfinishedWork {
   /**
    * Lists two kinds of claims: unreleased ones whose lease has ended, and released ones whose send window has ended.
    */
   staleClaims(due: Due): Promise<readonly OpenRecord[]>;
-  /** Sets the time of the next inquiry. Has no effect if the claim was completed after it was read. */
+  /**
+   * Sets the time of the next attempt to finish the claim. Has no effect if the claim was completed after it was read.
+   */
   postponeClaim(record: OpenRecord, next: Postponement): Promise<void>;
   /** Lists inquiries about unknown outcomes. */
   unknownOutcomes(due: Due): Promise<readonly Inquiry[]>;
@@ -32,7 +34,7 @@ export interface UnfinishedWork {
    * operator.
    */
   undetermined(limit: number): Promise<readonly Inquiry[]>;
-  /** Deletes the entry if it has not changed. If the inquiry was queued again after it was read, it stays. */
+  /** Deletes the entry if it has not changed. If the inquiry was queued again after the read, the new entry stays. */
   closeInquiry(inquiry: Inquiry): Promise<void>;
   /** Sets the time of the next inquiry. Has no effect if the entry was closed or queued again after it was read. */
   postponeInquiry(inquiry: Inquiry, next: Postponement): Promise<void>;
@@ -42,7 +44,10 @@ export interface UnfinishedWork {
    * was read.
    */
   postponeReturn(charge: ChargeToReturn, next: Postponement): Promise<void>;
-  /** Deletes the entry if it has not changed. If a hold was captured and queued again after it was read, it stays. */
+  /**
+   * Deletes the entry if it has not changed. If a hold was captured and queued for a refund after the read, the new
+   * entry stays.
+   */
   closeReturn(charge: ChargeToReturn): Promise<void>;
 }
 
