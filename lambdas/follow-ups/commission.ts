@@ -49,8 +49,8 @@ export interface Commission extends CommissionName {
   readonly releasesAtMs: number;
   /**
    * Sequence of the payment's transition from which this commission is derived. Events with a lower sequence are
-   * ignored. A payment's first transition causes no event, so its order's events can use 0 (placed) and 1 (canceled),
-   * and are lower than all events of the payment.
+   * ignored. A payment's first transition has no event. Therefore, the events of its order can use the sequences 0
+   * (placed) and 1 (canceled), which are lower than those of all events of the payment.
    */
   readonly sequence: number;
 }

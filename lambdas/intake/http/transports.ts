@@ -148,7 +148,7 @@ function looselyParsed(text: string): unknown {
  * function (AWS Lambda developer guide, "Configuring error handling controls for Kafka event sources"). Therefore, a
  * record that cannot be settled now is sent to the queue and redelivered from there.
  *
- * @throws when neither the engine nor the queue accepts a record; the whole batch is then redelivered
+ * @throws when a record can neither be processed nor sent to the queue; the whole batch is then redelivered
  */
 async function takeFromTopics(tools: TransportTools, { records }: KafkaEvent): Promise<undefined> {
   const settle = async (record: KafkaRecord): Promise<ConsumedMessage> => {

@@ -9,8 +9,8 @@ export interface NotedCall {
   /** `send`: a request that may take effect. `look`: a look-up of an earlier request. */
   readonly do: 'send' | 'look';
   /**
-   * The kind of the response, or `no_response` (the request of a send may have taken effect), `not_sent`, or
-   * `unavailable` (a look-up got no response).
+   * The kind of the response, or `no_response` (the request may have taken effect), `not_sent`, or `unavailable` (a
+   * look-up got no response).
    */
   readonly result: string;
   readonly atMs: number;

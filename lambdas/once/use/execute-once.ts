@@ -89,8 +89,8 @@ export interface Operation<Subject, Work, Write, Refusal> {
   /**
    * Examines an error from the call.
    *
-   * @returns the error to throw when `error` proves that no owner has sent a request; otherwise undefined @default
-   * every RetryableError is such a proof
+   * @returns the error to throw when `error` proves that no owner has sent a request; otherwise undefined
+   * @default every RetryableError is such a proof
    */
   unsent?(error: unknown): unknown;
   /** Decides what to write and how to respond. Called a second time after {@link Operation.decideAgain}. */

@@ -8,9 +8,9 @@ import type { CompletedRecord } from '../domain/idempotency.ts';
  */
 export interface ReplayCache {
   find(operationId: OperationId): Promise<CompletedRecord | undefined>;
-  /** Keeps a record that `find` did not return, but that the store has. */
+  /** Caches a record that `find` did not return, but that the store has. */
   put(record: CompletedRecord): void;
-  /** Keeps the record that the caller, its owner, has just committed. */
+  /** Caches the record that the caller, its owner, has just committed. */
   committed(record: CompletedRecord): Promise<void>;
 }
 

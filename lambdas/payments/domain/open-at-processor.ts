@@ -10,7 +10,8 @@ import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-c
 /**
  * Reports whether an object of the charge is open at the processor but not in the chain: the charge itself, if the
  * payment does not wait for it; a refund or dispute that is ended or missing in the chain; or a refund that may be one
- * of Payonce's own whose response was lost. Objects that are open in the chain were queued with their transitions.
+ * of Payonce's own refunds whose response was lost. Objects that are open in the chain were queued with their
+ * transitions.
  */
 export function isOpenUntracked(charge: ProcessorCharge, state: PaymentState): boolean {
   const { payment, refunds, disputes } = state;

@@ -114,7 +114,10 @@ const holdChange = (what: 'capture' | 'cancellation', prefix: string) =>
     amount: shownAmount(what === 'capture' ? 'The requested amount' : 'The authorized amount'),
     currency: z.string(),
     status: z.enum(HOLD_CHANGE_STATUSES).meta({ description: '`pending` means that the outcome is not known yet.' }),
-    reason: z.string().nullable().meta({ description: '`expired` when Payonce voided an old authorization.' }),
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: '`expired` when Payonce voided an authorization that was not captured in time.' }),
     request: z
       .looseObject({
         operator: z.string(),

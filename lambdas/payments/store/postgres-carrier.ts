@@ -116,8 +116,9 @@ export class LedgerCarrier implements Carrier {
    *   A ── T1 ✓ ── crash
    *   B ──────────── takes over ── T2 ✓ ── carry: T1, T2
    *
-   * An erasure is carried only after all transitions that were written before it. A carrier that has read personal data
-   * before the erasure then finds the transition in the Ledger, and its own transaction is canceled as a whole:
+   * An erasure deletes the copies only after all transitions that were written before it are copied. A carrier that has
+   * read personal data before the erasure then finds the transition in the Ledger, and its own transaction is canceled
+   * as a whole:
    *
    *   carrier A ── read T1 with details ──────────────────────────────────────── T1 ✗ details ✗
    *   erasure   ─────────────────────────── delete details ✓

@@ -24,7 +24,7 @@ export interface ReconcileWindow {
   begin(): Promise<{
     readonly from: OutcomePosition;
     /**
-     * The position up to which earlier runs have compared everything.
+     * The progress mark: the position up to which earlier runs have compared everything.
      * @default undefined: there is no such position yet
      */
     readonly mark?: OutcomePosition | undefined;
@@ -43,11 +43,13 @@ export interface TimePart {
   readonly to: OutcomePosition;
   /** End of the run's window, in Unix milliseconds. */
   readonly untilMs: number;
-  /** The current position of the mark, if every earlier part was compared. From any other position, it is not moved. */
+  /**
+   * The position of the progress mark if every earlier part was compared. The mark is moved only from this position.
+   */
   readonly mark: string | undefined;
   /** Every charge that was created in the range, and some charges from just before and after it. */
   readonly charges: readonly ListedCharge[];
-  /** Listed charges that cannot be read. */
+  /** Listed charges that cannot be parsed. */
   readonly unreadable: readonly UnreadableCharge[];
   /** The processors whose lists could not be read, each with the error. Their charges are missing. */
   readonly unlisted: ReadonlyMap<ProcessorBooks, unknown>;
@@ -217,14 +219,11 @@ function listTimes(fromSeconds: number, untilSeconds: number, listSeconds: numbe
 
 /** The part of a processor's list that was read. */
 interface ReadList extends Pick<TimePart, 'charges' | 'unreadable'> {
-  /** Unix seconds. */
+  /** If set, the list is complete only before this time, in Unix seconds. */
   readonly endsAtSeconds?: number;
 }
 
-/**
- * Reads the charges of a time range.
- * @returns the charges; if `endsAtSeconds` is set, the list is complete only before that second
- */
+/** Reads the charges of a time range. */
 async function chargesWithin(
   books: ProcessorBooks,
   { atLeastToSeconds, ...time }: ListTime,

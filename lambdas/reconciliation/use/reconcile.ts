@@ -31,7 +31,8 @@ export interface ReconcileTools extends PageTools, MismatchViewTools {
   readonly marks: JobMarks;
   readonly observer: BooksObserver;
   /**
-   * Reads the time before which the Ledger has every transition, in Unix milliseconds. A run compares nothing later.
+   * Reads the time before which the Ledger has every transition, in Unix milliseconds. A run compares nothing after
+   * this time.
    * @default the Ledger is always complete
    */
   readonly completeUntilMs?: () => Promise<number>;
@@ -53,12 +54,12 @@ interface BooksObserver {
 const AT_ONCE = 8;
 /** Timeout of one read of the processor's books, in milliseconds. */
 const READ_TIMEOUT_MS = 5_000;
-/** The id of the hourly job, under which its mark is stored. It must never change. */
+/** The id of the hourly job, under which its progress mark is stored. It must never change. */
 const JOB_ID = 'reconcile-recent';
 /**
- * Minimum lag of the mark behind the current time, in milliseconds. The time of an outcome is from its writer's clock.
- * Without this lag, an outcome could be written behind the mark, and the hourly job would never compare it. The clocks
- * of the writer and the worker may each be wrong by five minutes.
+ * Minimum lag of the progress mark behind the current time, in milliseconds. The time of an outcome is from its
+ * writer's clock. Without this lag, an outcome could be written behind the mark, and the hourly job would never compare
+ * it. The clocks of the writer and the worker may each be wrong by five minutes.
  */
 const MARK_BEHIND_MS = 15 * MINUTE_MS;
 /**
@@ -70,7 +71,8 @@ const RECENT_MS = DAY_MS + 60 * MINUTE_MS;
  * Number of days that the daily run compares. A processor retries a callback for at most three days (Stripe
  * documentation, "Webhooks: Retry behavior"), and a week also covers a weekend without an operator. A refund or a
  * dispute can follow months later; it is an outcome of its own day, no matter how old the payment is. If the callback
- * of such a refund or dispute is lost and the charge is older than the window, only a run for an earlier time finds it.
+ * of such a refund or dispute is lost and the charge is older than the window, only a run with an earlier scheduled
+ * time finds it.
  */
 const WHOLE_DAYS = 7;
 
@@ -82,8 +84,8 @@ const WHOLE_DAYS = 7;
 type WindowOf = (endMs: number) => ReconcileWindow;
 
 /**
- * Creates the job that compares everything from the last run up to the scheduled time of this run. The mark advances
- * past a part after this part and all earlier parts were compared completely.
+ * Creates the job that compares everything from the last run up to the scheduled time of this run. The progress mark
+ * advances past a part after this part and all earlier parts were compared completely.
  *
  *   part 1 ✓ ── part 2 ✗ a read failed ── part 3 ✓ ── …    mark: after part 1
  *   next run    part 2 ✓ ── part 3 ✓ ── …                  mark: after part 3

@@ -98,7 +98,7 @@ async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Pro
   if (isHoldChanging(chain.state)) return ONE_LEFT;
   const status = await checkHold(tools, chain);
   const current = await chainOfHold(tools, hold);
-  // The void is refused if a capture has started in between.
+  // The void is refused if a capture has started since the chain was read.
   if (isHeld(current) && status === 'authorized' && isTime()) {
     await voidHold(tools, current);
     if (isTime()) await checkHold(tools, current);

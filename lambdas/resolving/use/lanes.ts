@@ -1,6 +1,6 @@
 /**
- * Maximum number of concurrent items. They mostly wait for a payment processor, and their request rate stays below the
- * processors' limits per second.
+ * Maximum number of items that are handled concurrently. The items mostly wait for a payment processor, and their
+ * request rate stays below the processors' limits per second.
  */
 const AT_ONCE = 10;
 

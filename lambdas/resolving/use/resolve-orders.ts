@@ -31,7 +31,7 @@ export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRec
   const orderId = parseOrderId(record.operationId);
   if (orderId === undefined) return undefined;
   const chain = await readOrderChain(tools.orders, orderId);
-  // Treated like the claim of a payment without a chain.
+  // A restore has lost the order but kept its claim, which the recovery ends.
   if (chain === undefined) return 'waiting';
   const { order, details } = chain;
   const { tenantId, mode, amountMinor, currency } = order;
@@ -44,11 +44,11 @@ export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRec
 }
 
 /**
- * Drives orders that are not settled although their requests were answered: because of an unknown charge, a late e-mail
- * or an open reversal. Only transitions are appended; the stored response does not change.
+ * Processes orders that are not settled although their requests were answered: because of an unknown charge, a late
+ * e-mail or an open reversal. Only transitions are appended; the stored response does not change.
  *
- * @param startedAtMs start of the run, in Unix milliseconds; only orders that are due at this time are driven, because
- * the preceding work of the run can take more than a minute
+ * @param startedAtMs start of the run, in Unix milliseconds; only orders that are due at this time are processed,
+ * because the preceding work of the run can take more than a minute
  */
 export async function resolveOrders(
   tools: ResolveOrderTools & Pick<ResolveTools, 'deadlineMs'>,
@@ -72,10 +72,10 @@ export async function resolveOrders(
 }
 
 /**
- * Reports whether an order in review is no longer driven. Only the end of a payment's review reopens an order.
- * Therefore, an order that waits for its reversal, for the release of its goods or, after the review of its payment,
- * for the processor's books is driven until it ends. An order that was reopened is driven for as long as one that has
- * just gone into review.
+ * Reports whether the resolver stops processing an order in review. Only the end of a payment's review reopens such an
+ * order. Therefore, the resolver never stops while the order waits for something else: for its reversal, for the
+ * release of its goods, or for the processor's books after the review of its payment. After an order was reopened, the
+ * time until the resolver stops begins again.
  */
 async function isReviewOver(
   { store }: ResolveOrderTools,
@@ -90,7 +90,7 @@ async function isReviewOver(
 }
 
 /**
- * Drives an order.
+ * Processes an order.
  * @returns the order's chain, and whether its payment must still be read, because the merchant may have regained money
  * after the cancellation
  */

@@ -116,8 +116,8 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
 }
 
 /**
- * Reports a claim to operators, only once, if the claim's own request cannot finish it. Without the report, the claim
- * would stay open forever. Such a claim is not counted as finished.
+ * Reports a claim to operators once if a retry of the claim's own request cannot finish it. Without the report, the
+ * claim would stay open forever. Such a claim is not counted as finished.
  */
 export function resultOfClaim(
   { report }: Pick<ResolveTools, 'report'>,
@@ -126,7 +126,8 @@ export function resultOfClaim(
 ): ItemResult {
   if (outcome === 'first' || outcome === 'replay') return 'finished';
   if (outcome === 'in_progress') return 'waiting';
-  if (undecidable !== true) report(new TerminalError('claim_stuck', `the claim of ${operationId} ended as ${outcome}`));
+  if (undecidable !== true)
+    report(new TerminalError('claim_stuck', `the claim of ${operationId} cannot be finished: ${outcome}`));
   return 'undecidable';
 }
 
@@ -254,7 +255,7 @@ function isOpenOperation(operationId: OperationId, { state }: PaymentChain): boo
 }
 
 /**
- * Returns the id of the charge if it is still waiting for the payer's approval.
+ * Returns the id of the charge if the charge still waits for the payer's approval.
  * @returns undefined when the operation itself is looked up instead
  */
 function chargeOfPayer({ operationId }: Inquiry, { state }: PaymentChain): string | undefined {
