@@ -78,8 +78,8 @@ class OperationLayer<Held, Work, Outcome> extends BasePersistenceLayer {
   }
 
   /**
-   * Claims the operation with Payonce's own lease. Passes a remaining time, because Powertools would otherwise log a
-   * warning for every run.
+   * Claims the operation with Payonce's own lease. Passes a remaining execution time to Powertools, which would
+   * otherwise log a warning for every run.
    */
   override async saveInProgress(key: OperationId): Promise<void> {
     await super.saveInProgress(key, 1);

@@ -90,8 +90,8 @@ export function withSealedReasons<Draft extends { readonly subject?: Subject }>(
 }
 
 /**
- * Removes the salts of reasons. Their details rows already exist; without a salt, the next transition does not write
- * them again, and an erasure stays final.
+ * Removes the salts of reasons whose details rows already exist. Without a salt, the next transition does not write the
+ * row again, so an erasure stays final.
  */
 export function withoutSalts(subject: Subject): Subject {
   return mapReasons(subject, (given) => {

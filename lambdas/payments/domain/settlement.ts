@@ -17,8 +17,8 @@ export type Lookup =
 export interface ProcessorAbilities {
   readonly lookup: Lookup;
   /**
-   * Time for which a processor returns the first result when a key is used again, in milliseconds; 0 if the processor
-   * has no idempotency keys.
+   * Time for which a processor returns the first result when an idempotency key is used again, in milliseconds; 0 if
+   * the processor has no idempotency keys.
    */
   readonly keyRetentionMs: number;
   /**

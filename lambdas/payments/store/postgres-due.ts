@@ -21,7 +21,7 @@ interface DueRead<Entry> {
   readonly postpone: (values: Row, dueAt: string) => Statement;
 }
 
-/** Reads rows in the order in which they are due. Rows that cannot be parsed are reported, and due again later. */
+/** Reads rows in the order in which they are due. Rows that cannot be parsed are reported and postponed. */
 export async function readDue<Entry>(
   tools: DueTools,
   { select, parse, postpone }: DueRead<Entry>,

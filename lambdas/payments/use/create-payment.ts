@@ -210,8 +210,8 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
         // After a restore, a reference can name a payment that was lost.
         const holder = await store.readPayment(paymentId);
         const isHeld = holder !== undefined && !freesReference(holder.newest.payment);
-        // If the reference names this payment, a rival with the same key has claimed. The next round finds the rival's
-        // record.
+        // If the reference names this payment, a rival with the same key has claimed the operation. The next round
+        // finds the rival's record.
         if (isHeld && paymentId !== this.#request.paymentId) {
           return { kind: 'refused', outcome: { kind: 'reference_used', paymentId } };
         }

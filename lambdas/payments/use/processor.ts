@@ -71,7 +71,7 @@ interface ChangeAbilities {
 interface HoldAbilities {
   /**
    * Time for which the processor keeps an uncaptured hold, in milliseconds. Payonce voids older holds. 0 if the
-   * processor has no holds: Payonce then refuses payments with manual capture.
+   * processor does not support holds: Payonce then refuses payments with manual capture.
    */
   readonly holdValidityMs: number;
 }

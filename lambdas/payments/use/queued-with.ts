@@ -32,7 +32,7 @@ export function queueEntriesFor(
 
 /**
  * Returns one queue entry for each stray charge in these transitions that has money or a hold to return. This is the
- * case after the charge is found, after a refund of it fails, and after a dispute of it is won.
+ * case after the charge is found, after its refund fails, and after its dispute is won.
  */
 export function chargesToReturn(before: Before, transitions: readonly Transition[]): readonly ChargeToReturn[] {
   const newest = transitions.at(-1);

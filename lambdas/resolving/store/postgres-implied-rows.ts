@@ -7,7 +7,9 @@ import type { ImpliedRow, ImpliedRows } from '../use/rebuild-queues.ts';
 
 type ImpliedReference = Extract<ImpliedRow, { readonly kind: 'reference' }>['row'];
 
-/** Inserts a reference, or replaces its holder if the holder is `$5`. Returns a row if it has written. */
+/**
+ * Inserts a reference, or replaces its holder if the holder is `$5`. Returns a row if the statement has written one.
+ */
 const PUT_REFERENCE = `INSERT INTO reference (tenant_id, mode, reference, payment_id) VALUES ($1, $2, $3, $4)
   ON CONFLICT (tenant_id, mode, reference) DO UPDATE SET payment_id = EXCLUDED.payment_id
   WHERE reference.payment_id = $5

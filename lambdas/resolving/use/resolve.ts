@@ -450,7 +450,7 @@ const CONTRADICTED = {
 } as const satisfies Decision;
 
 /**
- * Reports whether the processor does not know the payment's charge.
+ * Returns whether the payment's charge is missing in the processor's books.
  * @returns false when the books are unavailable
  */
 async function isChargeUnknown(books: ProcessorBooks, { state: { payment } }: PaymentChain): Promise<boolean> {
