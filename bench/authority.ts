@@ -27,7 +27,7 @@ import { median } from './median.ts';
 import { startPostgres } from './postgres.ts';
 import { IN_FLIGHT, ONE_AT_A_TIME, type Pay, type RatioOptions, ratios } from './speed.ts';
 
-/** The cost of a payment in a program. The ratios are to Payonce with DynamoDB as the authority. */
+/** The cost of a payment in one of the compared programs. The ratios compare it with Payonce on DynamoDB. */
 interface AuthorityCost {
   readonly program: string;
   /** Number of statements. Each waits for a response from PostgreSQL. */
@@ -188,11 +188,12 @@ async function roundTrips(config: DynamoDBClientConfig, make: (client: DynamoDBC
 }
 
 const toolsOn = (database: Database) => ({ database, pacing: { clock: systemClock, entropy: systemEntropy } });
-/** Returns a store that copies no rows, so that measured waits do not include copies. */
+/** Returns a store that does not copy its rows to DynamoDB, so that measured waits do not include the copy. */
 const storeOn = (database: Database) => new PostgresStore(toolsOn(database));
 
 /**
- * Measures how long a duplicate of an effect takes after the commit of the first transaction, for which it waits.
+ * Records an effect twice at once. The second transaction waits until the first one commits. Measures how long the
+ * second one takes after this commit starts.
  * @returns the median, in milliseconds
  */
 async function waitingDuplicate(database: OpenDatabase, count: number): Promise<number> {

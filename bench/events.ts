@@ -95,7 +95,7 @@ function batchesOf(records: readonly object[], size: number): readonly (readonly
   );
 }
 
-/** Takes payments in memory, and fans their events out. */
+/** Makes payments with an in-memory DynamoDB, and fans their events out. */
 async function paid(payments: number): Promise<Paid> {
   const database = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => systemClock.nowMs() });
   const { tools } = await typicalTools(database.client, { clock: systemClock, entropy: countingEntropy() });

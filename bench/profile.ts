@@ -20,9 +20,9 @@ export interface CpuProfile {
     readonly callFrame: {
       readonly functionName: string;
       readonly url: string;
-      /** From 0. */
+      /** Number of the line, counted from 0. */
       readonly lineNumber: number;
-      /** From 0. */
+      /** Number of the column, counted from 0. */
       readonly columnNumber: number;
     };
   }[];

@@ -43,7 +43,7 @@ async function change(
     return await commit(connection, operation, next);
   } catch (cause) {
     const message = `The browser did not store the operation ${operation} in IndexedDB: ${String(cause)}`;
-    // The request may have been sent, by an earlier page, or before its response could not be stored.
+    // An earlier page may have sent the request, or this page may have sent it and then failed to store the response.
     throw new PayonceError('invalid_key_store', message, { cause, mayHaveTakenEffect: true });
   } finally {
     connection?.close();

@@ -21,7 +21,7 @@ export interface Once extends Limits {
 }
 
 const LONGEST_NAME = 200;
-/** Matches half of a surrogate pair. It has no form in UTF-8, so a store in files would confuse two such names. */
+/** Matches a lone surrogate. UTF-8 cannot encode it, so a key store in files would confuse two such names. */
 const LONE = /\p{Surrogate}/u;
 
 type Change = Pick<StoredRequest, 'method' | 'path'> & { readonly params?: object };
@@ -62,7 +62,8 @@ export class Operations {
     const { answer: kept, refused, ...known } = checked(stored, operation);
     const other = differences(known, offered);
     const isCorrected = refused === true && kept === undefined && isOnlyInBody(known, offered);
-    // A refused request, too, may have been corrected and sent by a process that crashed before the response.
+    // Even a refused request may have taken effect: a process may have sent a correction and crashed before the
+    // response.
     if (other.length > 0 && !isCorrected) throw changed(operation, other, kept === undefined || kept.status < 300);
     // A corrected body is sent with the stored key. If an earlier body did take effect, the API refuses this one.
     const request = isCorrected ? { ...known, body } : known;

@@ -40,7 +40,7 @@ type Attempt =
       readonly why: unknown;
       readonly afterMs?: number;
       readonly received: boolean;
-      /** Whether no program listens at the address. */
+      /** True if the connection was refused: no program listens at the address. */
       readonly isRefused?: true;
     };
 
@@ -139,7 +139,8 @@ export class Sender {
     const body = objectIn(text);
     if (status >= 200 && status < 300) {
       const object = body?.['object'];
-      // A change is never answered with a list: a proxy has turned the POST into a GET, as it follows a redirect.
+      // The API never responds to a change with a list. A proxy that followed a redirect has turned the POST into a
+      // GET.
       if (body !== undefined && typeof object === 'string' && !(isChange && object === 'list'))
         return { kind: 'success', status, text, value: body };
       // The response was truncated, or is an HTML page of a proxy.

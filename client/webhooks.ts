@@ -51,7 +51,7 @@ export async function verifyWebhook(
     throw invalid(`it was signed more than ${toleranceSeconds} seconds before or after this machine's time`);
   const received = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   const signed = joined(new TextEncoder().encode(`${id}.${timestamp}.`), received);
-  if (secrets.length === 0) throw invalid('no secret was given to verify it with');
+  if (secrets.length === 0) throw invalid('secrets is empty');
   const keys = await Promise.all(secrets.map(keyOf));
   const given = signatures.split(' ').flatMap((each) => (each.startsWith('v1,') ? [bytesOf(each.slice(3))] : []));
   const known = given.filter((each) => each !== undefined);

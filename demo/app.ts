@@ -10,7 +10,8 @@ const eventBusName: unknown = app.node.tryGetContext(BUS_CONTEXT);
 if (typeof eventBusName !== 'string') throw new Error(`the context value ${BUS_CONTEXT} is not set`);
 const settings = readSettings(app.node);
 const demo = new DemoStack(app, DemoStackName.demo, { settings, eventBusName });
-// A separate account at the processor: a processor has only one callback address, which Payonce already uses.
+// The naive shop gets a sandbox processor of its own: a processor has only one callback address, and Payonce uses that
+// of the other processor.
 new SandboxStack(app, DemoStackName.processor, {
   settings,
   data: demo,

@@ -24,7 +24,7 @@ const QUIET_WITHOUT_ANY_MS = 4 * QUIET_MS;
 /**
  * Waits until all counts are stable, and returns them. Each count is read from the owner of the data.
  *
- * @param endedMs time at which the failure ended, by the clock of `performance`
+ * @param endedMs time of `performance.now()` at which the failure ended
  */
 export async function countAtRest(side: Side, subject: Subject, endedMs: number): Promise<Counts> {
   const begunMs = performance.now();

@@ -45,7 +45,10 @@ function progress(text: string): void {
   console.log(`… ${text}`);
 }
 
-/** Uses the running local AWS of `npm start` if it has the authority, or starts one that ends with this run. */
+/**
+ * Uses the running local AWS of `npm start` if it has the requested authority. Otherwise starts a local AWS that ends
+ * with this run.
+ */
 async function onLocalAws<Result>(use: (aws: LocalAws) => Promise<Result>): Promise<Result> {
   const running = await new StateFile(PAYONCE_DIRECTORY).running();
   if (running !== undefined && (authority ?? authorityOf(running)) === authorityOf(running)) return use(running);

@@ -143,7 +143,7 @@ function byTurn(left: Scenario, right: Scenario): number {
 
 interface Failure {
   readonly subject: Subject;
-  /** Resolves when the failure and its consequences have ended, with the time by the clock of `performance`. */
+  /** Resolves when the failure and its consequences have ended, with the time of `performance.now()`. */
   readonly ended: Promise<number>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Stops Payonce's relay, and restarts it when the keeper asks this process to end. The keeper asks as soon as the
- * parent process has ended, even if it was killed, so the relay never remains stopped.
+ * Stops Payonce's relay, and restarts it when the keeper (local/keeper.ts) asks this process to end. The keeper asks as
+ * soon as the parent process has ended, even if it was killed, so the relay never remains stopped.
  *
  *   node demo/stopped-relay.ts <function of the relay>
  */

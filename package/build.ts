@@ -53,7 +53,8 @@ async function makeCode(): Promise<void> {
       chunkNames: 'chunk-[hash]',
       minifySyntax: true,
       minifyWhitespace: true,
-      // Node prints the line of an error before its message, and a pipe may receive only the first 64 KiB of both.
+      // Before an error's message, Node prints the line of code that threw it. A pipe may receive only the first 64 KiB
+      // of both, so a longer line would hide the message.
       lineLimit: 1_000,
       external: ['aws-cdk-lib', 'constructs'],
     }),

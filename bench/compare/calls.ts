@@ -28,13 +28,16 @@ export class Calls {
     return this.#count;
   }
 
-  /** Returns the number of a new call. */
+  /** Counts a call that begins, and returns its number. */
   next(): number {
     this.#count += 1;
     return this.#count;
   }
 
-  /** Returns whether the call continues; false if its process has been killed. */
+  /**
+   * Waits if the trap is at this call and side. Returns whether the call continues; false if its process has been
+   * killed.
+   */
   async pass(call: number, side: Side): Promise<boolean> {
     const trap = this.#trap;
     if (trap?.call !== call || trap.side !== side) return true;

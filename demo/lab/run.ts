@@ -1,5 +1,5 @@
 /**
- * The lab of a running local AWS. `npm start` starts it under a keeper (local/lab.ts).
+ * The lab of a running local AWS. `npm start` starts it (local/lab.ts) as a command of the keeper (local/keeper.ts).
  *
  * It listens on the given port if that is free, and then prints its address.
  *

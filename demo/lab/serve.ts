@@ -35,7 +35,7 @@ export async function serveLab(
 ): Promise<{ readonly url: string; readonly end: () => Promise<void> }> {
   rmSync(directory, { recursive: true, force: true });
   makeDirectory(directory);
-  // Building the page takes as long as the rest of the start, so it is built when it is first opened.
+  // The page is built when it is first opened, because the build would double the time that the lab needs to start.
   const page = loadedOnce(async () => {
     const { buildConsole } = await import('../../lib/lambda-code.ts');
     const folder = join(directory, 'page');

@@ -21,7 +21,7 @@ import {
 } from '../../lib/cost/prices.ts';
 import { wrapMarkdown } from './wrap.ts';
 
-/** Synthesizes the templates for a context. */
+/** Synthesizes the templates for a CDK context. */
 export type Synthesize = (context: Readonly<Record<string, string>>) => Promise<readonly StackTemplate[]>;
 
 const MILLION = 1_000_000;
@@ -229,7 +229,7 @@ Lambda charges for the start of a process. The paths above assume half a second 
 [less than one in a hundred](https://aws.amazon.com/blogs/compute/aws-lambda-standardizes-billing-for-init-phase/).`;
 }
 
-/** Returns the row for this number of years, at a million payments a month. */
+/** Returns the storage costs after this number of years with a million payments a month, as a table row. */
 function yearsRow(years: number): readonly string[] {
   const millions = 12 * years;
   const ledger = (millions * MILLION * (bytesPerPayment()['Ledger'] ?? 0)) / 1024 ** 3;

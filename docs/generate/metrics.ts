@@ -61,7 +61,7 @@ const ALARMS: Readonly<Record<AlarmMetric, Meaning>> = {
     'Changes, voids of holds, and refunds of stray charges whose outcome cannot be determined; unreadable queue rows; and abandoned callbacks about unknown payments or charges.',
   order_needs_review: 'Orders whose payment is undecidable, or whose reversal does not complete.',
   messages_wait:
-    'Deliveries of messages that were enqueued more than half an hour earlier, and webhooks that have been due for as long. Only as `alarms`.',
+    'Deliveries of messages that were enqueued more than half an hour earlier, and webhooks that have been due for as long. Only with `service` = `alarms`.',
 };
 
 const EVENTS: Readonly<Record<ValueOf<typeof EventMetric>, Meaning>> = {
@@ -94,15 +94,15 @@ const VENDORS: Readonly<Record<OutboundMetric, Meaning>> = {
   outbound_capped:
     'E-mails that were not sent, because the recipient had already received the daily maximum from the tenant. The log line `email_capped` names the tenant.',
   outbound_breaker_opened: 'Times that the breaker opened. Processors are counted under their name.',
-  outbound_delayed: 'Calls that their process gave up. A delayed message makes the last attempt.',
+  outbound_delayed: 'Calls that failed in their process; a delayed message makes the last attempt.',
   outbound_dead_lettered: 'Calls that were stored as dead letters.',
   outbound_dead_letter_failed: 'Calls that could not be stored as dead letters, so that their faults were thrown.',
 };
 
 const JOBS: Readonly<Record<CountedMetric, Meaning>> = {
-  job_failed: 'Runs that were given up: too long, no lock, or unreadable.',
+  job_failed: 'Runs that were abandoned: they took too long, got no lock, or their message was unreadable.',
   job_item_failed: 'Items that failed and were reported; a later run processes them again.',
-  job_item_skipped: 'Items that were skipped because they ended their worker repeatedly.',
+  job_item_skipped: 'Items that were skipped because their worker crashed or timed out repeatedly.',
   job_fenced: 'Writes of a worker that were rejected because another worker had taken over.',
 };
 
@@ -120,13 +120,13 @@ const BACKLOG: Readonly<Record<BacklogMetricName, Meaning>> = {
     'Claims without an active owner: their lease has ended, or they were released and the send window has closed.',
   oldest_open_claim: {
     unit: 'milliseconds',
-    meaning: 'Age of the oldest of them, counted from its claim; 0 if there is none.',
+    meaning: 'Age of the oldest claim in `open_claims`; 0 if there is none.',
   },
   unknown_outcomes:
     'Payments and changes that got 202 and whose outcome is still unknown, except those that wait for the payer.',
   oldest_unknown_outcome: {
     unit: 'milliseconds',
-    meaning: 'Age of the oldest of them, counted from its claim; 0 if there is none.',
+    meaning: 'Age of the oldest entry in `unknown_outcomes`, counted from its claim; 0 if there is none.',
   },
 };
 

@@ -11,7 +11,7 @@ export interface Finding {
   readonly finding: string;
   readonly what: string;
   readonly fix: string;
-  /** `<file> › <name>`. */
+  /** The test that shows the fix: `<file> › <name>`. */
   readonly test: string;
   /** Name of a file in test/world/stories, without its extension. */
   readonly story?: string;

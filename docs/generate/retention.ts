@@ -48,16 +48,17 @@ const SCOPES: readonly { readonly scope: keyof typeof RETENTION_HOURS; readonly 
     {
       scope: 'events',
       of: 'rotations, resends, range replays and deletions of webhook endpoints',
-      after: '409 `idempotency_key_expired`, by the endpoint, the delivery or the replay; 404 after a deletion',
+      after:
+        '409 `idempotency_key_expired`, because the endpoint, delivery or replay records the request; 404 after a deletion',
     },
     {
       scope: 'events',
       of: 'claims for sent e-mails and for stock reservations',
-      after: 'the order, or the permanent key of the receipt, refuses a second one',
+      after: 'the order, or the permanent key of the receipt, refuses a second e-mail or reservation',
     },
     {
       scope: 'default',
-      of: 'your own services (`idempotent`), unless `retentionHours` of `createOnce` sets their scope',
+      of: 'your own services (`idempotent`), unless `retentionHours` of `createOnce` contains their scope',
       after: '409 `idempotency_key_expired`',
     },
   ];

@@ -33,7 +33,7 @@ function partsOf(text: string): readonly string[] {
   return parts;
 }
 
-/** Marker that is added to lines of code. */
+/** Prefix that marks a part as code, which is never wrapped. */
 const CODE = '\u0000';
 /** Matches lines that are not prose: table rows, headings, images and HTML. */
 const NO_PROSE = /^\s*(?:\||#|!\[|<)/;

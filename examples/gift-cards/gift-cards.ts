@@ -44,7 +44,7 @@ interface Charge {
   readonly disputes: readonly never[];
   readonly metadata: Readonly<Record<string, string>>;
   readonly livemode: boolean;
-  /** Unix seconds. */
+  /** Time of creation, in Unix seconds. */
   readonly created: number;
 }
 

@@ -6,8 +6,8 @@ import { createEventHandler, EventNames } from '../../package/events.ts';
 
 /*
  * The loyalty service of a shop, as a team would write it. Members collect a point for each unit that they pay, spend
- * points, and lose them after a year without activity. A request, an event or a run of the job changes its rows in one
- * transaction with its record, so each takes effect once.
+ * points, and lose them after a year without activity. Each request, event and job run changes its rows in the same
+ * transaction as the record of its key, so it takes effect once.
  */
 
 /** The tables of the service. `payonce db migrate --service` creates the table of the records. */

@@ -12,8 +12,8 @@ const withId = z.object({ id: z.string() });
 const found = z.object({ data: z.array(withId) });
 const TIME_MS = 120_000;
 /**
- * The vendor ends a request within this time, even if its connection is lost. A look-up that finds nothing is a proof
- * only after this time.
+ * The vendor ends a request within this time, even if its connection is lost. Only after this time does a look-up that
+ * finds nothing prove that nothing was bought.
  */
 const LAG_MS = 30_000;
 

@@ -36,7 +36,7 @@ interface Lock {
 
 /** Maximum number of locks in one transaction. Each needs two writes. */
 const LOCKS_AT_ONCE = 20;
-/** Maximum number of parts per run. The next run continues. */
+/** Maximum number of transactions per run. The next run continues. */
 const MAX_PARTS = 50;
 
 export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: MembershipOptions) {

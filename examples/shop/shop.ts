@@ -16,7 +16,7 @@ export interface ShopOptions {
   readonly database: DatabaseSync;
   readonly apiUrl: string;
   readonly apiKey: string;
-  /** The secrets of the webhook endpoint: the current one, and the previous one while both sign. */
+  /** The secrets of the webhook endpoint: the current one, and the previous one while Payonce signs with both. */
   readonly webhookSecrets: readonly string[];
 }
 

@@ -38,7 +38,7 @@ type Body = Record<string, unknown>;
 
 interface Rule {
   readonly described: RegExp;
-  /** @default body */
+  /** The part of the request that the rule restricts. @default body */
   readonly of?: 'query';
   readonly keep: (part: Body, nowSeconds: number, header: Sent['header']) => Body;
 }

@@ -9,8 +9,8 @@ import { captureExamples } from './capture-examples.ts';
 const captured = readFileSync(new URL('../../generated/api-examples.json', import.meta.url), 'utf8');
 
 describe('the examples in the documents', () => {
-  // Capturing takes as long as ten other files, so each run compares a part with the file of all examples, which
-  // `npm ci` has written.
+  // Capturing all examples takes as long as ten other test files. Each run therefore captures a part, and compares it
+  // with the file of all examples that `npm ci` has written.
   test('equal the responses that the handlers return now (otherwise, run npm run generate)', async () => {
     const text = await captureExamples((all) => sliceOf(all, 8));
     const now = examplesIn(text);

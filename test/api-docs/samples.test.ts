@@ -142,7 +142,7 @@ describe('the samples of the API documents', () => {
     expect((JSON.parse(printed) as string[]).map(withoutQuery)).toEqual(REQUESTS);
   });
 
-  test('name each change differently, so that a reader who copies several samples makes each change', () => {
+  test('use a different operation name for each change, so that a reader who copies several samples makes each change', () => {
     const names = sourcesIn('Python').flatMap((source) => /operation="([^"]+)"/.exec(source)?.[1] ?? []);
     const ofOrder = names.filter((name) => name === 'order_42');
     expect(ofOrder).toHaveLength(2);

@@ -22,11 +22,14 @@ import { TABLES } from '../world/tables.ts';
 interface BatchSettings {
   readonly memoryMb: number;
   readonly batch: number;
-  /** Number of concurrent executions: lanes of one shard, or the maximum concurrency of a queue. */
+  /**
+   * Number of concurrent executions: concurrent batches of one shard (`ParallelizationFactor`), or the maximum
+   * concurrency of a queue.
+   */
   readonly atOnce: number;
 }
 
-/** Number of calls per event, by service. */
+/** Number of calls per event to each AWS service. */
 interface EventCalls {
   readonly dynamodb: number;
   readonly bus: number;

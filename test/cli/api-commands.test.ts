@@ -19,7 +19,10 @@ let printed: string[];
 /** Lines that the commands print on standard error. */
 let noted: string[];
 let directory: string;
-/** Statuses of the next responses, which are sent without the API. Status 0 breaks the connection. */
+/**
+ * Statuses that the test server returns for the next requests, instead of calling the API. Status 0 breaks the
+ * connection.
+ */
 let outage: readonly number[];
 
 const server = apiServer(
@@ -289,7 +292,9 @@ describe('payonce listen', () => {
   });
   const words = ['listen', '--forward-to', '', '--secret', secret, '--once'];
   const listen = (...more: readonly string[]) => [...words.with(2, receiver), ...more];
-  /** Advances the clock past the period in which an event can be late, and then triggers the event. */
+  /**
+   * Advances the clock by 20 minutes, longer than an event may appear late in the list, and then triggers the event.
+   */
   const happens = async (event: string) => {
     harness.world.clock.advance(20 * 60_000);
     await run('trigger', event);

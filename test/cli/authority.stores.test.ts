@@ -46,7 +46,7 @@ beforeEach(async () => {
   await stores.activity.recordSettings(SECRET);
 });
 
-/** Does a command's work on the test's database and the in-memory tables. */
+/** Runs a command's work on the test's database and the in-memory tables. */
 function run<T>(work: (opened: OpenedAuthority) => Promise<T>): Promise<T> {
   const opened = { client: copies.tables.client, tables: TABLES, pacing: copies.tools().pacing };
   return withAuthorityOf({ aws: () => Promise.reject(new Error('unexpected use of AWS')) }, opened, { url }, work);

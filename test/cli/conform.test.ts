@@ -217,7 +217,7 @@ describe('the example of a third-party processor', () => {
   const SIGNING_KEY = `whsec_${Buffer.from('signing').toString('base64')}`;
   const CALLBACK_SECRET = `whsec_${Buffer.from('callback').toString('base64')}`;
 
-  test('passes each check over HTTP with Standard Webhooks callbacks; its gift cards keep unspent money', async () => {
+  test('passes each check over HTTP with Standard Webhooks callbacks, and leaves unspent money on its gift cards', async () => {
     const database = new DatabaseSync(':memory:');
     const receiving = createServer();
     const callbackUrl = await listenOnLoopback(receiving);

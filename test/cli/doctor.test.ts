@@ -252,7 +252,7 @@ test('the doctor reports unconfirmed alarm addresses', () => {
   );
 });
 
-test('the doctor accepts only XML from SNS, which prefers JSON', async () => {
+test('the doctor requests XML from SNS, which prefers JSON, and JSON from API Gateway', async () => {
   const server = createServer(({ headers }, response) => response.end(headers.accept)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const target = {

@@ -118,7 +118,7 @@ function startedBy(name: string): readonly string[] {
 /** Runs a package.json script in the project, as npm does. */
 async function runScript(name: string, ...words: readonly string[]) {
   const script = scripts[name]?.replace('npm run jest --', scripts['jest'] ?? '');
-  // Without PAYONCE_TOGETHER, jest accepts the names of test files, as for a user who passes them.
+  // Clear PAYONCE_TOGETHER: with it, jest runs the generated entries and finds no test files by their names.
   const env = {
     ...process.env,
     PAYONCE_TOGETHER: '',

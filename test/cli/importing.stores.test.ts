@@ -48,7 +48,7 @@ test('payonce db import copies payments, reports a difference, can be canceled a
   const { client, tables, pacing } = moving.tools();
   const opened = { client, tables: { ...tables, views: 'Views' }, pacing };
   const run = (chosen: Chosen = {}) => runImport(opened, { url, ...chosen });
-  /** Starts a command that changes payments. */
+  /** Checks, as each command that changes payments does, that DynamoDB is still the authority. */
   const use = () => requireAuthority(opened, 'dynamodb');
 
   // The import does not stop writes if the database cannot store the payments.

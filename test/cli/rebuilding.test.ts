@@ -10,7 +10,7 @@ const LEDGER = {
   GlobalSecondaryIndexes: [{ IndexName: 'recent-outcomes' }],
 };
 
-test('a Ledger can be rebuilt in the table of an interrupted command, with a Ledger’s keys and indexes but no Stream', () => {
+test('a rebuild accepts the table of an interrupted rebuild, which has a Ledger’s keys and indexes but no Stream', () => {
   expect(() => refuseForeignTable(LEDGER)).not.toThrow();
 });
 

@@ -181,7 +181,7 @@ test('verification reports a bucket that does not have the required lock', async
   await expect(verify('--lock', 'forever')).rejects.toThrow();
 });
 
-test('verification by another account than the bucket’s reports that it did not check the bucket policy', async () => {
+test('verification from an account other than the bucket’s reports that it did not check the bucket policy', async () => {
   archive = await listed(await archiveOfRows(rows, 3));
   expect(await verify()).toMatchObject({ code: 0, notes: [] });
   isElsewhere = true;

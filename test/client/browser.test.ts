@@ -20,8 +20,8 @@ import { chargesIn } from './client-world.ts';
  */
 const PAGE = `<!doctype html><title>ready</title><script type="module">
 import { browserKeys, createClient } from '/client.js';
-// Chromium writes localStorage to disk some seconds after a change. Like there, the rows of this store are still only
-// in memory when the browser is killed.
+// Chromium writes localStorage to disk some seconds after a change. Likewise, this store keeps its rows only in memory,
+// so a killed browser loses them.
 const rows = new Map();
 const lateKeys = () => ({
   putIfAbsent: async (request) => {

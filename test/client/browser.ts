@@ -52,7 +52,7 @@ export class RealBrowser {
         renameSync(draft, files);
       } catch (error) {
         rmSync(draft, { recursive: true, force: true });
-        // Another run may have unpacked it first.
+        // Another run may have unpacked the browser first.
         if (!existsSync(files)) throw error;
       }
     }

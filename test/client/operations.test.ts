@@ -269,7 +269,7 @@ describe('a refusal', () => {
       { code: 'no_answer', mayHaveTakenEffect: true },
       { code: 'idempotency_key_payload_mismatch', mayHaveTakenEffect: true },
     ]);
-    // Without this statement, a caller would pay under another name.
+    // If the error said that nothing took effect, the caller would pay again under another operation name.
     expect(await errorOf(client.payments.cancel('pay_1', { operation: 'order_42' }))).toMatchObject({
       code: 'operation_changed',
       mayHaveTakenEffect: true,

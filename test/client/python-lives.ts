@@ -75,7 +75,8 @@ export function findingsIn(histories: readonly Played[], charged: readonly numbe
 export async function installed(wheel: string, environment: string): Promise<string> {
   await python(['-m', 'venv', '--without-pip', environment]);
   const program = join(environment, 'bin', 'python');
-  // The pip of the project's environment installs into the environment of the interpreter that runs it.
+  // The new environment has no pip. Its interpreter runs the pip of the project's environment, which installs into the
+  // environment of its interpreter.
   const pip = (await python(['-c', 'import pathlib, pip; print(pathlib.Path(pip.__file__).parents[1])'])).trim();
   const options = ['--quiet', '--disable-pip-version-check', '--no-index', '--only-binary', ':all:'];
   await python(['-m', 'pip', 'install', ...options, wheel], { program, path: [pip] });

@@ -63,7 +63,7 @@ describe('a Python process that crashes and restarts', () => {
   test.each(sliceOf(plans, 5))(
     'charges $source once and gets one response after a crash between any two steps, with its keys in $store',
     async (plan) => {
-      // The handlers' clock stands still, so the client need not wait as long as their responses require.
+      // The clock of the handlers stands still, so the client waits only a hundredth of each pause.
       const { findings, histories } = await survey({ ...plan, points: 'steps', crashes: CRASHES, waitFactor: 0.01 });
       expect(findings).toEqual([]);
       // Before and after each of three actions, which store the key, send the request and store the response.

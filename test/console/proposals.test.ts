@@ -65,7 +65,7 @@ test.each(WITHHELD)(
     const charge = String(inside.all[0]?.chargeId);
     if (refunded > 0) {
       await api.change(`${id}/refunds`, 'earlier', { amount: refunded });
-      // It fails at the bank later, so its amount is available again.
+      // The refund of 100 fails at the bank later, so this amount is available again.
       await inside.endRefund(await inside.refund(charge, 100), 'failed');
     }
     if (pending > 0) await unanswered(api).change(`${id}/refunds`, 'pending', { amount: pending });
@@ -133,7 +133,7 @@ test.each(
   expect([because === undefined, status]).toEqual([status < 300, status]);
 });
 
-test('a pending refund of an unexpected charge reserves nothing of the own charge', async () => {
+test('a pending refund of an unexpected charge does not reduce the refundable amount of the payment’s own charge', async () => {
   const api = new Api();
   const id = await api.paid('k');
   const stray = { chargeId: 'ch_9', amountMinor: 700, currency: 'EUR' };
@@ -158,7 +158,7 @@ test('no refund is proposed after the largest number of refunds', () => {
   expect([many(MAX_REFUNDS - 1), many(MAX_REFUNDS)]).toEqual([undefined, expect.stringContaining('500')]);
 });
 
-test('a charge can be chosen exactly if the API accepts a decision for it', async () => {
+test('the console offers exactly the charges for which the API accepts a decision', async () => {
   const payment = await paymentInReview();
   const { id, inside, ledger } = payment;
   const named = { paymentId: id as PaymentId, operationId: storedOperationId('by-hand') };

@@ -24,7 +24,7 @@ async function worker(functionName: string): Promise<ChildProcess> {
   return child;
 }
 
-test('a killed function keeps its processes on every other local AWS of the machine', async () => {
+test('killing a function kills none of its processes on another local AWS of the machine', async () => {
   const [mine, sameNameElsewhere] = await Promise.all([worker('Payments'), worker('Payments')]);
   const ended = once(mine, 'exit');
   expect(kill('Payments', mine.pid ?? 0)).toBe(1);
@@ -32,7 +32,7 @@ test('a killed function keeps its processes on every other local AWS of the mach
   expect(kill('Payments', sameNameElsewhere.pid ?? 0)).toBe(1);
 });
 
-test('a function keeps its processes if another function of the same local AWS is killed', async () => {
+test('killing a function kills no processes of another function on the same local AWS', async () => {
   const payments = await worker('Payments');
   expect(kill('Shop', payments.pid ?? 0)).toBe(0);
 });

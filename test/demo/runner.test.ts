@@ -72,7 +72,7 @@ describe('a failure', () => {
   });
 });
 
-test('the comparison runs scenarios by their turns, counts after the retries, and returns the findings in the given order', async () => {
+test('the comparison runs scenarios in the order of `turn`, counts after the retries, and returns the findings in the given order', async () => {
   const paid: { naive: string[]; payonce: string[] } = { naive: [], payonce: [] };
   const sides = { naive: sideOf(paid.naive), payonce: sideOf(paid.payonce) };
   const paidOn = (side: Side): string[] => (side === sides.naive ? paid.naive : paid.payonce);

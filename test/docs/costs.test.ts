@@ -45,7 +45,7 @@ test('an idle deployment without options costs at most 12.30 USD a month, and th
   // The goal was 14 USD before AWS charged for process starts.
   expect(perMillion(payment)).toBeLessThanOrEqual(14.1);
   expect(perMillion(event)).toBeLessThanOrEqual(10);
-  // The relay and the projector have the memory for their rate under load also when they process one event.
+  // The memory of the relay and the projector is set for full load, so a single event is billed at this memory, too.
   expect(perMillion(eventAlone)).toBeLessThanOrEqual(10.5);
   expect(perMillion(webhookUnderLoad)).toBeLessThanOrEqual(6);
   const logs = [payment, callback, event, webhookUnderLoad].map((path) => totalOf(linesOf(logsOf(path), 1_000_000)));

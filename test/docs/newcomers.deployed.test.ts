@@ -103,7 +103,7 @@ test('the lines in docs/start/first-payment.md set up a shop that receives a pay
   expect(more).toEqual([]);
   // The next line waits for the shop.
   for (const line of [settings, shop, listen]) await shell.run(line);
-  // On a busy machine, a service of the order can respond too late. The order is then completed by the resolver.
+  // On a busy machine, a service that the order calls can respond too late. The resolver then completes the order.
   await until(async () => {
     if ((await shell.run(buy)).includes('<b>paid</b>')) return true;
     await runJob(aws, 'resolve');

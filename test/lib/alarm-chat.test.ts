@@ -18,7 +18,7 @@ function templateOf(props: Omit<AlarmChatProps, 'topicArn'>): Template {
 describe('the template for alarms in Slack, Teams and PagerDuty', () => {
   const all = templateOf({ slack: SLACK, teams: TEAMS, pagerDuty: true });
 
-  test('sends the topic to the Slack channel', () => {
+  test('sends the topic’s alarms to the Slack channel', () => {
     all.hasResourceProperties('AWS::Chatbot::SlackChannelConfiguration', {
       SlackWorkspaceId: SLACK.workspaceId,
       SlackChannelId: SLACK.channelId,
@@ -26,7 +26,7 @@ describe('the template for alarms in Slack, Teams and PagerDuty', () => {
     });
   });
 
-  test('sends the topic to the Teams channel', () => {
+  test('sends the topic’s alarms to the Teams channel', () => {
     all.hasResourceProperties('AWS::Chatbot::MicrosoftTeamsChannelConfiguration', {
       TeamsTenantId: TEAMS.tenantId,
       TeamId: TEAMS.teamId,
@@ -35,7 +35,7 @@ describe('the template for alarms in Slack, Teams and PagerDuty', () => {
     });
   });
 
-  test('subscribes the PagerDuty service over HTTPS, wrapped as PagerDuty expects, without its address in the template', () => {
+  test('subscribes the PagerDuty service over HTTPS with the SNS envelope that it expects, and keeps its address out of the template', () => {
     all.hasResourceProperties('AWS::SNS::Subscription', {
       TopicArn: TOPIC,
       Protocol: 'https',

@@ -218,7 +218,7 @@ describe('the functions of a deployment', () => {
     expect(made.filter(({ Properties }) => Properties.VpcConfig !== undefined)).toHaveLength(using.length);
   });
 
-  test('may read the secret of every database and, if there are several, which one has a tenant', async () => {
+  test('may read the secret of every database and, if there are several, which database stores a tenant', async () => {
     const other = `${SECRET}2`;
     const postgresShards = [
       { name: 'b', database: 'payonce_b' },

@@ -31,7 +31,7 @@ describe('the event bus', () => {
 });
 
 describe('the relay', () => {
-  test('reads payment and order outcomes and every record other than an insert, from the start of the Stream, past bad records', () => {
+  test('reads payment and order outcomes and every record other than an insert, from the start of the Stream, and continues after bad records', () => {
     service.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       StartingPosition: 'TRIM_HORIZON',
       BatchSize: 100,

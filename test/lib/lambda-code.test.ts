@@ -154,7 +154,7 @@ describe('the bundles', () => {
   });
 
   test.each([
-    // The size differs by a few hundred bytes between folders of the clone.
+    // The size varies by a few hundred bytes with the path of the clone.
     ['payments', 481_000],
     ['reads', 446_000],
   ])(
@@ -200,7 +200,8 @@ describe('the bundles', () => {
       }
     }
     expect(unknown).toEqual([]);
-    // Eight functions have parts, and each reads at least ten exports.
+    // Eight functions load parts of their code on demand. Each of these functions reads at least ten exports of its
+    // parts.
     expect(reads).toBeGreaterThan(80);
   });
 

@@ -82,7 +82,7 @@ test('a second environment can be deployed, destroyed and deployed again while t
 
   await deployAll();
   const again = await everything();
-  // CloudFormation generates all names except the name of the bus. On AWS, these names contain random text; the
+  // CloudFormation generates all names except the name of the bus. On AWS, the generated names contain random text; the
   // emulator always uses the same text.
   expect(made.buses).toHaveLength(1);
   expect(again.buses).not.toEqual(made.buses);

@@ -48,11 +48,11 @@ async function storedPayments(): Promise<unknown> {
   }
 }
 
-test('a start with PostgreSQL keeps its payments over a stop, a start and a kill; the database ends with the stack', async () => {
+test('a stack with PostgreSQL keeps its payments after a stop, a start and a kill; its database ends with the stack', async () => {
   await start('--authority', 'postgres');
   const first = await pay('first');
   expect([201, 202]).toContain(first.status);
-  // The start makes a payment, too.
+  // The self-check of the start also makes a payment.
   expect(await storedPayments()).toBe(2);
   expect(servers()).toHaveLength(1);
   const { code, said } = await payonce(details(), 'doctor');

@@ -126,7 +126,7 @@ test('after the clock was advanced, a callback from a processor whose clock was 
   expect(await verifyCallback(verification, source, callback)).toEqual({ kind: 'valid' });
 });
 
-test('no product SQL reads the clock of the database, which would differ', () => {
+test('no SQL of the product reads the clock of the database, which is not advanced', () => {
   const files = globSync('lambdas/**/*.{ts,sql}', { cwd: PROJECT });
   expect(files).toContain(join('lambdas', 'postgres', 'migrations', '0001-authority.sql'));
   const clock =

@@ -46,7 +46,7 @@ describe('the job targets of cdk.json', () => {
     for (const given of ['{', '[]']) expect(payonceWith({ [TARGETS]: given }).context[TARGETS]).toBe(given);
   });
 
-  test('change no other setting, and nothing if there are none', () => {
+  test('change no other setting; without job targets, all settings stay unchanged', () => {
     expect(payonceWith(contextOf({}))).toEqual(PAYONCE);
     expect({ ...payonceWith({ [TARGETS]: { vouchers: VOUCHERS } }).context, [TARGETS]: '' }).toEqual({
       ...PAYONCE.context,
@@ -55,7 +55,7 @@ describe('the job targets of cdk.json', () => {
   });
 });
 
-test('settings without effect are those that the local stack sets to another value', () => {
+test('a setting is reported as without effect if the local stack sets it to another value', () => {
   const given = { 'payonce:archive': true, 'payonce:approvalAbove': { EUR: 1 }, 'payonce:retention': 3, [TARGETS]: {} };
   expect(settingsWithoutEffect(given, 'dynamodb')).toEqual(['payonce:approvalAbove']);
   expect(settingsWithoutEffect({}, 'dynamodb')).toEqual([]);

@@ -28,7 +28,7 @@ class ProgressReporter {
     console.log(`▸ ${this.#done} of ${this.#all}: ${name} (${testResults.length} tests, ${seconds} s)${count}`);
     for (const each of failed) {
       const { name: failedTest, command } = repeat(each, file);
-      // Printed immediately; the output below is printed when the suite has ended.
+      // `npm test` shows lines that begin with ▸ immediately, and the other output after the suite has failed.
       console.log(`▸ FAILED ${failedTest}\n▸   to repeat: ${command}`);
       console.log(`\nFAILED ${failedTest}\nTo repeat: ${command}\n${each.failureMessages.join('\n')}`);
     }

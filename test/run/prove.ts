@@ -105,7 +105,7 @@ async function prove(): Promise<void> {
   let hasChanged = false;
   const play = async (part: Step): Promise<void> => {
     if (!(await run.run({ ...part, environment: { [ASSEMBLY]: part === ofPostgres ? ofDatabase : assembly } }))) return;
-    // If the sources changed while the part ran, its result is valid for no tree.
+    // If the sources changed while the part ran, its result applies to neither version of the sources.
     if ((await sliceOfTree()) === proof.tree) recordPassed(part.name);
     else hasChanged = true;
   };

@@ -17,8 +17,8 @@ import { IS_PROOF_RUN, sliceOfRun, TURNS } from '../support/slice.ts';
 export const CHANGED_ROOMS = 'PAYONCE_CHANGED_ROOMS';
 
 /**
- * Test files that take more than 0.2 s of CPU time, or that synthesize stacks with settings of their own, by suite. The
- * files that prove exactly-once payments and callbacks are not in the list, so that each run includes them.
+ * For each suite, the test files that take more than 0.2 s of CPU time or synthesize stacks with settings of their own.
+ * The files that prove exactly-once payments and callbacks are not in the list, so that each run includes them.
  */
 export const COSTLY_FILES = JSON.parse(
   readFileSync(join(import.meta.dirname, 'costly-files.json'), 'utf8'),

@@ -1,4 +1,4 @@
-"""A real HTTP server that answers with a list of prepared answers."""
+"""A real HTTP server that sends prepared responses."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ class KeyStores(InFolder):
 
     def test_a_database_of_another_driver_or_table_is_refused(self) -> None:
         class Named(sqlite3.Connection):
-            """Inherits the placeholders of its driver."""
+            """A subclass from another module than the driver's."""
 
         keys = DatabaseKeys(lambda: sqlite3.connect(":memory:", factory=Named))
         with self.assertRaises(sqlite3.OperationalError):
@@ -360,7 +360,7 @@ class Network(InFolder):
                 error, took, requests = self.call(attempt, seconds)
                 self.assertTrue(error.may_have_taken_effect)
                 self.assertGreaterEqual(took, 0.9 * seconds)
-                # Shorter than an attempt without this limit.
+                # Without the time limit, one attempt takes 30 s.
                 self.assertLess(took, seconds + 29)
                 if requests:
                     break

@@ -19,7 +19,7 @@ TEA: Any = {"amount": 1000, "currency": "EUR", "source": "tok_ok"}
 
 
 class Clock:
-    """A clock that only pauses advance."""
+    """A clock that advances only during pauses."""
 
     def __init__(self) -> None:
         self.seconds = float(NOW)

@@ -59,7 +59,7 @@ class Client:
 
 
 class _Resource:
-    """The requests of one kind of objects. ``timeout_seconds`` limits all attempts and the pauses between them."""
+    """The requests for one kind of object. ``timeout_seconds`` limits all attempts and the pauses between them."""
 
     def __init__(self, changes: Operations | None, reading: Reading, root: str) -> None:
         self._changes = changes
@@ -141,7 +141,7 @@ class Payments(_Resource):
 
 
 class Parts(_Resource, Generic[Part]):
-    """One kind of changes of payments: captures, cancellations or refunds."""
+    """One kind of change to payments: captures, cancellations or refunds."""
 
     def __init__(self, reading: Reading, name: str) -> None:
         super().__init__(None, reading, f"/v1/{name}")

@@ -151,7 +151,7 @@ class PayonceError(Exception):
         self.may_have_taken_effect = may_have_taken_effect
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Queues of tasks pickle the errors of their workers.
+        # Task queues pickle the errors that their workers raise.
         return _restored, (type(self), self.args, self.__dict__)
 
 
@@ -176,7 +176,7 @@ class ProblemError(PayonceError):
     problem: Problem
     """The problem, with members that depend on its code, such as ``payment``, ``payment_id`` or ``amount_left``."""
     type: str
-    """The problem's type."""
+    """The URI that identifies the problem's type."""
     status: int
     recovery: Recovery
 

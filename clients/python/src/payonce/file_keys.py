@@ -97,7 +97,8 @@ def _make_folder(folder: str) -> None:
     try:
         _sync_folder(parent)
     except OSError:
-        # Ignored if this process cannot write to the folder: it may be unreadable, or on a file system without such a sync.
+        # Ignored if this process cannot write to the folder: it may be unreadable, or on a file system that cannot sync
+        # folders.
         if os.access(parent, os.W_OK):
             raise
 

@@ -30,7 +30,7 @@ class Operations:
         """Run an operation, and return the object of its answer.
 
         Raises ProblemError when the API answers with a problem; OperationChangedError before anything is sent;
-        NoAnswerError; PayonceError ``invalid_operation`` or ``invalid_key_store``; TypeError if the parameters are no
+        NoAnswerError; PayonceError ``invalid_operation`` or ``invalid_key_store``; TypeError if the parameters are not
         JSON, or contain a float.
         """
         if not _is_name(operation):
@@ -41,7 +41,8 @@ class Operations:
         other = differences(request, offered)
         is_corrected = stored.refused and stored.answer is None and _has_address_of(request, offered)
         if other and not is_corrected:
-            # A refused request, too, may have been corrected and sent by a process that crashed before the answer.
+            # Even a refused request may have taken effect: a process may have sent a correction and crashed before the
+            # answer.
             may_have_taken_effect = stored.answer is None or stored.answer.status < 300
             advice = (
                 "The earlier request may have taken effect: "
@@ -77,7 +78,7 @@ class Operations:
 
 
 def _is_name(operation: object) -> bool:
-    """Return whether this is a name. Its characters are counted as in the TypeScript client, in UTF-16."""
+    """Return whether this is a valid operation name. Counts UTF-16 code units, as the TypeScript client does."""
     if not isinstance(operation, str):
         return False
     try:
@@ -90,7 +91,7 @@ def _body_of(params: Mapping[str, Any] | None) -> str | None:
     if params is None:
         return None
     if not isinstance(params, dict):
-        # A row without an object could never be sent or corrected.
+        # A stored request whose body is not an object could never be sent or corrected.
         raise TypeError(f"the parameters must be a dict, but are a {type(params).__name__}")
     _refuse_floats(params, "params")
     return json.dumps(params, separators=(",", ":"))
@@ -122,7 +123,7 @@ def _settled(answer: Answer, may_have_taken_effect: bool = False) -> Any:
 
 
 _ADDRESS = ("mode", "method", "path")
-"""The API keeps keys by these fields."""
+"""The fields by which the API stores idempotency keys."""
 
 
 def _has_address_of(stored: StoredRequest, offered: StoredRequest) -> bool:

@@ -27,7 +27,7 @@ class Answer:
     status: int
     text: str
     value: Any
-    """The object or the problem."""
+    """The parsed body: an object of the API, or a problem."""
     sent_before: bool = False
     """Whether the API may have received an earlier attempt, even from an earlier process."""
 
@@ -110,7 +110,8 @@ class Sender:
         value = _object_in(text)
         if 200 <= status < 300:
             kind = value.get("object")
-            # A change is never answered with a list: a proxy has turned the POST into a GET, as it follows a redirect.
+            # The API never responds to a change with a list. A proxy that followed a redirect has turned the POST into
+            # a GET.
             if isinstance(kind, str) and not (is_change and kind == "list"):
                 return Answer(status, text, value)
             # The answer was truncated, or is an HTML page of a proxy.

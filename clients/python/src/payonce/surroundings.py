@@ -1,4 +1,4 @@
-"""The surroundings of the client: network, clocks and randomness. Tests replace them."""
+"""The environment of the client: network, clocks and randomness. Tests replace it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 
 class Response(NamedTuple):
-    """A whole answer of a server."""
+    """A complete response of a server."""
 
     status: int
     headers: Mapping[str, str]
@@ -31,11 +31,11 @@ class Transport(Protocol):
     def __call__(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout_seconds: float
     ) -> Response:
-        """Return the whole answer. Raises any Exception if there is none in time; the request may have arrived."""
+        """Return the complete response. Raises any Exception if it is late; the request may have arrived."""
 
 
 class HttpTransport:
-    """Sends each request over a connection of its own, with the standard library.
+    """Sends each request over a separate connection, with the standard library.
 
     ``context`` verifies the server. By default, it trusts the certificate authorities of the system.
     """
@@ -99,7 +99,7 @@ def _left(until: float) -> float:
 
 
 class _Reader(io.RawIOBase):
-    """Reads an answer from a socket until a fixed time. A socket's own timeout starts again with each byte."""
+    """Reads a response from a socket until a deadline. A socket's own timeout starts again with each byte."""
 
     def __init__(self, source: socket.socket, until: float) -> None:
         self._source = source
@@ -118,7 +118,7 @@ class _Reader(io.RawIOBase):
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The surroundings of a client."""
+    """The environment of a client."""
 
     transport: Transport = field(default_factory=HttpTransport)
     monotonic: Callable[[], float] = time.monotonic

@@ -49,7 +49,7 @@ def verify_webhook(
             f"it was signed more than {tolerance_seconds:g} seconds before or after this machine's time"
         )
     if isinstance(secrets, str) or not secrets:
-        raise InvalidWebhookError("no secret was given to verify it with")
+        raise InvalidWebhookError("secrets is empty")
     received = body.encode() if isinstance(body, str) else bytes(body)
     signed = f"{identity}.{timestamp}.".encode() + received
     keys = [_key_of(secret) for secret in secrets]
