@@ -10,8 +10,8 @@ const eventBusName: unknown = app.node.tryGetContext(BUS_CONTEXT);
 if (typeof eventBusName !== 'string') throw new Error(`the context value ${BUS_CONTEXT} is not set`);
 const settings = readSettings(app.node);
 const demo = new DemoStack(app, DemoStackName.demo, { settings, eventBusName });
-// The naive shop gets a sandbox processor of its own: a processor has only one callback address, and Payonce uses that
-// of the other processor.
+// A second sandbox processor, for the naive shop: a processor has only one callback address, and the first processor
+// calls Payonce.
 new SandboxStack(app, DemoStackName.processor, {
   settings,
   data: demo,

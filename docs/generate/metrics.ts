@@ -100,7 +100,8 @@ const VENDORS: Readonly<Record<OutboundMetric, Meaning>> = {
 };
 
 const JOBS: Readonly<Record<CountedMetric, Meaning>> = {
-  job_failed: 'Runs that were abandoned: they took too long, got no lock, or their message was unreadable.',
+  job_failed:
+    'Runs that were abandoned: they took too long, got no lock, crashed their workers, or could not read a page of items.',
   job_item_failed: 'Items that failed and were reported; a later run processes them again.',
   job_item_skipped: 'Items that were skipped because their worker crashed or timed out repeatedly.',
   job_fenced: 'Writes of a worker that were rejected because another worker had taken over.',
