@@ -71,8 +71,7 @@ export async function measureEngine(config: DynamoDBClientConfig, tables: StoreT
 }
 
 /**
- * Measures the same payment with direct calls, without the skeleton of `executeOnce`. The difference is the overhead of
- * the skeleton.
+ * Measures the same payment with direct calls, without `executeOnce`. The difference is the overhead of `executeOnce`.
  */
 export async function measureByHand(config: DynamoDBClientConfig, tables: StoreTables): Promise<PathCost> {
   const { client, calls } = meteredClient(config);

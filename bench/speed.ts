@@ -36,7 +36,7 @@ export interface SpeedRatio {
 
 /** Median times of a payment. */
 export interface SkeletonTime {
-  /** Time that the skeleton adds to a payment when DynamoDB responds immediately, in milliseconds. */
+  /** Time that `executeOnce` adds to a payment when DynamoDB responds immediately, in milliseconds. */
   readonly addedMs: number;
   /** Time of a payment with direct calls to the local DynamoDB, in milliseconds. */
   readonly paymentMs: number;
@@ -47,7 +47,7 @@ export interface Size {
   readonly rounds: number;
   readonly paymentsPerRound: number;
   /**
-   * Number of pairs of sequential payments: one payment through the skeleton and one with direct calls. The first half
+   * Number of pairs of sequential payments: one payment through `executeOnce` and one with direct calls. The first half
    * of the pairs is only a warm-up.
    */
   readonly pairs: number;
@@ -165,9 +165,9 @@ export async function measureSpeed(
 }
 
 /**
- * Returns the median additional time of a payment through the skeleton, compared with direct calls, in milliseconds.
- * Both are measured alternately. DynamoDB responds immediately, because the duration of a real call
- * varies by more than this difference.
+ * Returns the median time that `executeOnce` adds to a payment, compared with direct calls, in milliseconds. Both are
+ * measured alternately. DynamoDB responds immediately, because the duration of a real call varies by more than this
+ * difference.
  */
 async function addedBySkeleton(tables: StoreTables, pairs: number): Promise<number> {
   const client = new DynamoDBClient({

@@ -29,7 +29,7 @@ export interface Trial {
 export interface TrialSize {
   /** Number of measured payments, after as many unmeasured ones. */
   readonly payments: number;
-  /** The calls at which the program is stopped, from 1. @default all */
+  /** Numbers of the calls at which the program is stopped, counted from 1. @default all */
   readonly calls?: readonly number[];
 }
 
@@ -39,7 +39,10 @@ export const SHORT_TRIAL: TrialSize = { payments: 5, calls: [1, 2] };
 
 /** Clock advance before a retry: longer than all leases, so that the lease of a killed process has expired. */
 const AFTER_LEASE_MS = 2 * 60_000;
-/** Maximum wait for the response to a duplicate before the first process continues. The duplicate may wait for it. */
+/**
+ * Maximum wait for the response to a duplicate. After it, the held process continues, because the duplicate may wait
+ * for that process.
+ */
 const HOLD_MS = 1_500;
 const MAX_ATTEMPTS = 6;
 /** Maximum number of calls, more than any contender makes for a payment. */

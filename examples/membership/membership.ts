@@ -60,8 +60,8 @@ export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: M
       for (let part = 0; part < MAX_PARTS; part += 1) {
         const locks = await expiredLocks();
         if (locks.length === 0) break;
-        // The transaction also renews the claim, so it releases nothing if another owner has taken over. Each part counts
-        // its own locks: after a crash, the next attempt finds only the remaining ones.
+        // The transaction also renews the claim, so it releases nothing if another owner has taken over. Each
+        // transaction counts its own locks, because the next attempt after a crash finds only the remaining locks.
         if (await effect.writeNow(...locks.flatMap(release), count('released', locks.length))) released += locks.length;
       }
       // Committed together with the response.

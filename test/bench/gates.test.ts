@@ -10,7 +10,7 @@ afterEach(() => {
   for (const each of opened.splice(0)) each.close();
 });
 
-/** Returns a trap: it reports when a call reaches it, and holds the call until the test resumes or drops it. */
+/** Returns a trap that reports when a call reaches the trap, and holds the call until the test resumes or drops it. */
 function trapAt(call: number, side: Side) {
   const sprung = Promise.withResolvers<void>();
   const release = Promise.withResolvers<boolean>();

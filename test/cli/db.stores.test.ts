@@ -88,7 +88,7 @@ describe('payonce db', () => {
     expect(ended).toMatchObject({ exitCode: ExitCode.usage });
   });
 
-  test("checks as the functions' own user", async () => {
+  test("checks the tables as the functions' database user, who may not create them", async () => {
     const url = asUser(server.url, role, 'p');
     expect(await payonce('db', 'check', '--role', role, '--url', url)).toMatchObject({ exitCode: ExitCode.done });
     const refused = await payonce('db', 'migrate', '--role', role, '--url', url);

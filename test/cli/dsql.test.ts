@@ -59,12 +59,12 @@ describe('the cluster of a deployment', () => {
     expect(await deployedCluster(target)).toEqual({ endpoint: ENDPOINT, iamRoles: [role('Payments'), role('Reads')] });
   });
 
-  test('has no role of a function that uses another database', async () => {
+  test('excludes the role of a function that uses another database', async () => {
     functions = { Payments: { secretId: 'arn', host: 'db.example' }, Webhooks: undefined };
     expect(await deployedCluster(target)).toEqual({ endpoint: ENDPOINT, iamRoles: [] });
   });
 
-  test('is created by a deployment with the setting', async () => {
+  test('is reported as missing, with the setting that creates it', async () => {
     clusters = [];
     await expect(deployedCluster(target)).rejects.toMatchObject({
       exitCode: ExitCode.notFound,
@@ -72,7 +72,7 @@ describe('the cluster of a deployment', () => {
     });
   });
 
-  test('is the database of the recorded settings, with a token for its administrator', async () => {
+  test('is the database of a deployment with authority=dsql, and its administrator signs in with a token', async () => {
     const chosen = { dsql: true };
     expect(databaseOfSettings({ authority: 'dsql' })).toEqual(chosen);
     expect(databasesOfSettings({ authority: 'dsql' })).toEqual([{ name: 'first', chosen }]);

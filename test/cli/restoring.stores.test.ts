@@ -60,7 +60,7 @@ describe('a restore of tables', () => {
     );
   });
 
-  test('of a deleted table fails, and names the system backup to restore', async () => {
+  test('fails for a deleted table, and names the system backup to restore', async () => {
     const lost = { ...tables, registry: 'never-was' };
     await expect(restoreTables(tools, { tables: lost, only: ['registry'], toSeconds: TO })).rejects.toThrow(
       `There is no table never-was: restore its system backup as never-was-r${TO + 60}`,

@@ -99,7 +99,7 @@ describe('a client’s attempts', () => {
     expect(await client.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
   });
 
-  test('stop with an unknown effect if an earlier attempt got no response', async () => {
+  test('stop with an error that reports a possible effect if an earlier attempt got no response', async () => {
     const lost = () => {
       throw new TypeError('the connection was reset');
     };

@@ -126,8 +126,8 @@ test.each(CONTRACT.calls)('$name', async ({ attempts, storedBefore: body, pauses
   if (body !== undefined) expect(bytes[0]).toEqual(['k-1', call.storedRefused ? JSON.stringify(TEA) : body]);
 });
 
-describe('a repeated operation', () => {
-  test.each(CONTRACT.changes)('is compared with the stored request: $name', async ({ stored, offered, differ }) => {
+describe('an operation', () => {
+  test.each(CONTRACT.changes)('is compared with the stored request if it is repeated: $name', async ({ stored, offered, differ }) => {
     // A call always makes a request with the same path, method and mode, so only a stored row can differ in them.
     const lost: KeyStore = {
       putIfAbsent: () => ({ operation: 'x', key: 'k', ...stored }),

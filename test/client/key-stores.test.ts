@@ -87,7 +87,7 @@ describe.each(STORES)('a key store %s', (_name, open) => {
   });
 });
 
-test('a browser that cannot store a response does not say that nothing was sent', async () => {
+test('a browser that cannot store a response reports that the request may have taken effect', async () => {
   // Node has no IndexedDB.
   const kept = async () => browserKeys().keepAnswer(request('k-1'), ANSWER);
   await expect(kept()).rejects.toMatchObject({ code: 'invalid_key_store', mayHaveTakenEffect: true });

@@ -187,7 +187,7 @@ describe('a final unsuccessful response', () => {
     expect(await client.payments.create(TEA, { operation: 'order_42/2' })).toMatchObject({ status: 'succeeded' });
   });
 
-  test('payment_not_attempted states that nothing was charged and that another operation is needed', async () => {
+  test('with payment_not_attempted states that nothing was charged and that another operation is needed', async () => {
     const api = new Api();
     const { client } = clientOn(api);
     const busy = { ...TEA, source: 'tok_rate_limited' };

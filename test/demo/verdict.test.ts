@@ -35,7 +35,7 @@ describe('the demonstration', () => {
     expect(exitCode([])).toBe(1);
   });
 
-  test('reports refunds for scenarios with refunds', () => {
+  test('names refunds instead of charges in scenarios with refunds', () => {
     expect(verdict({ ...ONCE, atProcessor: 3 }, { moves: 'refund' })).toBe('3 refunds');
     expect(verdict(ONCE, { moves: 'refund' })).toBe('once');
   });
@@ -48,7 +48,7 @@ describe('the demonstration', () => {
     expect(exitCode([{ ...refused, payonce: { ...none, postings: 1 } }])).toBe(1);
   });
 
-  test('is printed in columns on a terminal', () => {
+  test('prints its table in columns on a terminal', () => {
     expect(plainTable([found()]).split('\n')).toEqual([
       'failure            naive          Payonce        naive, in words                             Payonce, in words',
       '─────────────────  ─────────────  ─────────────  ──────────────────────────────────────────  ─────────────────',

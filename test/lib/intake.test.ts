@@ -142,7 +142,7 @@ describe('payment requests by event', () => {
       FunctionResponseTypes: Match.absent(),
       MaximumRetryAttempts: Match.absent(),
     });
-    // A mapping reports 0 for an empty topic. If it cannot reach a broker, it reports no data.
+    // An event source mapping reports 0 for an empty topic, and no data if it cannot reach a broker.
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'PolledEventCount',
       Dimensions: [{ Name: 'EventSourceMappingUUID', Value: Match.anyValue() }],

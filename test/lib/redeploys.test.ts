@@ -126,7 +126,7 @@ describe('a deploy that changes any settings', () => {
     return value;
   }
 
-  test('is reported if it has a planted fault', () => {
+  test('is reported if it changes a key schema or a secret, or removes an output or export that is still read', () => {
     const before = deployment(deployed[0]);
     const rekeyed = planted(({ Resources }) => {
       const properties = Resources?.['LedgerTable9343E4AA']?.['Properties'] as Record<string, unknown>;

@@ -60,8 +60,8 @@ describe('alarms', () => {
     const text = JSON.stringify(present(service).toJSON());
     const target = (id: string): RegExp =>
       new RegExp(`"(?:deadLetterTargetArn|Arn|TargetArn|Destination)":\\{"Fn::GetAtt":\\["${id}","Arn"\\]\\}`);
-    // Queues that have a dead-letter queue are excluded: they are work queues, which a rule also names by `Arn`, as its
-    // target.
+    // Exclude queues that have a dead-letter queue. They are work queues, and the targets of EventBridge rules also
+    // contain `Arn`.
     const withDeadLetters = new Set(
       Object.keys(
         present(service).findResources('AWS::SQS::Queue', { Properties: { RedrivePolicy: Match.anyValue() } }),

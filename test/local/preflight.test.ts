@@ -84,7 +84,7 @@ describe('the port', () => {
 });
 
 describe('a client of the emulator', () => {
-  test('ignores the user’s settings', () => {
+  test('ignores the user’s AWS, proxy and Node settings', () => {
     const environment = emulatorEnvironment(
       { awsEndpoint: 'http://localhost:1', accessKeyId: 'PAYONCE' },
       {

@@ -50,7 +50,7 @@ describe('a snapshot', () => {
     }
   });
 
-  test('belongs to one key only', () => {
+  test('is not restored for another key', () => {
     snapshots.keep('key', state);
     expect(snapshots.restore('other', target)).toBe(false);
     expect(existsSync(target)).toBe(false);
@@ -111,7 +111,7 @@ describe('a snapshot', () => {
     expect(existsSync(`${target}.partial`)).toBe(false);
   });
 
-  test('can be dropped', () => {
+  test('can be deleted by its key, even twice', () => {
     snapshots.keep('key', state);
     snapshots.drop('key');
     snapshots.drop('key');
