@@ -30,15 +30,15 @@ import { IN_FLIGHT, ONE_AT_A_TIME, type Pay, type RatioOptions, ratios } from '.
 /** The cost of a payment in one of the compared programs. The ratios compare it with Payonce on DynamoDB. */
 interface AuthorityCost {
   readonly program: string;
-  /** Number of statements. Each waits for a response from PostgreSQL. */
+  /** Number of statements per payment. Each waits for a response from PostgreSQL. */
   readonly statements: number;
-  /** Number of DynamoDB calls. */
+  /** Number of DynamoDB calls per payment. */
   readonly calls: number;
-  /** CPU time of the paying process. */
+  /** Ratio of the CPU times of the paying process. */
   readonly cpuRatio: number;
-  /** Time per payment, with sequential payments. */
+  /** Ratio of the times per payment, with sequential payments. */
   readonly timeRatio: number;
-  /** Time per payment, with many payments in flight. */
+  /** Ratio of the times per payment, with many payments in flight. */
   readonly throughputRatio: number;
 }
 

@@ -26,7 +26,7 @@ function cpuMsOf(pid: number): number {
     const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
     return CPU_TIMES.reduce((sum, at) => sum + Number(fields[at]) * TICK_MS, 0);
   } catch {
-    // The process has ended since it was listed.
+    // The process ended after it was listed.
     return 0;
   }
 }

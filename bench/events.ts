@@ -208,7 +208,7 @@ async function runOnce(bundled: string, file: string, url: string, profiles?: st
     env: environmentOf(url),
     maxBuffer: 64 * 1024 * 1024,
   });
-  // The lines before the last one are the function's log.
+  // The last line is the result. The lines before it are the function's log.
   return JSON.parse(stdout.slice(stdout.lastIndexOf('\n'))) as number;
 }
 

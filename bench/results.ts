@@ -16,9 +16,9 @@ export interface Result {
   readonly unit: string;
 }
 
-/** A result with its direction, and the cause of a miss. */
+/** A result, whether it should be low or high, and the cause of a missed goal. */
 interface Goal extends Result {
-  /** @default a lower value is better */
+  /** True if a higher value is better. @default a lower value is better */
   readonly isHigherBetter?: true;
   /** Cause of a missed goal, determined with a profile. */
   readonly cause: string;

@@ -41,7 +41,7 @@ export interface WarmRatios {
 interface Times {
   readonly import: number;
   readonly first: number;
-  /** Mean of the payments after the warm-up. */
+  /** Mean CPU time of a payment after the warm-up. */
   readonly warm: number;
 }
 
@@ -179,7 +179,7 @@ async function runOnce(file: string, url: string, payments: number, profiles?: s
     env: { ...paymentsEnvironment(url), POWERTOOLS_SERVICE_NAME: 'bench' },
     maxBuffer: 64 * 1024 * 1024,
   });
-  // The lines before the last one are the program's log.
+  // The last line is the result. The lines before it are the program's log.
   return JSON.parse(stdout.slice(stdout.lastIndexOf('\n'))) as Times;
 }
 

@@ -174,7 +174,7 @@ export function environmentOf(
 interface Addresses {
   readonly tables: LocalAws['tables'];
   readonly accessKeyId: string;
-  /** @default the process uses no PostgreSQL */
+  /** Connection URL of PostgreSQL. @default the process uses no PostgreSQL */
   readonly postgresUrl?: string | undefined;
   /** Port of the local HTTP server through which the process calls the HTTP services. */
   readonly port: number;

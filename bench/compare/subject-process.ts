@@ -6,7 +6,7 @@ import { gatewayEvent } from '../../test/world/gateway-event.ts';
 
 export type Request = { readonly aheadMs: number } & (
   | { readonly kind: 'pay'; readonly key: string }
-  /** Pays sequentially, and measures. */
+  /** Pays with the keys sequentially, and measures the CPU time. */
   | { readonly kind: 'measure'; readonly keys: readonly string[] }
 );
 
@@ -25,7 +25,7 @@ const SystemDate = Date;
 let aheadMs = 0;
 globalThis.Date = class extends SystemDate {
   constructor(...parts: readonly unknown[]) {
-    // The overloads of Date accept between zero and seven values.
+    // TypeScript cannot match an array of unknown length to an overload of the Date constructor.
     super(...((parts.length === 0 ? [SystemDate.now() + aheadMs] : parts) as [number]));
   }
   static override now(): number {

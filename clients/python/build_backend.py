@@ -13,7 +13,7 @@ from typing import Any
 _HERE = Path(__file__).parent
 _PACKAGE = _HERE / "src" / "payonce"
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that an archive can record."""
+"""The earliest time that a ZIP archive can record."""
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:

@@ -16,7 +16,7 @@ import { labServer } from './server.ts';
 interface LabServerOptions {
   /** A separate directory, which is deleted at the end. */
   readonly directory: string;
-  /** Preferred port. */
+  /** Preferred port. If it is taken, another port is used. */
   readonly port: number;
   /**
    * The naive shop, if it is already deployed.

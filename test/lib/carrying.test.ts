@@ -5,7 +5,7 @@ import { statementsByOwner } from './templates.ts';
 const template = carryingTemplate();
 const statements = statementsByOwner(template);
 
-/** Returns the allowed actions of a function, each with its rows. */
+/** Returns the DynamoDB actions that a function may perform, each with the row prefixes to which it is limited. */
 const allowed = (owner: string) =>
   (statements.get(owner) ?? [])
     .filter(({ Effect }) => Effect === 'Allow')

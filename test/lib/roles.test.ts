@@ -124,9 +124,9 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:PutItem ${rows('DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'ORDER#*')}`,
-      // Queries the table's index.
+      // Queries on an index of the Views.
       `dynamodb:Query ${onlyRows('Views', 'ORDER#*')}`,
-      // Queries the index of e-mail addresses.
+      // Queries on the index of e-mail addresses.
       `dynamodb:Query ${rows('EMAIL_ORDER#*')}`,
       'secretsmanager:GetSecretValue on EmailKeys, SandboxSecret',
       ...SENDS_EMAILS,
@@ -230,10 +230,10 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:GetItem, dynamodb:Query ${rows('DETAILS#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'REFERENCE#*', 'DISPUTE#*', 'EVENT#*', 'BOOK#*', 'TOTAL#*')}`,
-      // Queries the table's index.
+      // Queries on an index of the Views.
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'EVENT#*')}`,
       `dynamodb:GetItem ${onlyRows('Views', 'PAYMENT#*')}`,
-      // Queries the index of e-mail addresses.
+      // Queries on the index of e-mail addresses.
       `dynamodb:Query ${rows('EMAIL_PAYMENT#*')}`,
       'secretsmanager:GetSecretValue on EmailKeys, SandboxSecret',
     ],

@@ -51,11 +51,11 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*, WEBHOOK_LANE#*',
       'dynamodb:PutItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*, WEBHOOK_LANE#*, WEBHOOK_NOTICE#*',
-      // Queries on the table's index.
+      // Queries on an index of the Registry.
       'dynamodb:Query on Registry',
       'dynamodb:UpdateItem on Registry of WEBHOOK_DELIVERY#*',
       'dynamodb:Query on Registry of WEBHOOK_DELIVERY#*',
-      // Data that the webhooks contain.
+      // Reads of the data that webhooks contain.
       'dynamodb:GetItem on Ledger of PAY#*, ORD#*',
       'dynamodb:GetItem, dynamodb:Query on Registry of DETAILS#*',
       'dynamodb:Query on Views of EVENT#*',

@@ -13,7 +13,7 @@ import { payonceProgram } from '../../cli/program.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { StateFile } from '../../local/state-file.ts';
 
-/** Higher than any process id. */
+/** An id that no process has: it is above the maximum process id. */
 const NO_PROCESS = 2 ** 30;
 const RUNNING: LocalAws = {
   awsEndpoint: 'http://127.0.0.1:1',

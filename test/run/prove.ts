@@ -17,7 +17,7 @@ import { unitFiles } from './entries.ts';
 import { commandOf, PROGRESS_REPORTER, type Step, StepRun } from './steps.ts';
 import { sliceOfTree } from './tree-slice.ts';
 
-/** Duration of the simulator with each authority. */
+/** Duration of the simulator run with each authority. */
 const SIMULATOR_MINUTES = 20;
 /** Estimated duration of a complete run on two cores, in minutes. */
 const WHOLE_MINUTES = 180;

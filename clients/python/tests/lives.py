@@ -137,7 +137,7 @@ def pay(amount: int, at: int | None) -> Any:
 
 
 class Life:
-    """A process of its own that pays."""
+    """A child process that pays."""
 
     def __init__(self, amount: int, at: int | None, starts: int | None = None) -> None:
         self._reading, writing = os.pipe()
