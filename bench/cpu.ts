@@ -3,7 +3,10 @@ import { runningProcesses } from '../local/processes.ts';
 
 /** Length of the clock tick in which Linux reports CPU times, in milliseconds (`man 5 proc`, USER_HZ). */
 const TICK_MS = 10;
-/** Positions of the four CPU times in `/proc/<pid>/stat`, after the name of the program: own, and of ended children. */
+/**
+ * Positions of the four CPU times in `/proc/<pid>/stat`, after the name of the program: user and system time of the
+ * process, and of its ended children.
+ */
 const CPU_TIMES = [11, 12, 13, 14];
 
 /** Returns the CPU time of this process, in milliseconds. */

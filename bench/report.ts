@@ -228,7 +228,7 @@ function machine(): string {
 }
 
 function ratioCells({ timeRatio, cpuRatio, emulatorRatio }: Omit<SpeedRatio, 'subject'>): readonly string[] {
-  // Only Linux reports the CPU time of the emulator, and in a short run it may be none.
+  // Only Linux reports the CPU time of the emulator, and in a short run it may be 0.
   return [timeRatio, cpuRatio, emulatorRatio].map((ratio) => (Number.isFinite(ratio) ? ratio.toFixed(2) : ''));
 }
 

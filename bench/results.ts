@@ -33,7 +33,7 @@ export interface Measured {
   readonly weight: Weight;
   readonly start: StartRatios;
   readonly warm: WarmRatios;
-  /** CPU profiles of the payments function: its import, and a process that pays many times; and of the projector. */
+  /** CPU profiles: the import of the payments function, a process that makes many payments, and the projector. */
   readonly profiles: { readonly import: Shares; readonly payments: Shares; readonly projector: Shares };
   readonly eventCpu: EventCpu;
 }
@@ -46,7 +46,7 @@ export function resultsOf(measured: Measured): readonly Result[] {
   return goalsOf(measured).map(({ metric, value, goal, peer, unit }) => ({ metric, value, goal, peer, unit }));
 }
 
-/** Renders the results as a Markdown table, and below it the cause of each miss. */
+/** Renders the results as a Markdown table, and below it the cause of each missed goal. */
 export function goalsTable(measured: Measured): string {
   const goals = goalsOf(measured);
   const rows = goals.map((each) => {

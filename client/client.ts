@@ -122,7 +122,7 @@ function payments(changes: Operations, reading: ReadClient) {
   };
 }
 
-/** Returns the functions for one kind of change of payments: captures, cancellations or refunds. */
+/** Returns the functions for one kind of change to payments: captures, cancellations or refunds. */
 function parts<Part extends { readonly status: string }>(
   reading: ReadClient,
   name: 'refunds' | 'captures' | 'cancellations',

@@ -78,7 +78,7 @@ export class Operations {
   }
 }
 
-/** Refuses parameters before they are stored: a row without an object could never be sent or corrected. */
+/** Refuses parameters that are not an object, before they are stored: such a row could never be sent or corrected. */
 function bodyOf(params: object): string {
   const body: unknown = JSON.stringify(params);
   if (!isObjectText(body)) throw new TypeError('the parameters must be an object, for example { amount: 1000, … }');

@@ -11,7 +11,7 @@ export interface Subject extends Pick<Scenario, 'moves' | 'deliveries' | 'expect
 }
 
 const POLL_INTERVAL_MS = 250;
-/** Interval between two counts that are only displayed, in milliseconds. */
+/** Interval between counts that are only for display, in milliseconds. */
 const SHOWN_INTERVAL_MS = 500;
 /** Time in milliseconds after which unchanged counts are final. An event reaches its consumer within a second. */
 const QUIET_MS = 2_500;

@@ -21,7 +21,7 @@ export interface Trial {
   readonly name: string;
   /** CPU time of a payment in a warm process, in milliseconds. */
   readonly cpuMs: number;
-  /** Number of transactions or calls that write, for a payment in a warm process. */
+  /** Number of transactions or write calls of a payment in a warm process. */
   readonly writes: number;
   readonly histories: readonly History[];
 }

@@ -63,7 +63,7 @@ const LISTS = ['listPayments', 'listDisputes', 'listOrders', 'listEvents', 'list
 /** Maximum size of an enumeration. A larger one, such as all currencies, is a string. */
 const MAX_LITERALS = 30;
 
-/** Objects of several kinds. Their fields depend on the kind, so they are dictionaries. */
+/** Objects of several kinds. Their fields depend on the kind, so the Python client represents them as dictionaries. */
 const OF_SEVERAL_KINDS = ['EventDataObject'];
 
 const HEAD = `"""The types of the API, made from its description by \`npm run generate\`. Amounts are in minor units."""
@@ -151,7 +151,7 @@ const SIMPLE: Readonly<Record<string, string>> = {
 /** Returns a type alias as a string, because the classes that it names may be defined later in the file. */
 const aliasOf = (type: string): string => `"${type.replaceAll('"', "'")}"`;
 
-/** Returns the name of one of several alternatives: the constant that distinguishes it. */
+/** Returns a name for one alternative of a union: the constant value that distinguishes it. */
 function kindOf({ properties = {} }: Schema): string {
   const { const: kind } = Object.values(properties).find((each) => typeof each.const === 'string') ?? {};
   return pascal(String(kind));

@@ -216,7 +216,7 @@ function valueOf(schema: Node): fc.Arbitrary<unknown> {
   }
 }
 
-/** Years of four digits, as RFC 3339 requires, from the first day that the descriptions of days allow. */
+/** Days with years of four digits (RFC 3339), from the first day that the descriptions in the API document allow. */
 const YEARS = { min: new Date('1970-01-01T00:00:00Z'), max: new Date('9999-12-31T00:00:00Z') };
 
 function textOf(schema: Node): fc.Arbitrary<string> {

@@ -29,7 +29,7 @@ import { paidCapacity } from './bench-capacity.ts';
 const MAX_UNITS = 500;
 /** Number of payments whose write units are counted. */
 const SAMPLE = 30;
-/** Exceeds the units of any partition that belongs to a single payment, but not those of a shared partition. */
+/** Write units that no partition of a single payment exceeds, but each shared partition does. */
 const UNITS_OF_ONE_PAYMENT = 12;
 const NOW = Date.UTC(2026, 2, 1, 12);
 

@@ -20,7 +20,8 @@ describe('Python processes that call the deployed API', () => {
       const plan = { store, crashes: whole(2, { slice: 1 }), folder: join(folder, `crashes-${store}`) };
       const { findings, histories } = await surveyDeployed(plan);
       expect(findings).toEqual([]);
-      // Before and after each of three actions, which store the key, send the request and store the response.
+      // A process can crash before and after each of three actions, which store the key, send the request and store the
+      // response.
       expect(histories).toBeGreaterThanOrEqual(6);
     },
   );

@@ -66,7 +66,8 @@ describe('a Python process that crashes and restarts', () => {
       // The clock of the handlers stands still, so the client waits only a hundredth of each pause.
       const { findings, histories } = await survey({ ...plan, points: 'steps', crashes: CRASHES, waitFactor: 0.01 });
       expect(findings).toEqual([]);
-      // Before and after each of three actions, which store the key, send the request and store the response.
+      // A process can crash before and after each of three actions, which store the key, send the request and store the
+      // response.
       expect(histories).toBeGreaterThanOrEqual(6);
     },
   );

@@ -143,7 +143,7 @@ describeConsole('actions that move money, in a browser', (shown) => {
     return { page, dialog };
   }
 
-  // Each of these can be sent before the API reads the idempotency key.
+  // The API can send each of these responses before it reads the idempotency key.
   const refusals = [
     [400, { code: 'invalid_request' }],
     [403, { code: 'forbidden' }],

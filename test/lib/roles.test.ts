@@ -156,7 +156,8 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       // decisions.
       `dynamodb:UpdateItem ${rows('KEY#*', 'APPROVALS')}`,
       `dynamodb:PutItem ${rows('KEY#*', 'KEYS#*', 'OWNERS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*', 'HOLD#*', 'APPROVALS')}`,
-      // Allows the API to list rows of the Registry, to read operators' keys, and to revoke one if another owner remains.
+      // Allows the API to list rows of the Registry, to read operators' keys, and to revoke an operator's key if
+      // another owner remains.
       `dynamodb:GetItem ${rows('OPERATOR_KEY#*')}`,
       `dynamodb:UpdateItem ${rows('OPERATOR_KEY#*')} if ForAllValues:StringEquals dynamodb:Attributes pk, sk, revokedAtMs`,
       `dynamodb:ConditionCheckItem ${rows('TENANTS', 'OPERATOR_KEY#*', 'DETAILS#*')}`,

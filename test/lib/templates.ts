@@ -83,7 +83,7 @@ export interface Statement {
 
 /**
  * Returns all policy statements of a stack, keyed by the construct that owns the role of the policy. The AWS CDK moves
- * statements that exceed an inline policy into managed policies.
+ * statements that do not fit into an inline policy into managed policies.
  */
 export function statementsByOwner(template: Template): ReadonlyMap<string, readonly Statement[]> {
   const policies = ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy'].flatMap(

@@ -24,7 +24,7 @@ interface EndedStep {
   readonly tests: string;
 }
 
-/** Nice value of a step that yields: about a third of the CPU share of a normal process. */
+/** Nice value of a step with lower priority: it gets about a third of the CPU share of a normal process. */
 const YIELDING = 5;
 /** Matches the line of totals at the end of a suite. */
 const TOTALS = /^(\d+) passed, (\d+) failed$/;

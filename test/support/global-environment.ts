@@ -75,7 +75,7 @@ export default class PayonceEnvironment extends TestEnvironment {
   }
 
   override async teardown(): Promise<void> {
-    // Between tests, the listener would prevent the worker from ending by itself.
+    // Between test files, this listener would prevent the worker from exiting by itself.
     process.off('disconnect', endWorker);
     this.#endSpan();
     const path = process.env[COSTS];

@@ -33,7 +33,7 @@ interface Source {
   readonly text: string;
 }
 
-/** Matches where a literal could begin. A source without a match need not be parsed. */
+/** Matches where a regular expression literal could begin. A source without a match need not be parsed. */
 const LITERAL = /(?:[=(,:[!&|?{};>]|return)\s*\/(?![/*])/;
 
 function literalsIn({ file, text }: Source): readonly ListedPattern[] {

@@ -2,8 +2,8 @@ import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { Late } from '../../lambdas/webhooks/use/webhooks.ts';
 
 /**
- * Simulates a receiver that responds after `takesMs`. Notifies the sender at each `afterMs` that passes before the
- * response.
+ * Simulates a receiver that responds after `takesMs`. Calls `notify` of each entry in `late` whose `afterMs` passes
+ * before the response.
  */
 export async function receiverTakes(
   clock: Pick<Clock, 'sleep'>,

@@ -96,4 +96,6 @@ def _placeholder(connection: Connection) -> str:
     for style in styles:
         if style in _PLACEHOLDERS:
             return _PLACEHOLDERS[style]
-    raise ValueError(f"{type(connection)} is no connection of a driver with the paramstyle {' or '.join(_PLACEHOLDERS)}")
+    raise ValueError(
+        f"{type(connection)} is not a connection of a driver with the paramstyle {' or '.join(_PLACEHOLDERS)}"
+    )
