@@ -109,7 +109,7 @@ function actsWithoutEffect(): string {
     const { [`drawn ${name}`]: drawn = 0, [`effect ${name}`]: effect = 0 } = REACHED.counts;
     return drawn > 0 && 2 * effect < drawn;
   });
-  return `Acts that no history had: ${list(never)}. Acts with an effect in less than half of their steps: ${list(rare)}.`;
+  return `Acts that no history contains: ${list(never)}. Acts with an effect in less than half of their steps: ${list(rare)}.`;
 }
 
 function list(names: readonly string[]): string {
