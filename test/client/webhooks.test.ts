@@ -81,7 +81,7 @@ describe('a webhook', () => {
     ['another id', other('webhook-id', 'evt_2'), [CURRENT], BODY, 'no signature'],
     ['an id with a full stop', other('webhook-id', 'evt.1'), [CURRENT], BODY, 'full stop'],
     ['another secret', signed([CURRENT]), [PREVIOUS], BODY, 'no signature'],
-    ['no secret', signed([CURRENT]), [], BODY, 'no secret'],
+    ['no secret', signed([CURRENT]), [], BODY, 'secrets is empty'],
     ['a malformed secret', signed([CURRENT]), ['hunter2'], BODY, 'whsec_'],
     ['an empty secret', signed([CURRENT]), ['whsec_'], BODY, 'whsec_'],
     [
