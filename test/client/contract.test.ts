@@ -127,7 +127,7 @@ test.each(CONTRACT.calls)('$name', async ({ attempts, storedBefore: body, pauses
 });
 
 describe('an operation', () => {
-  test.each(CONTRACT.changes)('is compared with the stored request if it is repeated: $name', async ({ stored, offered, differ }) => {
+  test.each(CONTRACT.changes)('is compared with its stored request: $name', async ({ stored, offered, differ }) => {
     // A call always makes a request with the same path, method and mode, so only a stored row can differ in them.
     const lost: KeyStore = {
       putIfAbsent: () => ({ operation: 'x', key: 'k', ...stored }),
