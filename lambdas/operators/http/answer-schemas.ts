@@ -223,11 +223,9 @@ const timelineKinds = {
   takeover: {
     operation: z.string(),
     from_owner: z.string(),
-    was_released: z
-      .boolean()
-      .meta({
-        description: 'True if the owner released the claim because it had sent nothing; false if its lease ended.',
-      }),
+    was_released: z.boolean().meta({
+      description: 'True if the owner released the claim because it had sent nothing; false if its lease ended.',
+    }),
   },
   call: {
     operation: z.string(),
