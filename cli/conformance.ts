@@ -331,7 +331,7 @@ export const POINTS: readonly Point[] = [
   },
   {
     name: 'void',
-    must: 'an authorized charge can be voided, with the reason, and cannot be captured afterwards',
+    must: 'an authorized charge can be voided; its void_reason is requested, and captures are refused',
     examine: async (subject) => {
       if (!subject.hasHolds) return NO_HOLDS;
       const { charge } = await charged(subject, { capture: 'manual' });

@@ -94,7 +94,7 @@ export function examineSettings(settings: Examined['settings']): readonly Findin
   if (!isLive || !(hasNone || archiveYears === '0')) return [];
   const detail = hasNone
     ? 'Live payments have no copy outside the tables. Deploy with payonce:archive=true (docs/operate/audit.md), for a trial with payonce:archiveYears=0.'
-    : 'Rows of live payments are locked for one day only. Deploy with a higher payonce:archiveYears.';
+    : 'The archive locks the rows of live payments for one day only. Deploy with a higher payonce:archiveYears.';
   return [{ check: 'live_without_archive', about: hasNone ? 'archive' : 'archiveYears', detail }];
 }
 

@@ -221,5 +221,5 @@ function readTables(text: string): readonly Restorable[] {
   const names = text.split(',');
   const found = RESTORABLE.filter((name) => names.includes(name));
   if (found.length === names.length) return found;
-  throw new InvalidArgumentError(`${text} is not a list of ${RESTORABLE.join(', ')}.`);
+  throw new InvalidArgumentError(`${text} is not a comma-separated list of these tables: ${RESTORABLE.join(', ')}.`);
 }

@@ -25,7 +25,7 @@ export const DemoEnvironment = {
   receiptsTable: 'RECEIPTS_TABLE',
 } as const;
 
-/** The parameter with the callback address of the naive shop's processor. */
+/** Name of the SSM parameter with the address to which the naive shop's processor sends callbacks. */
 export const SHOP_CALLBACK_PARAMETER = '/payonce-demo/callback-address';
 
 /** Path of the naive shop's callback endpoint, relative to the shop's address. */

@@ -31,7 +31,7 @@ _prune = lambda_svc._prune_orphan_code_blobs
 
 
 def save(services):
-    """Raises an error when a service is not saved."""
+    """Writes the state of each service to its file. Raises an error when a service is not saved."""
     for service, get_state in services.items():
         state = _copied(get_state)
         if state is None:

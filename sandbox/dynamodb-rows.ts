@@ -51,7 +51,7 @@ const digits = (value: number, width: number) => String(value).padStart(width, '
 /** Returns the UTC day of a Unix time in seconds. */
 export const dayOf = (unixSeconds: number) => new Date(unixSeconds * 1_000).toISOString().slice(0, 10);
 
-/** Formats Unix seconds as text that sorts like the number, until the year 9999. */
+/** Formats Unix seconds as twelve digits, so that the text sorts like the number. Suffices until the year 33658. */
 export const seconds = (unixSeconds: number) => digits(unixSeconds, 12);
 
 /** Returns the expiry of a key in Unix seconds, as DynamoDB's TTL requires. */

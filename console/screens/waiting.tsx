@@ -9,7 +9,7 @@ import { List, Table } from '../table.tsx';
 type Queues = Schemas['QueueList'];
 type QueueRow = Queues['data'][number];
 
-/** Shows all queues, with the number and age of their entries. */
+/** Shows all queues, each with the number of its entries and the age of its oldest entry. */
 export function Waiting() {
   const read = useRead<Queues>('/v1/admin/queues');
   return (

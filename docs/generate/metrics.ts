@@ -94,7 +94,8 @@ const VENDORS: Readonly<Record<OutboundMetric, Meaning>> = {
   outbound_capped:
     'E-mails that were not sent, because the recipient had already received the daily maximum from the tenant. The log line `email_capped` names the tenant.',
   outbound_breaker_opened: 'Times that the breaker opened. Processors are counted under their name.',
-  outbound_delayed: 'Calls that failed in their process; a delayed message makes the last attempt.',
+  outbound_delayed:
+    'Calls whose attempts in the calling process failed. A function makes one last attempt half a minute later.',
   outbound_dead_lettered: 'Calls that were stored as dead letters.',
   outbound_dead_letter_failed: 'Calls that could not be stored as dead letters, so that their faults were thrown.',
 };

@@ -48,7 +48,7 @@ export function thirdPartyPage(packages: Readonly<Record<string, Locked>> = lock
 
 The code of these packages is in the functions and the bridge that are deployed. The client has none. Their licences ask for no more than a notice: a
 package with another licence, or with none, fails \`test/docs/third-party\`. Packages for development are not deployed, and neither is Node 24, which \`npm ci\` installs as an optional package.
-The [package](../../docs/start/your-own-cdk-app.md) also contains those that the command line needs; \`npm run package\` puts their licences into its \`THIRD-PARTY-LICENSES\`, and fails for another one.
+The [package](../../docs/start/your-own-cdk-app.md) also contains those that the command line needs; \`npm run package\` writes the licences of all these packages into the package's file \`THIRD-PARTY-LICENSES\`, and fails if one of them has no licence or one that \`package/licences.ts\` does not allow.
 
 The table is generated from package-lock.json by \`npm run generate\`.
 

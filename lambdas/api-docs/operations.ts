@@ -111,7 +111,7 @@ function setting(operation: Operation & { readonly body: Body }): ZodOpenApiOper
 /** Describes an operation whose callers sign the body. */
 function signed(operation: SignedDocs): ZodOpenApiOperationObject {
   const { operationId, body, problems = [] } = operation;
-  const size = `At most ${MAX_CALLBACK_BYTES} bytes of JSON in the processor’s form, with the header of its signature.`;
+  const size = `JSON in the processor’s own format, at most ${MAX_CALLBACK_BYTES} bytes. A header contains the signature.`;
   return {
     ...named(operation),
     ...params(operation),

@@ -220,7 +220,7 @@ function chainsOf({ tools, databases, placement, segments, progress, current }: 
       details: { client, registry: tables.registry, pacing },
       rowsOfCopy: (chainId, item) => {
         const chain = chains.find(({ owns }) => owns(chainId));
-        invariant(chain !== undefined, `no chain has the id ${chainId}`);
+        invariant(chain !== undefined, `${chainId} is the id of neither a payment nor an order`);
         return chain.rowsOfCopy(item);
       },
     },

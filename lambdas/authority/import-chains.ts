@@ -194,7 +194,7 @@ interface ImportedChain extends Partial<Pick<DifferentChain, 'because' | 'databa
   readonly rows?: ImportedInto['rows'];
 }
 
-/** Copies the rows of a chain that PostgreSQL lacks, then reads and compares the whole chain. */
+/** Copies a chain's missing rows to PostgreSQL, then reads the chain there and compares all its rows. */
 async function importChain(tools: ImportChainsTools, chainId: ChainId): Promise<ImportedChain> {
   const rows = await wholeChain(tools.ledger, partitionOfChain(chainId));
   const details = await readDetailsRows(tools.details, chainId);

@@ -182,7 +182,7 @@ interface Missing {
  */
 async function append(tools: RecoverChainsTools, chainId: ChainId, { known, missing, details }: Missing) {
   const chain = tools.chains.find(({ owns }) => owns(chainId));
-  invariant(chain !== undefined, `no chain has the id ${chainId}`);
+  invariant(chain !== undefined, `${chainId} is the id of neither a payment nor an order`);
   if (missing.length === 0) return true;
   // Personal data belongs to the first transition that refers to it. Later transitions only repeat the commitment.
   const parts = new Set(known.flatMap(({ item }) => chain.rowsOfCopy(item).commitments.map(({ part }) => part)));

@@ -168,8 +168,8 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
   }
 
   /**
-   * Stores the callback as an orphan, so that it can be acknowledged. An orphan is never posted. If a retry finds no
-   * payment, the orphan stays stored.
+   * Stores the callback as an orphan, so that it can be acknowledged. Nothing is posted until a payment is found and
+   * the orphan is adopted. If an adoption finds no payment, the orphan stays stored.
    */
   async #storeOrphan(
     reason: OrphanedCallback['reason'],

@@ -125,7 +125,7 @@ export interface RedriveRequest {
 
 export interface RedriveAnswer {
   readonly published: number;
-  /** Number of messages that were parked because a part of the work failed. */
+  /** Number of new messages that were parked, for the parts that this redrive could not publish. */
   readonly parked: number;
 }
 

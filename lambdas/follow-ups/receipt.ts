@@ -42,8 +42,9 @@ export function receiptAddress(digest: Digest, { id, metadata }: Pick<PaidPaymen
 }
 
 /**
- * Renders the receipt from immutable fields only, so every attempt sends the same text. Each field of the merchant is
- * on its own line. A field with a link is omitted, because the e-mail is sent from the operator's address.
+ * Renders the receipt from immutable fields only, so every attempt sends the same text. Each field whose text the
+ * merchant chooses is on its own line. If this text contains a link, the field is omitted, because the e-mail is sent
+ * from the operator's address.
  */
 export function receiptEmail(payment: PaidPayment): { readonly subject: string; readonly text: string } {
   const { id, amount_captured: amountMinor, currency, reference, description, created, livemode } = payment;

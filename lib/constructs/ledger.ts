@@ -40,7 +40,8 @@ export class Ledger extends Construct {
       sortKey: KeyAttribute.sort,
       retain: props.retain,
       restored: props.restored,
-      // Old images are included, because the alarm for a MODIFY or REMOVE must show the lost row.
+      // Old images are included, because the parked record and the archive line of a MODIFY or REMOVE must contain the
+      // lost row.
       stream: StreamViewType.NEW_AND_OLD_IMAGES,
     });
     this.table.addIndex({

@@ -152,7 +152,10 @@ function leadsToAnObject(path: string, location: string): boolean {
 
 const patterns = new Map<string, RegExp>();
 
-/** Returns the pattern of a path's addresses, from a cache, because each response is compared with all paths. */
+/**
+ * Returns the regular expression that matches the request paths of a path template such as `/v1/payments/{id}`. It is
+ * cached, because each response is compared with all templates.
+ */
 function pathPattern(path: string): RegExp {
   const pattern = patterns.get(path) ?? new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`);
   patterns.set(path, pattern);

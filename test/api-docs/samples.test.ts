@@ -103,7 +103,7 @@ describe('the samples of the API documents', () => {
     }
   });
 
-  test('send the same requests in TypeScript', async () => {
+  test('send the described request of each operation in TypeScript', async () => {
     const found: string[] = [];
     const fetch = async (url: string, { method = '' }: RequestInit) => {
       found.push(`${method} ${url}`);
@@ -132,7 +132,7 @@ describe('the samples of the API documents', () => {
     expect(found.map(withoutQuery)).toEqual(REQUESTS);
   });
 
-  test('send the same requests in Python', async () => {
+  test('send the described request of each operation in Python', async () => {
     const [python, ...first] = await findPython();
     const printed = execFileSync(python, [...first, '-B', '-c', RUN_PYTHON], {
       input: JSON.stringify([{ ...variables, api: API }, sourcesIn('Python')]),

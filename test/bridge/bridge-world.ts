@@ -48,7 +48,7 @@ export class NatsServer {
     const program = join(dirname(await ensurePython()), 'nats-server');
     const config = join(this.#directory, 'server.conf');
     if (!existsSync(config)) {
-      // The port is unique to this process and below the ephemeral range, so it stays free after a kill.
+      // The preferred port is unique to this process and below the ephemeral range, so it stays free after a kill.
       this.port = await freePort(10_000 + (process.pid % 20_000));
       writeFileSync(
         config,

@@ -170,7 +170,7 @@ describe('a NATS message', () => {
     expect((await second.health()).body).toMatchObject({ requests: { carried: 1, redelivered: 1, failures: 0 } });
   });
 
-  test('is never lost and is charged once when bridge and server are killed repeatedly', async () => {
+  test('is never lost, and is charged once, even if the bridge and the server are killed repeatedly', async () => {
     const { publish, startBridge, take, untilSettled } = await way();
     const site = new SimulatedIntake();
     const ids = Array.from({ length: 60 }, () => randomUUID());

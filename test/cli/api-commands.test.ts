@@ -319,7 +319,7 @@ describe('payonce listen', () => {
     expect(new Set(received.map(({ id }) => id)).size).toBe(4);
   });
 
-  test('posts only events of the given types, and names a type that does not exist', async () => {
+  test('posts only events of the given types, and refuses a type that does not exist, with an error that names it', async () => {
     await happens('payment.completed');
     await happens('payment.failed');
     await run(...listen('--from', '1', '--events', 'payment.failed,refund.completed'));

@@ -225,7 +225,7 @@ describe('payonce', () => {
     ['verify --from 9999999999', 'The range is empty: --from must be earlier than --to, and than now.'],
     [
       'tables restore --to 1772366400 --only ledger,books',
-      "option '--only <tables>': ledger,books is not a list of idempotency, ledger, registry, views.",
+      "option '--only <tables>': ledger,books is not a comma-separated list of these tables: idempotency, ledger, registry, views.",
     ],
     [
       `doctor --probe --key sk_live_${'x'.repeat(32)}`,

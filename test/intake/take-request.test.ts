@@ -336,8 +336,8 @@ describe('an event id whose record has expired', () => {
 });
 
 describe('a payload that is too long', () => {
-  // A search of a megabyte of digits takes seconds. A batch with such payloads would time out at each delivery and stop
-  // its partition.
+  // A search for card numbers in a megabyte of digits takes seconds. A batch with such payloads would time out at each
+  // delivery and stop its partition.
   test('is truncated and parked, and only the kept text is searched', async () => {
     const kept = 'x'.repeat(MAX_BODY_BYTES + 1);
     await site.process()(site.inTopic(`${kept} 4242 4242 4242 4242`, `4242 4242 4242 4242 ${kept}`));

@@ -56,7 +56,7 @@ describe('the time until which the copies are complete', () => {
     }
   });
 
-  test('is settled only after a row that was copied late has had half an hour for its archiving', async () => {
+  test('is settled after half an hour at the earliest, so that rows that were copied late are archived first', async () => {
     expect(SETTLED_AFTER_MS).toBeGreaterThanOrEqual(ARCHIVED_WITHIN_MS);
     const settled: number[] = [];
     // Each pass over the outbox finds that all rows older than 26 minutes are copied.

@@ -104,7 +104,7 @@ test('a worker that may have been alive when another worker took over is not cou
 });
 
 describe('a page that crashes its workers', () => {
-  test('is attempted twice as a whole and three times item by item; the item is then skipped, and finally the run fails', () => {
+  test('is attempted twice as a whole, then three times item by item; two attempts then try to skip the item, and finally the run fails', () => {
     expect(deaths(fresh, 9)).toEqual([
       'whole_page',
       'whole_page',

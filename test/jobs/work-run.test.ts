@@ -271,7 +271,7 @@ describe('a message older than the current page of its run', () => {
     expect(bench.sent).toHaveLength(1);
   });
 
-  test('causes the next message to be sent when it is redelivered, because the first worker may have crashed before the send', async () => {
+  test('causes the next message to be sent if the older message is redelivered, because the first worker may have crashed before the send', async () => {
     const bench = new Bench(countingJob(250));
     const run = await bench.accept();
     expect(await bench.work(run)).toBe('continued');

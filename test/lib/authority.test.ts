@@ -180,7 +180,7 @@ describe('the authority', () => {
     expect(Object.keys(one).filter((name) => one[name] !== other[name])).toEqual(['postgresSubnets']);
   });
 
-  test('is used by exactly the functions that request its stores', () => {
+  test('is configured for exactly the functions that call configuredAuthority', () => {
     const asking = globSync('lambdas/functions/*.ts').filter((file) =>
       readFileSync(file, 'utf8').includes('configuredAuthority('),
     );
@@ -201,7 +201,7 @@ describe('the functions of a deployment', () => {
     return Object.values(service?.findResources('AWS::Lambda::Function') as Record<string, Made>);
   };
 
-  test('use PostgreSQL in the given network only if they request its stores', async () => {
+  test('get the settings of PostgreSQL and the given network only if they read or write the authority', async () => {
     const made = await functionsOf({ ...POSTGRES, ...NETWORK, ...ADDRESS });
 
     const using = made.filter(({ Properties }) => 'POSTGRES_AUTHORITY' in Properties.Environment.Variables);

@@ -92,7 +92,7 @@ describe('the schedules', () => {
     }
   });
 
-  test('let Lambda retry a failed invocation, which is then dead-lettered like an undelivered firing', () => {
+  test('let Lambda retry a failed invocation; if all retries fail, it goes to the same dead-letter queue as an undelivered firing', () => {
     template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
       MaximumRetryAttempts: 2,
       MaximumEventAgeInSeconds: 3600,
@@ -123,7 +123,7 @@ describe('the schedules', () => {
     });
   });
 
-  test('are not created from an invalid registry', () => {
+  test('are not created if the schedule of a job is invalid; the error names the job', () => {
     const stack = new Stack(testApp(), 'Wrong');
     const jobs = [{ ...JOBS[0], schedule: 'cron(60 2 * * ? *)' }];
     expect(() => new ScheduledJobs(stack, 'Jobs', { jobs, executor: executorIn(stack) })).toThrow(

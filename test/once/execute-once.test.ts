@@ -393,14 +393,14 @@ describe('an effect that is committed without a claim', () => {
   test.each([
     ['again', 7],
     ['part', 19],
-  ] as const)('is written after its commit returned "%s" %d times', async (kind, times) => {
+  ] as const)('is committed after its write returned "%s" %d times', async (kind, times) => {
     expect(await commit(after(times, kind))).toBe(`after ${times}`);
   });
 
   test.each([
     ['again', 8],
     ['part', 20],
-  ] as const)('fails with contention after its commit returned "%s" %d times', async (kind, times) => {
+  ] as const)('fails with contention after its write returned "%s" %d times', async (kind, times) => {
     await expect(commit(after(times, kind))).rejects.toMatchObject({ code: 'contention' });
   });
 });

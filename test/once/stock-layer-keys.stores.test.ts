@@ -35,7 +35,7 @@ const charge = async (order: string): Promise<string> => {
   return `paid for ${order}`;
 };
 
-/** Returns `pay` wrapped in a new stock layer of Powertools. */
+/** Returns `pay` wrapped in a new unmodified layer of Powertools. */
 function stockHandler(eventKeyJmesPath: string, pay = async (event: HttpEvent) => charge(event.body.order)) {
   const handler = makeIdempotent(async (event: HttpEvent, _context: unknown) => pay(event), {
     persistenceStore: stockLayer(dynamoDbClient(), tables),
@@ -49,7 +49,7 @@ const twice = async (handler: (event: HttpEvent) => Promise<string>, event: Http
   await handler(structuredClone(event));
 };
 
-describe('the stock layer of Powertools with a key from a header', () => {
+describe('the unmodified layer of Powertools with a key from a header', () => {
   const path = 'headers."Idempotency-Key"';
 
   test('runs the handler once if the header name is spelled as in the JMESPath', async () => {
@@ -106,7 +106,7 @@ describe('the payments API with a key from a header', () => {
 });
 
 describe('two payers whose keys have empty or equal parts', () => {
-  test('receive one response from the stock layer of Powertools if all parts are empty: the second payment is never made', async () => {
+  test('receive one response from the unmodified layer of Powertools if all parts are empty: the second payment is never made', async () => {
     const handler = stockHandler('[headers.tenant, headers.key]');
     await handler({ headers: {}, body: { order: 'shirt' } });
     expect(await handler({ headers: {}, body: { order: 'piano' } })).toBe('paid for shirt');
@@ -162,7 +162,7 @@ describe('a handler that changes its event', () => {
 });
 
 describe('two operations with different settings', () => {
-  test('both use the settings of the first in a shared stock layer of Powertools: the payment gets the quote as response', async () => {
+  test('both use the settings of the first in a shared unmodified layer of Powertools: the payment gets the quote as response', async () => {
     const layer = stockLayer(dynamoDbClient(), tables);
     const context = lambdaContext(30_000);
     const quote = makeIdempotent(async (_event: HttpEvent, _context: unknown) => 'a quote', {

@@ -35,12 +35,12 @@ class CardDeclined extends Error {
   override readonly name = 'CardDeclined';
 }
 
-/** Creates the stock layer, Powertools' own persistence layer, on a table whose partition key is called `pk`. */
+/** Creates the unmodified persistence layer of Powertools on a table whose partition key is called `pk`. */
 export function stockLayer(client: DynamoDBClient, tables: Pick<StoreTables, 'idempotency'>): DynamoDBPersistenceLayer {
   return new DynamoDBPersistenceLayer({ tableName: tables.idempotency, keyAttr: 'pk', awsSdkV3Client: client });
 }
 
-/** Returns the part of Lambda's context that the stock Powertools layer reads. */
+/** Returns the part of Lambda's context that the unmodified layer of Powertools reads. */
 export function lambdaContext(remainingTimeMs: number): Pick<Context, 'getRemainingTimeInMillis'> {
   return { getRemainingTimeInMillis: () => remainingTimeMs };
 }

@@ -325,7 +325,7 @@ describe('unreadable books', () => {
     await isRefused(payment, asked, { status: 409, code: 'override_not_allowed', param: 'override' });
   });
 
-  test('permit an override of a decision about a change, which the timeline shows once', async () => {
+  test('permit an override in a decision about a change; the timeline shows the override once', async () => {
     const { payment, change } = await undecided(REFUND);
     const asked = { outcome: 'failed', change };
     await isRefused(payment, asked, { code: 'processor_books_unreadable' }, away(payment));

@@ -145,7 +145,7 @@ describe('a correction over HTTP', () => {
     expect((await harness.correct('c-3', { payment, reverses: 3 })).status).toBe(201);
   });
 
-  test('is refused with the payment id if it is retried years later, and can still be read by its own id', async () => {
+  test('is refused if it is retried years later, in a response that contains the payment id, and can still be read by its own id', async () => {
     const first = await harness.correct('c-1', { payment, reverses: 2 });
     harness.clock.advance(4_000 * 24 * 3_600_000);
     harness.store.database.deleteExpired(harness.clock.nowMs());

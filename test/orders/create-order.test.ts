@@ -272,7 +272,7 @@ describe('an order with an unknown outcome', () => {
   });
 });
 
-describe('after a failure of its e-mail or credit, which never undoes the order,', () => {
+describe('the e-mail and the credit of a fulfilled order:', () => {
   test('an e-mail that fails at first is sent later, exactly once', async () => {
     const request = orderRequest('mail');
     harness.mailer.trouble = 'down';

@@ -42,8 +42,8 @@ export class CountedChanges {
   }
 
   /**
-   * Returns the number of transitions in the chain, the number of calls that fold the chain, and the number of calls
-   * that read its whole timeline.
+   * Returns the number of transitions in the chain, and the number of DynamoDB calls that it takes to read the chain
+   * and to read its whole timeline.
    */
   async readingCalls(): Promise<{ readonly transitions: number; readonly fold: number; readonly timeline: number }> {
     const { world, request } = this;

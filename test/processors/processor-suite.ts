@@ -92,7 +92,7 @@ export function describeProcessor(
       expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
     });
 
-    test('returns an invalid request as rejected with the reason, and the processor stores nothing', async () => {
+    test('reports an invalid request as rejected, with the reason, and the processor stores nothing', async () => {
       const order = freshOrder({ source: 'tok_unknown' });
       expect(await charge(order)).toEqual({
         kind: 'rejected',

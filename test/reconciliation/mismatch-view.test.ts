@@ -46,7 +46,7 @@ describe('the view of mismatches', () => {
     expect(views.all()).toEqual(newer);
   });
 
-  test('stores the later of two concurrent comparisons, and counts a difference that both comparisons found as one', async () => {
+  test('stores the later of two concurrent comparisons, and counts a difference only once if both comparisons found it', async () => {
     let rival: (() => Promise<unknown>) | undefined;
     /** Lets the rival write between the read and the write. */
     class Raced extends MemoryViews {

@@ -87,7 +87,7 @@ afterAll(() => {
 });
 
 describe('a token of the identity provider', () => {
-  test('identifies the operator with the role from its claim', async () => {
+  test('identifies the operator, with the role from the token’s role claim', async () => {
     expect(await identify(bearer(await tokenOf('operator')))).toEqual({
       name: 'Ada operator',
       role: 'operator',

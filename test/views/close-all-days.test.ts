@@ -56,7 +56,7 @@ describe('the days of all tenants', () => {
     const [owner = ALL[0]] = ALL;
     if (owner === undefined) throw new Error('there is no owner');
     await paid(owner, 12);
-    /** Views that need one second to write a total. */
+    /** Views that need half a second for each of the two writes of a total. */
     class Slow extends MemoryViews {
       override async exchange(changes: Parameters<MemoryViews['exchange']>[0]): Promise<boolean> {
         clock.advance(500);

@@ -71,7 +71,7 @@ async function listed(list: ReturnType<typeof paymentList>): Promise<readonly Vi
 }
 
 describe('peak rates that are raised later', () => {
-  test('do not move earlier rows, but spread later rows over more partitions; lists show each of these rows once', async () => {
+  test('do not move earlier rows, but spread later rows over more partitions; lists show each row once', async () => {
     const before = chains('before', 24, 0);
     const after = chains('after', 24, 72);
     const events = [...before, ...after].map((chain) => eventsOf(systemDigest, chain));

@@ -405,17 +405,17 @@ describe('an endpoint that does not respond', () => {
     await site.clock.until(site.clock.nowMs() + SECOND_MS);
     expect(site.arrivals).toHaveLength(1);
   });
+});
 
-  test('delays the next deliveries only briefly after a single slow response', async () => {
-    const site = new Site();
-    await site.add(NORMAL, 6 * SECOND_MS);
-    await site.publish(NORMAL, 'slow');
-    await site.clock.until(site.clock.nowMs() + 10 * SECOND_MS);
-    site.answersIn.set(NORMAL.url, 50);
-    await site.publish(NORMAL, 'next');
-    await site.clock.until(site.clock.nowMs() + 2 * SECOND_MS);
-    expect(site.arrivals).toHaveLength(2);
-  });
+test('an endpoint gets its next delivery within two seconds after a single slow response', async () => {
+  const site = new Site();
+  await site.add(NORMAL, 6 * SECOND_MS);
+  await site.publish(NORMAL, 'slow');
+  await site.clock.until(site.clock.nowMs() + 10 * SECOND_MS);
+  site.answersIn.set(NORMAL.url, 50);
+  await site.publish(NORMAL, 'next');
+  await site.clock.until(site.clock.nowMs() + 2 * SECOND_MS);
+  expect(site.arrivals).toHaveLength(2);
 });
 
 test('a delivery that waits half an hour for a sender is counted once per sweep round', async () => {

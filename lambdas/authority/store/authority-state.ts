@@ -167,7 +167,7 @@ export function checkedDatabase(database: Database, check: () => Promise<unknown
   };
 }
 
-/** Reports whether a command reads a row or a chain. */
+/** Returns true if a command is a read (`GetCommand` or `QueryCommand`). */
 function isRead(command: unknown): boolean {
   return command instanceof GetCommand || command instanceof QueryCommand;
 }

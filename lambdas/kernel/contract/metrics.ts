@@ -64,7 +64,7 @@ export type OutboundMetric =
   | 'outbound_capped'
   | 'outbound_breaker_opened'
   | 'outbound_dead_lettered'
-  /** A call that failed in its process; a delayed message retries it one last time. */
+  /** A call whose attempts in the calling process failed. A function makes one last attempt half a minute later. */
   | 'outbound_delayed'
   /** A dead letter could not be stored, so the fault of its call was thrown. */
   | 'outbound_dead_letter_failed';

@@ -183,7 +183,10 @@ const queueEntry = z
     object: z.literal('queue_entry'),
     queue: queueId,
     about: z.string().nullable().meta({ description: 'The id of the payment or order; null when it is unknown.' }),
-    part: z.string().nullable().meta({ description: 'The id of the operation or charge, or the call to a vendor.' }),
+    part: z.string().nullable().meta({
+      description:
+        'The id of the operation or charge. For a call to a vendor, the vendor and the operation, for example `postmark email.send`.',
+    }),
     since: unixSeconds.nullable().meta({
       description: 'Time since which the entry has been waiting, in Unix seconds. Null when the row cannot be read.',
     }),

@@ -21,8 +21,8 @@ export interface QueueEntry {
   /** The id of the payment or order. Absent when the id is unknown or the row cannot be read. */
   readonly about?: string;
   /**
-   * The id of the operation or charge, or the call to a vendor. The operation that charges a payment has the payment's
-   * id.
+   * The id of the operation or charge. For a call to a vendor, the vendor and the operation, for example
+   * `postmark email.send`. The operation that charges a payment has the payment's id.
    */
   readonly part?: string;
   /** Time since which the entry has been waiting, in Unix milliseconds. Absent when the row cannot be read. */

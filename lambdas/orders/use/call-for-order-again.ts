@@ -24,11 +24,12 @@ interface CallAgain {
 }
 
 /**
- * Retries a call that failed in the order's driver, and records the outcome on the order. Skips the call if the order
- * was reversed, if money of its payment is missing, or if the order records that the call took effect. Also skips an
- * e-mail after an erasure. If the mode (test or live) of the deployed external services differs from the order's mode,
- * the call stays dead-lettered. If a redrive was interrupted before it recorded the outcome, the next redrive repeats
- * the call with the same key and finds the call's record.
+ * Retries a call that failed in the order's driver, and records the outcome on the order. Makes no call and ends the
+ * dead letter if the order has failed, if the order records that the call took effect, or, for an e-mail, after an
+ * erasure. Makes no call and keeps the dead letter if the order or its payment is not found, if the payment does not
+ * cover the order (refunded, disputed or too small), or if the external services are not deployed for the order's mode.
+ * If a redrive was interrupted before it recorded the outcome, the next redrive repeats the call with the same key and
+ * finds the call's record.
  *
  * @throws RetryableError when the outcome could not be recorded: the dead letter stays, and the next redrive records it
  */

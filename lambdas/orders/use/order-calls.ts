@@ -448,8 +448,9 @@ async function sendEmail(
 }
 
 /**
- * Ends the call of an order whose contacts were lost. Contacts are not erased before these calls have ended, but a
- * restore may have lost the contacts' row. The order continues without the contacts.
+ * Ends the confirmation e-mail or the referral credit of an order whose contacts were lost. Contacts are not erased
+ * before both have ended, but a restore may have lost the contacts' row. The order continues without the e-mail or the
+ * credit.
  */
 function contactsLost<Kind extends OrderFact['kind']>(
   { report }: OrderTools,

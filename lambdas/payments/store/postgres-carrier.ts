@@ -203,7 +203,7 @@ export class LedgerCarrier implements Carrier {
   #copyOf(chainId: string, row: Row, parts: readonly Row[]): Copy {
     const { chains, tables } = this.#tools;
     const chain = chains.find(({ owns }) => owns(chainId));
-    invariant(chain !== undefined, `no chain has the id ${chainId}`);
+    invariant(chain !== undefined, `${chainId} is the id of neither a payment nor an order`);
     const stored = storedOfRow(row);
     // Drop the trace of this execution: a different execution wrote the transition.
     const { trace: _trace, ...item } = chain.rowOf(stored);

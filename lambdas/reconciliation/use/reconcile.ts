@@ -108,7 +108,7 @@ export function reconcileRecentJob(tools: ReconcileTools): Job<ComparisonItem> {
   });
 }
 
-/** Creates the job that compares the last whole days in UTC. */
+/** Creates the job that compares the last seven whole days (UTC) of the processors' books with the Ledger. */
 export function reconcileDaysJob(tools: ReconcileTools): Job<ComparisonItem> {
   const windowOf: WindowOf = (endMs) => {
     const untilMs = dayOf(endMs);

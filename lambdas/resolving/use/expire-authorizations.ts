@@ -59,8 +59,9 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
 }
 
 /**
- * Handles one hold. If no run can end the hold, one alarm is raised, and the hold is counted as failed once. The hold
- * stays in the queue until a later run or an operator ends it.
+ * Handles one hold. After an error that a retry is not expected to resolve, the hold is marked as waiting for an
+ * operator. The error that sets the mark raises an alarm and counts as failed; later errors do neither while the mark is
+ * set. The hold stays in the queue until a later run or an operator ends it.
  */
 async function handleHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
   const { paymentId: about, undecidable: isMarked = false } = hold;

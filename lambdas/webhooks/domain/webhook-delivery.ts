@@ -40,7 +40,10 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
    */
   readonly revision: number;
   readonly status: 'pending' | 'delivered' | 'failed' | 'canceled';
-  /** Number of scheduled attempts that have started. Excludes attempts that were brought forward on request. */
+  /**
+   * Number of attempts of the current schedule that have started. A replay restarts the schedule and resets the number.
+   * Excludes attempts that were brought forward on request.
+   */
   readonly tries: number;
   /**
    * Time at which the next attempt is due, in Unix milliseconds; kept while the attempt runs. Absent when no attempt is

@@ -118,7 +118,7 @@ export interface ActOf<Given extends Arguments> {
    */
   readonly leadsTo?: (drawing: Drawing, step: Step & Given) => readonly Draft[];
   /**
-   * Returns true if an act without a subject may happen near this step.
+   * For an act without a subject: returns true if the act may happen near this step.
    * @default near any step
    */
   readonly near?: (step: Step) => boolean;

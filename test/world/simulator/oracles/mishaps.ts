@@ -73,8 +73,8 @@ interface ParkedBody {
 const DAY_MS = 86_400_000;
 const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS;
 /**
- * Maximum delay of the redrive, in milliseconds: an operator redrives a day after the faults, plus a margin for the
- * length of a time range.
+ * Maximum time from the end of the faults to the redrive of a parked time range, in milliseconds. An operator redrives
+ * after one day; the second day is a margin for the length of the range.
  */
 const REDRIVEN_AFTER_MS = 2 * DAY_MS;
 
