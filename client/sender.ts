@@ -146,7 +146,7 @@ export class Sender {
       // The response was truncated, or is an HTML page of a proxy.
       return {
         kind: 'again',
-        why: new Error(`the response ${status} contains no object of this request`),
+        why: new Error(`the response with status ${status} does not contain the expected object`),
         received: true,
       };
     }

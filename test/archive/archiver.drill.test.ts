@@ -163,8 +163,8 @@ test('the auditor lists every existing object in one valid manifest of the hour'
   const verified = await verifyManifests({ manifests, digest: systemDigest }, NO_BOUNDS, Date.now());
   expect(verified.findings).toEqual([]);
   // The schedule may already have written the manifest of this hour. It lacks the objects that arrived later, so only
-  // objects that are more than a minute older than the newest manifest must be listed. The minute allows for differences
-  // between clocks.
+  // objects that are more than a minute older than the newest manifest must be listed. The minute allows for
+  // differences between clocks.
   const times = async (Prefix: string) => {
     const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix }));
     return Contents.map(({ LastModified }) => LastModified?.getTime() ?? Number.NaN);

@@ -132,7 +132,7 @@ describe('the authority', () => {
   const shards = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ name: `s${index}`, database: `payonce_${index}` }));
 
-  test('is read with up to 63 more databases, which are recorded without being shortened', () => {
+  test('may have up to 63 further databases, whose settings are recorded in full', () => {
     const given = { ...POSTGRES, 'payonce:postgresShards': JSON.stringify(shards(63)) };
     expect(settingsOf(given)).toMatchObject({ postgresShards: shards(63) });
     expect(recordedSettings(settingsOf(given))['postgresShards']).toBe(JSON.stringify(shards(63)));

@@ -60,7 +60,7 @@ export function describePaymentsOn({ name, call, stores }: GivenDatabase, pairs:
   });
 }
 
-/** Tests changes under faults on the stores of a database. */
+/** Tests changes of payments on the stores of a database, with injected faults. */
 export function describeChangesOn({ name, call, stores }: GivenDatabase): void {
   describe(`the guarantees of a change with a concurrent retry or a competing change on ${name}`, () => {
     test.each<[string, ChangeCommand, ChangeCommand]>([

@@ -26,7 +26,7 @@ export class WebhookWorld extends World {
   /** Events that a replay finds. */
   past: readonly PayonceEvent[] = [];
   secrets = SECRETS;
-  /** Events of endpoints on the bus. */
+  /** Events about endpoints that were published on the bus. */
   readonly published: AnyEvent[] = [];
   isBusDown = false;
   /**

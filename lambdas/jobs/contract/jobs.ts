@@ -183,7 +183,7 @@ export function jobsOf(authority: Authority): readonly (JobEntry & { readonly id
 export type JobOf<Worker extends JobWorkerName> = Extract<(typeof JOBS)[number], { readonly worker: Worker }>['id'];
 
 /**
- * Finds a job of any deployment.
+ * Finds a job by its id, including the jobs that only deployments with PostgreSQL have.
  *
  * @returns undefined when there is no such job
  */

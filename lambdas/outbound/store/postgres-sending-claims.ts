@@ -87,8 +87,8 @@ export class PostgresSendingClaims implements SendingClaims {
   }
 
   /**
-   * Removes the claim, or ends the lease if the outcome is unknown. If this owner sent nothing, the recorded time of
-   * the earlier owner's send stays.
+   * Removes the claim if nothing was sent. If the outcome is unknown, ends the lease, and records now as the time until
+   * which the call may have been sent. If only an earlier owner has sent, the recorded time stays.
    */
   async release({ key, owner }: SendingOwner, what: 'nothing_sent' | 'unknown'): Promise<void> {
     if (what === 'nothing_sent') {

@@ -60,8 +60,8 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
 
 /**
  * Handles one hold. After an error that a retry is not expected to resolve, the hold is marked as waiting for an
- * operator. The error that sets the mark raises an alarm and counts as failed; later errors do neither while the mark is
- * set. The hold stays in the queue until a later run or an operator ends it.
+ * operator. The error that sets the mark raises an alarm and counts as failed. While the mark is set, later errors do
+ * neither. The hold stays in the queue until a later run or an operator ends it.
  */
 async function handleHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
   const { paymentId: about, undecidable: isMarked = false } = hold;

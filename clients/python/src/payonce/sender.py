@@ -115,7 +115,7 @@ class Sender:
             if isinstance(kind, str) and not (is_change and kind == "list"):
                 return Answer(status, text, value)
             # The answer was truncated, or is an HTML page of a proxy.
-            return _Again(ValueError(f"the response {status} contains no object of this request"))
+            return _Again(ValueError(f"the response with status {status} does not contain the expected object"))
         asked = float(parse_retry_after(response.headers.get("retry-after"), self._around.now()) or 0)
         code = value.get("code")
         if isinstance(code, str) and value.get("status") == status:
