@@ -24,7 +24,7 @@ const READ_ONLY = ['api-documents.ts', 'audit.ts', 'reads.ts'];
  * simulation of its own.
  */
 const WITHOUT_PLATFORM = ['api-documents.ts', 'handler.ts'];
-const EXCEPTION = '/** Not wrapped in `idempotently`: it only reads. */';
+const EXCEPTION = '/** Not wrapped in `idempotently`, because this function only reads. */';
 const WRAPPED = FUNCTIONS.filter((file) => !READ_ONLY.includes(basename(file)));
 
 interface Export {

@@ -148,7 +148,12 @@ describe('a payment requested by an event', () => {
 
 describe('an event that cannot be accepted is parked with its reason, and acknowledged:', () => {
   const cases: readonly (readonly [string, Readonly<Record<string, unknown>>, string, string])[] = [
-    ['a different amount under the same id', { amount: 1001 }, 'changed', 'another request was accepted'],
+    [
+      'a different amount under the same id',
+      { amount: 1001 },
+      'changed',
+      'another request with this event_id was accepted',
+    ],
     ['an account other than its sender’s', { account_to: 'ten_other' }, 'wrong_account', 'account_to'],
     ['an unknown field', { tenant: 'ten_other' }, 'malformed', 'unknown_field: tenant'],
     ['an id that is not a UUID', { event_id: '17' }, 'malformed', 'event_id'],
