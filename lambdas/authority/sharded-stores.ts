@@ -15,7 +15,7 @@ import type { PostgresEffects } from '../payments/store/postgres-effects.ts';
 import type { Effect, EffectOutcome, EffectStore } from '../payments/use/effect-store.ts';
 import type { Hold, PaymentStore } from '../payments/use/payment-store.ts';
 import type { OrphanStore, UnfinishedWork } from '../payments/use/unfinished-work.ts';
-import type { DuePage, DueQueue } from '../resolving/use/due-queue.ts';
+import { type DueQueue, mergedPage } from '../resolving/use/due-queue.ts';
 import type { ScanPage } from '../views/use/view-store.ts';
 import { KEY_OF_CORRECTION } from './contract.ts';
 import type { PostgresStores } from './postgres-stores.ts';
@@ -303,14 +303,10 @@ function holdsOf(shards: Shards): DueQueue<Hold> {
   const of = async ({ paymentId }: Hold): Promise<DueQueue<Hold>> =>
     (await shards.of({ chainId: paymentId })).stores.holds;
   return {
-    dueBefore: (beforeMs, { limit, cursor }) => {
-      const none: DuePage<Hold> = { rows: [] };
-      return pageOf(shards, cursor, none, async ({ stores }, rest, number) => {
-        const page = await stores.holds.dueBefore(beforeMs, { limit, ...defined({ cursor: rest }) });
-        return { ...page, rows: page.rows.map(({ row, cursor: after }) => ({ row, cursor: `${number} ${after}` })) };
-      });
-    },
-    mark: async (hold, undecidable) => (await of(hold)).mark(hold, undecidable),
+    // A long queue in one database does not delay the others.
+    dueBefore: async (beforeMs, range) =>
+      mergedPage(await shards.responding(({ stores }) => stores.holds.dueBefore(beforeMs, range)), range.limit),
+    postpone: async (hold, next) => (await of(hold)).postpone(hold, next),
     close: async (hold) => (await of(hold)).close(hold),
   };
 }

@@ -11,3 +11,11 @@ const TIME_DIGITS = 13;
 export function dueSort(timeMs: number, name: string): string {
   return `${String(timeMs).padStart(TIME_DIGITS, '0')}#${name}`;
 }
+
+/**
+ * Returns the sort key of a postponed row. Postponed rows sort before all others of their partition, so that lists for
+ * operators begin with them.
+ */
+export function postponedSort(dueAtMs: number, name: string): string {
+  return `#${dueSort(dueAtMs, name)}`;
+}

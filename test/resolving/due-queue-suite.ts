@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Hold } from '../../lambdas/payments/use/payment-store.ts';
-import type { DueQueue } from '../../lambdas/resolving/use/due-queue.ts';
+import type { DueQueue, DueRange } from '../../lambdas/resolving/use/due-queue.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 export interface HoldsUnderTest {
@@ -31,21 +31,21 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
   });
 
   /** Lists the rows of this test, page by page. */
-  async function before(beforeMs: number, limit: number): Promise<readonly Hold[]> {
+  async function listed(beforeMs: number, range: Omit<DueRange, 'cursor'>): Promise<readonly Hold[]> {
     const found: Hold[] = [];
     let cursor: string | undefined;
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-      const page = await holds.dueBefore(beforeMs, { limit, ...(cursor === undefined ? {} : { cursor }) });
-      expect(page.rows.length).toBeLessThanOrEqual(limit);
+      const page = await holds.dueBefore(beforeMs, { ...range, ...(cursor === undefined ? {} : { cursor }) });
+      expect(page.rows.length).toBeLessThanOrEqual(range.limit);
       found.push(...page.rows.map(({ row }) => row));
       if (page.next === undefined) break;
       cursor = page.next;
     }
     const ids = new Set(own.map(({ paymentId }) => paymentId));
-    return found
-      .filter(({ paymentId }) => ids.has(paymentId))
-      .sort((left, right) => left.authorizedAtMs - right.authorizedAtMs);
+    return found.filter(({ paymentId }) => ids.has(paymentId));
   }
+
+  const before = (beforeMs: number, limit: number) => listed(beforeMs, { limit });
 
   async function firstRows(pages: number) {
     let page = await holds.dueBefore(T0 + 100_000, { limit: 100 });
@@ -82,15 +82,26 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
       expect(behind).toEqual([]);
     });
 
-    test('returns a row that is marked as undecidable with its mark, and creates no row if a closed row is marked', async () => {
-      const [marked, closed] = own;
-      if (marked === undefined || closed === undefined) throw new Error('the queue has fewer than two holds');
-      await holds.mark(marked, true);
+    test('returns postponed rows in the order of their new times, after all other rows, and creates no row if a closed row is postponed', async () => {
+      const [marked, waiting, closed, ...left] = own;
+      if (marked === undefined || waiting === undefined || closed === undefined) throw new Error('too few holds');
+      const until = { dueAtMs: T0 + 300_000, undecidable: true };
+      const earlier = { dueAtMs: T0 + 200_000, undecidable: false };
+      await holds.postpone(marked, { ...until, dueAtMs: T0 + 250_000 });
+      await holds.postpone({ ...marked, dueAtMs: T0 + 250_000 }, until);
+      await holds.postpone(waiting, earlier);
       await holds.close(closed);
-      await holds.mark(closed, true);
-      const [first, second] = await before(T0 + 100_000, 100);
-      expect(first).toEqual({ ...marked, undecidable: true });
-      expect(second).toEqual(own[2]);
+      await holds.postpone(closed, until);
+      const postponed = [
+        { ...waiting, ...earlier },
+        { ...marked, ...until },
+      ];
+      for (const limit of [1, 2, 100])
+        expect(await listed(T0 + 100_000, { limit, postponedBeforeMs: T0 + 300_001 })).toEqual([...left, ...postponed]);
+      expect(await listed(T0, { limit: 1, postponedBeforeMs: T0 + 300_000 })).toEqual(postponed.slice(0, 1));
+      expect(await listed(T0 + 100_000, { limit: 100 })).toEqual(left);
+      for (const row of postponed) await holds.close(row);
+      expect(await listed(T0, { limit: 100, postponedBeforeMs: T0 + 400_000 })).toEqual([]);
     });
 
     test('removes only closed rows', async () => {

@@ -1,19 +1,27 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
+import { JOB_DEFAULT_MAX_DURATION_SECONDS } from '../../lambdas/jobs/contract/runs.ts';
+import { acceptedRun, type JobRun, type PageProgress } from '../../lambdas/jobs/domain/job-run.ts';
+import type { Job } from '../../lambdas/jobs/use/job.ts';
+import { workPage } from '../../lambdas/jobs/use/work-page.ts';
+import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { type OrderId, ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { shardOf } from '../../lambdas/kernel/platform/items.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { openRecordItem } from '../../lambdas/once/store/record-items.ts';
 import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
-import { inquiryItem, openOrderRow, returnItem } from '../../lambdas/payments/store/queue-items.ts';
-import type { ChargeToReturn, Inquiry, OpenOrder } from '../../lambdas/payments/use/payment-store.ts';
+import { HOLDS, holdItem, inquiryItem, openOrderRow, returnItem } from '../../lambdas/payments/store/queue-items.ts';
+import type { ChargeToReturn, Inquiry, OpenOrder, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
+import { DynamoDbDueQueue } from '../../lambdas/resolving/store/dynamodb-due-queue.ts';
+import { expireAuthorizationsJob } from '../../lambdas/resolving/use/expire-authorizations.ts';
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { resolveOrders } from '../../lambdas/resolving/use/resolve-orders.ts';
 import { retryOrphans } from '../../lambdas/resolving/use/retry-orphans.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
-import { openRecord, paymentIdFor } from '../payments/payment-fixtures.ts';
+import { openRecord, paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
 import { inTurn, whole } from '../support/slice.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
@@ -267,3 +275,107 @@ test(
   },
   LONG_MS,
 );
+
+/** Runs the job every hour, page by page, as its worker does. A run that takes longer than an hour fails. */
+async function runHourly<Thing>(jobId: string, hours: number, job: Job<Thing>): Promise<void> {
+  const { clock } = harness;
+  for (let hour = 0; hour < hours; hour += 1) {
+    const scheduledForMs = startedAtMs + hour * HOUR_MS;
+    clock.advance(Math.max(0, scheduledForMs - clock.nowMs()));
+    const acceptedAtMs = clock.nowMs();
+    const accepted = acceptedRun(jobId, scheduledForMs, acceptedAtMs);
+    let page: PageProgress | undefined;
+    do {
+      const at: JobRun = page?.cursor === undefined ? accepted : { ...accepted, cursor: page.cursor };
+      page = await workPage({ job, clock, report: () => undefined }, at, 'whole_page');
+    } while (page.cursor !== undefined && clock.nowMs() - acceptedAtMs < JOB_DEFAULT_MAX_DURATION_SECONDS * 1_000);
+  }
+}
+
+/** Simulates a read that takes this time. Concurrent reads take the time only once. */
+async function take(ms: number): Promise<void> {
+  const endMs = harness.clock.nowMs() + ms;
+  await new Promise(setImmediate);
+  harness.clock.advance(Math.max(0, endMs - harness.clock.nowMs()));
+}
+
+describe('a hold', () => {
+  /** Time to read all holds one after the other at a processor that does not respond: 5 seconds for each of 25,000. */
+  const ALL_SLOW_MS = 25_000 * 5_000;
+  const HOLDS_AT_ONCE = 10;
+  const SHORT_MS = DAY_MS;
+  const LONG_VALIDITY_MS = DAY_MS + 8 * HOUR_MS;
+  const MARGIN_MS = 2 * HOUR_MS;
+
+  test(
+    'is voided within hours, although many others are unreadable, are kept longer or fail slowly, and all shards before it are full',
+    async () => {
+      const { clock, processor } = harness;
+      const lastShard = HOLDS.shards() - 1;
+      const lastNames = names('last', 200).filter((name) => shardOf(paymentIdFor(name), HOLDS.shards()) === lastShard);
+      const [first = '', second = '', kept = ''] = lastNames;
+      const validFor = (name: string, holdValidityMs: number) => ({
+        ...processor,
+        name,
+        abilities: { ...processor.abilities, holdValidityMs },
+      });
+      const own = validFor(processor.name, SHORT_MS);
+      const longer = validFor('longer', LONG_VALIDITY_MS);
+      await harness.pay(paymentRequest(kept, { capture: 'manual' }));
+      const chainOfKept = (await harness.store.listTransitions(paymentIdFor(kept), { afterSequence: 0, limit: 9 })).map(
+        (each) => ({ ...each, payment: { ...each.payment, processorName: longer.name } }),
+      );
+      const others = names('other').map((name) => paymentIdFor(name));
+      const kind = (each: number) => (['kept', 'failing', 'unreadable'] as const)[each % 3];
+      const kinds = new Map<string, ReturnType<typeof kind>>(others.map((paymentId, each) => [paymentId, kind(each)]));
+      for (const paymentId of others) {
+        await put(holdItem(TABLES, { paymentId, authorizedAtMs: clock.nowMs() }).Put?.Item ?? {});
+      }
+      clock.advance(MINUTE_MS);
+      await harness.pay(paymentRequest(first, { capture: 'manual' }));
+      clock.advance(5 * HOUR_MS);
+      await harness.pay(paymentRequest(second, { capture: 'manual' }));
+      clock.advance(SHORT_MS + MARGIN_MS - 5 * HOUR_MS);
+      startedAtMs = clock.nowMs();
+      const payments = harness.storeMethods();
+      const store: PaymentStore = {
+        ...payments,
+        listTransitions: async (...asked) => {
+          const [paymentId] = asked;
+          looked.set(paymentId, [...(looked.get(paymentId) ?? []), clock.nowMs()]);
+          if (kinds.get(paymentId) === 'kept') return chainOfKept;
+          if (kinds.get(paymentId) === undefined) return payments.listTransitions(...asked);
+          await take(ALL_SLOW_MS / ENTRIES);
+          throw new RetryableError('processor_unreachable', 'no');
+        },
+      };
+      const queues = { client: harness.store.database.client, table: TABLES.registry, pacing: harness.basics };
+      const parse: typeof HOLDS.parse = (item) => {
+        const hold = HOLDS.parse(item);
+        if (kinds.get(hold.paymentId) === 'unreadable') throw new Error('in an unknown format');
+        return hold;
+      };
+      const holds = new DynamoDbDueQueue({ ...queues, unreadable: () => undefined }, { ...HOLDS, parse });
+      const job = expireAuthorizationsJob({ ...harness.tools, store, holds, processors: [own, longer] });
+      const boundMs = HOUR_MS + ALL_SLOW_MS / HOLDS_AT_ONCE;
+      await runHourly('expire-authorizations', 24, job);
+      const voidedAt = async (name: string) =>
+        (await harness.store.listTransitions(paymentIdFor(name), { afterSequence: 0, limit: 9 })).find(
+          ({ type }) => type === 'payment.canceled',
+        )?.occurredAtMs;
+      expect(await voidedAt(first)).toBeLessThanOrEqual(startedAtMs + boundMs);
+      expect(await voidedAt(second)).toBeLessThanOrEqual(startedAtMs + 5 * HOUR_MS + boundMs);
+      const ofKind = (wanted: ReturnType<typeof kind>) => others.filter((paymentId) => kinds.get(paymentId) === wanted);
+      const keptUntilMs = startedAtMs - MINUTE_MS + LONG_VALIDITY_MS - SHORT_MS;
+      const looksOfKept = ofKind('kept').map((paymentId) => looked.get(paymentId) ?? []);
+      expect(Math.max(...looksOfKept.map((times) => times.filter((atMs) => atMs < keptUntilMs).length))).toBe(1);
+      const firstDue = looksOfKept.map(
+        (times) => times.find((atMs) => atMs >= keptUntilMs) ?? Number.POSITIVE_INFINITY,
+      );
+      expect(Math.max(...firstDue)).toBeLessThanOrEqual(keptUntilMs + boundMs);
+      expect(worstMs(ofKind('failing'))).toBeLessThanOrEqual(boundMs);
+      expect(harness.store.database.items(TABLES.registry, RegistryRow.hold)).toHaveLength(ENTRIES);
+    },
+    LONG_MS,
+  );
+});

@@ -504,7 +504,7 @@ function faultyPorts(actor: Actor, ports: StorePorts): StorePorts {
     store: storeOf(actor, store),
     effects: effectsOf(actor, effects),
     orders: ordersOf(actor, orders),
-    holds: portWithFaults(actor, holds, 'dueBefore', 'mark', 'close'),
+    holds: portWithFaults(actor, holds, 'dueBefore', 'postpone', 'close'),
     runs: portWithFaults(actor, runs, 'accept', 'readAccepted', 'readRun', 'listRuns', 'lock', 'save'),
     records: portWithFaults(actor, records, 'readEffect', 'recordOnce', 'claim', 'complete', 'fail'),
   };

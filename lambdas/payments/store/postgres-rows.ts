@@ -267,24 +267,28 @@ export function parseReturnRow(row: Row): ChargeToReturn {
   return parseChargeToReturn({ paymentId: chain_id, chargeId: concerns, by: reason, foundAtMs: since, ...optional });
 }
 
+/** The queue of holds that an earlier look did not end. */
+export const POSTPONED_HOLD = 'postponed_hold';
+
 export function workKeyOfHold({ paymentId, authorizedAtMs }: Hold): WorkKey {
   return { kind: 'hold', chain_id: paymentId, subject: String(authorizedAtMs) };
 }
 
 function rowOfHold(hold: Hold): Columns {
-  const { authorizedAtMs, undecidable } = hold;
+  const { authorizedAtMs, dueAtMs, undecidable } = hold;
   return {
     ...workKeyOfHold(hold),
-    queue: 'hold',
-    due_at: timestamp(authorizedAtMs),
+    queue: dueAtMs === undefined ? 'hold' : POSTPONED_HOLD,
+    due_at: timestamp(dueAtMs ?? authorizedAtMs),
     since: timestamp(authorizedAtMs),
     ...defined({ undecidable }),
   };
 }
 
 export function parseHoldRow(row: Row): Hold {
-  const { chain_id: paymentId, since: authorizedAtMs, undecidable } = valuesOf(row);
-  return HOLDS.parse({ paymentId, authorizedAtMs, ...defined({ undecidable }) });
+  const { chain_id: paymentId, since: authorizedAtMs, queue, due_at, undecidable } = valuesOf(row);
+  const dueAtMs = queue === POSTPONED_HOLD ? due_at : undefined;
+  return HOLDS.parse({ paymentId, authorizedAtMs, ...defined({ dueAtMs, undecidable }) });
 }
 
 export function workKeyOfOrder({ orderId }: Pick<OpenOrder, 'orderId'>): WorkKey {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { QueueRow, RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
-import { dueSort } from '../../kernel/due-sort.ts';
+import { dueSort, postponedSort } from '../../kernel/due-sort.ts';
 import type { OperationId, OrderId, PaymentId } from '../../kernel/ids.ts';
 import { firstLookUpMs } from '../../kernel/looks.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
@@ -178,6 +178,7 @@ const holdFields = z.lazy(() =>
   itemSchema<Hold>()({
     paymentId: z.string().transform((id) => id as PaymentId),
     authorizedAtMs: z.int(),
+    dueAtMs: z.int().exactOptional(),
     undecidable: z.boolean().exactOptional(),
   }),
 );
@@ -185,9 +186,9 @@ const holdFields = z.lazy(() =>
 export const HOLDS: DueRows<Hold> = {
   partition: (shard) => `${RegistryRow.hold}${shard}`,
   shards: () => mostShards().queues,
-  keyOf: ({ paymentId, authorizedAtMs }) => ({
+  keyOf: ({ paymentId, authorizedAtMs, dueAtMs }) => ({
     [KeyAttribute.partition]: HOLDS.partition(shardOf(paymentId, shardsAt(authorizedAtMs).queues)),
-    [KeyAttribute.sort]: dueSort(authorizedAtMs, paymentId),
+    [KeyAttribute.sort]: dueAtMs === undefined ? dueSort(authorizedAtMs, paymentId) : postponedSort(dueAtMs, paymentId),
   }),
   parse: (item) => holdFields.parse(item),
 };

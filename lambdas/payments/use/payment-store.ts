@@ -118,6 +118,8 @@ export function returnSchedule({ chargeId, foundAtMs }: ChargeToReturn): LookUpS
 export interface Hold {
   readonly paymentId: PaymentId;
   readonly authorizedAtMs: number;
+  /** Time of the next look if an earlier look did not end the hold, in Unix milliseconds. */
+  readonly dueAtMs?: number;
   /** True if an operator must act, as in {@link Inquiry}. */
   readonly undecidable?: boolean;
 }

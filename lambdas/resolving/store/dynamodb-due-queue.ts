@@ -1,18 +1,24 @@
 import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
-import { dueSort } from '../../kernel/due-sort.ts';
+import { dueSort, postponedSort } from '../../kernel/due-sort.ts';
 import { readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
-import { type DueRows, type QueueTools, setAttributes, unreadableRow } from '../../kernel/platform/queue-rows.ts';
+import { type DueRows, type QueueTools, unreadableRow } from '../../kernel/platform/queue-rows.ts';
+import { eachShard } from '../../kernel/platform/shards.ts';
+import { transactOnce } from '../../once/store/transact-items.ts';
+import type { Postponement } from '../../payments/use/unfinished-work.ts';
+import { type DuePage, type DueQueue, type DueRange, listBoth, mergedPage } from '../use/due-queue.ts';
 
-import type { DuePage, DueQueue } from '../use/due-queue.ts';
+/** A range of one partition. */
+interface Part {
+  /** The range's smallest and largest sort key. */
+  readonly from: string;
+  readonly until: string;
+  readonly limit: number;
+  /** Number of characters that precede the time in the sort keys. */
+  readonly prefixLength: number;
+}
 
-/** Pattern of a cursor: `<shard>:<sort key of the previous row>`. */
-const CURSOR = /^(?<shard>\d+):(?<after>.*)$/s;
-
-/**
- * Reads a queue shard by shard, with the rows of each shard sorted by time. Each page has rows of one shard only; empty
- * shards are skipped.
- */
+/** Reads a queue in the order of its times, from all partitions together. */
 export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
   readonly #tools: QueueTools;
   readonly #rows: DueRows<Row>;
@@ -22,36 +28,33 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
     this.#rows = rows;
   }
 
-  async dueBefore(
-    beforeMs: number,
-    { limit, cursor }: Parameters<DueQueue<Row>['dueBefore']>[1],
-  ): Promise<DuePage<Row>> {
-    const shards = this.#rows.shards();
-    let page = await this.#pageOf(beforeMs, limit, cursor);
-    // Reads further shards immediately, because an empty page would cost the job more than these queries.
-    for (let shard = 1; shard < shards && page.rows.length === 0 && page.next !== undefined; shard += 1) {
-      page = await this.#pageOf(beforeMs, limit, page.next);
-    }
-    return page;
+  async dueBefore(beforeMs: number, range: DueRange): Promise<DuePage<Row>> {
+    return listBoth(range, async (isPostponed, { after, limit }) => {
+      const sort = isPostponed ? postponedSort : dueSort;
+      const prefixLength = sort(0, '').length - dueSort(0, '').length;
+      const until = sort(isPostponed ? (range.postponedBeforeMs ?? 0) : beforeMs, '');
+      // Appending NUL gives the next possible sort key.
+      const from = after === '' ? sort(0, '') : `${until.slice(0, prefixLength)}${after}\u0000`;
+      // Because clocks differ, the end can be earlier than the cursor of the previous page. DynamoDB would reject such
+      // a range.
+      if (from > until) return { rows: [] };
+      const part = { from, until, limit, prefixLength };
+      return mergedPage(
+        await Promise.all(eachShard(this.#rows.shards()).map((shard) => this.#pageOf(shard, part))),
+        limit,
+      );
+    });
   }
 
-  async #pageOf(beforeMs: number, limit: number, cursor: string | undefined): Promise<DuePage<Row>> {
+  async #pageOf(shard: number, { from, until, limit, prefixLength }: Part): Promise<DuePage<Row>> {
     const { client, table, pacing, unreadable } = this.#tools;
-    const { shard: digit = '0', after = '' } = cursor === undefined ? {} : (CURSOR.exec(cursor)?.groups ?? {});
-    const shard = Number(digit);
-    // Appending NUL gives the next possible sort key.
-    const from = after === '' ? '0' : `${after}\u0000`;
-    const before = dueSort(beforeMs, '');
-    // Because clocks differ, `beforeMs` can be earlier than the cursor of the previous page. DynamoDB would reject such
-    // a range.
-    if (from > before) return { rows: [], ...this.#nextShard(shard) };
     const output = await readWithRetries(pacing, () =>
       client.send(
         new QueryCommand({
           TableName: table,
-          KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :after AND :before',
+          KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :until',
           ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
-          ExpressionAttributeValues: { ':pk': this.#rows.partition(shard), ':after': from, ':before': before },
+          ExpressionAttributeValues: { ':pk': this.#rows.partition(shard), ':from': from, ':until': until },
           ConsistentRead: true,
           Limit: limit,
         }),
@@ -59,24 +62,28 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
     );
     const items = output.Items ?? [];
     const last: unknown = output.LastEvaluatedKey?.[KeyAttribute.sort];
-    const next = typeof last === 'string' ? { next: `${shard}:${last}` } : this.#nextShard(shard);
     const rows = items.flatMap((item) => {
       try {
-        return [{ row: this.#rows.parse(item), cursor: `${shard}:${String(item[KeyAttribute.sort])}` }];
+        return [{ row: this.#rows.parse(item), cursor: String(item[KeyAttribute.sort]).slice(prefixLength) }];
       } catch (cause) {
         unreadable(unreadableRow(item, cause));
         return [];
       }
     });
-    return { rows, ...next };
+    return { rows, ...(typeof last === 'string' ? { next: last.slice(prefixLength) } : {}) };
   }
 
-  async mark(row: Row, undecidable: boolean): Promise<void> {
+  async postpone(row: Row, next: Postponement): Promise<void> {
+    const { client, table, pacing } = this.#tools;
+    const moved = { ...row, ...next };
     const exists = {
       ConditionExpression: 'attribute_exists(#pk)',
       ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
     };
-    await setAttributes(this.#tools, this.#rows.keyOf(row), { undecidable }, exists);
+    await transactOnce(client, pacing, [
+      { Delete: { TableName: table, Key: this.#rows.keyOf(row), ...exists } },
+      { Put: { TableName: table, Item: { ...this.#rows.keyOf(moved), ...moved } } },
+    ]);
   }
 
   async close(row: Row): Promise<void> {
@@ -84,9 +91,5 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
     await writeConditionally(pacing, () =>
       client.send(new DeleteCommand({ TableName: table, Key: this.#rows.keyOf(row) })),
     );
-  }
-
-  #nextShard(shard: number): { readonly next?: string } {
-    return shard + 1 < this.#rows.shards() ? { next: `${shard + 1}:` } : {};
   }
 }

@@ -1,3 +1,9 @@
+import { defined } from '../../kernel/defined.ts';
+import type { Postponement } from '../../payments/use/unfinished-work.ts';
+
+/** First characters of the cursors of postponed rows. They sort after all digits. */
+const POSTPONED = 'postponed ';
+
 export interface DuePage<Row> {
   readonly rows: readonly {
     readonly row: Row;
@@ -8,12 +14,62 @@ export interface DuePage<Row> {
   readonly next?: string;
 }
 
+export interface DueRange {
+  readonly limit: number;
+  readonly cursor?: string;
+  /**
+   * Due time before which postponed rows are also listed, after all other rows, in Unix milliseconds.
+   * @default no postponed rows
+   */
+  readonly postponedBeforeMs?: number;
+}
+
 /** A queue of rows sorted by due time. Each row is written in the transaction that causes the work. */
 export interface DueQueue<Row> {
-  /** Lists the rows that were due before `beforeMs`, oldest first in each shard, with strong consistency. */
-  dueBefore(beforeMs: number, page: { readonly limit: number; readonly cursor?: string }): Promise<DuePage<Row>>;
-  /** Sets whether the row waits for an operator. Has no effect on a row that does not exist. */
-  mark(row: Row, undecidable: boolean): Promise<void>;
+  /** Lists the rows that were due before `beforeMs`, oldest first, with strong consistency. */
+  dueBefore(beforeMs: number, range: DueRange): Promise<DuePage<Row>>;
+  /**
+   * Sets a new due time, and whether the row waits for an operator. The time must be later than the time until which
+   * the row was listed. Has no effect on a row that does not exist.
+   */
+  postpone(row: Row, next: Postponement): Promise<void>;
   /** Removes the row. Has no effect if the row does not exist. */
   close(row: Row): Promise<void>;
+}
+
+/** Merges the same page of several partitions or databases, whose cursors sort in the order of their rows. */
+export function mergedPage<Row>(pages: readonly DuePage<Row>[], limit: number): DuePage<Row> {
+  // Rows after the earliest end may precede rows that have not been read.
+  const [end] = pages.flatMap(({ next }) => next ?? []).toSorted(byText);
+  const read = pages
+    .flatMap(({ rows }) => rows)
+    .filter(({ cursor }) => end === undefined || cursor <= end)
+    .toSorted((left, right) => byText(left.cursor, right.cursor));
+  const rows = read.slice(0, limit);
+  return { rows, ...defined({ next: rows.length < read.length ? rows.at(-1)?.cursor : end }) };
+}
+
+function byText(left: string, right: string): number {
+  return left < right ? -1 : 1;
+}
+
+/**
+ * Lists the rows that were never postponed, and then, if the page has space, the postponed rows.
+ *
+ * @param list lists the rows of one kind after `after`, which is empty at the beginning. Its cursors sort by time.
+ */
+export async function listBoth<Row>(
+  { limit, cursor = '', postponedBeforeMs }: DueRange,
+  list: (isPostponed: boolean, part: { readonly after: string; readonly limit: number }) => Promise<DuePage<Row>>,
+): Promise<DuePage<Row>> {
+  const isBehind = cursor.startsWith(POSTPONED);
+  const { rows, next }: DuePage<Row> = isBehind ? { rows: [] } : await list(false, { after: cursor, limit });
+  if (postponedBeforeMs === undefined || next !== undefined) return { rows, ...defined({ next }) };
+  if (rows.length === limit) return { rows, next: POSTPONED };
+  const after = isBehind ? cursor.slice(POSTPONED.length) : '';
+  const postponed = await list(true, { after, limit: limit - rows.length });
+  return {
+    rows: [...rows, ...postponed.rows.map(({ row, cursor: at }) => ({ row, cursor: `${POSTPONED}${at}` }))],
+    ...(postponed.next === undefined ? {} : { next: `${POSTPONED}${postponed.next}` }),
+  };
 }

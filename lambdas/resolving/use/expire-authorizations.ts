@@ -26,6 +26,12 @@ type EndHoldTools = ExpireAuthorizationsTools & Pick<ResolveTools, 'cause'>;
  */
 const MARGIN_MS = 2 * 60 * 60_000;
 
+/** Time until a hold that a run did not end is looked at again, in milliseconds: until the next run. */
+const AGAIN_MS = 60 * 60_000;
+
+/** Maximum number of holds that are handled concurrently. Limits the requests per second to a processor. */
+const AT_ONCE = 10;
+
 /** Maximum number of voids of one hold. After this many proven failures, an operator must find the reason. */
 const MAX_ATTEMPTS = 10;
 
@@ -44,42 +50,52 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
   const { holds, clock } = tools;
   const shortestMs = Math.min(...knownProcessors(tools).map(({ abilities }) => abilities.holdValidityMs));
   return {
+    atOnce: AT_ONCE,
     page: async (cursor, limit, { scheduledForMs }) => {
       // Without processors, no hold can be ended.
       if (shortestMs === Infinity) return { items: [] };
-      const beforeMs = Math.min(scheduledForMs, clock.nowMs()) - shortestMs - MARGIN_MS;
-      const page = await holds.dueBefore(beforeMs, { limit, ...defined({ cursor }) });
+      // Each hold is looked at after the shortest validity of all processors, and then at its own due time.
+      const untilMs = Math.min(scheduledForMs, clock.nowMs());
+      const range = { limit, postponedBeforeMs: untilMs + 1, ...defined({ cursor }) };
+      const page = await holds.dueBefore(untilMs - shortestMs - MARGIN_MS, range);
       return {
         items: page.rows.map(({ row, cursor: after }) => ({ thing: row, name: row.paymentId, after })),
         ...defined({ next: page.next }),
       };
     },
-    handle: (hold, { runId, deadlineMs }) => handleHold({ ...tools, cause: { by: 'run', runId } }, hold, deadlineMs),
+    handle: (hold, run) => handleHold({ ...tools, cause: { by: 'run', runId: run.runId } }, hold, run),
   };
 }
 
 /**
- * Handles one hold. After an error that a retry is not expected to resolve, the hold is marked as waiting for an
- * operator. The error that sets the mark raises an alarm and counts as failed. While the mark is set, later errors do
- * neither. The hold stays in the queue until a later run or an operator ends it.
+ * Handles one hold. A hold that stays is postponed, even if it failed, so that it does not delay other holds. If no run
+ * can end the hold, one alarm is raised, and the hold is counted as failed once.
  */
-async function handleHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
-  const { paymentId: about, undecidable: isMarked = false } = hold;
-  const mark = async (undecidable: boolean): Promise<void> => {
-    if (undecidable !== isMarked) await tools.holds.mark(hold, undecidable);
-  };
+async function handleHold(
+  tools: EndHoldTools,
+  hold: Hold,
+  { scheduledForMs, deadlineMs }: Parameters<Job<Hold>['handle']>[1],
+): Promise<JobCounts> {
+  const { undecidable = false } = hold;
+  const entry = { about: hold.paymentId, undecidable };
+  let dueAtMs = scheduledForMs + AGAIN_MS;
+  const keep = (isUndecidable: boolean): Promise<void> =>
+    tools.holds.postpone(hold, { dueAtMs, undecidable: isUndecidable });
   try {
-    const counts = await endHold(tools, hold, deadlineMs);
-    await marked(tools, { about, undecidable: isMarked }, counts === ONE_DONE ? 'finished' : 'waiting', mark);
-    return counts;
+    const ended = await endHold(tools, hold, deadlineMs);
+    if (typeof ended === 'number' && ended > scheduledForMs) dueAtMs = ended;
+    await marked(tools, entry, ended === 'ended' ? 'finished' : 'waiting', keep);
+    return ended === 'ended' ? ONE_DONE : ONE_LEFT;
   } catch (error) {
-    if (!(error instanceof TerminalError)) throw error;
-    if ((await marked(tools, { about, undecidable: isMarked }, 'undecidable', mark)) === 'undecidable') throw error;
-    return ONE_LEFT;
+    // If the store causes the error, the hold stays due.
+    if (!(error instanceof TerminalError)) await keep(undecidable).catch(() => undefined);
+    else if ((await marked(tools, entry, 'undecidable', keep)) !== 'undecidable') return ONE_LEFT;
+    throw error;
   }
 }
 
-async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
+/** @returns the Unix time in milliseconds from which the hold may be voided, if that time is in the future */
+async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<'ended' | 'left' | number> {
   const { clock, holds } = tools;
   // A void can take as long as a request. If it started after the deadline, the worker could be stopped before the void
   // ends.
@@ -88,15 +104,16 @@ async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Pro
   // A payment is missing if a restore lost it but kept its queue entry.
   if (chain === undefined || !isHeld(chain)) {
     await holds.close(hold);
-    return ONE_DONE;
+    return 'ended';
   }
   const processor = pinnedProcessor(tools, chain.first);
   if (processor === undefined) {
     throw new TerminalError('processor_elsewhere', `this deployment does not call the processor of ${hold.paymentId}`);
   }
-  if (clock.nowMs() < hold.authorizedAtMs + processor.abilities.holdValidityMs + MARGIN_MS) return ONE_LEFT;
+  const dueAtMs = hold.authorizedAtMs + processor.abilities.holdValidityMs + MARGIN_MS;
+  if (clock.nowMs() < dueAtMs) return dueAtMs;
   // The owner of the change, or the resolver, finishes the change.
-  if (isHoldChanging(chain.state)) return ONE_LEFT;
+  if (isHoldChanging(chain.state)) return 'left';
   const status = await checkHold(tools, chain);
   const current = await chainOfHold(tools, hold);
   // The void is refused if a capture has started since the chain was read.
@@ -105,9 +122,9 @@ async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Pro
     if (isTime()) await checkHold(tools, current);
   }
   const after = await chainOfHold(tools, hold);
-  if (isHeld(after)) return ONE_LEFT;
+  if (isHeld(after)) return 'left';
   await holds.close(hold);
-  return ONE_DONE;
+  return 'ended';
 }
 
 /**

@@ -78,6 +78,17 @@ const byTime =
 /** Minimum age of a hold that the job processes: the shortest validity of a hold plus a margin, in milliseconds. */
 const HOLD_MS = Math.min(...REGISTRY.map(({ abilities }) => abilities.holdValidityMs)) + 2 * HOUR_MS;
 
+const isPostponedHold = (change: RowChange): boolean =>
+  change.table === TABLES.registry &&
+  partitionOf(change).startsWith(RegistryRow.hold) &&
+  (change.after ?? change.before)?.['dueAtMs'] !== undefined;
+
+/** Returns the rule `dueMs` for holds, which are postponed to a time of their own. */
+const ofHold = (change: RowChange, nowMs: number): number | undefined => {
+  const dueMs = byTime(RegistryRow.hold, HOLD_MS)(change, nowMs);
+  return isPostponedHold(change) ? Number((change.after ?? change.before)?.['dueAtMs']) : dueMs;
+};
+
 const CLAIM_DUE = IdempotencyTable.openClaimsIndex.sortKey;
 const isOpenClaim = (item: RowChange['after']): boolean =>
   item?.[IdempotencyTable.openClaimsIndex.partitionKey] !== undefined;
@@ -108,7 +119,9 @@ const ofClaim = ({ before, after }: RowChange): number | undefined =>
 const unfinished = listed(RegistryRow.return, RegistryRow.inquiry, RegistryRow.openOrder);
 
 /** Returns true if a check changed only the time of the next check. The interval between runs then grows. */
-function isPostponed({ before, after }: RowChange): boolean {
+function isPostponed(change: RowChange): boolean {
+  const { before, after } = change;
+  if (isPostponedHold(change)) return true;
   if (before === undefined || after === undefined) return false;
   const rest = ({ [QUEUE]: _queue, [LOOK]: _look, [CLAIM_DUE]: _due, ...row }: Item): string => JSON.stringify(row);
   return after[LOOK] !== before[LOOK] && rest(before) === rest(after);
@@ -123,7 +136,7 @@ const TRIGGERS: Readonly<Record<JobId, Trigger>> = {
     isLeft: (row, table) => table !== TABLES.idempotency || isOpenClaim(row),
   },
   'retry-orphans': { fromMs: MINUTE_MS, toMs: 12 * HOUR_MS, isQueue: true, dueMs: listed(RegistryRow.orphan) },
-  'expire-authorizations': { fromMs: HOUR_MS, toMs: DAY_MS, isQueue: true, dueMs: byTime(RegistryRow.hold, HOLD_MS) },
+  'expire-authorizations': { fromMs: HOUR_MS, toMs: DAY_MS, isQueue: true, dueMs: ofHold },
   'release-commissions': { fromMs: HOUR_MS, toMs: DAY_MS, isQueue: true, dueMs: byTime(RegistryRow.commissionDue) },
   'sweep-webhooks': {
     fromMs: MINUTE_MS,
