@@ -29,6 +29,9 @@ export interface ReleaseCommissionsTools extends Pick<ExpiryOptions, 'retention'
   readonly digest: Digest;
 }
 
+/** Maximum number of commissions that are handled concurrently. */
+const AT_ONCE = 10;
+
 /** Job counts of a queue entry that needs no work, for example because the commission was already decided. */
 const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
 
@@ -45,6 +48,7 @@ const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
 export function releaseCommissionsJob(tools: ReleaseCommissionsTools): Job<CommissionDue> {
   const { book, clock } = tools;
   return {
+    atOnce: AT_ONCE,
     page: async (cursor, limit, { scheduledForMs }) => {
       const beforeMs = Math.min(scheduledForMs, clock.nowMs()) + 1;
       const page = await book.due.dueBefore(beforeMs, { limit, ...defined({ cursor }) });

@@ -1,11 +1,16 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
+import type { Commission } from '../../lambdas/follow-ups/commission.ts';
+import { commissionDueKey } from '../../lambdas/follow-ups/commission-rows.ts';
+import { keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
+import { releaseCommissionsJob } from '../../lambdas/follow-ups/release-commissions.ts';
 import { JOB_DEFAULT_MAX_DURATION_SECONDS } from '../../lambdas/jobs/contract/runs.ts';
 import { acceptedRun, type JobRun, type PageProgress } from '../../lambdas/jobs/domain/job-run.ts';
 import type { Job } from '../../lambdas/jobs/use/job.ts';
 import { workPage } from '../../lambdas/jobs/use/work-page.ts';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
+import { KeyAttribute, RegistryTable } from '../../lambdas/kernel/contract/tables.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { type OrderId, ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { shardOf } from '../../lambdas/kernel/platform/items.ts';
@@ -21,6 +26,10 @@ import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/res
 import { resolveOrders } from '../../lambdas/resolving/use/resolve-orders.ts';
 import { retryOrphans } from '../../lambdas/resolving/use/retry-orphans.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
+import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
+import { sweepWebhooks } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
+import type { GroupedTask } from '../../lambdas/webhooks/use/webhooks.ts';
+import { chainOfPaid, disputed, eventsOfPaid } from '../payments/paid-chain.ts';
 import { openRecord, paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
 import { inTurn, whole } from '../support/slice.ts';
 import { TABLES } from '../world/tables.ts';
@@ -110,8 +119,8 @@ describe('an unknown outcome', () => {
   inTurn(test, { place: 2, of: 3, otherwise: test.skip })(
     'is checked within a minute, although the queue contains many disputes that are checked once a day',
     async () => {
-      const disputed = names('disputed').map((name) => paymentIdFor(name));
-      for (const [each, paymentId] of disputed.entries()) {
+      const atBank = names('disputed').map((name) => paymentIdFor(name));
+      for (const [each, paymentId] of atBank.entries()) {
         const operationId = storedOperationId(`dp_${paymentId}`);
         await queue(paymentId, { operationId, claimedAtMs: spread(each, 2 * DAY_MS, 40 * DAY_MS), waitsFor: 'bank' });
       }
@@ -127,8 +136,8 @@ describe('an unknown outcome', () => {
       );
       expect(waits.length).toBeGreaterThan(40);
       expect(Math.max(...waits)).toBeLessThanOrEqual(MINUTE_MS);
-      expect(disputed.filter((paymentId) => (looked.get(paymentId)?.length ?? 0) < 2)).toEqual([]);
-      expect(worstMs(disputed)).toBeLessThanOrEqual(DAY_MS + ALLOWANCE_MS);
+      expect(atBank.filter((paymentId) => (looked.get(paymentId)?.length ?? 0) < 2)).toEqual([]);
+      expect(worstMs(atBank)).toBeLessThanOrEqual(DAY_MS + ALLOWANCE_MS);
     },
     LONG_MS,
   );
@@ -379,3 +388,108 @@ describe('a hold', () => {
     LONG_MS,
   );
 });
+
+test(
+  'a commission is released by the run after its lock period, although many others wait for disputes or fail slowly',
+  async () => {
+    const { store, clock, basics } = harness;
+    /** Time to read one commission after the other, if the database needs a quarter of a second for each read. */
+    const allSlowMs = 25_000 * 250;
+    const paid = eventsOfPaid('commission', { affiliate: 'aff_7', order: 'own' })[0];
+    if (paid === undefined) throw new Error('the payment has no event');
+    await keepCommission({ ...basics, records: store.consumed }, paid);
+    const disputedChain = chainOfPaid('disputed', {}, [disputed('open')]);
+    const releasesAtMs = clock.nowMs() - 400 * DAY_MS;
+    const foreign = new Map(names('order').map((orderId, each) => [orderId, each % 2 === 0 ? 'disputed' : 'failing']));
+    const nameOf = (orderId: string) => ({ tenantId: paid.tenant, mode: paid.mode, affiliate: 'aff_7', orderId });
+    const paymentOf = (orderId: string) => (foreign.has(orderId) ? paymentIdFor(orderId) : undefined);
+    const commissionOf = (orderId: string): Commission => ({
+      ...nameOf(orderId),
+      paymentId: paymentIdFor(orderId),
+      amountMinor: 100,
+      currency: 'EUR',
+      status: 'locked',
+      releasesAtMs,
+      sequence: 2,
+    });
+    for (const orderId of foreign.keys()) {
+      const { partition, sort } = commissionDueKey(commissionOf(orderId));
+      const due = {
+        tenant: paid.tenant,
+        mode: paid.mode,
+        affiliate: 'aff_7',
+        order: orderId,
+        payment: paymentOf(orderId),
+      };
+      await put({ [KeyAttribute.partition]: partition, [KeyAttribute.sort]: sort, ...due, releasesAtMs });
+    }
+    const orderOf = new Map([...foreign.keys()].map((orderId) => [String(paymentIdFor(orderId)), orderId]));
+    const own = chainOfPaid('commission', { affiliate: 'aff_7', order: 'own' });
+    clock.advance(60 * DAY_MS);
+    startedAtMs = clock.nowMs();
+    const job = releaseCommissionsJob({
+      ...basics,
+      book: {
+        due: store.commissions.due,
+        readCommission: async (name) =>
+          foreign.has(name.orderId) ? commissionOf(name.orderId) : store.commissions.readCommission(name),
+      },
+      payments: {
+        listTransitions: async (paymentId) => {
+          const orderId = orderOf.get(paymentId);
+          if (orderId === undefined) return own;
+          await take(allSlowMs / ENTRIES);
+          if (foreign.get(orderId) === 'failing') throw new RetryableError('store_unavailable', 'no');
+          return disputedChain;
+        },
+      },
+      orders: { listOrderTransitions: async () => [] },
+      records: store.consumed,
+    });
+    await runHourly('release-commissions', 1, job);
+    expect(await store.commissions.readCommission(nameOf('own'))).toMatchObject({ status: 'released' });
+  },
+  LONG_MS,
+);
+
+test(
+  'a webhook whose message was lost is queued, although many rows of its partition cannot be read',
+  async () => {
+    const { store, clock, basics } = harness;
+    const entries = Math.max(1_000, ENTRIES);
+    const reported: unknown[] = [];
+    const pacing = { clock, entropy: basics.entropy };
+    const webhooks = new DynamoDbWebhooks(store.database.client, TABLES, pacing, (error) => void reported.push(error));
+    const { partitionKey, sortKey } = RegistryTable.dueIndex;
+    const id = `rpl_${'a'.repeat(32)}`;
+    const times = { fromMs: 0, untilMs: 1, createdAtMs: startedAtMs, dueAtMs: startedAtMs, sweepAtMs: startedAtMs };
+    const owner = { tenantId: paymentRequest('replay').tenantId, mode: 'test' } as const;
+    const now = { id, endpointId: 'we_a', ...owner, revision: 1, status: 'running', sent: 0, ...times } as const;
+    await webhooks.write({ replay: { now } });
+    const row = store.row({ table: 'registry', partition: `${RegistryRow.webhookReplay}${id}`, sort: 'REPLAY' });
+    for (const name of names('unreadable', entries)) {
+      const due = { [partitionKey]: row?.[partitionKey], [sortKey]: startedAtMs - HOUR_MS };
+      await put({ [KeyAttribute.partition]: RegistryRow.apiKeys, [KeyAttribute.sort]: name, ...due });
+    }
+    const queuedAtMs: number[] = [];
+    const tasks = {
+      enqueue: async (queued: readonly GroupedTask[]) =>
+        void queuedAtMs.push(...queued.flatMap(({ task }) => (task.kind === 'replay' ? clock.nowMs() : []))),
+    };
+    const sweep = () =>
+      sweepWebhooks({
+        webhooks,
+        due: webhooks,
+        tasks,
+        clock,
+        publish: async (events) => events.map(() => ({ kind: 'published' })),
+        waiting: () => undefined,
+      });
+    // A sweep reads 400 rows at once.
+    const minutes = Math.ceil(entries / 400) + 1;
+    await run(minutes, sweep);
+    expect(queuedAtMs.length).toBeGreaterThan(0);
+    expect(reported.length).toBeGreaterThanOrEqual(entries);
+  },
+  LONG_MS,
+);

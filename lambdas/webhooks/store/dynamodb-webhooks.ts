@@ -9,9 +9,10 @@ import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
 import { KeyAttribute, RegistryTable } from '../../kernel/contract/tables.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
+import type { Due } from '../../kernel/looks.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
-import { failOnUnreadable, readableRows, type Unreadable, unreadableRow } from '../../kernel/platform/queue-rows.ts';
+import { failOnUnreadable, readPartitions, type Unreadable, unreadableRow } from '../../kernel/platform/queue-rows.ts';
 import { eachShard, mostShards } from '../../kernel/platform/shards.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import { effectRecordItem, parseEffectRecord, recordKey } from '../../once/store/record-items.ts';
@@ -194,15 +195,13 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   }
 
   async due(nowMs: number, limit: number): Promise<readonly DueWebhook[]> {
-    const shards = mostShards().dueWebhooks;
-    const partitions = eachShard(shards).map((shard) => duePartition(shard));
-    return this.#dueIn(partitions, nowMs, Math.max(1, Math.floor(limit / shards)));
+    const partitions = eachShard(mostShards().dueWebhooks).map((shard) => duePartition(shard));
+    return this.#dueIn(partitions, { untilMs: nowMs, limit });
   }
 
   async dueInLane(endpointId: string, limit: number): Promise<readonly DueWebhook[]> {
     const partitions = eachShard(mostShards().deliveries).map((shard) => duePartition(shard, endpointId));
-    const found = await this.#dueIn(partitions, Number.MAX_SAFE_INTEGER, limit);
-    return found.toSorted((left, right) => left.sweepAtMs - right.sweepAtMs).slice(0, limit);
+    return this.#dueIn(partitions, { untilMs: Number.MAX_SAFE_INTEGER, limit });
   }
 
   /**
@@ -239,20 +238,16 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     return kind === 'applied' ? movedRow(row) : undefined;
   }
 
-  async #dueIn(partitions: readonly string[], untilMs: number, limit: number): Promise<readonly DueWebhook[]> {
-    const { name, partitionKey, sortKey } = RegistryTable.dueIndex;
-    const pages = await Promise.all(
-      partitions.map((partition) =>
-        this.#page({
-          IndexName: name,
-          KeyConditionExpression: '#due = :due AND #at <= :until',
-          ExpressionAttributeNames: { '#due': partitionKey, '#at': sortKey },
-          ExpressionAttributeValues: { ':due': partition, ':until': untilMs },
-          Limit: limit,
-        }),
-      ),
-    );
-    return pages.flatMap(({ Items = [] }) => readableRows(Items, parseDue, this.#unreadable));
+  #dueIn(partitions: readonly string[], due: Due): Promise<readonly DueWebhook[]> {
+    const tools = {
+      client: this.#client,
+      table: this.#tables.registry,
+      pacing: this.#pacing,
+      unreadable: this.#unreadable,
+    };
+    const { partition, sort } = KeyAttribute;
+    const keyOf = (item: Item): Item => ({ [partition]: item[partition], [sort]: item[sort] });
+    return readPartitions(tools, { index: RegistryTable.dueIndex, partitions, parse: parseDue, keyOf }, due);
   }
 
   #itemsOf({ record, book, deliveries = [], replay, lane, notice }: WebhookChange): TransactItem[] {

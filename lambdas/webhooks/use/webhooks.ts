@@ -89,7 +89,7 @@ export interface DueWebhook {
 
 /** The sweep queue and the lanes. Each row contains its own position in one of them, so its entry cannot be lost. */
 export interface DueWebhooks {
-  /** Returns at most `limit` rows that the sweep must queue at `nowMs`, oldest first in each shard. */
+  /** Returns at most `limit` rows that the sweep must queue at `nowMs`, oldest first. */
   due(nowMs: number, limit: number): Promise<readonly DueWebhook[]>;
   /**
    * Returns the first deliveries in the lane of an endpoint, oldest first, including deliveries that are not yet due.
