@@ -29,7 +29,7 @@ const SHARDS_AT_ONCE = 8;
 /**
  * Creates the job `carry`, which copies the waiting rows of the outbox, shard by shard. A job has only one run at a
  * time, so each shard has one worker. At its end, a run reports the oldest row that is not yet copied, and stores the
- * time until which the copies are complete.
+ * time until which the copies are complete, also if the outbox of a database cannot be read.
  */
 export function carryJob(tools: CarryJobTools): Job<string> {
   const outboxes = [tools, ...(tools.others ?? [])];
@@ -45,7 +45,10 @@ export function carryJob(tools: CarryJobTools): Job<string> {
   // shards are done.
   pieces['observe'] = async () => {
     const atMs = tools.clock.nowMs();
-    await moveCarriedUntil(tools.marks, Math.min(...(await ofAll(outboxes, observeOutbox))), atMs);
+    const read = await Promise.allSettled(outboxes.map(observeOutbox));
+    const times = read.map((each) => (each.status === 'fulfilled' ? each.value : undefined));
+    if (times.some((time) => time !== undefined)) await moveCarriedUntil(tools.marks, times, atMs);
+    valuesOf(read);
     return ONE_DONE;
   };
   pieces['record'] = async () => {
@@ -63,7 +66,10 @@ async function ofAll<Result>(
   outboxes: readonly CarriedDatabase[],
   work: (outbox: CarriedDatabase) => Promise<Result>,
 ): Promise<readonly Result[]> {
-  const results = await Promise.allSettled(outboxes.map(work));
+  return valuesOf(await Promise.allSettled(outboxes.map(work)));
+}
+
+function valuesOf<Result>(results: readonly PromiseSettledResult<Result>[]): readonly Result[] {
   return results.map((result) => {
     if (result.status === 'rejected') throw result.reason;
     return result.value;

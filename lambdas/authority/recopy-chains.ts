@@ -97,7 +97,7 @@ interface RecopiedChain {
  */
 export async function readCopiesSince(marks: JobMarks, sinceMs: number, nowMs: number): Promise<boolean> {
   // Repeat, because the job `carry` can move this mark concurrently.
-  for (let isMoved = false; !isMoved; ) isMoved = await moveCarriedUntil(marks, sinceMs, nowMs);
+  for (let isMoved = false; !isMoved; ) isMoved = await moveCarriedUntil(marks, [sinceMs], nowMs);
   return republishSince(marks, sinceMs, nowMs);
 }
 

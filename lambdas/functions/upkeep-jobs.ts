@@ -155,7 +155,8 @@ async function openStores(platform: Platform & Secrets, { tables }: PaymentsConf
  */
 function markedJobs(variables: Variables, marks: JobMarks) {
   if (readAuthority(variables) === 'dynamodb') return { marks };
-  return { marks, completeUntilMs: async () => (await readCarriedUntil(marks))?.untilMs ?? 0 };
+  const carriedUntil = async () => (await readCarriedUntil(marks)) ?? { untilMs: 0, latestMs: 0 };
+  return { marks, carriedUntil, completeUntilMs: async () => (await carriedUntil()).untilMs };
 }
 
 const MINUTE_MS = 60_000;

@@ -100,5 +100,9 @@ describe('the copy job', () => {
     expect(results.every(({ status }) => status === 'rejected')).toBe(true);
     expect(carried).toEqual(['chain-a', 'chain-a', 'chain-a']);
     expect(await readCarriedUntil(first.marks)).toMatchObject({ untilMs });
+
+    clock.advance(60_000);
+    await Promise.allSettled(items.map(({ thing }) => job.handle(thing, run)));
+    expect(await readCarriedUntil(first.marks)).toMatchObject({ untilMs, latestMs: clock.nowMs() - MARGIN_MS });
   });
 });

@@ -100,7 +100,7 @@ test('a recovery moves back the jobs that have passed a stopped chain before it 
   const { jobMarks: marks } = new Stores(copies.clock, copies.tables);
   const nowMs = refund.occurredAtMs + 5 * 60 * 60_000;
   await marks.moveMark(LOST_EVENTS_JOB, undefined, positionAt(nowMs));
-  await moveCarriedUntil(marks, nowMs, nowMs);
+  await moveCarriedUntil(marks, [nowMs], nowMs);
 
   const died = new RetryableError('died', 'the command died');
   await expect(recover(() => Promise.reject(died))).rejects.toBe(died);

@@ -23,35 +23,47 @@ beforeEach(() => {
 describe('the time until which the copies are complete', () => {
   test('is unknown before the first pass over the outbox, and is then set by each pass', async () => {
     expect(await readCarriedUntil(marks)).toBeUndefined();
-    await moveCarriedUntil(marks, NOW, NOW + MINUTE_MS);
+    await moveCarriedUntil(marks, [NOW], NOW + MINUTE_MS);
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW, settledMs: 0 });
-    await moveCarriedUntil(marks, NOW + HOUR_MS, NOW + HOUR_MS);
+    await moveCarriedUntil(marks, [NOW + HOUR_MS], NOW + HOUR_MS);
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW + HOUR_MS, settledMs: NOW });
     // An operator has older rows copied again.
-    await moveCarriedUntil(marks, NOW - HOUR_MS, NOW + HOUR_MS + MINUTE_MS);
+    await moveCarriedUntil(marks, [NOW - HOUR_MS], NOW + HOUR_MS + MINUTE_MS);
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW - HOUR_MS, settledMs: NOW - HOUR_MS });
   });
 
+  test('stays in place while the outbox of a database cannot be read, and follows the others back', async () => {
+    await moveCarriedUntil(marks, [undefined, NOW], NOW);
+    expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: 0, latestMs: NOW });
+    await moveCarriedUntil(marks, [NOW - HOUR_MS, NOW], NOW);
+    await moveCarriedUntil(marks, [undefined, NOW + HOUR_MS], NOW + HOUR_MS);
+    await moveCarriedUntil(marks, [NOW + HOUR_MS, undefined], NOW + 2 * HOUR_MS);
+    const settledMs = NOW - HOUR_MS;
+    expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: settledMs, settledMs, latestMs: NOW + HOUR_MS });
+    await moveCarriedUntil(marks, [undefined, NOW - 2 * HOUR_MS], NOW + 2 * HOUR_MS);
+    expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW - 2 * HOUR_MS, settledMs: NOW - 2 * HOUR_MS });
+  });
+
   test('is not moved back by a run with a stale read', async () => {
-    await moveCarriedUntil(marks, NOW, NOW);
+    await moveCarriedUntil(marks, [NOW], NOW);
     const slow: JobMarks = {
       ...marks,
       readMark: async () => {
         const before = mark;
-        await moveCarriedUntil(marks, NOW + 2 * MINUTE_MS, NOW + 2 * MINUTE_MS);
+        await moveCarriedUntil(marks, [NOW + 2 * MINUTE_MS], NOW + 2 * MINUTE_MS);
         return before;
       },
     };
-    await moveCarriedUntil(slow, NOW + MINUTE_MS, NOW + MINUTE_MS);
+    await moveCarriedUntil(slow, [NOW + MINUTE_MS], NOW + MINUTE_MS);
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW + 2 * MINUTE_MS });
   });
 
   test('passes rows that were copied again no earlier than half an hour after the second copy', async () => {
-    await moveCarriedUntil(marks, NOW, NOW);
-    await moveCarriedUntil(marks, NOW - HOUR_MS, NOW + 5 * MINUTE_MS);
+    await moveCarriedUntil(marks, [NOW], NOW);
+    await moveCarriedUntil(marks, [NOW - HOUR_MS], NOW + 5 * MINUTE_MS);
     const copiedMs = NOW + 25 * MINUTE_MS;
     for (let atMs = copiedMs; atMs < copiedMs + SETTLED_AFTER_MS; atMs += MINUTE_MS) {
-      await moveCarriedUntil(marks, atMs, atMs);
+      await moveCarriedUntil(marks, [atMs], atMs);
       expect((await readCarriedUntil(marks))?.settledMs).toBeLessThanOrEqual(NOW - HOUR_MS);
     }
   });
@@ -62,7 +74,7 @@ describe('the time until which the copies are complete', () => {
     // Each pass over the outbox finds that all rows older than 26 minutes are copied.
     for (let minute = 0; minute <= 90; minute += 1) {
       const atMs = NOW + minute * MINUTE_MS;
-      await moveCarriedUntil(marks, atMs - 26 * MINUTE_MS, atMs);
+      await moveCarriedUntil(marks, [atMs - 26 * MINUTE_MS], atMs);
       const { settledMs = 0 } = (await readCarriedUntil(marks)) ?? {};
       if (settled.at(-1) !== settledMs) settled.push(settledMs);
       expect(settledMs).toBeLessThanOrEqual(atMs - SETTLED_AFTER_MS - 26 * MINUTE_MS);

@@ -11,6 +11,8 @@ export const SETTLED_AFTER_MS = 30 * 60_000;
 export interface CarriedUntil {
   /** Time before which the Ledger has every transition, in Unix milliseconds. */
   readonly untilMs: number;
+  /** The same time of the database that is furthest ahead. Rows of the other databases may be missing before it. */
+  readonly latestMs: number;
   /**
    * The value that `untilMs` had at least {@link SETTLED_AFTER_MS} ago. Consumers of the Stream have processed all rows
    * before it.
@@ -37,26 +39,35 @@ export async function readCarriedUntil(marks: Pick<JobMarks, 'readMark'>): Promi
  *   reading 1  ──────────────── 12:50: until 11:34
  *   reading 2  ────────────────────────────────────────── 13:01: until 12:35, and 11:34 is settled at 13:20
  *
- * @param untilMs result of reading the outbox, in Unix milliseconds
- * @param atMs time just before the outbox was read, in Unix milliseconds
+ * @param times result of reading the outbox of each database, in Unix milliseconds; undefined if it could not be read
+ * @param atMs time just before the outboxes were read, in Unix milliseconds
  * @returns false if another process has stored a time since this one read the mark
  */
-export async function moveCarriedUntil(marks: JobMarks, untilMs: number, atMs: number): Promise<boolean> {
+export async function moveCarriedUntil(
+  marks: JobMarks,
+  times: readonly (number | undefined)[],
+  atMs: number,
+): Promise<boolean> {
   const text = await marks.readMark(MARK);
-  return marks.moveMark(MARK, text, JSON.stringify(nextMark(text, untilMs, atMs)));
+  return marks.moveMark(MARK, text, JSON.stringify(nextMark(text, times, atMs)));
 }
 
 /**
  * Returns the mark after a reading. If an operator has rows copied again, a reading can be earlier than the previous
  * one. In this case, later times are settled only by a reading that follows the operator's copy.
  */
-function nextMark(text: string | undefined, untilMs: number, atMs: number): Mark {
+function nextMark(text: string | undefined, times: readonly (number | undefined)[], atMs: number): Mark {
+  const before = text === undefined ? undefined : (JSON.parse(text) as Mark);
+  // If an outbox cannot be read, the copies of its database are complete only until the previous time.
+  const untilMs = Math.min(...times.map((time) => time ?? before?.untilMs ?? 0));
+  const latestMs = Math.max(...times.flatMap((time) => time ?? []));
   const reading = { untilMs, atMs };
-  if (text === undefined) return { untilMs, settledMs: 0, next: reading };
-  const { settledMs, next } = JSON.parse(text) as Mark;
+  if (before === undefined) return { untilMs, latestMs, settledMs: 0, next: reading };
+  const { settledMs, next } = before;
   const isSettled = atMs - next.atMs >= SETTLED_AFTER_MS;
   return {
     untilMs,
+    latestMs,
     settledMs: Math.min(untilMs, isSettled ? next.untilMs : settledMs),
     next: isSettled || untilMs < next.untilMs ? reading : next,
   };

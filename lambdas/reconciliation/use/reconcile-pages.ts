@@ -21,6 +21,8 @@ export interface PageTools {
 export interface ReconcileWindow {
   /** End of the range in Unix milliseconds, exclusive. Always a whole minute. */
   readonly untilMs: number;
+  /** Time before which the Ledger has every transition, in Unix milliseconds. */
+  readonly completeMs: number;
   begin(): Promise<{
     readonly from: OutcomePosition;
     /**
@@ -43,6 +45,8 @@ export interface TimePart {
   readonly to: OutcomePosition;
   /** End of the run's window, in Unix milliseconds. */
   readonly untilMs: number;
+  /** Time before which the Ledger had every transition when the outcomes were read, in Unix milliseconds. */
+  readonly completeMs: number;
   /**
    * The position of the progress mark if every earlier part was compared. The mark is moved only from this position.
    */
@@ -123,10 +127,10 @@ export async function readPage(
   switch (at?.phase) {
     case undefined: {
       const { from, mark } = await window.begin();
-      return partPage(tools, window.untilMs, { from, listSeconds: Infinity }, mark);
+      return partPage(tools, window, { from, listSeconds: Infinity }, mark);
     }
     case 'parts':
-      return partPage(tools, window.untilMs, at, at.from);
+      return partPage(tools, window, at, at.from);
     case 'open': {
       const found = await someMismatches(tools, at.behind, limit);
       const items = found.map(({ place, open }) => ({
@@ -154,7 +158,7 @@ export async function readPage(
  */
 async function partPage(
   { books, outcomes: index, clock }: PageTools,
-  untilMs: number,
+  { untilMs, completeMs }: ReconcileWindow,
   { from, listSeconds }: Omit<Extract<Place, { phase: 'parts' }>, 'phase'>,
   mark: string | undefined,
 ): Promise<JobPage<ComparisonItem>> {
@@ -193,7 +197,8 @@ async function partPage(
     timeOf(to) >= untilMs
       ? end
       : { phase: 'parts', from: to, listSeconds: Math.max(1, Math.min(fitting, CONCURRENT_LISTS * took)) };
-  const thing = { kind: 'part' as const, part: { from, to, untilMs, mark, charges, unreadable, unlisted, outcomes } };
+  const part = { from, to, untilMs, completeMs, mark, charges, unreadable, unlisted, outcomes };
+  const thing = { kind: 'part' as const, part };
   return { items: [{ thing, name: new Date(fromMs).toISOString(), after: textOf(next) }], next: textOf(next) };
 }
 

@@ -1,3 +1,4 @@
+import type { CarriedUntil } from '../../jobs/use/carried-until.ts';
 import { type Job, type JobCounts, ONE_DONE, ONE_LEFT } from '../../jobs/use/job.ts';
 import type { JobMarks } from '../../jobs/use/job-marks.ts';
 import { defined } from '../../kernel/defined.ts';
@@ -31,11 +32,11 @@ export interface ReconcileTools extends PageTools, MismatchViewTools {
   readonly marks: JobMarks;
   readonly observer: BooksObserver;
   /**
-   * Reads the time before which the Ledger has every transition, in Unix milliseconds. A run compares nothing after
-   * this time.
+   * Reads until when the Ledger is complete, in Unix milliseconds. A run compares nothing after `latestMs`. Between
+   * `untilMs` and `latestMs`, rows of some tenants may be missing, so the mark does not pass `untilMs`.
    * @default the Ledger is always complete
    */
-  readonly completeUntilMs?: () => Promise<number>;
+  readonly carriedUntil?: () => Promise<Pick<CarriedUntil, 'untilMs' | 'latestMs'>>;
   /** Called with the error of each payment that could not be compared, and of each list that could not be read. */
   readonly report: (error: unknown) => void;
 }
@@ -79,9 +80,9 @@ const WHOLE_DAYS = 7;
 /**
  * Returns the range of outcomes that a run compares.
  *
- * @param endMs the scheduled time of the run, or the time before which the Ledger is complete if that is earlier
+ * @param endMs the scheduled time of the run, or the time before which the Ledger has transitions if that is earlier
  */
-type WindowOf = (endMs: number) => ReconcileWindow;
+type WindowOf = (endMs: number) => Omit<ReconcileWindow, 'completeMs'>;
 
 /**
  * Creates the job that compares everything from the last run up to the scheduled time of this run. The progress mark
@@ -101,8 +102,8 @@ export function reconcileRecentJob(tools: ReconcileTools): Job<ComparisonItem> {
     };
     return { untilMs, begin };
   };
-  return reconcile(tools, windowOf, async ({ from, to, mark }) => {
-    const latest = positionAt(clock.nowMs() - MARK_BEHIND_MS);
+  return reconcile(tools, windowOf, async ({ from, to, mark, completeMs }) => {
+    const latest = positionAt(Math.min(clock.nowMs() - MARK_BEHIND_MS, completeMs));
     const next = to < latest ? to : latest;
     if (from < next) await marks.moveMark(JOB_ID, mark, next);
   });
@@ -131,8 +132,9 @@ function reconcile(
 ): Job<ComparisonItem> {
   return {
     page: async (cursor, limit, { scheduledForMs }) => {
-      const completeMs = (await tools.completeUntilMs?.()) ?? scheduledForMs;
-      return readPage(tools, windowOf(Math.min(scheduledForMs, completeMs)), cursor, limit);
+      const { untilMs, latestMs } = (await tools.carriedUntil?.()) ?? ALWAYS_COMPLETE;
+      const window = { ...windowOf(Math.min(scheduledForMs, latestMs)), completeMs: untilMs };
+      return readPage(tools, window, cursor, limit);
     },
     handle: async (thing, { scheduledForMs, deadlineMs }) => {
       if (tools.clock.nowMs() >= deadlineMs) return ONE_LEFT;
@@ -154,6 +156,7 @@ function reconcile(
   };
 }
 
+const ALWAYS_COMPLETE = { untilMs: Number.POSITIVE_INFINITY, latestMs: Number.POSITIVE_INFINITY };
 const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
 const ONE_FAILED: JobCounts = { ...NOTHING, failed: 1 };
 
@@ -200,6 +203,7 @@ function looksOf({
   outcomes,
   from,
   untilMs,
+  completeMs,
 }: TimePart): readonly ((look: Look) => Promise<JobCounts>)[] {
   const nameless = charges.filter(({ charge }) => charge.paymentId === undefined);
   const ids = new Set([
@@ -218,13 +222,17 @@ function looksOf({
     ...unreadable.map((charge) => (look: Look) => look.compareUnreadable(charge)),
     ...[...ids].map((id) => (look: Look) => {
       const sequence = newest.get(id);
-      const outcome = sequence === undefined ? undefined : { sequence, fromMs: timeOf(from), untilMs, unlisted };
+      const within = { fromMs: timeOf(from), untilMs: Math.min(untilMs, completeMs) };
+      const outcome = sequence === undefined ? undefined : { sequence, ...within, unlisted };
       return look.compareListed(id, listed.get(id) ?? [], outcome);
     }),
   ];
 }
 
-/** The newest outcome of a payment in one part, and the time range from that part to the end of the run. */
+/**
+ * The newest outcome of a payment in one part, and the time range from that part to the end of the run, or to the time
+ * before which the Ledger is complete. A later part may lack the outcomes after it.
+ */
 interface InPart {
   readonly sequence: number;
   /** Time range in Unix milliseconds; the end is exclusive. */
