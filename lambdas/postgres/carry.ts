@@ -7,8 +7,8 @@ export interface Carrier {
   /**
    * Copies all waiting rows of a chain. Repeated and concurrent calls have no further effect.
    *
-   * @returns `stopped` when the Ledger has a different row at a position of the chain, or lacks the row before it. The
-   * copies of erased personal data are deleted nevertheless.
+   * @returns `stopped` when the Ledger has a different row at a position of the chain, or lacks the row before it, or
+   * when a row can never be copied. The copies of erased personal data are deleted nevertheless.
    * @throws RetryableError or AmbiguousError if some rows may not have been copied; call again to continue
    */
   carry(chainId: string): Promise<'carried' | 'stopped'>;

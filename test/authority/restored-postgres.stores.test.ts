@@ -102,7 +102,7 @@ class Deployment {
     this.#server = server;
     this.#tables = tables;
     this.world = new World({ store: storesOnPostgres(server.database).store });
-    const observer = { stopped: (id: string) => void this.stopped.push(id) };
+    const observer = { stopped: (id: string) => void this.stopped.push(id), failed: () => undefined };
     this.#carrier = new LedgerCarrier({ ...this.tools, client, tables, chains: [PAYMENT_CHAIN], observer });
   }
 

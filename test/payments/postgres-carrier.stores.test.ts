@@ -13,6 +13,7 @@ import { carriedUntilMs } from '../../lambdas/postgres/carried-until.ts';
 import type { Carrier } from '../../lambdas/postgres/carry.ts';
 import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
 import { Outbox } from '../../lambdas/postgres/outbox.ts';
+import { timestamp } from '../../lambdas/postgres/values.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
 import { createDatabase, heldBeforeCommit, openTestDatabase } from '../postgres/store-database.ts';
 import { timedOut } from '../support/faulty-client.ts';
@@ -301,8 +302,11 @@ describe('the poller', () => {
   test('copies a chain that follows a whole page of failing chains', async () => {
     const { id, pending } = newPayment();
     await database.run(
-      sql(`INSERT INTO outbox (chain_id, kind, sequence, shard, created_at)
-        SELECT 'pay_broken' || number, 'transition', 1, 3, '1970-01-01Z' FROM generate_series(1, 100) AS number`),
+      sql(
+        `INSERT INTO outbox (chain_id, kind, sequence, shard, created_at)
+        SELECT 'pay_broken' || number, 'transition', 1, 3, $1::timestamptz FROM generate_series(1, 100) AS number`,
+        timestamp(copies.clock.nowMs() - 60_000),
+      ),
     );
     await copies.write(pending);
     await database.run(sql('UPDATE outbox SET shard = 3'));

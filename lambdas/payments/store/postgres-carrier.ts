@@ -1,7 +1,9 @@
+import { DynamoDBServiceException, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { KeyAttribute, LedgerTable } from '../../kernel/contract/tables.ts';
 import { defined } from '../../kernel/defined.ts';
 import { sameBytes } from '../../kernel/digest.ts';
+import { TerminalError } from '../../kernel/faults.ts';
 import type { Link } from '../../kernel/hash-chain.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Item } from '../../kernel/platform/items.ts';
@@ -45,7 +47,7 @@ export interface LedgerCarrierTools extends PostgresTools {
   readonly client: DynamoDBDocumentClient;
   readonly tables: Pick<StoreTables, 'ledger' | 'registry'>;
   readonly chains: readonly CopiedChain[];
-  readonly observer: Pick<CarryObserver, 'stopped'>;
+  readonly observer: Pick<CarryObserver, 'stopped' | 'failed'>;
 }
 
 /**
@@ -58,11 +60,17 @@ const ALL_ROWS = 1_000_000;
 /** Maximum number of items in one transaction (Amazon DynamoDB API reference, "TransactWriteItems"). */
 const ITEMS_AT_ONCE = 100;
 
+/**
+ * Age from which an unreadable transition stops its chain, in milliseconds. During a deployment, newer code may have
+ * written the transition, and then copies it.
+ */
+const UNREADABLE_AFTER_MS = 3_600_000;
+
 const WAITING = `WITH waiting AS (
-  SELECT chain_id, kind, sequence, trace, stopped_at FROM outbox WHERE chain_id = $1
+  SELECT chain_id, kind, sequence, trace, stopped_at, created_at FROM outbox WHERE chain_id = $1
   ORDER BY kind = 'erasure', sequence LIMIT $2
 )
-SELECT waiting.kind, waiting.sequence, waiting.trace, waiting.stopped_at,
+SELECT waiting.kind, waiting.sequence, waiting.trace, waiting.stopped_at, waiting.created_at,
   transition.body::text, transition.prev_hash, transition.hash,
   details.part, details.salt, details.details, details.email_hash
 FROM waiting
@@ -88,10 +96,12 @@ interface Copy {
   readonly details: readonly TransactItem[];
 }
 
-interface WaitingRow extends OutboxRow {
+interface Waiting {
+  readonly rows: readonly OutboxRow[];
   readonly isStopped: boolean;
-  /** Absent for an erasure. */
-  readonly copy?: Copy;
+  /** The transitions, up to the first unreadable one. Erasures have no copy. */
+  readonly copies: readonly Copy[];
+  readonly unreadable: { readonly sequence: number; readonly createdAtMs: number; readonly error: unknown } | undefined;
 }
 
 /** Copies transitions and personal data, as the DynamoDB stores would have written them. */
@@ -130,11 +140,15 @@ export class LedgerCarrier implements Carrier {
    */
   async carry(chainId: string): Promise<'carried' | 'stopped'> {
     for (;;) {
-      const rows = await this.#waiting(chainId);
-      if (rows.some(({ isStopped }) => isStopped)) return this.#stopped(chainId);
-      const copies = rows.flatMap(({ copy }) => copy ?? []);
-      const stoppedAt = await this.#copy(copies);
+      const { rows, isStopped, copies, unreadable } = await this.#waiting(chainId);
+      if (isStopped) return this.#stopped(chainId);
+      const stoppedAt = await this.#copy(chainId, copies);
       if (stoppedAt !== undefined) return this.#stop(chainId, stoppedAt);
+      if (unreadable !== undefined) {
+        if (this.#tools.pacing.clock.nowMs() - unreadable.createdAtMs < UNREADABLE_AFTER_MS) throw unreadable.error;
+        this.#tools.observer.failed(chainId, unreadable.error);
+        return this.#stop(chainId, unreadable.sequence);
+      }
       if (copies.length < rows.length) await this.#eraseCopies(chainId);
       await this.#outbox.remove(chainId, rows);
       if (rows.length < ROWS_AT_ONCE) return 'carried';
@@ -150,15 +164,16 @@ export class LedgerCarrier implements Carrier {
    *
    * @param copied must set back the progress marks of the jobs that read the Ledger without waiting for this chain;
    * `sinceMs` is the time of its oldest waiting transition, in Unix milliseconds
+   * @throws if the chain is stopped and this code cannot read a transition
    */
   async carryAgain(chainId: string, copied: (sinceMs: number) => Promise<void>): Promise<'carried' | 'stopped'> {
-    const rows = await this.#waiting(chainId, ALL_ROWS);
-    if (rows.some(({ isStopped }) => isStopped)) {
-      const copies = rows.flatMap(({ copy }) => copy ?? []);
+    const { isStopped, copies, unreadable } = await this.#waiting(chainId, ALL_ROWS);
+    if (isStopped) {
       for (let from = 0; from < copies.length; from += ROWS_AT_ONCE) {
-        const stoppedAt = await this.#copy(copies.slice(from, from + ROWS_AT_ONCE));
+        const stoppedAt = await this.#copy(chainId, copies.slice(from, from + ROWS_AT_ONCE));
         if (stoppedAt !== undefined) return this.#stop(chainId, stoppedAt);
       }
+      if (unreadable !== undefined) throw unreadable.error;
       await copied(Math.min(...copies.map(({ item }) => Number(item['occurredAtMs']))));
       await this.#outbox.resume(chainId);
     }
@@ -178,7 +193,7 @@ export class LedgerCarrier implements Carrier {
   }
 
   /** Reads the first waiting rows of a chain, with their transitions and personal data, in one statement. */
-  async #waiting(chainId: string, limit = ROWS_AT_ONCE): Promise<readonly WaitingRow[]> {
+  async #waiting(chainId: string, limit = ROWS_AT_ONCE): Promise<Waiting> {
     const found = await readRows(this.#tools, {
       name: 'outbox-waiting',
       text: WAITING,
@@ -186,18 +201,24 @@ export class LedgerCarrier implements Carrier {
     });
     // A transition with personal data has one row for each part of the data.
     const parts = Map.groupBy(found.map(valuesOf), ({ kind, sequence }) => `${String(kind)} ${String(sequence)}`);
-    return [...parts.values()].map((rows) => {
-      const [row] = rows;
+    const rows: OutboxRow[] = [];
+    const copies: Copy[] = [];
+    let isStopped = false;
+    let unreadable: Waiting['unreadable'];
+    for (const ofRow of parts.values()) {
+      const [row] = ofRow;
       invariant(row !== undefined, 'a group of rows is empty');
       const { kind, sequence } = row as unknown as OutboxRow;
-      const isStopped = row['stopped_at'] !== undefined;
-      return {
-        kind,
-        sequence,
-        isStopped,
-        ...(kind === 'transition' ? { copy: this.#copyOf(chainId, row, rows) } : {}),
-      };
-    });
+      rows.push({ kind, sequence });
+      if (row['stopped_at'] !== undefined) isStopped = true;
+      if (kind === 'erasure' || unreadable !== undefined) continue;
+      try {
+        copies.push(this.#copyOf(chainId, row, ofRow));
+      } catch (error) {
+        unreadable = { sequence, createdAtMs: Number(row['created_at']), error };
+      }
+    }
+    return { rows, isStopped, copies, unreadable };
   }
 
   #copyOf(chainId: string, row: Row, parts: readonly Row[]): Copy {
@@ -224,7 +245,7 @@ export class LedgerCarrier implements Carrier {
    *
    * @returns undefined when all are in the Ledger; otherwise the sequence of the first that can never be copied
    */
-  async #copy(copies: readonly Copy[]): Promise<number | undefined> {
+  async #copy(chainId: string, copies: readonly Copy[]): Promise<number | undefined> {
     const [first] = copies;
     if (first === undefined) return undefined;
     const items = [
@@ -232,14 +253,28 @@ export class LedgerCarrier implements Carrier {
       ...copies.flatMap(({ details }) => details),
       ...this.#checkBefore(first),
     ];
-    const written = await transactOnce(this.#tools.client, this.#tools.pacing, items);
+    const written = await transactOnce(this.#tools.client, this.#tools.pacing, items).catch((error: unknown) => {
+      if (!isInvalid(error)) throw error;
+      return { kind: 'invalid' as const, error };
+    });
+    if (written.kind === 'invalid') {
+      if (copies.length === 1) {
+        this.#tools.observer.failed(chainId, written.error);
+        return first.link.sequence;
+      }
+      for (const copy of copies) {
+        const stoppedAt = await this.#copy(chainId, [copy]);
+        if (stoppedAt !== undefined) return stoppedAt;
+      }
+      return undefined;
+    }
     if (written.kind !== 'refused') return undefined;
     const found = written.reasons.map(itemOf);
     const missing = copies.filter(({ link }, index) => !isSame(link, found[index]));
     const isTaken = missing.some((copy) => found[copies.indexOf(copy)] !== undefined);
     // If no put's condition failed, the check of the predecessor failed: it is missing or is a different row.
     if (isTaken || missing.length === copies.length) return missing[0]?.link.sequence;
-    return this.#copy(missing);
+    return this.#copy(chainId, missing);
   }
 
   #put(item: Item): TransactItem {
@@ -331,4 +366,15 @@ export class LedgerCarrier implements Carrier {
 function isSame({ hash }: Link, found: Item | undefined): boolean {
   const existing = found?.['hash'];
   return existing instanceof Uint8Array && sameBytes(existing, hash);
+}
+
+/**
+ * Reports whether DynamoDB has refused the content of a transaction, for example because an item is too large. It also
+ * refuses all transactions while the function lacks a permission; then no chain is stopped.
+ */
+function isInvalid(error: unknown): boolean {
+  const cause = error instanceof TerminalError ? error.cause : undefined;
+  if (cause instanceof TransactionCanceledException)
+    return (cause.CancellationReasons ?? []).some(({ Code }) => Code === 'ValidationError');
+  return cause instanceof DynamoDBServiceException && cause.name === 'ValidationException';
 }
