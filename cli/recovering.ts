@@ -4,8 +4,9 @@ import type { StoppedChain } from '../lambdas/authority/recover-chains.ts';
 import { KnownDatabase } from '../lambdas/authority/store/known-database.ts';
 import { FIRST_SHARD } from '../lambdas/kernel/contract/tables.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
+import { codeOf } from '../lambdas/kernel/faults.ts';
 import type { TenantId } from '../lambdas/kernel/ids.ts';
-import { TenantShards } from '../lambdas/tenants/store/tenant-shards.ts';
+import { TENANT_MISSING, TenantShards } from '../lambdas/tenants/store/tenant-shards.ts';
 import { recordAction } from './activity.ts';
 import { newestSettings, requireAuthority } from './authority.ts';
 import { type ChosenDatabase, databasesOfSettings, withDatabase, withServer } from './database.ts';
@@ -71,7 +72,7 @@ async function recover(session: Session, { segments, shard, ...chosen }: Chosen)
     await known.replace(database);
     return result;
   });
-  const { read, recovered, appended, missing, stopped, broken, erased, unreadable, elsewhere } = found;
+  const { read, recovered, appended, missing, stopped, broken, erased, unreadable, elsewhere, withoutRow } = found;
   const queued = Object.entries(missing).filter(([, count]) => count > 0);
   session.show({ ...found, left: LEFT }, [
     `${read} payments and orders read. Appended to ${recovered} of them: ${appended} transitions.`,
@@ -84,28 +85,37 @@ async function recover(session: Session, { segments, shard, ...chosen }: Chosen)
     ...elsewhere
       .slice(0, MAX_SHOWN)
       .map((id) => `elsewhere   ${id}: this database has old rows of the tenant; move the tenant here and back`),
+    ...withoutRow
+      .slice(0, MAX_SHOWN)
+      .map((id) => `no row      ${id}: restore the tenant's row, and repeat this command`),
   ]);
-  const left = stopped.length + erased.length + broken.length + unreadable.length + elsewhere.length;
+  const lists = [stopped, erased, broken, unreadable, elsewhere, withoutRow];
+  const left = lists.reduce((sum, { length }) => sum + length, 0);
   if (left > 0) throw new CliFailure(ExitCode.incomplete, `${left} payments, orders or tenants need an operator.`);
 }
 
 /**
- * Returns a function that reports whether a tenant is in the recovered database; undefined if there is only one
- * database.
+ * Returns a function that reports whether a tenant is in the recovered database, and returns undefined for a tenant
+ * without a row. Returns no function if there is only one database.
  * @throws CliFailure if the database is not named
  */
 function ownerIn(
   { client, tables, pacing }: Awaited<ReturnType<typeof openTables>>,
   settings: Readonly<Record<string, string>>,
   shard: string | undefined,
-): ((id: TenantId) => Promise<boolean>) | undefined {
+): ((id: TenantId) => Promise<boolean | undefined>) | undefined {
   const names = databasesOfSettings(settings).map(({ name }) => name);
   if (names.length === 1 && shard === undefined) return undefined;
   if (shard === undefined || !names.includes(shard))
     throw new CliFailure(ExitCode.usage, `Name the database with --shard: ${names.join(', ')}.`);
   const tenants = new TenantShards(client, tables.registry, pacing, STATE_VALID_MS);
   return async (id) => {
-    const { shard: found, move } = await tenants.of(id);
+    const place = await tenants.of(id).catch((error: unknown) => {
+      if (codeOf(error) === TENANT_MISSING) return undefined;
+      throw error;
+    });
+    if (place === undefined) return undefined;
+    const { shard: found, move } = place;
     if (move === undefined) return found === shard;
     throw new CliFailure(
       ExitCode.refused,

@@ -16,16 +16,23 @@ import { type RecoveredChains, recoverChains } from './recover-chains.ts';
 
 const CHAINS = [PAYMENT_CHAIN, ORDER_CHAIN];
 
+type Owns = (tenant: TenantId) => Promise<boolean | undefined>;
+
 interface RecoverPostgresTools extends PostgresTools {
   readonly client: DetailsTools['client'];
   readonly tables: StoreTables;
-  /** Returns whether the database has the payments of a tenant. @default it has those of all tenants */
-  readonly owns?: (tenant: TenantId) => Promise<boolean>;
+  /**
+   * Returns whether the database has the payments of a tenant; undefined if the tenant has no row.
+   * @default it has those of all tenants
+   */
+  readonly owns?: Owns;
 }
 
 interface RecoveredPostgres extends RecoveredChains, Pick<QueueRebuildState, 'missing' | 'broken'> {
   /** Tenants that were moved to another database after the restored time. Their rows are in this database again. */
   readonly elsewhere: readonly TenantId[];
+  /** Tenants without a row, which would name their database. Nothing was recovered for them. */
+  readonly withoutRow: readonly TenantId[];
 }
 
 /**
@@ -42,7 +49,8 @@ export async function recoverPostgres(
   const { client, tables, pacing, owns } = tools;
   const ledger = new DynamoDbLedgerRows(client, tables.ledger, pacing);
   const whole = new DynamoDbLedgerScan(client, tables.ledger, pacing);
-  const scan = owns === undefined ? whole : scanOfTenants(whole, ledger, owns);
+  const withoutRow = new Set<TenantId>();
+  const scan = owns === undefined ? whole : scanOfTenants(whole, ledger, owns, withoutRow);
   const chains = await recoverChains(
     {
       ...tools,
@@ -68,10 +76,10 @@ export async function recoverPostgres(
   );
   const all: ReadonlySet<ChainId> = new Set([...chains.unreadable, ...unreadable]);
   const elsewhere = owns === undefined ? [] : await tenantsElsewhere(tools, owns);
-  return { ...chains, missing, broken, unreadable: [...all], elsewhere };
+  return { ...chains, missing, broken, unreadable: [...all], elsewhere, withoutRow: [...withoutRow] };
 }
 
-async function tenantsElsewhere(tools: PostgresTools, owns: (tenant: TenantId) => Promise<boolean>) {
+async function tenantsElsewhere(tools: PostgresTools, owns: Owns) {
   const text = 'SELECT DISTINCT tenant_id FROM transition WHERE sequence = 1 ORDER BY tenant_id';
   const rows = await readRows(tools, { name: 'recover-tenants', text, values: [] });
   const ids = rows.map(({ tenant_id: id }) => id as TenantId);
@@ -79,17 +87,31 @@ async function tenantsElsewhere(tools: PostgresTools, owns: (tenant: TenantId) =
   return ids.filter((_, index) => isOwn[index] === false);
 }
 
-/** Returns a scan that is limited to the payments and orders of some tenants. */
+/**
+ * Returns a scan that is limited to the payments and orders of some tenants, and to those whose first row is
+ * unreadable, so that they are reported.
+ *
+ * @param withoutRow receives the tenants without a row
+ */
 function scanOfTenants(
   scan: LedgerScan,
   ledger: Pick<LedgerRows, 'chain'>,
-  owns: (tenant: TenantId) => Promise<boolean>,
+  owns: Owns,
+  withoutRow: Set<TenantId>,
 ): LedgerScan {
   const isOwn = async (id: ChainId): Promise<boolean> => {
     const [first] = (await ledger.chain(partitionOfChain(id), undefined)).rows;
     const chain = CHAINS.find((each) => each.owns(id));
     if (first === undefined || chain === undefined) return true;
-    return owns(chain.rowsOfCopy(first.item).transition['tenant_id'] as TenantId);
+    let tenant: TenantId;
+    try {
+      tenant = chain.rowsOfCopy(first.item).transition['tenant_id'] as TenantId;
+    } catch {
+      return true;
+    }
+    const owned = await owns(tenant);
+    if (owned === undefined) withoutRow.add(tenant);
+    return owned === true;
   };
   return {
     chains: async (step) => {

@@ -17,6 +17,9 @@ const placeItem = z.object({
 /** The database of a tenant, as the tenant's row states it. */
 export type TenantPlace = Readonly<z.infer<typeof placeItem>>;
 
+/** Code of the error when a tenant has no row. */
+export const TENANT_MISSING = 'tenant_missing';
+
 /** Maximum number of tenants that a process caches. */
 const MAX_CACHED = 10_000;
 
@@ -35,7 +38,7 @@ export class TenantShards {
     this.#validMs = validMs;
   }
 
-  /** @throws RetryableError if the row does not exist or cannot be read */
+  /** @throws RetryableError if the row does not exist (`TENANT_MISSING`) or cannot be read */
   async of(id: TenantId): Promise<TenantPlace> {
     const atMs = this.#pacing.clock.nowMs();
     const known = this.#known.get(id);
@@ -53,7 +56,7 @@ export class TenantShards {
     const get = { TableName: this.#table, Key: tenantRowKey(id), ConsistentRead: true };
     const { Item } = await readWithRetries(this.#pacing, () => this.#client.send(new GetCommand(get)));
     // A restored table can lack the row. Until the row exists, it is unknown which database has the tenant.
-    if (Item === undefined) throw new RetryableError('tenant_missing', `the registry has no tenant ${id}`);
+    if (Item === undefined) throw new RetryableError(TENANT_MISSING, `the registry has no tenant ${id}`);
     return parseTenantPlace(Item);
   }
 }
