@@ -1,0 +1,70 @@
+import { expect, test } from '@jest/globals';
+import { shardedStores } from '../../lambdas/authority/sharded-stores.ts';
+import { Shards } from '../../lambdas/authority/shards.ts';
+import { defined } from '../../lambdas/kernel/defined.ts';
+import { TerminalError } from '../../lambdas/kernel/faults.ts';
+import { paymentIdFor } from '../payments/payment-fixtures.ts';
+
+const REFUSED = new TerminalError('store_refused', 'the role may not read the table');
+
+/** Returns the stores of three databases, whose pages have one row. The rows of some databases cannot be read. */
+function storesOf(unreadable: readonly string[]) {
+  const skipped: string[] = [];
+  const databaseOf = (name: string) => {
+    const page = async <Page>(rows: Page) => {
+      if (unreadable.includes(name)) throw REFUSED;
+      return rows;
+    };
+    const rows = [{ row: { paymentId: paymentIdFor(name), authorizedAtMs: 0 }, cursor: 'last' }];
+    const holds = {
+      dueBefore: (_beforeMs: number, { cursor }: { readonly cursor?: string }) =>
+        page(cursor === undefined ? { rows, next: 'last' } : { rows: [] }),
+    };
+    const expired = { scan: () => page({ found: [{ key: name }] }) };
+    return { name, stores: { holds, expired, approvals: {}, orders: () => ({}), effects: () => ({}) } as never };
+  };
+  const shards = new Shards({
+    databases: [databaseOf('first'), databaseOf('b'), databaseOf('c')],
+    tenants: { of: () => Promise.reject(REFUSED) },
+    unavailable: (shard) => skipped.push(shard),
+  });
+  return { ...shardedStores(shards), skipped };
+}
+
+/** Reads all pages of due holds, from the cursor of the last row of a page. */
+async function holdsIn({ holds }: Pick<ReturnType<typeof storesOf>, 'holds'>) {
+  const found: string[] = [];
+  const read = async (cursor?: string): Promise<void> => {
+    const { rows, next } = await holds.dueBefore(1, { limit: 1, ...defined({ cursor }) });
+    found.push(...rows.map(({ row }) => row.paymentId));
+    const after = rows.at(-1)?.cursor ?? next;
+    if (after !== undefined) await read(after);
+  };
+  const failure: unknown = await read().catch((error: unknown) => error);
+  return { found, failure };
+}
+
+test.each([[[]], [['first']], [['b']], [['c']], [['first', 'c']]])(
+  'holds of the other databases are listed, and then the run fails, if these databases cannot be read: %j',
+  async (unreadable) => {
+    const stores = storesOf(unreadable);
+    const { found, failure } = await holdsIn(stores);
+    const others = ['first', 'b', 'c'].filter((name) => !unreadable.includes(name));
+    expect(found).toEqual(others.map((name) => paymentIdFor(name)));
+    expect(stores.skipped).toEqual(unreadable);
+    if (unreadable.length === 0) expect(failure).toBeUndefined();
+    else expect(failure).toMatchObject({ code: 'store_refused' });
+  },
+);
+
+test('expired records of the other databases are deleted if a database cannot be read', async () => {
+  const { expired, skipped } = storesOf(['c']);
+  const keys: string[] = [];
+  const scan = async (after?: string): Promise<void> => {
+    const { found, next } = await expired.scan({ segment: 0, segments: 1, ...defined({ after }) }, 1);
+    keys.push(...found.map(({ key }) => key));
+    if (next !== undefined) await scan(next);
+  };
+  await scan();
+  expect([keys, skipped]).toEqual([['0 first', '1 b'], ['c']]);
+});
