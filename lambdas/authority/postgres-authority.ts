@@ -17,6 +17,7 @@ import { openDatabase } from '../postgres/connection.ts';
 import type { Database } from '../postgres/database.ts';
 import { dsqlCredentials, regionOfEndpoint } from '../postgres/dsql.ts';
 import { Outbox } from '../postgres/outbox.ts';
+import { restingDatabase } from '../postgres/resting-database.ts';
 import { isLoopback, type Server, secretCredentials, serverSecret } from '../postgres/server.ts';
 import { type CarriedDatabase, carryJob } from './carry-job.ts';
 import { POSTGRES_AUTHORITY, type PostgresSettings, REPLAY_CACHE_TABLE } from './contract.ts';
@@ -121,7 +122,8 @@ export function openStores(
   const pacing = { clock, entropy, retention };
   const { name, names } = shard ?? { name: FIRST_SHARD, names: [FIRST_SHARD] };
   const known = new KnownDatabase({ client: documents, registryTable: tables.registry, pacing }, name);
-  const database = platform.openDatabase?.(settings) ?? connect(platform, settings, known);
+  const connected = platform.openDatabase?.(settings) ?? connect(platform, settings, known);
+  const database = shard === undefined ? connected : restingDatabase(connected, clock);
   const has = (chainId: string): Promise<boolean> => hasChain({ database, pacing }, chainId);
   let isImported = false;
   const check = checkAuthority({ client: documents, tables, pacing }, 'postgres', async (imported) => {

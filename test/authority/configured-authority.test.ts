@@ -5,6 +5,7 @@ import { POSTGRES_AUTHORITY } from '../../lambdas/authority/contract.ts';
 import type { AuthorityPlatform } from '../../lambdas/authority/postgres-authority.ts';
 import { COMMIT_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { MAX_ATTEMPTS } from '../../lambdas/kernel/platform/attempts.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Statement } from '../../lambdas/postgres/database.ts';
 import { DatabaseFault } from '../../lambdas/postgres/faults.ts';
@@ -73,6 +74,40 @@ describe('configuredAuthority', () => {
     await postgres?.effects().recordEffect(effectOf([pendingTransition(id)]));
     expect(copies).toEqual([2_000, 1_000]);
     expect(platform.clock.nowMs()).toBeLessThanOrEqual(beganMs + COMMIT_SECONDS * 1000);
+  });
+
+  test('returns stores that call one of several databases rarely while it does not respond', async () => {
+    const platform = platformWith('{"secretId":"first","shards":[{"name":"b","secretId":"b"}]}');
+    const { clock } = platform;
+    let faults = Number.POSITIVE_INFINITY;
+    let attempts = 0;
+    const openDatabase: AuthorityPlatform['openDatabase'] = ({ secretId }) => ({
+      run: async () => {
+        if (secretId === 'first') return [];
+        attempts += 1;
+        if (faults <= 0) return [];
+        faults -= 1;
+        await clock.sleep(3_000);
+        throw new RetryableError(DatabaseFault.unavailable, 'no connection');
+      },
+      transaction: () => Promise.reject(new Error('unexpected transaction')),
+    });
+    const { postgres } = await configuredAuthority({ ...platform, openDatabase }, TABLES);
+    const read = () => postgres?.effects().listTransitions(paymentIdFor('k'), { afterSequence: 0, limit: 1 });
+    const beganMs = clock.nowMs();
+    for (let number = 0; number < 100; number += 1)
+      await expect(read()).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect([attempts, clock.nowMs() - beganMs < 20_000]).toEqual([MAX_ATTEMPTS, true]);
+    await clock.sleep(5_000);
+    await expect(read()).rejects.toThrow();
+    expect(attempts).toBe(MAX_ATTEMPTS + 1);
+    faults = 0;
+    await expect(read()).rejects.toThrow();
+    await clock.sleep(5_000);
+    expect(await read()).toEqual([]);
+    // After a single fault, the next attempt follows at once.
+    faults = 1;
+    expect(await read()).toEqual([]);
   });
 
   test.each([
