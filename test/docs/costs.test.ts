@@ -24,6 +24,16 @@ test('docs/operate/costs.md is current (to update it: npm run docs:tables)', asy
   expect(read('docs/operate/costs.md')).toBe(await costsPage(synthesized));
 });
 
+test('docs/design/authorities.md states the costs of PostgreSQL in docs/operate/costs.md', () => {
+  const [, idle = '', saved = ''] =
+    /^\| `authority`: `postgres` \|.*\| ([\d.]+) \| ([\d.]+) less per million requests/m.exec(
+      read('docs/operate/costs.md'),
+    ) ?? [];
+  const page = read('docs/design/authorities.md');
+  expect(page).toContain(`${idle} a month`);
+  expect(page).toContain(`| ${saved} less |`);
+});
+
 test('the bills contain requests to KMS, custom metrics under traffic, and process starts', async () => {
   const templates = await synthesized({ 'payonce:sandbox': 'false' });
   const numbers = (lines: ReturnType<typeof idleBill>) =>

@@ -239,6 +239,18 @@ describe("the functions' role", () => {
     await administrator.query(`ALTER ROLE ${role} CONNECTION LIMIT 50`);
   });
 
+  test('must be on a server of a supported version', async () => {
+    await run(open());
+    const database = open();
+    const old: Runner = {
+      run: async (statement) =>
+        statement.name === 'server-version' ? [{ version: 120_022, name: '12.22' }] : database.run(statement),
+    };
+    expect(await checkSchema({ database: old, migrations: BOTH, role })).toEqual([
+      { code: 'server_too_old', detail: 'The server has PostgreSQL 12.22; Payonce needs 13 or newer.' },
+    ]);
+  });
+
   test('must exist', async () => {
     const missing = migrate({ database: open(), clock, migrations: BOTH, role: 'absent' });
     await expect(missing).rejects.toThrow('the database has no role absent');
