@@ -20,7 +20,9 @@ export function restingDatabase(database: Database, clock: Pick<Clock, 'nowMs'>)
   let failedAtMs = 0;
   const call = async <T>(send: () => Promise<T>): Promise<T> => {
     if (failures >= MAX_ATTEMPTS && Math.abs(clock.nowMs() - failedAtMs) < REST_MS)
-      throw new NotBegunError(DatabaseFault.unavailable, 'the database has just been unavailable');
+      throw new NotBegunError(DatabaseFault.unavailable, 'the database has just been unavailable', {
+        retryAfterSeconds: REST_MS / 1000,
+      });
     try {
       const result = await send();
       failures = 0;
