@@ -31,7 +31,8 @@ export class Carrying extends Construct {
       threshold: COPIES_LATE_MS,
     });
     new RunbookAlarm(this, 'CopiesStopped', {
-      description: 'A Ledger row differs from the row in PostgreSQL; copying of that payment or order has stopped.',
+      description:
+        'A PostgreSQL row cannot be copied to the Ledger, or differs from it; its payment or order is no longer copied.',
       entry: 'data.md#a-copy-is-stopped',
       metric: gauge(CarryMetric.stopped),
       threshold: 1,

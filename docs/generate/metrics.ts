@@ -138,7 +138,7 @@ const COPIES: Readonly<Record<ValueOf<typeof CarryMetric>, Meaning>> = {
     meaning: 'Age of the oldest PostgreSQL row not yet copied to DynamoDB; 0 if there is none.',
   },
   copies_stopped:
-    'Payments and orders whose copying has stopped, because a Ledger row differs from the row in PostgreSQL.',
+    'Payments and orders whose copying has stopped, because a row cannot be copied, or differs from the Ledger.',
 };
 
 const REPLAYS: Readonly<Record<ValueOf<typeof ReplayCacheMetric>, Meaning>> = {

@@ -17,7 +17,7 @@ export interface Carrier {
 export interface CarryObserver {
   /** Called when the copying of a chain stops. May be called again after a crash. */
   stopped(chainId: string, sequence: number): void;
-  /** Called with the error of a chain that could not be copied. A later pass retries it. */
+  /** Called with the error of a chain that could not be copied. A later pass retries it, unless the chain is stopped. */
   failed(chainId: string, error: unknown): void;
   /** Called with the state of the outbox and the time of its reading. */
   observed(state: OutboxState, nowMs: number): void;
