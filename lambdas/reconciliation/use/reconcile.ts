@@ -2,6 +2,7 @@ import type { CarriedUntil } from '../../jobs/use/carried-until.ts';
 import { type Job, type JobCounts, ONE_DONE, ONE_LEFT } from '../../jobs/use/job.ts';
 import type { JobMarks } from '../../jobs/use/job-marks.ts';
 import { defined } from '../../kernel/defined.ts';
+import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
 import type { PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { isOutcome } from '../../payments/domain/payment.ts';
@@ -172,12 +173,13 @@ async function comparePart(
 ): Promise<JobCounts & { readonly isWhole: boolean }> {
   const looks = looksOf(part);
   const { unlisted } = part;
+  const reads = new Reads();
   for (const error of unlisted.values()) tools.report(error);
   const sum = { done: 0, left: 0, failed: unlisted.size, isWhole: unlisted.size === 0 };
   const take = async (atOne: (look: Look) => Promise<JobCounts>): Promise<void> => {
     const isLate = tools.clock.nowMs() >= deadlineMs;
     try {
-      const { done, left, failed } = isLate ? ONE_LEFT : await atOne(new Look(tools, deadlineMs));
+      const { done, left, failed } = isLate ? ONE_LEFT : await atOne(new Look(tools, deadlineMs, reads));
       sum.done += done;
       sum.left += left;
       sum.failed += failed;
@@ -241,15 +243,40 @@ interface InPart {
   readonly unlisted: TimePart['unlisted'];
 }
 
+/**
+ * The reads of one part. After {@link AT_ONCE} reads of a processor have failed in succession, the processor is not read
+ * again. Otherwise the timeouts of its reads could use up the time for the payments of other processors.
+ */
+class Reads {
+  readonly #failures = new Map<ProcessorBooks, number>();
+
+  /** @throws RetryableError without sending the read, if the processor did not respond to earlier ones */
+  async from<Answer>(books: ProcessorBooks, send: () => Promise<Answer>): Promise<Answer> {
+    const failures = this.#failures.get(books) ?? 0;
+    if (failures >= AT_ONCE) throw new RetryableError('processor_unavailable', 'earlier reads of this run failed');
+    try {
+      const answer = await send();
+      this.#failures.delete(books);
+      return answer;
+    } catch (error) {
+      if (error instanceof RetryableError || error instanceof AmbiguousError)
+        this.#failures.set(books, (this.#failures.get(books) ?? 0) + 1);
+      throw error;
+    }
+  }
+}
+
 /** One comparison. Its time is the time at which it started, because it may miss changes that occur while it runs. */
 class Look {
   readonly #tools: ReconcileTools;
   readonly #deadlineMs: number;
+  readonly #reads: Reads;
   readonly #beganAtMs: number;
 
-  constructor(tools: ReconcileTools, deadlineMs: number) {
+  constructor(tools: ReconcileTools, deadlineMs: number, reads = new Reads()) {
     this.#tools = tools;
     this.#deadlineMs = deadlineMs;
+    this.#reads = reads;
     this.#beganAtMs = tools.clock.nowMs();
   }
 
@@ -302,7 +329,7 @@ class Look {
       if (open.owner === undefined) await this.#keep(open, []);
       return this.#comparePayment(books, chain, [], open);
     }
-    const charge = await books.readCharge(open.subject, this.#limit());
+    const charge = await this.#charge(books, open.subject);
     await this.#keep(open, charge === undefined ? [] : compareBooks([charge], withoutTransitions(charge)));
     return ONE_DONE;
   }
@@ -353,13 +380,14 @@ class Look {
     const { payment, strayCharges } = chain.state;
     const { id, chargeId } = payment;
     const found = new Map(known.map((charge) => [charge.chargeId, charge]));
-    for (const charge of await books.chargesOfPayment(id, this.#limit())) found.set(charge.chargeId, charge);
+    const ofPayment = await this.#reads.from(books, () => books.chargesOfPayment(id, this.#limit()));
+    for (const charge of ofPayment) found.set(charge.chargeId, charge);
     const named = [
       ...(belongsToBooks(chain, books) ? [chargeId ?? [], ...strayCharges.keys()].flat() : []),
       ...(before?.mismatch.chargeIds ?? []),
     ];
     for (const missing of new Set(named.filter((each) => !found.has(each)))) {
-      const charge = await books.readCharge(missing, this.#limit());
+      const charge = await this.#charge(books, missing);
       if (charge !== undefined) found.set(charge.chargeId, charge);
     }
     // Excludes charges whose metadata now name another payment or no payment.
@@ -407,8 +435,12 @@ class Look {
   }
 
   async #read(books: ProcessorBooks, chargeId: string): Promise<readonly ProcessorCharge[]> {
-    const charge = await books.readCharge(chargeId, this.#limit());
+    const charge = await this.#charge(books, chargeId);
     return charge === undefined ? [] : [charge];
+  }
+
+  #charge(books: ProcessorBooks, chargeId: string): Promise<ProcessorCharge | undefined> {
+    return this.#reads.from(books, () => books.readCharge(chargeId, this.#limit()));
   }
 
   #limit(): { readonly timeoutMs: number } {

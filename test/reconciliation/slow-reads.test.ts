@@ -1,0 +1,58 @@
+import { expect, test } from '@jest/globals';
+import { acceptedRun } from '../../lambdas/jobs/domain/job-run.ts';
+import type { Job } from '../../lambdas/jobs/use/job.ts';
+import { workPage } from '../../lambdas/jobs/use/work-page.ts';
+import { defined } from '../../lambdas/kernel/defined.ts';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
+import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
+import { reconcileRecentJob } from '../../lambdas/reconciliation/use/reconcile.ts';
+import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
+import { ReconcileHarness } from './reconcile-harness.ts';
+
+/** Number of payments of the other processor whose charges must be read by id, because no list has them. */
+const REFUNDS = 120;
+
+test.each(['respond', 'time out'])(
+  'a difference at one processor is reported although single reads at the other one %s',
+  async (how) => {
+    const harness = new ReconcileHarness();
+    const { clock, processor: first } = harness;
+    const second = { ...createSandboxInProcess({ clock }), name: 'second' };
+    const atSecond = harness.with({ processor: second });
+    const slow: ProcessorBooks = {
+      ...first,
+      readCharge: async (_id, { timeoutMs }) => {
+        const untilMs = clock.nowMs() + timeoutMs;
+        // Reads that began at the same time end at the same time.
+        await new Promise(setImmediate);
+        clock.advance(Math.max(0, untilMs - clock.nowMs()));
+        throw new AmbiguousError('processor_timeout', 'no response');
+      },
+    };
+    const books = [how === 'respond' ? first : slow, second];
+    const hourly = async (): Promise<void> => {
+      harness.wait(60);
+      const job = reconcileRecentJob(harness.tools({ books })) as Job;
+      const atMs = Math.floor(clock.nowMs() / 60_000) * 60_000;
+      let cursor: string | undefined;
+      do {
+        const at = { ...acceptedRun('reconcile-recent', atMs, atMs), ...defined({ cursor }) };
+        ({ cursor } = await workPage({ job, clock, report: () => undefined }, at, 'whole_page'));
+      } while (cursor !== undefined);
+    };
+    const ids = [];
+    for (let of = 0; of < REFUNDS; of += 1) ids.push(await harness.paid(`first-${of}`));
+    const id = await atSecond.paid('second');
+    for (let hour = 0; hour < 30; hour += 1) harness.wait(60);
+    for (const each of ids) await harness.change(`${each}/refunds`, 'r', { amount: 100 });
+    clock.advance(1_000);
+    const refunded = await atSecond.change(`${id}/refunds`, 'r', { amount: 100 });
+    expect(refunded.status).toBe(201);
+    const [charge] = second.charges(id);
+    invariant(charge !== undefined, 'the payment has no charge');
+    await second.inside.refund(charge.chargeId, 300);
+    for (let hour = 0; hour < 6; hour += 1) await hourly();
+    expect(harness.differences()).toMatchObject([{ subject: id, status: 'confirmed' }]);
+  },
+);
