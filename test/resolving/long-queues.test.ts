@@ -1,36 +1,28 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
-import type { Commission } from '../../lambdas/follow-ups/commission.ts';
-import { commissionDueKey } from '../../lambdas/follow-ups/commission-rows.ts';
-import { keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
-import { releaseCommissionsJob } from '../../lambdas/follow-ups/release-commissions.ts';
-import { JOB_DEFAULT_MAX_DURATION_SECONDS } from '../../lambdas/jobs/contract/runs.ts';
-import { acceptedRun, type JobRun, type PageProgress } from '../../lambdas/jobs/domain/job-run.ts';
-import type { Job } from '../../lambdas/jobs/use/job.ts';
-import { workPage } from '../../lambdas/jobs/use/work-page.ts';
-import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
-import { KeyAttribute, RegistryTable } from '../../lambdas/kernel/contract/tables.ts';
+import { IdempotencyTable, RegistryTable } from '../../lambdas/kernel/contract/tables.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
-import { type OrderId, ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
-import { shardOf } from '../../lambdas/kernel/platform/items.ts';
+import { type OrderId, ownerToken, type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { type Due, firstLookUpMs, type LookUpSchedule, lookUpIntervalMs } from '../../lambdas/kernel/looks.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { openRecordItem } from '../../lambdas/once/store/record-items.ts';
 import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
-import { HOLDS, holdItem, inquiryItem, openOrderRow, returnItem } from '../../lambdas/payments/store/queue-items.ts';
-import type { ChargeToReturn, Inquiry, OpenOrder, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
-import { DynamoDbDueQueue } from '../../lambdas/resolving/store/dynamodb-due-queue.ts';
-import { expireAuthorizationsJob } from '../../lambdas/resolving/use/expire-authorizations.ts';
+import { inquiryItem, openOrderRow, returnItem } from '../../lambdas/payments/store/queue-items.ts';
+import { orphanSchedule } from '../../lambdas/payments/use/effect-store.ts';
+import {
+  type ChargeToReturn,
+  type Inquiry,
+  inquirySchedule,
+  type OpenOrder,
+} from '../../lambdas/payments/use/payment-store.ts';
+import type { OrphanStore, UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { resolveOrders } from '../../lambdas/resolving/use/resolve-orders.ts';
 import { retryOrphans } from '../../lambdas/resolving/use/retry-orphans.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
-import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
-import { sweepWebhooks } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
-import type { GroupedTask } from '../../lambdas/webhooks/use/webhooks.ts';
-import { chainOfPaid, disputed, eventsOfPaid } from '../payments/paid-chain.ts';
-import { openRecord, paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
+import { openRecord, paymentIdFor } from '../payments/payment-fixtures.ts';
 import { inTurn, whole } from '../support/slice.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
@@ -53,15 +45,22 @@ const LONG_MS = 600_000;
 let harness: World;
 /** The times of all reads of each entry, in Unix milliseconds. */
 let looked: Map<string, number[]>;
+/** The first due time of each entry, in Unix milliseconds. */
+let dueMs: Map<string, number>;
 let startedAtMs: number;
 beforeEach(() => {
   harness = new World();
   looked = new Map();
+  dueMs = new Map();
   startedAtMs = harness.clock.nowMs();
 });
 
-const put = (Item: Record<string, unknown>, TableName: string = TABLES.registry) =>
-  harness.store.database.client.send(new PutCommand({ TableName, Item }));
+const put = (Item: Record<string, unknown>, TableName: string = TABLES.registry) => {
+  const name = Item['orderId'] ?? Item['paymentId'];
+  const dueAtMs = Item[RegistryTable.queuesIndex.sortKey] ?? Item[IdempotencyTable.openClaimsIndex.sortKey];
+  if (typeof name === 'string' && typeof dueAtMs === 'number') dueMs.set(name, dueAtMs);
+  return harness.store.database.client.send(new PutCommand({ TableName, Item }));
+};
 const names = (prefix: string, count = ENTRIES) => Array.from({ length: count }, (_, each) => `${prefix}-${each}`);
 /** Returns a time for the entry, in Unix milliseconds. The times of all entries are spread evenly between two ages. */
 const spread = (each: number, fromMs: number, toMs: number) =>
@@ -72,6 +71,25 @@ function look(name: string): Promise<never> {
   looked.set(name, [...(looked.get(name) ?? []), harness.clock.nowMs()]);
   harness.clock.advance(LOOK_MS);
   return Promise.reject(new RetryableError('processor_unreachable', 'no'));
+}
+
+/** Limits a read to what a run can handle, so that no read returns a whole queue. */
+const limited = ({ untilMs, limit }: Due): Due => ({ untilMs, limit: Math.min(limit, LOOKS) });
+
+function limitedWork(): UnfinishedWork {
+  const { store } = harness;
+  return {
+    staleClaims: (due) => store.staleClaims(limited(due)),
+    postponeClaim: (...next) => store.postponeClaim(...next),
+    unknownOutcomes: (due) => store.unknownOutcomes(limited(due)),
+    routineInquiries: (due) => store.routineInquiries(limited(due)),
+    undetermined: (limit) => store.undetermined(limit),
+    closeInquiry: (inquiry) => store.closeInquiry(inquiry),
+    postponeInquiry: (...next) => store.postponeInquiry(...next),
+    chargesToReturn: (due) => store.chargesToReturn(limited(due)),
+    postponeReturn: (...next) => store.postponeReturn(...next),
+    closeReturn: (charge) => store.closeReturn(charge),
+  };
 }
 
 /** Runs the job every minute. A run starts late if the previous run is still busy. */
@@ -89,11 +107,30 @@ async function run(
   }
 }
 
-/** Returns the longest time between two reads, or between the last read and now, in milliseconds. */
-const longestGapMs = (name: string): number => {
-  const times = looked.get(name) ?? [startedAtMs];
-  return Math.max(...[...times, harness.clock.nowMs()].slice(1).map((atMs, index) => atMs - (times[index] ?? atMs)));
+/** Returns the times between which an entry waited: its first due time, its reads, and now, in Unix milliseconds. */
+const timesOf = (name: string): readonly number[] => {
+  const firstMs = Math.max(startedAtMs, dueMs.get(name) ?? 0);
+  return [firstMs, ...(looked.get(name) ?? []), harness.clock.nowMs()];
 };
+/** Returns the longest time that an entry waited after it was due or read, in milliseconds. */
+const longestGapMs = (name: string): number =>
+  Math.max(...timesOf(name).map((atMs, index, times) => (times[index + 1] ?? atMs) - atMs));
+/** Returns the time from an entry's first due time to its first read, in milliseconds. */
+const firstWaitMs = (name: string): number => {
+  const [firstMs = 0, readMs = Number.POSITIVE_INFINITY] = timesOf(name);
+  return looked.has(name) ? readMs - firstMs : Number.POSITIVE_INFINITY;
+};
+/** Returns the names of the entries that waited longer than their interval at that age, plus the allowance. */
+const overdue = (schedules: ReadonlyMap<string, LookUpSchedule>): readonly string[] =>
+  [...schedules].flatMap(([name, schedule]) =>
+    timesOf(name).some((atMs, index, times) => {
+      // The run that read the entry computes the next interval from its own start.
+      const intervalMs = index === 0 ? MINUTE_MS : lookUpIntervalMs(schedule, atMs + 2 * MINUTE_MS);
+      return (times[index + 1] ?? atMs) - atMs > intervalMs + ALLOWANCE_MS;
+    })
+      ? [name]
+      : [],
+  );
 const worstMs = (all: readonly string[]): number => Math.max(...all.map(longestGapMs));
 
 describe('an unknown outcome', () => {
@@ -102,7 +139,7 @@ describe('an unknown outcome', () => {
       {
         ...harness.tools,
         store: { ...harness.storeMethods(), listTransitions: (paymentId) => look(paymentId) },
-        work: harness.store,
+        work: limitedWork(),
       },
       scheduledForMs,
     );
@@ -124,20 +161,50 @@ describe('an unknown outcome', () => {
         const operationId = storedOperationId(`dp_${paymentId}`);
         await queue(paymentId, { operationId, claimedAtMs: spread(each, 2 * DAY_MS, 40 * DAY_MS), waitsFor: 'bank' });
       }
-      const unknown = new Map<string, number>();
+      const unknown: string[] = [];
       await run(3 * 24 * 60, inquiries(), async (minute) => {
         if (minute % 97 !== 0) return;
         const paymentId = paymentIdFor(`unknown-${minute}`);
-        unknown.set(paymentId, harness.clock.nowMs());
+        unknown.push(paymentId);
         await queue(paymentId);
       });
-      const waits = [...unknown].map(
-        ([paymentId, sinceMs]) => (looked.get(paymentId)?.[0] ?? Number.POSITIVE_INFINITY) - sinceMs,
-      );
+      const waits = unknown.map(firstWaitMs);
       expect(waits.length).toBeGreaterThan(40);
       expect(Math.max(...waits)).toBeLessThanOrEqual(MINUTE_MS);
       expect(atBank.filter((paymentId) => (looked.get(paymentId)?.length ?? 0) < 2)).toEqual([]);
       expect(worstMs(atBank)).toBeLessThanOrEqual(DAY_MS + ALLOWANCE_MS);
+    },
+    LONG_MS,
+  );
+
+  test(
+    'is checked within a minute despite many payments that wait for their payers',
+    async () => {
+      const waiting = new Map<string, LookUpSchedule>();
+      for (const [each, name] of names('payer').entries()) {
+        const paymentId = paymentIdFor(name);
+        const inquiry = { claimedAtMs: spread(each, 0, 20 * DAY_MS), waitsFor: 'payer' } as const;
+        waiting.set(paymentId, inquirySchedule({ ...inquiry, paymentId, operationId: chargeOperation(paymentId) }));
+        await queue(paymentId, inquiry);
+      }
+      const newest = paymentIdFor('newest');
+      await run(30 * 60, inquiries(), (minute) => (minute === 20 ? queue(newest) : Promise.resolve()));
+      expect(firstWaitMs(newest)).toBeLessThanOrEqual(MINUTE_MS);
+      expect(overdue(waiting)).toEqual([]);
+    },
+    LONG_MS,
+  );
+
+  test(
+    'is checked within the time to check all entries, despite many payments whose charges must all be read',
+    async () => {
+      const books = names('books').map((name) => paymentIdFor(name));
+      for (const [each, paymentId] of books.entries())
+        await queue(paymentId, { claimedAtMs: spread(each, DAY_MS, 2 * DAY_MS), waitsFor: 'books' });
+      const newest = paymentIdFor('newest');
+      await run(120, inquiries(), (minute) => (minute === 20 ? queue(newest) : Promise.resolve()));
+      expect(firstWaitMs(newest)).toBeLessThanOrEqual(ALLOWANCE_MS);
+      expect(worstMs(books)).toBeLessThanOrEqual(15 * MINUTE_MS + ALLOWANCE_MS);
     },
     LONG_MS,
   );
@@ -174,17 +241,19 @@ test(
   'a charge to return is checked within its interval plus the time to check all such charges',
   async () => {
     const owed = names('owed').map((name) => paymentIdFor(name));
-    for (const [each, paymentId] of owed.entries()) {
-      const charge: ChargeToReturn = {
-        paymentId,
-        chargeId: `ch_${each}`,
-        by: 'refund',
-        foundAtMs: spread(each, DAY_MS, 2 * DAY_MS),
-      };
-      await put(returnItem(TABLES, charge).Put?.Item ?? {});
-    }
+    const queue = (paymentId: PaymentId, foundAtMs: number) => {
+      const charge: ChargeToReturn = { paymentId, chargeId: `ch_${paymentId}`, by: 'refund', foundAtMs };
+      return put(returnItem(TABLES, charge).Put?.Item ?? {});
+    };
+    for (const [each, paymentId] of owed.entries()) await queue(paymentId, spread(each, DAY_MS, 2 * DAY_MS));
+    const newest = paymentIdFor('newest');
     const store = { ...harness.storeMethods(), listTransitions: (paymentId: string) => look(paymentId) };
-    await run(120, (scheduledForMs) => returnCharges({ ...harness.tools, store, work: harness.store }, scheduledForMs));
+    await run(
+      120,
+      (scheduledForMs) => returnCharges({ ...harness.tools, store, work: limitedWork() }, scheduledForMs),
+      (minute) => (minute === 20 ? queue(newest, harness.clock.nowMs()) : Promise.resolve()),
+    );
+    expect(firstWaitMs(newest)).toBeLessThanOrEqual(ALLOWANCE_MS);
     expect(owed.filter((paymentId) => (looked.get(paymentId)?.length ?? 0) < 2)).toEqual([]);
     expect(worstMs(owed)).toBeLessThanOrEqual(15 * MINUTE_MS + ALLOWANCE_MS);
   },
@@ -195,21 +264,28 @@ test(
   'an open order is processed within its interval plus the time for all open orders, in any minute of the hour',
   async () => {
     const open = names('order').map((name) => `ord_${paymentIdFor(name).slice('pay_'.length)}` as OrderId);
-    for (const [each, orderId] of open.entries()) {
-      const order: OpenOrder = { orderId, createdAtMs: spread(each, 2 * DAY_MS, 20 * DAY_MS), sequence: 2 };
-      await put(openOrderRow(order));
-    }
+    const queue = (orderId: OrderId, createdAtMs: number) => {
+      const order: OpenOrder = { orderId, createdAtMs, sequence: 2 };
+      return put(openOrderRow(order));
+    };
+    for (const [each, orderId] of open.entries()) await queue(orderId, spread(each, 2 * DAY_MS, 20 * DAY_MS));
+    const newest = `ord_${paymentIdFor('newest').slice('pay_'.length)}` as OrderId;
     const { store } = harness;
     const orders: OrderStore = {
       claimOrder: (claim) => store.claimOrder(claim),
       commitOrder: (commit) => store.commitOrder(commit),
       appendToOrder: (append) => store.appendToOrder(append),
       listOrderTransitions: (orderId) => look(orderId),
-      openOrders: (due) => store.openOrders(due),
+      openOrders: (due) => store.openOrders(limited(due)),
       postponeOrder: (...next) => store.postponeOrder(...next),
       closeOrder: (order) => store.closeOrder(order),
     };
-    await run(180, (scheduledForMs) => resolveOrders({ ...harness.tools, orders }, scheduledForMs));
+    await run(
+      180,
+      (scheduledForMs) => resolveOrders({ ...harness.tools, orders }, scheduledForMs),
+      (minute) => (minute === 20 ? queue(newest, harness.clock.nowMs()) : Promise.resolve()),
+    );
+    expect(firstWaitMs(newest)).toBeLessThanOrEqual(ALLOWANCE_MS);
     expect(open.filter((orderId) => (looked.get(orderId)?.length ?? 0) < 2)).toEqual([]);
     expect(worstMs(open)).toBeLessThanOrEqual(HOUR_MS + ALLOWANCE_MS);
   },
@@ -217,8 +293,9 @@ test(
 );
 
 test(
-  'an orphaned callback is retried every minute, although the queue contains many callbacks for other programs, each read only a few times',
+  'an orphaned callback is retried every minute for an hour, although many callbacks of other programs wait, which are read a few times each',
   async () => {
+    const schedules = new Map<string, LookUpSchedule>();
     const orphan = (chargeId: string, receivedAtMs: number, isForeign = false) => {
       const operationId = callbackOperation(systemDigest, 'memory', chargeId);
       const event = {
@@ -236,6 +313,8 @@ test(
         receivedAtMs,
         ...(isForeign ? { isForeign } : {}),
       } as const;
+      schedules.set(chargeId, orphanSchedule(found));
+      dueMs.set(chargeId, firstLookUpMs(orphanSchedule(found)));
       return harness.store.recordEffect({ record, transitions: [], orphan: found });
     };
     const foreign = names('ch_foreign');
@@ -251,12 +330,22 @@ test(
         return chargeId === 'ch_own' ? undefined : { ...nameless, chargeId };
       },
     };
+    const { store } = harness;
+    const orphanStore: OrphanStore = {
+      waiting: (kind, due) => store.waiting(kind, limited(due)),
+      postponeOrphan: (...next) => store.postponeOrphan(...next),
+      giveUp: (given) => store.giveUp(given),
+    };
     await run(
-      90,
-      (scheduledForMs) => retryOrphans({ ...harness.tools, books: [books] }, scheduledForMs),
+      13 * 60,
+      (scheduledForMs) => retryOrphans({ ...harness.tools, orphanStore, books: [books] }, scheduledForMs),
       (minute) => (minute === 10 ? orphan('ch_own', harness.clock.nowMs()) : Promise.resolve()),
     );
-    expect(new Set(looked.get('ch_own')).size).toBeGreaterThanOrEqual(60);
+    const inFirstHour = timesOf('ch_own').filter((atMs) => atMs <= startedAtMs + 70 * MINUTE_MS);
+    expect(inFirstHour.length).toBeGreaterThanOrEqual(60);
+    const gaps = inFirstHour.slice(1).map((atMs, index) => atMs - (inFirstHour[index] ?? atMs));
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(MINUTE_MS);
+    expect(overdue(schedules)).toEqual([]);
     const reads = foreign.map((chargeId) => looked.get(chargeId)?.length ?? 0);
     // A retry reads the charge twice.
     expect(Math.max(...reads)).toBeLessThanOrEqual(2 * 10);
@@ -265,231 +354,40 @@ test(
   LONG_MS,
 );
 
+const putClaim = (name: string, changes: Parameters<typeof openRecord>[1]) =>
+  put(openRecordItem(openRecord(paymentIdFor(name), changes)), TABLES.idempotency);
+
+test(
+  'a stale claim is finished within the time to try all stale claims, although none of the earlier ones can be finished',
+  async () => {
+    const stuck = names('stuck');
+    for (const [each, name] of stuck.entries()) {
+      const claimedAtMs = spread(each, HOUR_MS, 2 * HOUR_MS);
+      await putClaim(name, { claimedAtMs, leaseExpiresAtMs: claimedAtMs + 25_000 });
+    }
+    await putClaim('newest', { claimedAtMs: startedAtMs - 30_000, leaseExpiresAtMs: startedAtMs - 5_000 });
+    const store = { ...harness.storeMethods(), listTransitions: (paymentId: string) => look(paymentId) };
+    await run(90, () => resolveClaims({ ...harness.tools, store, work: limitedWork() }));
+    expect(firstWaitMs(paymentIdFor('newest'))).toBeLessThanOrEqual(ALLOWANCE_MS + MINUTE_MS);
+    expect(worstMs(stuck.map((name) => paymentIdFor(name)))).toBeLessThanOrEqual(ALLOWANCE_MS + 2 * MINUTE_MS);
+  },
+  LONG_MS,
+);
+
 test(
   'a stale claim is finished by the next run despite many released or owned claims',
   async () => {
-    const claim = (name: string, changes: Parameters<typeof openRecord>[1]) =>
-      put(openRecordItem(openRecord(paymentIdFor(name), changes)), TABLES.idempotency);
     for (const [each, name] of names('released').entries()) {
       const claimedAtMs = spread(each, 0, 14 * MINUTE_MS);
       const isReleased = each % 2 === 0;
       const lease = isReleased ? { released: true, leaseExpiresAtMs: 0 } : { leaseExpiresAtMs: startedAtMs + HOUR_MS };
-      await claim(name, { claimedAtMs, ...lease });
+      await putClaim(name, { claimedAtMs, ...lease });
     }
     const stale = paymentIdFor('stale');
-    await claim('stale', { claimedAtMs: startedAtMs - 30_000, leaseExpiresAtMs: startedAtMs - 5_000 });
+    await putClaim('stale', { claimedAtMs: startedAtMs - 30_000, leaseExpiresAtMs: startedAtMs - 5_000 });
     const store = { ...harness.storeMethods(), listTransitions: (paymentId: string) => look(paymentId) };
-    await run(1, () => resolveClaims({ ...harness.tools, store, work: harness.store }));
+    await run(1, () => resolveClaims({ ...harness.tools, store, work: limitedWork() }));
     expect(looked.get(stale)).toHaveLength(1);
-  },
-  LONG_MS,
-);
-
-/** Runs the job every hour, page by page, as its worker does. A run that takes longer than an hour fails. */
-async function runHourly<Thing>(jobId: string, hours: number, job: Job<Thing>): Promise<void> {
-  const { clock } = harness;
-  for (let hour = 0; hour < hours; hour += 1) {
-    const scheduledForMs = startedAtMs + hour * HOUR_MS;
-    clock.advance(Math.max(0, scheduledForMs - clock.nowMs()));
-    const acceptedAtMs = clock.nowMs();
-    const accepted = acceptedRun(jobId, scheduledForMs, acceptedAtMs);
-    let page: PageProgress | undefined;
-    do {
-      const at: JobRun = page?.cursor === undefined ? accepted : { ...accepted, cursor: page.cursor };
-      page = await workPage({ job, clock, report: () => undefined }, at, 'whole_page');
-    } while (page.cursor !== undefined && clock.nowMs() - acceptedAtMs < JOB_DEFAULT_MAX_DURATION_SECONDS * 1_000);
-  }
-}
-
-/** Simulates a read that takes this time. Concurrent reads take the time only once. */
-async function take(ms: number): Promise<void> {
-  const endMs = harness.clock.nowMs() + ms;
-  await new Promise(setImmediate);
-  harness.clock.advance(Math.max(0, endMs - harness.clock.nowMs()));
-}
-
-describe('a hold', () => {
-  /** Time to read all holds one after the other at a processor that does not respond: 5 seconds for each of 25,000. */
-  const ALL_SLOW_MS = 25_000 * 5_000;
-  const HOLDS_AT_ONCE = 10;
-  const SHORT_MS = DAY_MS;
-  const LONG_VALIDITY_MS = DAY_MS + 8 * HOUR_MS;
-  const MARGIN_MS = 2 * HOUR_MS;
-
-  test(
-    'is voided within hours, although many others are unreadable, are kept longer or fail slowly, and all shards before it are full',
-    async () => {
-      const { clock, processor } = harness;
-      const lastShard = HOLDS.shards() - 1;
-      const lastNames = names('last', 200).filter((name) => shardOf(paymentIdFor(name), HOLDS.shards()) === lastShard);
-      const [first = '', second = '', kept = ''] = lastNames;
-      const validFor = (name: string, holdValidityMs: number) => ({
-        ...processor,
-        name,
-        abilities: { ...processor.abilities, holdValidityMs },
-      });
-      const own = validFor(processor.name, SHORT_MS);
-      const longer = validFor('longer', LONG_VALIDITY_MS);
-      await harness.pay(paymentRequest(kept, { capture: 'manual' }));
-      const chainOfKept = (await harness.store.listTransitions(paymentIdFor(kept), { afterSequence: 0, limit: 9 })).map(
-        (each) => ({ ...each, payment: { ...each.payment, processorName: longer.name } }),
-      );
-      const others = names('other').map((name) => paymentIdFor(name));
-      const kind = (each: number) => (['kept', 'failing', 'unreadable'] as const)[each % 3];
-      const kinds = new Map<string, ReturnType<typeof kind>>(others.map((paymentId, each) => [paymentId, kind(each)]));
-      for (const paymentId of others) {
-        await put(holdItem(TABLES, { paymentId, authorizedAtMs: clock.nowMs() }).Put?.Item ?? {});
-      }
-      clock.advance(MINUTE_MS);
-      await harness.pay(paymentRequest(first, { capture: 'manual' }));
-      clock.advance(5 * HOUR_MS);
-      await harness.pay(paymentRequest(second, { capture: 'manual' }));
-      clock.advance(SHORT_MS + MARGIN_MS - 5 * HOUR_MS);
-      startedAtMs = clock.nowMs();
-      const payments = harness.storeMethods();
-      const store: PaymentStore = {
-        ...payments,
-        listTransitions: async (...asked) => {
-          const [paymentId] = asked;
-          looked.set(paymentId, [...(looked.get(paymentId) ?? []), clock.nowMs()]);
-          if (kinds.get(paymentId) === 'kept') return chainOfKept;
-          if (kinds.get(paymentId) === undefined) return payments.listTransitions(...asked);
-          await take(ALL_SLOW_MS / ENTRIES);
-          throw new RetryableError('processor_unreachable', 'no');
-        },
-      };
-      const queues = { client: harness.store.database.client, table: TABLES.registry, pacing: harness.basics };
-      const parse: typeof HOLDS.parse = (item) => {
-        const hold = HOLDS.parse(item);
-        if (kinds.get(hold.paymentId) === 'unreadable') throw new Error('in an unknown format');
-        return hold;
-      };
-      const holds = new DynamoDbDueQueue({ ...queues, unreadable: () => undefined }, { ...HOLDS, parse });
-      const job = expireAuthorizationsJob({ ...harness.tools, store, holds, processors: [own, longer] });
-      const boundMs = HOUR_MS + ALL_SLOW_MS / HOLDS_AT_ONCE;
-      await runHourly('expire-authorizations', 24, job);
-      const voidedAt = async (name: string) =>
-        (await harness.store.listTransitions(paymentIdFor(name), { afterSequence: 0, limit: 9 })).find(
-          ({ type }) => type === 'payment.canceled',
-        )?.occurredAtMs;
-      expect(await voidedAt(first)).toBeLessThanOrEqual(startedAtMs + boundMs);
-      expect(await voidedAt(second)).toBeLessThanOrEqual(startedAtMs + 5 * HOUR_MS + boundMs);
-      const ofKind = (wanted: ReturnType<typeof kind>) => others.filter((paymentId) => kinds.get(paymentId) === wanted);
-      const keptUntilMs = startedAtMs - MINUTE_MS + LONG_VALIDITY_MS - SHORT_MS;
-      const looksOfKept = ofKind('kept').map((paymentId) => looked.get(paymentId) ?? []);
-      expect(Math.max(...looksOfKept.map((times) => times.filter((atMs) => atMs < keptUntilMs).length))).toBe(1);
-      const firstDue = looksOfKept.map(
-        (times) => times.find((atMs) => atMs >= keptUntilMs) ?? Number.POSITIVE_INFINITY,
-      );
-      expect(Math.max(...firstDue)).toBeLessThanOrEqual(keptUntilMs + boundMs);
-      expect(worstMs(ofKind('failing'))).toBeLessThanOrEqual(boundMs);
-      expect(harness.store.database.items(TABLES.registry, RegistryRow.hold)).toHaveLength(ENTRIES);
-    },
-    LONG_MS,
-  );
-});
-
-test(
-  'a commission is released by the run after its lock period, although many others wait for disputes or fail slowly',
-  async () => {
-    const { store, clock, basics } = harness;
-    /** Time to read one commission after the other, if the database needs a quarter of a second for each read. */
-    const allSlowMs = 25_000 * 250;
-    const paid = eventsOfPaid('commission', { affiliate: 'aff_7', order: 'own' })[0];
-    if (paid === undefined) throw new Error('the payment has no event');
-    await keepCommission({ ...basics, records: store.consumed }, paid);
-    const disputedChain = chainOfPaid('disputed', {}, [disputed('open')]);
-    const releasesAtMs = clock.nowMs() - 400 * DAY_MS;
-    const foreign = new Map(names('order').map((orderId, each) => [orderId, each % 2 === 0 ? 'disputed' : 'failing']));
-    const nameOf = (orderId: string) => ({ tenantId: paid.tenant, mode: paid.mode, affiliate: 'aff_7', orderId });
-    const paymentOf = (orderId: string) => (foreign.has(orderId) ? paymentIdFor(orderId) : undefined);
-    const commissionOf = (orderId: string): Commission => ({
-      ...nameOf(orderId),
-      paymentId: paymentIdFor(orderId),
-      amountMinor: 100,
-      currency: 'EUR',
-      status: 'locked',
-      releasesAtMs,
-      sequence: 2,
-    });
-    for (const orderId of foreign.keys()) {
-      const { partition, sort } = commissionDueKey(commissionOf(orderId));
-      const due = {
-        tenant: paid.tenant,
-        mode: paid.mode,
-        affiliate: 'aff_7',
-        order: orderId,
-        payment: paymentOf(orderId),
-      };
-      await put({ [KeyAttribute.partition]: partition, [KeyAttribute.sort]: sort, ...due, releasesAtMs });
-    }
-    const orderOf = new Map([...foreign.keys()].map((orderId) => [String(paymentIdFor(orderId)), orderId]));
-    const own = chainOfPaid('commission', { affiliate: 'aff_7', order: 'own' });
-    clock.advance(60 * DAY_MS);
-    startedAtMs = clock.nowMs();
-    const job = releaseCommissionsJob({
-      ...basics,
-      book: {
-        due: store.commissions.due,
-        readCommission: async (name) =>
-          foreign.has(name.orderId) ? commissionOf(name.orderId) : store.commissions.readCommission(name),
-      },
-      payments: {
-        listTransitions: async (paymentId) => {
-          const orderId = orderOf.get(paymentId);
-          if (orderId === undefined) return own;
-          await take(allSlowMs / ENTRIES);
-          if (foreign.get(orderId) === 'failing') throw new RetryableError('store_unavailable', 'no');
-          return disputedChain;
-        },
-      },
-      orders: { listOrderTransitions: async () => [] },
-      records: store.consumed,
-    });
-    await runHourly('release-commissions', 1, job);
-    expect(await store.commissions.readCommission(nameOf('own'))).toMatchObject({ status: 'released' });
-  },
-  LONG_MS,
-);
-
-test(
-  'a webhook whose message was lost is queued, although many rows of its partition cannot be read',
-  async () => {
-    const { store, clock, basics } = harness;
-    const entries = Math.max(1_000, ENTRIES);
-    const reported: unknown[] = [];
-    const pacing = { clock, entropy: basics.entropy };
-    const webhooks = new DynamoDbWebhooks(store.database.client, TABLES, pacing, (error) => void reported.push(error));
-    const { partitionKey, sortKey } = RegistryTable.dueIndex;
-    const id = `rpl_${'a'.repeat(32)}`;
-    const times = { fromMs: 0, untilMs: 1, createdAtMs: startedAtMs, dueAtMs: startedAtMs, sweepAtMs: startedAtMs };
-    const owner = { tenantId: paymentRequest('replay').tenantId, mode: 'test' } as const;
-    const now = { id, endpointId: 'we_a', ...owner, revision: 1, status: 'running', sent: 0, ...times } as const;
-    await webhooks.write({ replay: { now } });
-    const row = store.row({ table: 'registry', partition: `${RegistryRow.webhookReplay}${id}`, sort: 'REPLAY' });
-    for (const name of names('unreadable', entries)) {
-      const due = { [partitionKey]: row?.[partitionKey], [sortKey]: startedAtMs - HOUR_MS };
-      await put({ [KeyAttribute.partition]: RegistryRow.apiKeys, [KeyAttribute.sort]: name, ...due });
-    }
-    const queuedAtMs: number[] = [];
-    const tasks = {
-      enqueue: async (queued: readonly GroupedTask[]) =>
-        void queuedAtMs.push(...queued.flatMap(({ task }) => (task.kind === 'replay' ? clock.nowMs() : []))),
-    };
-    const sweep = () =>
-      sweepWebhooks({
-        webhooks,
-        due: webhooks,
-        tasks,
-        clock,
-        publish: async (events) => events.map(() => ({ kind: 'published' })),
-        waiting: () => undefined,
-      });
-    // A sweep reads 400 rows at once.
-    const minutes = Math.ceil(entries / 400) + 1;
-    await run(minutes, sweep);
-    expect(queuedAtMs.length).toBeGreaterThan(0);
-    expect(reported.length).toBeGreaterThanOrEqual(entries);
   },
   LONG_MS,
 );
