@@ -17,6 +17,7 @@ import { boundsOfChain, partitionOfChain } from '../lambdas/archive/use/ledger-r
 import { rowsBetween } from '../lambdas/archive/use/rows-between.ts';
 import { type ManifestFinding, verifyManifests } from '../lambdas/archive/use/verify-manifests.ts';
 import { ROWS_BEGIN, type RowFinding, type RowsState, verifyRows } from '../lambdas/archive/use/verify-rows.ts';
+import { readAuthorityState } from '../lambdas/authority/store/authority-state.ts';
 import { DynamoDbJobMarks } from '../lambdas/jobs/store/dynamodb-job-marks.ts';
 import { readCarriedUntil } from '../lambdas/jobs/use/carried-until.ts';
 import { LedgerRow } from '../lambdas/kernel/contract/rows.ts';
@@ -87,7 +88,7 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
     ledgerTable: ledger?.table,
     bucket,
   });
-  const settledMs = await settledUntil(target, chosen);
+  const settledMs = chosen.archiveOnly ? Number.POSITIVE_INFINITY : await settledUntil(await openTables(target));
   const parts = new RowFiles(`${progress.file}.rows`);
   const begin = progress.read();
   const { counts, findings, changes, further } = await session.during('Verifying', (report) => {
@@ -209,13 +210,17 @@ async function chosenLedger(target: AwsTarget, chosen: Chosen, bounds: Bounds, c
 
 /**
  * Returns the time before which every transition has been in the Ledger for long enough to be archived. Later rows may
- * have been copied from PostgreSQL only recently.
+ * have been copied from PostgreSQL only recently. Before the first pass over the outbox, no row has been archived.
  */
-async function settledUntil(target: AwsTarget, { archiveOnly }: Chosen): Promise<number> {
-  if (archiveOnly) return Number.POSITIVE_INFINITY;
-  const { client, tables, pacing } = await openTables(target);
+export async function settledUntil({
+  client,
+  tables,
+  pacing,
+}: Pick<Awaited<ReturnType<typeof openTables>>, 'client' | 'tables' | 'pacing'>): Promise<number> {
   const carried = await readCarriedUntil(new DynamoDbJobMarks(client, tables.registry, pacing));
-  return carried?.settledMs ?? Number.POSITIVE_INFINITY;
+  if (carried !== undefined) return carried.settledMs;
+  const state = await readAuthorityState({ client, tables, pacing });
+  return state?.authority === 'postgres' ? 0 : Number.POSITIVE_INFINITY;
 }
 
 function chainNamed(text: string): string {
