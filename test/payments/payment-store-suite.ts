@@ -99,6 +99,25 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.readRecord(chargeOperation(other))).toBeUndefined();
     });
 
+    test.each(['itself', 'another payment'])(
+      'is refused because transition 1 exists, even if %s holds the reference',
+      async (holder) => {
+        const reference = `order-${made}-${process.pid}`;
+        const other = paymentIdFor(`suite-other-${process.pid}-${made}`);
+        await claimed(holder === 'itself' ? reference : undefined);
+        await underTest.deleteRecord(id);
+        const claim = (paymentId: PaymentId) =>
+          store.claim({
+            record: openRecord(paymentId),
+            pending: pendingTransition(paymentId, reference),
+            reference: { name: nameOf(reference) },
+          });
+        if (holder !== 'itself') expect(await claim(other)).toEqual({ kind: 'claimed' });
+        expect(await claim(id)).toEqual({ kind: 'transition_exists' });
+        expect(await store.readRecord(chargeOperation(id))).toBeUndefined();
+      },
+    );
+
     test('replaces the holder of a reference only if the holder has not changed', async () => {
       const reference = `order-${made}-${process.pid}`;
       await claimed(reference);
