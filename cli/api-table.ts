@@ -256,7 +256,10 @@ export const ANNOTATE: ApiCommand = {
   example: `${PAYMENT} --reason 'The payer called' --transition 2`,
   calls: 'POST /v1/admin/payments/{id}/annotations',
   required: [['--reason <text>', 'the explanation, or the error in the payment’s record']],
-  options: [['--transition <n>', 'the sequence of the annotated transition', readSequence]],
+  options: [
+    ['--transition <n>', 'the sequence of the annotated transition', readSequence],
+    ['--missing-charge <id>', 'a charge that does not exist at the processor; ends its look-ups'],
+  ],
   lines: sentence(annotated),
 };
 

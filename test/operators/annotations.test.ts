@@ -63,6 +63,14 @@ describe('an annotation', () => {
     expect(firstBrokenLink(systemDigest, chain?.transitions ?? [])).toBeUndefined();
   });
 
+  test('can state that a charge does not exist at the processor', async () => {
+    const made = await api.annotate(payment, 'a-1', { missing_charge: 'ch_nowhere' });
+    expect(made.body).toMatchObject({ annotates: null, missing_charge: 'ch_nowhere' });
+    expect(await list(`/v1/annotations?payment=${payment}`)).toEqual([made.body]);
+    const chain = await readChain(api.store, payment);
+    expect(chain?.newest.subject).toMatchObject({ missingCharge: 'ch_nowhere' });
+  });
+
   test('is created once per idempotency key and replayed byte for byte; the same key with a different reason is refused', async () => {
     const first = await api.annotate(payment, 'a-1');
     const again = await api.annotate(payment, 'a-1');
@@ -78,6 +86,7 @@ describe('an annotation', () => {
   test.each([
     ['a transition that does not exist', { annotates: 3 }, 400, 'annotates'],
     ['no reason', { reason: '' }, 400, 'reason'],
+    ['a blank charge', { missing_charge: ' ' }, 400, 'missing_charge'],
     ['an unknown field', { amount: 1 }, 400, 'amount'],
   ])('is refused for %s, and nothing is written', async (_name, body, status, param) => {
     const refused = await api.annotate(payment, 'a-1', body);

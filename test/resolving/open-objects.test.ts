@@ -417,7 +417,7 @@ describe('a dispute that is open in the chain', () => {
     world.clock.advance(2 * DAY_HOURS * 60 * MINUTE_MS);
     await resolveInquiries({ ...tools(), books });
     expect(await queued()).toEqual([chargeId]);
-    expect(alarms).toEqual(['contradiction']);
+    expect(alarms).toEqual(['undecidable']);
     expect(world.reported).toEqual([]);
   });
 });

@@ -245,7 +245,7 @@ describe('the resolver', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('raises one alarm for a refund of a charge unknown to the processor, and the operator’s decision releases the amount', async () => {
+  test('raises one alarm each for a refund and its charge, unknown to the processor, and the operator’s decision releases the amount', async () => {
     const request = paymentRequest('unknown', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -276,8 +276,10 @@ describe('the resolver', () => {
       await resolveClaims(tools);
       await resolveInquiries(tools);
     }
-    expect(alarms.filter((each) => each.startsWith('undecidable'))).toEqual([`undecidable ${request.paymentId}`]);
-    expect(await harness.store.inquiries()).toMatchObject([{ operationId: refund.operationId, undecidable: true }]);
+    const raised = `undecidable ${request.paymentId}`;
+    expect(alarms.filter((each) => each.startsWith('undecidable'))).toEqual([raised, raised]);
+    const entries = (await harness.store.inquiries()).filter(({ undecidable }) => undecidable === true);
+    expect(new Set(entries.map(({ operationId }) => operationId))).toEqual(new Set(['ch_nowhere', refund.operationId]));
     await decide({ outcome: 'failed', change: refund.operationId });
     const { state } = await harness.chain(request);
     expect(state.refunds.get(refund.operationId)).toMatchObject({ status: 'failed' });

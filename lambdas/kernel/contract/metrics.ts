@@ -28,7 +28,7 @@ export const ALARMS = {
   },
   undecidable: {
     description:
-      'The outcome of a payment or a change cannot be determined, a processor rejects the void of a hold or the return of a stray charge, or Payonce stopped retrying a callback.',
+      'The outcome of a payment, a charge or a change cannot be determined, a processor rejects the void of a hold or the return of a stray charge, or Payonce stopped retrying a callback.',
     entry: 'payments.md#undecidable',
   },
   order_needs_review: {

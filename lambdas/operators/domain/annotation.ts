@@ -17,6 +17,8 @@ export interface AnnotationRequest {
    * @default the payment as a whole
    */
   readonly annotates?: number;
+  /** The id of a charge that, according to the operator, does not exist at the processor. */
+  readonly missingCharge?: string;
 }
 
 /** The possible decisions, in order of precedence. */
@@ -33,13 +35,13 @@ export type AnnotationDecision =
  * a chain of its own.
  */
 export function decideAnnotation(
-  { annotationId, reason, operator, annotates }: AnnotationRequest,
+  { annotationId, reason, operator, annotates, missingCharge }: AnnotationRequest,
   { payment, annotations }: PaymentState,
   transitions: readonly Transition[],
 ): AnnotationDecision {
   if (annotations.has(annotationId)) return { kind: 'made_before' };
   if (annotates !== undefined && annotates > transitions.length) return { kind: 'nothing_to_annotate' };
-  const about = defined({ annotates });
+  const about = defined({ annotates, missingCharge });
   const subject: Annotation = { kind: 'annotation', annotationId, reason, operator, ...about };
   const annotated = { ...payment, annotations: annotations.size + 1 };
   return { kind: 'append', draft: { type: 'payment.annotated', payment: annotated, postings: [], subject } };
@@ -65,6 +67,7 @@ export function annotationObject({ sequence, payment, subject, occurredAtMs }: T
     ...shownReason(subject),
     operator: subject.operator,
     annotates: subject.annotates ?? null,
+    ...defined({ missing_charge: subject.missingCharge }),
     created: Math.floor(occurredAtMs / 1000),
   };
 }

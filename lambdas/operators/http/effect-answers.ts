@@ -45,6 +45,9 @@ export const annotation = z
       description:
         'The sequence of the annotated transition; null when the annotation concerns the payment as a whole.',
     }),
+    missing_charge: z.string().optional().meta({
+      description: 'The id of a charge that, according to the operator, does not exist at the processor.',
+    }),
     created: unixSeconds,
   })
   .meta({ id: 'Annotation' });

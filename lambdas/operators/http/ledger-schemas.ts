@@ -114,6 +114,10 @@ export const annotationBody = z
       .max(MAX_SEQUENCE, `must be at most ${MAX_SEQUENCE}`)
       .optional()
       .meta({ description: 'The sequence of the transition to annotate. Default: annotate the payment as a whole.' }),
+    missing_charge: freeText(100, 1).optional().meta({
+      description:
+        'The id of a charge of this payment that does not exist at the processor. Ends the look-ups of the charge while the processor does not know it.',
+    }),
   })
   .meta({ id: 'AnnotatePayment' });
 

@@ -43,7 +43,7 @@ async function annotate(call: KeyedCall<KeyedEffectTools, typeof annotationBody,
   const path = `/v1/admin/payments/${id}/annotations`;
   const operationId = deriveAnnotationId(tools.digest, { person: caller.person, method: 'POST', path, key });
   call.logFields.operationId = operationId;
-  const { reason, annotates } = body;
+  const { reason, annotates, missing_charge: missingCharge } = body;
   const outcome = await annotatePayment(tools, {
     cause: causedByOperator(call),
     by: caller,
@@ -51,7 +51,7 @@ async function annotate(call: KeyedCall<KeyedEffectTools, typeof annotationBody,
     fingerprint,
     payment: id,
     reason,
-    ...defined({ annotates }),
+    ...defined({ annotates, missingCharge }),
   });
   return { answer: operatorAnswer(outcome, request.requestId), outcome: outcome.kind, counts: keyedCounts(outcome) };
 }

@@ -6,6 +6,8 @@ import { type KeyedEffectOutcome, type KeyedEffectTools, type OperatorRequest, t
 export interface AnnotatePayment extends Omit<OperatorRequest, 'asked'> {
   /** The sequence number of the annotated transition. @default the payment as a whole */
   readonly annotates?: number;
+  /** As in `AnnotationRequest`. */
+  readonly missingCharge?: string;
 }
 
 export type AnnotationRefusal = Exclude<AnnotationDecision, { kind: 'append' | 'made_before' }>;
@@ -16,10 +18,10 @@ export type AnnotationRefusal = Exclude<AnnotationDecision, { kind: 'append' | '
  */
 export async function annotatePayment(
   tools: KeyedEffectTools,
-  { annotates, ...request }: AnnotatePayment,
+  { annotates, missingCharge, ...request }: AnnotatePayment,
 ): Promise<KeyedEffectOutcome<AnnotationRefusal>> {
   const { operationId: annotationId, reason, by } = request;
-  const about = defined({ annotates });
+  const about = defined({ annotates, missingCharge });
   return takeEffect<AnnotationRefusal>(tools, {
     ...request,
     action: 'annotation.made',

@@ -382,6 +382,8 @@ export interface Annotation extends GivenReason {
    * @default the annotation is about the payment as a whole
    */
   readonly annotates?: number;
+  /** The id of a charge that, according to the operator, does not exist at the processor. */
+  readonly missingCharge?: string;
 }
 
 /** The object that a transition is about in addition to the payment, in its state after the transition. */

@@ -169,6 +169,7 @@ const subjectItem = () =>
       ...reasonFields(),
       operator: z.string(),
       annotates: z.int().min(1).exactOptional(),
+      missingCharge: z.string().exactOptional(),
     }),
   ]);
 

@@ -34,7 +34,7 @@ import {
   type Processor,
   type ProcessorBooks,
 } from '../../payments/use/processor.ts';
-import { queueEntriesFor } from '../../payments/use/queued-with.ts';
+import { inquiryForCharge, queueEntriesFor } from '../../payments/use/queued-with.ts';
 import { alarmContradictions, alarmLateSuccess } from '../../payments/use/raise-alarms.ts';
 import { readCharge, recordCharge, recordIfKnown } from '../../payments/use/record-charge.ts';
 import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
@@ -293,17 +293,32 @@ async function inquireCharge(tools: ResolveTools, inquiry: Inquiry, chain: Payme
   const { operationId: chargeId, paymentId } = inquiry;
   const books = pinnedBooks(tools, chain.first);
   if (books === undefined) return elsewhere(tools, inquiry);
-  if ((await books.readCharge(chargeId, { timeoutMs: BOOKS_TIMEOUT_MS })) === undefined) {
-    if (!isOpenInChain(chargeId, chain.state)) return 'finished';
-    await alarmContradictions(tools, chain, [CHARGE_UNKNOWN.because], chargeId, 'look');
-    return 'waiting';
-  }
+  if ((await books.readCharge(chargeId, { timeoutMs: BOOKS_TIMEOUT_MS })) === undefined)
+    return inquireUnknownCharge(tools, inquiry, chain);
   const { charge, chain: after } = await recordCharge(tools, paymentId, chargeId, () => readCharge(books, chargeId));
   return isOpen(charge, after.state) ? 'waiting' : 'finished';
 }
 
 /**
- * Assumed maximum lag of a processor's search, in milliseconds. Stripe's search lags by up to an hour (Stripe,
+ * Decides about a charge that was seen, but that the processor does not know now. This proves nothing: the books may
+ * lag, or the API key may belong to another account. After the lag, an operator must act. An operator who confirms that
+ * the charge does not exist ends the inquiry, unless the chain contains an open object of the charge.
+ */
+function inquireUnknownCharge(
+  { clock }: Pick<ResolveTools, 'clock'>,
+  { operationId: chargeId, claimedAtMs }: Inquiry,
+  { transitions, state }: PaymentChain,
+): ItemResult {
+  const isMissing = transitions.some(
+    ({ subject, occurredAtMs }) =>
+      subject?.kind === 'annotation' && subject.missingCharge === chargeId && occurredAtMs >= claimedAtMs,
+  );
+  if (isMissing && !isOpenInChain(chargeId, state)) return 'finished';
+  return clock.nowMs() > claimedAtMs + BOOKS_LAG_MS ? 'undecidable' : 'waiting';
+}
+
+/**
+ * Assumed maximum lag of a processor's books, in milliseconds. Stripe's search lags by up to an hour (Stripe,
  * "Search", data freshness).
  */
 const BOOKS_LAG_MS = 2 * 60 * 60_000;
@@ -338,7 +353,7 @@ async function recordChargesOf(...request: Parameters<typeof readChargesOf>): Pr
 }
 
 /**
- * Reads every charge of a payment.
+ * Reads every charge of a payment. A charge that the search has shown, but that cannot be read, is queued.
  * @param otherCharges the other charges of the payment, if known. @default the books are searched for them
  */
 async function readChargesOf(
@@ -354,8 +369,10 @@ async function readChargesOf(
   const found = otherCharges ?? (await search());
   for (const id of new Set(chargeId === undefined ? found : [...found, chargeId])) {
     const charge = await books.readCharge(id, { timeoutMs: BOOKS_TIMEOUT_MS });
-    if (charge === undefined) await alarmContradictions(tools, chain, [CHARGE_UNKNOWN.because], id, 'look');
-    else await recordCharge(tools, paymentId, operationId, () => readCharge(books, id));
+    if (charge === undefined) {
+      const inquiries = [inquiryForCharge(paymentId, id, tools.clock.nowMs())];
+      await tools.effects.queueIfAbsent({ toReturn: [], inquiries });
+    } else await recordCharge(tools, paymentId, operationId, () => readCharge(books, id));
   }
 }
 
