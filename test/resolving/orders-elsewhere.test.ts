@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { AlarmMetric } from '../../lambdas/kernel/contract/metrics.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import type { OpenRecord } from '../../lambdas/once/domain/idempotency.ts';
+import { resolveClaims, resultOfClaim } from '../../lambdas/resolving/use/resolve.ts';
 import { sweepAll } from '../jobs/sweep-all.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
 import { World } from '../world/world.ts';
@@ -34,6 +36,33 @@ test('an order whose shop was removed from the deployment raises one alarm, and 
   expect(await runFor(harness, 2, {})).toEqual(['undecidable']);
   expect(await runFor(harness, 120, {})).toEqual([]);
   expect(harness.keptMinor(request)).toBe(0);
+});
+
+test('an order whose process crashed raises one alarm if its shop was then removed, for its claim and its queue entry', async () => {
+  const harness = new World();
+  const request = orderRequest('crashed');
+  const died = () => Promise.reject(new Error('the process died'));
+  await expect(harness.order(request, { stock: { ...harness.stock, reserve: died } })).rejects.toThrow('died');
+  expect(harness.store.openClaims()).toBe(1);
+  expect(await runFor(harness, 120, {})).toEqual(['undecidable']);
+  expect(harness.store.openClaims()).toBe(0);
+  expect(harness.keptMinor(request)).toBe(0);
+});
+
+test('a claim of an order that cannot be finished raises one alarm in all runs', async () => {
+  const harness = new World();
+  const died = () => Promise.reject(new Error('the process died'));
+  await expect(harness.order(orderRequest('stuck'), { stock: { ...harness.stock, reserve: died } })).rejects.toThrow();
+  const alarms: string[] = [];
+  const alarm = (what: string) => void alarms.push(what);
+  const { tools } = harness;
+  const finishOther = async (record: OpenRecord) => resultOfClaim(tools, 'order_key_expired', record);
+  const run = () => {
+    harness.clock.advance(2 * MINUTE_MS);
+    return resolveClaims({ ...tools, alarm, finishOther });
+  };
+  expect([await run(), await run(), await run()]).toMatchObject([{ undecidable: 1 }, { waiting: 1 }, { waiting: 1 }]);
+  expect(alarms).toEqual(['undecidable']);
 });
 
 test('a test-mode order gets no goods from a live shop that replaced the order’s own shop', async () => {

@@ -1,10 +1,19 @@
 import { expect, test } from '@jest/globals';
+import { JOB_PAGE_SECONDS } from '../../lambdas/jobs/contract/jobs.ts';
+import { REQUEST_BUDGET_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import type { PaymentId } from '../../lambdas/kernel/ids.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
+import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
 import { observedWork } from '../../lambdas/resolving/use/observed-work.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
+import { resolveJob } from '../../lambdas/resolving/use/resolve-all.ts';
+import { resolveOrders } from '../../lambdas/resolving/use/resolve-orders.ts';
 import { sweepAll } from '../jobs/sweep-all.ts';
+import { sweepJob } from '../jobs/sweep-job.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
-import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { openRecord, paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
+import { ordersOf } from '../support/faulty-ports.ts';
 import { World } from '../world/world.ts';
 
 const MINUTE_MS = 60_000;
@@ -72,6 +81,79 @@ test('orders with e-mails that are delayed for days fill every run, but do not b
     await harness.resolve({ mailer });
   }
   expect((await harness.read(late)).email.status).toBe('sent');
+});
+
+test('one run drives an order no longer than a request does; the next run continues', async () => {
+  const harness = new World();
+  const late = orderRequest('slow');
+  const unavailable = () => Promise.reject(new RetryableError('stock_timeout', 'no'));
+  await harness.order(late, { stock: { ...harness.stock, reserve: unavailable } });
+  const slow = {
+    ...harness.stock,
+    reserve: (...call: Parameters<typeof harness.stock.reserve>) => {
+      harness.clock.advance(REQUEST_BUDGET_SECONDS * 1000);
+      return harness.stock.reserve(...call);
+    },
+  };
+  harness.clock.advance(MINUTE_MS);
+  await resolveOrders({ ...harness.tools, stock: slow });
+  expect(harness.mailer.outbox).toHaveLength(0);
+  harness.clock.advance(MINUTE_MS);
+  await resolveOrders(harness.tools);
+  expect(harness.mailer.outbox).toHaveLength(1);
+});
+
+test('if all queues are full and slow, each gets its share of the run within the worker’s minute', async () => {
+  const harness = new World();
+  const { clock, store } = harness;
+  const startedAtMs = clock.nowMs();
+  const ids = Array.from({ length: 1_000 }, (_, each) => each);
+  const begun: Record<string, number> = {};
+  const handled: Record<string, number> = {};
+  /** Returns a read of a chain that takes 40 ms and finds nothing, so that the entry is closed. */
+  const read = (queue: string) => async () => {
+    begun[queue] ??= clock.nowMs() - startedAtMs;
+    handled[queue] = (handled[queue] ?? 0) + 1;
+    clock.advance(40);
+    return [];
+  };
+  const paymentOf = (queue: string) => ids.map((each) => paymentIdFor(`${queue}-${each}`));
+  const queues = new Map(['claims', 'unknown', 'routine', 'returns'].map((queue) => [queue, paymentOf(queue)]));
+  const queueOf = (id: string) => [...queues].find(([, all]) => all.some((each) => each === id))?.[0] ?? 'orders';
+  const rows =
+    <Row>(queue: string, row: (paymentId: PaymentId) => Row) =>
+    async () =>
+      (queues.get(queue) ?? []).map(row);
+  const inquiry = (paymentId: PaymentId) => ({
+    operationId: chargeOperation(paymentId),
+    paymentId,
+    claimedAtMs: startedAtMs,
+  });
+  const work: UnfinishedWork = {
+    ...observedWork(store, clock, () => undefined),
+    staleClaims: rows('claims', (paymentId) => openRecord(paymentId)),
+    unknownOutcomes: rows('unknown', inquiry),
+    routineInquiries: rows('routine', (paymentId) => ({ ...inquiry(paymentId), waitsFor: 'bank' as const })),
+    chargesToReturn: rows('returns', (paymentId) => ({
+      paymentId,
+      chargeId: 'ch_1',
+      by: 'refund' as const,
+      foundAtMs: startedAtMs,
+    })),
+  };
+  const orders = {
+    ...ordersOf(harness.actor('orders'), store),
+    openOrders: async () =>
+      ids.map((each) => ({ orderId: orderRequest(`${each}`).orderId, createdAtMs: startedAtMs, sequence: 1 })),
+    listOrderTransitions: read('orders'),
+  };
+  const payments = { ...harness.storeMethods(), listTransitions: (id: string) => read(queueOf(id))() };
+  const job = resolveJob({ ...harness.tools, store: payments, work, orders, onResolved: () => undefined });
+  await sweepJob(job, { nowMs: startedAtMs });
+  expect(Object.keys(begun)).toEqual(['claims', 'unknown', 'routine', 'returns', 'orders']);
+  for (const count of Object.values(handled)) expect(count).toBeGreaterThan(10_000 / 40);
+  expect(clock.nowMs() - startedAtMs).toBeLessThanOrEqual(JOB_PAGE_SECONDS * 1000);
+  expect(harness.reported).toEqual([]);
 });
 
 test('an unreadable queue is reported, and does not block the following queues', async () => {

@@ -10,7 +10,7 @@ import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { observedWork } from '../../lambdas/resolving/use/observed-work.ts';
-import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
+import { resolveClaims, resolveInquiries, resultOfClaim } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { callback, change, openRecord, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
@@ -209,19 +209,37 @@ describe('the resolver', () => {
     });
   });
 
-  test('raises one alarm for a claim that cannot be finished, and does not count it as finished', async () => {
+  test('raises one alarm in all runs for a claim that cannot be finished, until it can be finished', async () => {
+    const request = paymentRequest('stuck');
+    await harness.claimThenDie(request, true);
+    const alarms: string[] = [];
+    const run = (outcome?: 'key_expired') => {
+      harness.clock.advance(2 * 60_000);
+      const alarm = (what: string, about: string) => void alarms.push(`${what} ${about}`);
+      const finishOther = async (record: OpenRecord) =>
+        outcome === undefined ? undefined : resultOfClaim(harness.tools, outcome, record);
+      return resolveClaims({ ...harness.tools, alarm, finishOther });
+    };
+    expect(await run('key_expired')).toMatchObject({ finished: 0, undecidable: 1 });
+    expect(await run('key_expired')).toMatchObject({ finished: 0, undecidable: 0, waiting: 1 });
+    expect(await run('key_expired')).toMatchObject({ waiting: 1 });
+    expect(harness.reported).toMatchObject([{ code: 'claim_stuck' }]);
+    expect(alarms).toEqual([`undecidable ${request.paymentId}`]);
+    expect(await run()).toMatchObject({ finished: 1 });
+  });
+
+  test('raises an alarm for a claim whose record a restore has lost, and does not count it as finished', async () => {
     const request = paymentRequest('stuck');
     await harness.pay(request);
-    let stuck: OpenRecord = { ...openRecord(request.paymentId), operationId: chargeOperation(request.paymentId) };
+    const stuck: OpenRecord = { ...openRecord(request.paymentId), operationId: chargeOperation(request.paymentId) };
     harness.store.deleteRecord(stuck.operationId);
     const alarms: string[][] = [];
-    const run = (claim: OpenRecord) => {
-      const work = observedWork(harness.store, harness.clock, () => undefined);
-      const alarm = (...raised: string[]) => void alarms.push(raised);
-      return resolveClaims({ ...harness.tools, alarm, work: { ...work, staleClaims: async () => [claim] } });
+    const work = {
+      ...observedWork(harness.store, harness.clock, () => undefined),
+      staleClaims: async () => [stuck],
     };
-    expect(await run(stuck)).toMatchObject({ finished: 0, undecidable: 1 });
-    expect(await run({ ...stuck, undecidable: true })).toMatchObject({ finished: 0, undecidable: 0, waiting: 1 });
+    const alarm = (...raised: string[]) => void alarms.push(raised);
+    expect(await resolveClaims({ ...harness.tools, alarm, work })).toMatchObject({ finished: 0, undecidable: 1 });
     expect(harness.reported).toMatchObject([{ code: 'claim_stuck' }]);
     expect(alarms).toEqual([['undecidable', request.paymentId]]);
   });
