@@ -180,7 +180,7 @@ export type Archived = Omit<LinePage, 'next'>;
 
 /**
  * Account problem that lasts for some time: an AWS service responds with 5xx or loses responses, a processor secret is
- * wrong, or the relay is stopped.
+ * wrong, a processor does not know its charges, or the relay is stopped.
  */
 export type Mishap =
   | 'all dynamodb'
@@ -190,6 +190,9 @@ export type Mishap =
   | 'all tables'
   | 'secret of test'
   | 'secret of live'
+  | 'charges of sandbox'
+  | 'charges of second'
+  | 'charges of live'
   | 'relay';
 
 /** Consumer that can be made to reject the events of a payment. */

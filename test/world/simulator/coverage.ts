@@ -42,7 +42,6 @@ const GIVEN_UP_WHILE_PENDING = 'Payonce gives up only pending refunds';
  * Cells of the state tables that no history can reach, each with the reason. Reaching such a cell violates an oracle.
  */
 const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {
-  ...noneOf('charge pending', ['requires_action'], NOT_SIMULATED),
   ...noneOf('charge pending', ['requires_capture', 'canceled'], NEVER_OLDER),
   ...noneOf('charge action_required', ['requires_capture', 'needs_review'], NEVER_OLDER),
   ...noneOf(

@@ -48,7 +48,7 @@ export const BOOKS = {
 /** Returns true if a fault or an outage with this name affects these books. */
 export function isAbout(of: string, books: string): boolean {
   const mode = BOOKS[books as keyof typeof BOOKS]?.mode;
-  return of === books || of.startsWith('all') || of === `secret of ${mode}`;
+  return [books, `charges of ${books}`, `secret of ${mode}`].includes(of) || of.startsWith('all');
 }
 
 /** Returns the name of the books that have the charges of a payment. */

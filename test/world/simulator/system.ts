@@ -70,6 +70,9 @@ const RECOVERY_MS = 60_000;
 /** Maximum number of pages in one republishing. */
 const MAX_PAGES = 50;
 const MAX_DEAD_LETTERS = 100;
+const NOT_FOUND = JSON.stringify({ error: { code: 'not_found', message: 'There is no such charge.' } });
+/** Path of a read of one charge. Searches still find the charge. */
+const ONE_CHARGE = /\/charges\/[^/]+$/;
 const UNAUTHORIZED = JSON.stringify({ error: { code: 'unauthorized', message: 'The secret is wrong.' } });
 const WRONG = [
   ['secret of test', secretOf('test')],
@@ -507,6 +510,8 @@ export class SimulatedSystem implements RunningSystem {
       this.mishaps.refusedCredentials += 1;
       return { status: 401, text: UNAUTHORIZED, headers: new Headers(), retryAfter: null };
     }
+    if (this.#parties.down.has(`charges of ${name}`) && call.method === 'GET' && ONE_CHARGE.test(pathname))
+      return { status: 404, text: NOT_FOUND, headers: new Headers(), retryAfter: null };
     return processor.send(call);
   };
 

@@ -8,6 +8,7 @@ import { MISHAP_ACTS } from './mishaps.ts';
 import { OPERATOR_ACTS } from './operators.ts';
 import { REQUEST_ACTS } from './requests.ts';
 import { TOOL_ACTS } from './tools.ts';
+import { UNKNOWN_CHARGES_ACTS } from './unknown-charges.ts';
 import { WORLD_ACTS } from './world.ts';
 
 export const ACTS: readonly Act[] = [
@@ -21,6 +22,7 @@ export const ACTS: readonly Act[] = [
   ...REQUEST_ACTS,
   ...MISHAP_ACTS,
   ...TOOL_ACTS,
+  ...UNKNOWN_CHARGES_ACTS,
 ];
 
 const BY_NAME: ReadonlyMap<string, Act> = new Map(ACTS.map((each) => [each.name, each]));

@@ -9,11 +9,11 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 interface Lasting extends Arguments {
-  readonly what: Mishap;
+  readonly what: keyof typeof DESCRIPTIONS;
   readonly forMs: number;
 }
 
-const DESCRIPTIONS: Readonly<Record<Mishap, string>> = {
+const DESCRIPTIONS: Readonly<Record<Exclude<Mishap, `charges of ${string}`>, string>> = {
   'all dynamodb': 'DynamoDB responds with 5xx',
   'all bus': 'EventBridge responds with 5xx',
   'all sqs': 'SQS responds with 5xx',
@@ -26,7 +26,10 @@ const DESCRIPTIONS: Readonly<Record<Mishap, string>> = {
 
 const lasting = (
   name: string,
-  { whats, forMs }: { readonly whats: (isLive: boolean) => readonly Mishap[]; readonly forMs: readonly number[] },
+  {
+    whats,
+    forMs,
+  }: { readonly whats: (isLive: boolean) => readonly Lasting['what'][]; readonly forMs: readonly number[] },
   definition: Pick<Parameters<typeof act<Lasting>>[0], 'feature' | 'actor'>,
 ): Act =>
   act<Lasting>({

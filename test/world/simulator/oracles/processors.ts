@@ -268,7 +268,7 @@ function unseenAtDecision({ processors }: Observed, chain: readonly Written<Tran
 
 /**
  * Checks, once the system is quiet, that Payonce has read the newest state of each charge with a delivered callback,
- * unless the charge changed after the callback's event.
+ * unless the charge changed after the callback's event, or the callback was given up with an alarm.
  */
 export function checkCallbacks({ world, payments }: Seen): readonly Violation[] {
   const paymentOf = new Map<string, string>();
@@ -284,7 +284,7 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
     if (isTaken && !payments.has(id)) return isKept ? [] : [orphaned(chargeId)];
     const changedAtMs = world.processors[processor]?.inside.changedAtMs(chargeId);
     const isNewest = changedAtMs !== undefined && firstAtMs >= changedAtMs;
-    if (!isTaken || !isNewest || isShown(world, processor, chargeId)) return [];
+    if (!isTaken || !isNewest || kept.has(chargeId) || isShown(world, processor, chargeId)) return [];
     const what = `a callback about ${chargeId} was delivered, but the charge was not read`;
     return [{ oracle: 'F18 delivered callbacks are processed', what, about: id }];
   });
