@@ -14,7 +14,7 @@ import type { Item } from '../dynamodb-values.ts';
 import type { MemoryDynamoDb, RowChange } from '../memory-dynamodb.ts';
 import { TABLES } from '../tables.ts';
 
-import { REGISTRY } from './processors.ts';
+import { HOLD_DUE_MS } from './processors.ts';
 import type { Simulation } from './simulation.ts';
 import { nameOfRow } from './stream.ts';
 
@@ -75,9 +75,6 @@ const byTime =
       ? undefined
       : Number(textOf(change, KeyAttribute.sort).slice(0, 13)) + afterMs;
 
-/** Minimum age of a hold that the job processes: the shortest validity of a hold plus a margin, in milliseconds. */
-const HOLD_MS = Math.min(...REGISTRY.map(({ abilities }) => abilities.holdValidityMs)) + 2 * HOUR_MS;
-
 const isPostponedHold = (change: RowChange): boolean =>
   change.table === TABLES.registry &&
   partitionOf(change).startsWith(RegistryRow.hold) &&
@@ -85,7 +82,7 @@ const isPostponedHold = (change: RowChange): boolean =>
 
 /** Returns the rule `dueMs` for holds, which are postponed to a time of their own. */
 const ofHold = (change: RowChange, nowMs: number): number | undefined => {
-  const dueMs = byTime(RegistryRow.hold, HOLD_MS)(change, nowMs);
+  const dueMs = byTime(RegistryRow.hold, HOLD_DUE_MS)(change, nowMs);
   return isPostponedHold(change) ? Number((change.after ?? change.before)?.['dueAtMs']) : dueMs;
 };
 

@@ -7,6 +7,8 @@ import { SimulatedSystem } from './system.ts';
 /** Number of days without faults, within which all unfinished work must be completed. */
 const QUIET_DAYS = 40;
 const HOUR_MS = 3_600_000;
+/** Time after each step at which the oracles are called again, in milliseconds. Some of them allow time for a write. */
+const AFTERWARDS_MS = 11 * 60_000;
 
 export interface Played {
   readonly system: SimulatedSystem;
@@ -27,8 +29,9 @@ export async function play(history: History, postgres?: SimulatedPostgres): Prom
   const watch = new Watch(system);
   const startMs = system.nowMs;
   const ends = perform(system, history);
-  const looks = history.steps.map(({ atMs }) => startMs + atMs);
-  for (const atMs of [...looks, startMs + lengthOf(history) + HOUR_MS]) {
+  const lastMs = lengthOf(history) + HOUR_MS;
+  const looks = history.steps.flatMap(({ atMs }) => [atMs, Math.min(lastMs, atMs + AFTERWARDS_MS)]);
+  for (const atMs of [...looks, lastMs].toSorted((one, other) => one - other).map((afterMs) => startMs + afterMs)) {
     await system.run(atMs);
     const violations = watch.afterStep();
     if (violations.length > 0) return { system, ends, violations };

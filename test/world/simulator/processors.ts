@@ -38,6 +38,9 @@ const second: ProcessorDescriptor = {
 
 export const REGISTRY: readonly ProcessorDescriptor[] = [sandbox, second];
 
+/** Minimum age of a hold that the job processes: the shortest validity of a hold plus a margin, in milliseconds. */
+export const HOLD_DUE_MS = Math.min(...REGISTRY.map(({ abilities }) => abilities.holdValidityMs)) + 2 * 3_600_000;
+
 /** Simulated processor books, each with its processor and mode. */
 export const BOOKS = {
   sandbox: { processor: sandbox, mode: 'test' },

@@ -1,38 +1,149 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { callback, paymentRequest } from '../../../payments/payment-fixtures.ts';
+import { ALL_DUE } from '../../../support/due.ts';
 import { World } from '../../world.ts';
 import { watched } from './watched.ts';
 
+const ORACLE = 'what the processor has shown as open is in a queue';
+const MINUTE_MS = 60_000;
+
 let harness: World;
 let world: ReturnType<typeof watched>;
+let charge: string;
+const request = paymentRequest('open');
 
-beforeEach(() => {
+beforeEach(async () => {
   harness = new World();
   world = watched(harness);
+  await harness.pay(request);
+  charge = harness.chargeOf(request);
 });
 
-describe('an object that the processor has shown as open', () => {
-  const ORACLE = 'what the processor has shown as open is in a queue';
+/** Creates another charge that names the payment, and delivers its callback. */
+async function chargeAgain(source: string): Promise<string> {
+  const { inside } = harness.processor;
+  const { chargeId } = await inside.charge({ paymentId: request.paymentId, amountMinor: 1000, source });
+  await read(chargeId);
+  return chargeId;
+}
+let callbacks = 0;
+async function read(chargeId: string): Promise<void> {
+  callbacks += 1;
+  await harness.deliver(callback(`open_${callbacks}`, chargeId));
+}
+async function closeInquiries(): Promise<void> {
+  for (const entry of await harness.store.inquiries()) await harness.store.closeInquiry(entry);
+}
+async function closeReturns(): Promise<void> {
+  for (const entry of await harness.store.chargesToReturn(ALL_DUE)) await harness.store.closeReturn(entry);
+}
+const found = (): readonly string[] =>
+  world
+    .all()
+    .filter(({ oracle }) => oracle === ORACLE)
+    .map(({ what }) => what.replace(/ \w+ of .*| of .*/, ''));
 
+/** Objects that Payonce has read, each with the name of the missing queue entry. */
+const OPEN: Readonly<Record<string, { readonly open: () => Promise<unknown>; readonly what: string }>> = {
+  'a pending charge': { open: () => chargeAgain('tok_async'), what: 'the charge, pending,' },
+  'a charge that waits for its payer': {
+    open: () => chargeAgain('tok_action'),
+    what: 'the charge, requires_action,',
+  },
+  'an authorized charge': { open: () => authorized(), what: 'the charge, authorized,' },
+  'a pending refund': {
+    open: async () => {
+      await harness.processor.inside.refund(charge, 100, 'pending');
+      await read(charge);
+    },
+    what: 'the pending refund',
+  },
+  'a pending return': { open: () => pendingReturn(), what: 'the pending refund' },
+  'an open dispute': {
+    open: async () => {
+      await harness.processor.inside.dispute(charge, 100);
+      await read(charge);
+    },
+    what: 'the open dispute',
+  },
+};
+
+async function authorized(): Promise<void> {
+  const chargeId = await chargeAgain('tok_action');
+  await harness.processor.inside.correct(chargeId, { status: 'authorized' });
+  await read(chargeId);
+}
+
+async function pendingReturn(): Promise<void> {
+  await harness.processor.inside.failNextChange(1, 'tok_async');
+  await chargeAgain('tok_ok');
+  await harness.resolve();
+}
+
+describe.each(Object.entries(OPEN))('%s', (_name, { open, what }) => {
   test('must be in a queue until it has an outcome', async () => {
-    const request = paymentRequest('open');
-    await harness.pay(request);
-    const charge = harness.chargeOf(request);
-    await harness.processor.inside.refund(charge, 100, 'pending');
-    await harness.processor.inside.dispute(charge, 100);
-    const { chargeId } = await harness.processor.inside.charge({
-      paymentId: request.paymentId,
-      amountMinor: 1000,
-      source: 'tok_async',
-    });
-    for (const each of [charge, chargeId]) await harness.deliver(callback(`open_${each}`, each));
-    expect(world.atTheEnd()).not.toContain(ORACLE);
-    for (const entry of await harness.store.inquiries()) await harness.store.closeInquiry(entry);
-    const found = world.all().filter(({ oracle }) => oracle === ORACLE);
-    expect(found.map(({ what }) => what.replace(/ \w+ of .*| of .*/, ''))).toEqual([
-      'the pending refund',
-      'the open dispute',
-      'the charge, pending,',
-    ]);
+    await open();
+    expect(found()).toEqual([]);
+    await closeInquiries();
+    await closeReturns();
+    expect(found()).toEqual([what]);
+  });
+});
+
+describe('an object that is lost and ends before the system is quiet', () => {
+  const lost = async (): Promise<void> => {
+    await chargeAgain('tok_async');
+    await closeInquiries();
+  };
+
+  test('is found by the checks after the steps', async () => {
+    await lost();
+    expect(world.now()).not.toContain(ORACLE);
+    harness.clock.advance(10 * MINUTE_MS);
+    expect(world.now()).toContain(ORACLE);
+  });
+
+  test('is not found if it is queued again within ten minutes', async () => {
+    await lost();
+    expect(world.now()).not.toContain(ORACLE);
+    await read(String(harness.processor.inside.all.at(-1)?.chargeId));
+    expect(world.now()).not.toContain(ORACLE);
+    await closeInquiries();
+    harness.clock.advance(10 * MINUTE_MS);
+    expect(world.now()).not.toContain(ORACLE);
+  });
+});
+
+describe('an object in no queue is excused', () => {
+  const lost = async (): Promise<string> => {
+    const chargeId = await chargeAgain('tok_async');
+    await closeInquiries();
+    expect(found()).toEqual(['the charge, pending,']);
+    return chargeId;
+  };
+
+  test('by an alarm about a callback that was given up', async () => {
+    const about = await lost();
+    world.alarms.push({ metric: 'undecidable', about, atMs: harness.clock.nowMs(), count: 1, dimensions: {} });
+    expect(found()).toEqual([]);
+  });
+
+  test('by an alarm about a charge that names another payment', async () => {
+    const chargeId = await lost();
+    const { metadata } = await harness.processor.inside.read(chargeId);
+    await harness.processor.inside.correct(chargeId, { metadata: { ...metadata, operation: 'pay_other' } });
+    await read(chargeId);
+    await closeInquiries();
+    const atMs = harness.clock.nowMs();
+    world.alarms.push({ metric: 'contradiction', about: request.paymentId, atMs, count: 1, dimensions: {} });
+    expect(found()).toEqual([]);
+  });
+
+  test('by no alarm about something else', async () => {
+    await lost();
+    const atMs = harness.clock.nowMs();
+    world.alarms.push({ metric: 'undecidable', about: 'ch_other', atMs, count: 1, dimensions: {} });
+    world.alarms.push({ metric: 'contradiction', about: request.paymentId, atMs, count: 1, dimensions: {} });
+    expect(found()).toEqual(['the charge, pending,']);
   });
 });

@@ -21,7 +21,7 @@ import { appendTo, type Draft, refundOf } from './written.ts';
 const MINUTE_MS = 60_000;
 const LIMIT = { timeoutMs: 8_000 };
 /** Record fields of a claim without a response. */
-const OPEN = { status: 'INPROGRESS', leaseExpiresAtMs: 0, released: false };
+const OPEN = { status: 'INPROGRESS', leaseExpiresAtMs: 0, released: false, openShard: 0, dueAtMs: 0 };
 
 let harness: World;
 let world: ReturnType<typeof watched>;

@@ -1,45 +1,33 @@
-/** Oracle: every queue entry is listed by the time of its next check, and checked when it is due. */
+/** Oracle: every queue entry is due in time, and is handled when it is due. */
+import type { JobRun } from '../../../../lambdas/jobs/domain/job-run.ts';
 import { parseRun } from '../../../../lambdas/jobs/store/job-items.ts';
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
-import { KeyAttribute, RegistryTable } from '../../../../lambdas/kernel/contract/tables.ts';
+import { KeyAttribute } from '../../../../lambdas/kernel/contract/tables.ts';
 import type { Item } from '../../dynamodb-values.ts';
 import type { RowChange } from '../../memory-dynamodb.ts';
 import type { Observed, Violation } from '../contract.ts';
 import { nameOfRow } from '../stream.ts';
+import { type Place, placeOf, placeOfClaim } from './queue-rules.ts';
 
 const ORACLE = 'every queue entry is looked at in time';
 
-const { partitionKey: QUEUE, sortKey: DUE } = RegistryTable.queuesIndex;
-
-/** Job that processes a row, by the row's partition-key prefix. */
-const JOB_OF: Readonly<Record<string, string>> = {
-  [RegistryRow.inquiry]: 'resolve',
-  [RegistryRow.return]: 'resolve',
-  [RegistryRow.openOrder]: 'resolve',
-  [RegistryRow.orphan]: 'retry-orphans',
-};
-
 /**
- * Base number of runs that may skip a due entry. One more is allowed per `ENTRIES_OF_A_RUN` entries in the job's queue,
+ * Base number of runs that may skip a due entry. One more is allowed per `ENTRIES_OF_A_RUN` entries in the queue,
  * because checks can be slow and a run may not reach every entry.
  */
 const RUNS_LEFT_OUT = 3;
 const ENTRIES_OF_A_RUN = 10;
 
-interface Entry {
-  readonly job: string;
-  readonly dueAtMs: number;
+interface Entry extends Place {
   /** Simulated time of the last write, in Unix milliseconds. */
   readonly writtenAtMs: number;
-  /** Number of runs that began after the due time and completed without writing the entry. */
+  /** Number of runs that began after the due time and completed without handling the entry. */
   missed: number;
-  /**
-   * Maximum length of the job's queue in the runs that `missed` counts. Earlier entries may have left the queue since.
-   */
+  /** Maximum length of the queue in the runs that `missed` counts. Earlier entries may have left the queue since. */
   longest: number;
 }
 
-/** Measures the wait of each entry in runs instead of time, because the simulated schedule leaves out runs. */
+/** Measures the wait of each due entry in runs instead of time, because the simulated schedule leaves out runs. */
 export class Overdue {
   readonly #world: Observed;
   readonly #entries = new Map<string, Entry>();
@@ -50,7 +38,8 @@ export class Overdue {
   constructor(world: Observed) {
     this.#world = world;
     const { database, tables } = world;
-    for (const item of database.items(tables.registry)) this.#take({ table: tables.registry, after: item });
+    for (const table of [tables.registry, tables.idempotency])
+      for (const item of database.items(table)) this.#take({ table, after: item });
     database.listen((changes) => changes.forEach((change) => this.#take(change)));
   }
 
@@ -60,37 +49,62 @@ export class Overdue {
   }
 
   #take({ table, before, after }: RowChange): void {
+    const { tables, nowMs } = this.#world;
     const row = after ?? before;
-    if (table !== this.#world.tables.registry || row === undefined) return;
-    const kind = /^[A-Z_]+#/.exec(row[KeyAttribute.partition] as string)?.[0] ?? '';
-    const job = JOB_OF[kind];
-    if (job !== undefined) this.#takeEntry(job, row, after === undefined);
-    if (kind === RegistryRow.jobRuns && after !== undefined) this.#takeRun(after);
+    if (row === undefined) return;
+    if (table === tables.idempotency) this.#takeEntry(row, after && placeOfClaim(after, nowMs));
+    if (table !== tables.registry) return;
+    this.#takeEntry(row, after && placeOf(after, nowMs));
+    const isRun = (row[KeyAttribute.partition] as string).startsWith(RegistryRow.jobRuns);
+    if (isRun && after !== undefined) this.#takeRun(parseRun(after));
   }
 
-  #takeEntry(job: string, row: Item, isGone: boolean): void {
-    const name = nameOfRow(row);
-    if (isGone) this.#entries.delete(name);
-    else if (typeof row[QUEUE] !== 'string' || typeof row[DUE] !== 'number')
-      this.#found.push({ oracle: ORACLE, what: 'is in no queue', about: name });
-    else this.#entries.set(name, { job, dueAtMs: row[DUE], writtenAtMs: this.#world.nowMs, missed: 0, longest: 0 });
+  #takeEntry(row: Item, place: Place | 'nowhere' | undefined): void {
+    const about = nameOfRow(row);
+    if (place === 'nowhere') this.#found.push({ oracle: ORACLE, what: 'is in no queue', about });
+    if (place === undefined || place === 'nowhere') this.#entries.delete(about);
+    else {
+      const { nowMs } = this.#world;
+      this.#entries.set(about, { ...place, writtenAtMs: nowMs, missed: 0, longest: 0 });
+      if (place.dueAtMs <= place.latestMs) return;
+      const minutes = Math.round((place.dueAtMs - nowMs) / 60_000);
+      const most = Math.round((place.latestMs - nowMs) / 60_000);
+      this.#found.push({
+        oracle: ORACLE,
+        what: `is due in ${minutes} minutes, but at most ${most} are allowed`,
+        about,
+      });
+    }
   }
 
-  #takeRun(row: Item): void {
-    const { jobId, runId, status, scheduledForMs, failed, skipped } = parseRun(row);
-    const acceptedAtMs = this.#accepted.get(runId) ?? this.#world.nowMs;
+  #takeRun(run: JobRun): void {
+    const { jobId, runId, status, scheduledForMs } = run;
+    const { nowMs } = this.#world;
+    const acceptedAtMs = this.#accepted.get(runId) ?? nowMs;
     this.#accepted.set(runId, acceptedAtMs);
-    // Runs with failures do not count: an entry whose check failed may keep its due time.
-    if (status !== 'succeeded' || failed > 0 || skipped.length > 0) return;
+    if (status !== 'succeeded') return;
     this.#accepted.delete(runId);
     const waiting = [...this.#entries].filter(([, { job }]) => job === jobId);
-    for (const [name, entry] of waiting) {
-      if (entry.dueAtMs > scheduledForMs || entry.writtenAtMs >= acceptedAtMs) continue;
+    const left = waiting.filter(
+      ([name, { handledFromMs, writtenAtMs, sweep }]) =>
+        handledFromMs <= scheduledForMs && writtenAtMs < acceptedAtMs && !isNamed(run, name, sweep),
+    );
+    if (left.length === 0) return;
+    const counted = run.left + run.failed;
+    const queues = Map.groupBy(waiting, ([, { queue }]) => queue);
+    for (const [name, entry] of left) {
+      // A run that does not postpone its entries counts those that stay.
+      if (!entry.isPostponed && left.length <= counted) continue;
       entry.missed += 1;
-      entry.longest = Math.max(entry.longest, waiting.length);
+      entry.longest = Math.max(entry.longest, queues.get(entry.queue)?.length ?? 0);
       if (entry.missed <= RUNS_LEFT_OUT + entry.longest / ENTRIES_OF_A_RUN) continue;
-      const what = `was due at ${entry.dueAtMs}, but the ${entry.missed} runs since then did not process it`;
+      const what = `was due at ${entry.dueAtMs}, but the ${entry.missed} runs since then did not handle it`;
       this.#found.push({ oracle: ORACLE, what, about: name });
     }
   }
+}
+
+/** Returns true if the run names the entry, or the item that reads the entry's queue, as failed or skipped. */
+function isNamed({ failedItems = [], skipped }: JobRun, name: string, sweep?: string): boolean {
+  return [...failedItems, ...skipped].some((item) => (sweep === undefined ? name.includes(item) : item === sweep));
 }

@@ -450,7 +450,7 @@ export function isNameless(
  * Returns the charges of stored callbacks without a payment, including callbacks that were given up, which have raised
  * an alarm.
  */
-function orphansOf({ database, tables }: Observed): ReadonlySet<string> {
+export function orphansOf({ database, tables }: Pick<Observed, 'database' | 'tables'>): ReadonlySet<string> {
   return new Set(
     [RegistryRow.orphan, RegistryRow.keptOrphan].flatMap((prefix) =>
       database.items(tables.registry, prefix).map((item) => parseOrphan(item).event.chargeId),

@@ -6,7 +6,6 @@ import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { isSettled } from '../../../../lambdas/orders/domain/order.ts';
 import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
-import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import { chargeOperation, isReturn } from '../../../../lambdas/payments/ids.ts';
 import {
@@ -23,7 +22,6 @@ import {
   isDecidedOtherwise,
   isLeftToOperator,
   isNameless,
-  isOrphanGivenUp,
   isReported,
   isReportedOtherwise,
   isShown,
@@ -40,6 +38,8 @@ const FAILED_RETURNS = 3;
 /** Entries of the queues, as strings. */
 export interface Queued {
   readonly inquiries: ReadonlySet<string>;
+  /** Payments of whose charges all are read. */
+  readonly books: ReadonlySet<string>;
   readonly returns: ReadonlySet<string>;
   readonly holds: ReadonlySet<string>;
   readonly orders: ReadonlySet<string>;
@@ -48,8 +48,10 @@ export interface Queued {
 export function queuedIn({ database, tables }: Observed): Queued {
   const rows = <Row>(prefix: string, parse: (item: Record<string, never>) => Row): readonly Row[] =>
     database.items(tables.registry, prefix).map((item) => parse(item as Record<string, never>));
+  const inquiries = rows(RegistryRow.inquiry, parseInquiry);
   return {
-    inquiries: new Set(rows(RegistryRow.inquiry, parseInquiry).map((each) => `${each.paymentId} ${each.operationId}`)),
+    inquiries: new Set(inquiries.map((each) => `${each.paymentId} ${each.operationId}`)),
+    books: new Set(inquiries.filter(({ waitsFor }) => waitsFor === 'books').map(({ paymentId }) => paymentId)),
     returns: new Set(rows(RegistryRow.return, parseChargeToReturn).map((each) => `${each.paymentId} ${each.chargeId}`)),
     holds: new Set(rows(RegistryRow.hold, HOLDS.parse).map(({ paymentId }) => paymentId)),
     orders: new Set(rows(RegistryRow.openOrder, parseOpenOrder).map(({ orderId }) => orderId)),
@@ -88,53 +90,6 @@ export function checkQueued(
     if (!charge.isOwn && leftOf(charge).leftMinor > 0 && !isReturned) missing(`the stray charge ${chargeId}`);
   }
   return found;
-}
-
-/**
- * Checks, once the system is quiet, that every object that a processor has shown as open is in a queue, regardless of
- * its payment's state.
- */
-export function checkOpenObjects({ world, payments, claims }: Seen): readonly Violation[] {
-  const queued = queuedIn(world);
-  return [...payments].flatMap(([id, chain]) => {
-    const newest = chain.at(-1)?.row.payment;
-    if (newest === undefined) return [];
-    const there = world.processors[booksOf(newest)]?.inside.all ?? [];
-    const shown = there.filter(
-      ({ chargeId, paymentId }) =>
-        paymentId === id &&
-        isShown(world, booksOf(newest), chargeId) &&
-        !isReportedOtherwise(world, newest, chargeId) &&
-        !isOrphanGivenUp(world, chargeId),
-    );
-    return shown.flatMap((charge) => {
-      const { chargeId } = charge;
-      if (queued.inquiries.has(`${id} ${chargeId}`)) return [];
-      const isAsked = (operation: string) => claims.has(operation) || queued.inquiries.has(`${id} ${operation}`);
-      const isWaiting =
-        chargeId === newest.chargeId ? isAsked(id) || queued.holds.has(id) : queued.returns.has(`${id} ${chargeId}`);
-      const isReturned = queued.returns.has(`${id} ${chargeId}`);
-      const open = [
-        ...(isOpenCharge(charge) && !isWaiting ? [`the charge, ${charge.status},`] : []),
-        ...charge.refunds
-          .filter(({ refundId, status }) => status === 'pending' && !isAsked(refundId))
-          .filter(({ refundId }) => !(isReturn(refundId) && isReturned))
-          .map(({ refundId }) => `the pending refund ${refundId}`),
-        ...charge.disputes
-          .filter(({ status }) => status === 'open')
-          .map(({ disputeId }) => `the open dispute ${disputeId}`),
-      ];
-      return open.map((what) => ({
-        oracle: 'what the processor has shown as open is in a queue',
-        what: `${what} of ${chargeId} is in no queue`,
-        about: id,
-      }));
-    });
-  });
-}
-
-function isOpenCharge({ status }: ProcessorCharge): boolean {
-  return status === 'pending' || status === 'requires_action' || status === 'authorized';
 }
 
 function pendingHoldChanges(chain: readonly Written<Transition>[]): readonly string[] {

@@ -10,6 +10,7 @@ import { checkDecisions } from './decisions.ts';
 import { checkEvents } from './events.ts';
 import { checkApprovals, checkEmails } from './limits.ts';
 import { checkMishaps } from './mishaps.ts';
+import { checkOpenObjects, OpenObjects } from './open.ts';
 import { checkOrder, checkOrdersEnd, checkReceipts } from './orders.ts';
 import { Overdue } from './overdue.ts';
 import { checkOwners } from './owners.ts';
@@ -20,7 +21,6 @@ import {
   checkAnswered,
   checkMessages,
   checkNothingLeft,
-  checkOpenObjects,
   checkOrderQueued,
   checkQueued,
   queuedIn,
@@ -30,6 +30,7 @@ import {
 export class Watch {
   readonly #seen: Seen;
   readonly #overdue: Overdue;
+  readonly #open = new OpenObjects();
   #unreadable = 0;
 
   constructor(world: Observed) {
@@ -53,6 +54,7 @@ export class Watch {
     if (!world.isRestoring) {
       for (const [id, chain] of payments) found.push(...checkQueued(id, chain, queued, claims));
       for (const [id, chain] of orders) found.push(...checkOrderQueued(id, chain, queued, this.#seen));
+      found.push(...this.#open.afterStep(this.#seen));
     }
     found.push(...checkReferences(this.#seen), ...checkProcessors(this.#seen), ...checkMessages(world));
     return found;

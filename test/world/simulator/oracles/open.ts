@@ -1,0 +1,115 @@
+/** Oracle: every object that a processor has shown as open is in a queue, or has raised an alarm. */
+import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
+import { isReturn } from '../../../../lambdas/payments/ids.ts';
+import type { Violation } from '../contract.ts';
+import { booksOf } from '../processors.ts';
+import { isOrphanGivenUp, isReportedOtherwise, isShown, orphansOf } from './processors.ts';
+import type { Seen } from './seen.ts';
+import { type Queued, queuedIn } from './unfinished.ts';
+
+/**
+ * Time after which an object must be in a queue, in milliseconds. Functions that have read the object write its queue
+ * entry within this time.
+ */
+const WRITTEN_MS = 10 * 60_000;
+
+/** Remembers since when objects are open but in no queue, because an object can end before the system is quiet. */
+export class OpenObjects {
+  /** Time since when an object is in no queue, in Unix milliseconds, by object. */
+  readonly #since = new Map<string, number>();
+
+  /** Checks the objects that have been open for some time. Called after every step. */
+  afterStep(seen: Seen): readonly Violation[] {
+    const { nowMs } = seen.world;
+    const found = untracked(seen, (id, chargeId) => isAtWork(seen, id, chargeId));
+    const names = new Set(found.map(nameOf));
+    for (const name of this.#since.keys()) if (!names.has(name)) this.#since.delete(name);
+    return found.filter((each) => {
+      const sinceMs = this.#since.get(nameOf(each)) ?? nowMs;
+      this.#since.set(nameOf(each), sinceMs);
+      return nowMs - sinceMs >= WRITTEN_MS;
+    });
+  }
+}
+
+/** Checks, once the system is quiet, every object that is still open. */
+export function checkOpenObjects(seen: Seen): readonly Violation[] {
+  return untracked(seen, () => false);
+}
+
+const nameOf = ({ what, about = '' }: Violation): string => `${about} ${what}`;
+
+/**
+ * Returns true if work is in progress that reads the charge again: its callback waits for its payment, or a function
+ * has read the charge but is not finished. After a crash, a claim or an inquiry of the payment is continued.
+ */
+function isAtWork({ world, claims, payments }: Seen, id: string, chargeId: string): boolean {
+  if (orphansOf(world).has(chargeId)) return true;
+  const payment = payments.get(id)?.at(-1)?.row.payment;
+  // The operator reads the payment's own charge. An alarm reports the review.
+  if (payment?.status === 'needs_review' && payment.chargeId === chargeId) return true;
+  const inside = payment === undefined ? undefined : world.processors[booksOf(payment)]?.inside;
+  const letters = id.slice('pay_'.length);
+  const isClaimed = [...claims].some((operation) => operation.includes(letters));
+  return isClaimed && inside?.isShown(chargeId, false) === true;
+}
+
+/** @param isExcused returns true for a charge that needs no queue entry yet */
+function untracked(seen: Seen, isExcused: (id: string, chargeId: string) => boolean): readonly Violation[] {
+  const { world, payments } = seen;
+  const queued = queuedIn(world);
+  return [...payments].flatMap(([id, chain]) => {
+    const newest = chain.at(-1)?.row.payment;
+    if (newest === undefined) return [];
+    const books = booksOf(newest);
+    const shown = (world.processors[books]?.inside.all ?? []).filter(
+      (charge) =>
+        charge.paymentId === id &&
+        isUnfinished(charge) &&
+        isShown(world, books, charge.chargeId) &&
+        !isReportedOtherwise(world, newest, charge.chargeId) &&
+        !isOrphanGivenUp(world, charge.chargeId) &&
+        !isExcused(id, charge.chargeId),
+    );
+    return shown.flatMap((charge) =>
+      openIn(charge, { id, isOwn: charge.chargeId === newest.chargeId }, { queued, claims: seen.claims }).map(
+        (what): Violation => ({
+          oracle: 'what the processor has shown as open is in a queue',
+          what: `${what} of ${charge.chargeId} is in no queue`,
+          about: id,
+        }),
+      ),
+    );
+  });
+}
+
+/** Returns the objects of a charge that are open but in no queue. */
+function openIn(
+  charge: ProcessorCharge,
+  { id, isOwn }: { readonly id: string; readonly isOwn: boolean },
+  { queued, claims }: { readonly queued: Queued; readonly claims: Seen['claims'] },
+): readonly string[] {
+  const { chargeId, refunds, disputes } = charge;
+  if (queued.books.has(id) || queued.inquiries.has(`${id} ${chargeId}`)) return [];
+  const isAsked = (operation: string): boolean => claims.has(operation) || queued.inquiries.has(`${id} ${operation}`);
+  const isReturned = queued.returns.has(`${id} ${chargeId}`);
+  const isWaiting = isOwn ? isAsked(id) || queued.holds.has(id) : isReturned;
+  return [
+    ...(isOpenCharge(charge) && !isWaiting ? [`the charge, ${charge.status},`] : []),
+    ...refunds
+      .filter(({ refundId, status }) => status === 'pending' && !isAsked(refundId))
+      .filter(({ refundId }) => !(isReturn(refundId) && isReturned))
+      .map(({ refundId }) => `the pending refund ${refundId}`),
+    ...disputes.filter(({ status }) => status === 'open').map(({ disputeId }) => `the open dispute ${disputeId}`),
+  ];
+}
+
+function isOpenCharge({ status }: ProcessorCharge): boolean {
+  return status === 'pending' || status === 'requires_action' || status === 'authorized';
+}
+
+function isUnfinished(charge: ProcessorCharge): boolean {
+  return (
+    isOpenCharge(charge) || [...charge.refunds, ...charge.disputes].some(({ status }) => /pending|open/.test(status))
+  );
+}
