@@ -14,6 +14,7 @@ import {
   pickCharge,
   SOURCES_OF_STRAYS,
   share,
+  undisputedOf,
 } from './charges.ts';
 import { actAt, chainOf, chargeOf, leftOf, onCharge, onHold, paymentOf } from './objects.ts';
 
@@ -218,6 +219,9 @@ function floodedBy(drawing: Drawing): readonly Draft[] {
     ...(dice.chance(0.1)
       ? [{ act: 'foreign_charges', delay: ['seconds'], given: { count: dice.pick([100, 1_000]) } } as const]
       : []),
+    ...(has('disputes') && dice.named('foreign disputes').chance(0.03)
+      ? [{ act: 'foreign_disputes', delay: ['minutes'], given: { count: 1_000 } } as const]
+      : []),
     ...(has('silence') && dice.chance(0.5)
       ? [
           {
@@ -287,6 +291,53 @@ const foreignCharges = act<Flood>({
   describe: ({ of, count }, { name }) => `another program creates ${count} charges at the processor of ${name(of)}`,
 });
 
+/** The payer disputes a charge many times, one minor unit at a time. */
+const disputeFlood = act<Flood>({
+  name: 'dispute_flood',
+  actor: 'payer',
+  feature: 'floods',
+  about: 'payment',
+  weight: 2,
+  delay: ['minutes', 'hours'],
+  draw: (drawing) => (drawing.has('disputes') && hasMoney(drawing) ? { count: 60 } : undefined),
+  leadsTo: ({ dice }): readonly Draft[] =>
+    dice.chance(0.5)
+      ? [{ act: 'close_dispute', delay: ['days'], given: { outcome: dice.pick(['won', 'lost'] as const) } }]
+      : [],
+  play: (scene, step) =>
+    onCharge(
+      scene,
+      step,
+      (charge) => undisputedOf(charge) >= step.count,
+      async (inside, { chargeId }) => {
+        for (let count = 0; count < step.count; count += 1) await inside.dispute(chargeId, 1);
+      },
+    ),
+  describe: ({ of, count }, { name, money }) => `the payer disputes ${money(1, of)} of ${name(of)} ${count} times`,
+});
+
+/** The payers of another program's charges dispute them. */
+const foreignDisputes = act<Flood>({
+  name: 'foreign_disputes',
+  actor: 'payer',
+  feature: 'floods',
+  about: 'payment',
+  weight: 0,
+  delay: ['minutes'],
+  draw: () => undefined,
+  play: async (scene, step) => {
+    const processor = chargeOf(scene, step)?.processor ?? scene.system.settings.defaultProcessor;
+    return actAt(scene, processor, async (inside) => {
+      for (let number = 0; number < step.count; number += 1) {
+        const { chargeId } = await inside.charge({ amountMinor: 1 });
+        await inside.dispute(chargeId, 1);
+      }
+    });
+  },
+  describe: ({ of, count }, { name }) =>
+    `another program creates ${count} charges at the processor of ${name(of)}, and their payers dispute them`,
+});
+
 export const DASHBOARD_ACTS: readonly Act[] = [
   foreignRefund,
   foreignCapture,
@@ -295,4 +346,6 @@ export const DASHBOARD_ACTS: readonly Act[] = [
   editMetadata,
   flood,
   foreignCharges,
+  disputeFlood,
+  foreignDisputes,
 ];

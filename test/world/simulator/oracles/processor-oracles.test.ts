@@ -20,6 +20,21 @@ beforeEach(() => {
   world = watched(harness);
 });
 
+test('disputes above the limit of a payment need an alarm', async () => {
+  const request = paymentRequest('disputed');
+  await harness.pay(request);
+  const charge = harness.chargeOf(request);
+  for (let count = 0; count < 51; count += 1) await harness.processor.inside.dispute(charge, 1);
+  await harness.deliver(callback('disputed', charge));
+  expect((await harness.chain(request)).state.disputes.size).toBe(50);
+  const { nowMs } = world.world;
+  world.callbacks.push({ processor: 'sandbox', chargeId: charge, firstAtMs: nowMs, takenAtMs: nowMs });
+  expect(world.atTheEnd()).toContain(BOOKS);
+  const alarm = { metric: 'contradiction', count: 1, dimensions: {}, about: request.paymentId, atMs: nowMs };
+  world.alarms.push(alarm);
+  expect(world.atTheEnd()).not.toContain(BOOKS);
+});
+
 describe('a further charge that names the payment', () => {
   test('must be recorded after its callback is delivered', async () => {
     const request = paymentRequest('further');

@@ -157,7 +157,9 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     // If an operator named the charge for a different payment, the inquiry about that payment reports the charge.
     if (knownCharges.some(({ chargeId }) => namedBy.get(chargeId)?.some(isOtherwise))) return found;
     const heldMinor: Record<string, number> = {};
-    for (const charge of knownCharges) heldMinor[charge.currency] = (heldMinor[charge.currency] ?? 0) + heldOf(charge);
+    const counted = disputesBeyondLimit(world, newest.payment, known);
+    for (const charge of knownCharges)
+      heldMinor[charge.currency] = (heldMinor[charge.currency] ?? 0) + heldOf(counted(charge));
     const posted = postedOn(chain);
     for (const currency of new Set([...Object.keys(heldMinor), newest.payment.currency])) {
       const booked = (posted[`processor_clearing ${currency}`] ?? 0) + (posted[`fees ${currency}`] ?? 0);
@@ -168,6 +170,23 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     }
     return found;
   });
+}
+
+/** Maximum number of disputes of a payment. Further disputes are not recorded, but raise an alarm. */
+const MAX_DISPUTES = 50;
+
+/**
+ * Returns a function that leaves out the disputes of a charge that exceed the limit of its payment, if an alarm reports
+ * them.
+ */
+function disputesBeyondLimit(
+  world: Observed,
+  { id }: Pick<Payment, 'id'>,
+  known: ReadonlyMap<string, ChargeSeen>,
+): (charge: ProcessorCharge) => ProcessorCharge {
+  const recorded = new Set([...known.values()].flatMap(({ disputes }) => [...disputes.keys()]));
+  if (recorded.size < MAX_DISPUTES || !isRaised(world, 'contradiction', id, 0)) return (charge) => charge;
+  return (charge) => ({ ...charge, disputes: charge.disputes.filter(({ disputeId }) => recorded.has(disputeId)) });
 }
 
 /**
