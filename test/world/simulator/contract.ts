@@ -378,10 +378,13 @@ export interface RunningSystem extends Observed {
   /**
    * Loses the tables in the middle of an upcoming transaction. Restores and recovers them ten minutes later.
    *
-   * @param nth position of this transaction among the upcoming transactions across several tables; 1 is the next one
+   * @param nth position of this transaction among the upcoming transactions across several tables, or of several rows
+   * if `choice` is given; 1 is the next one
    * @param name unique name, which stays the same when other steps are removed
+   * @param choice selects the rows of the transaction that remain
+   * @default each table contains all its rows of the transaction, or none
    */
-  loseTables(nth: number, name: string): void;
+  loseTables(nth: number, name: string, choice?: number): void;
   /** Introduces or fixes a bug that makes a consumer reject everything that names the payment. */
   poison(paymentId: string, by: Poisoned, isFixed: boolean): void;
   /**

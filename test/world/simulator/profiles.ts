@@ -426,7 +426,7 @@ export const PROFILES = {
     },
     otherwise: 0.1,
   },
-  everything: { subjects: [1, 5], acts: [1, 9], features: { cron: 0.2, storms: 0.2 }, otherwise: 0.35 },
+  everything: { subjects: [1, 5], acts: [1, 9], features: { cron: 0.2, storms: 0.2, restores: 0.2 }, otherwise: 0.35 },
 } as const satisfies Readonly<Record<string, Profile>>;
 
 export type ProfileName = keyof typeof PROFILES;

@@ -393,8 +393,8 @@ export class SimulatedSystem implements RunningSystem {
     return eraseNamed(this.#operator(), id, this.account.books?.operatorIn(this.simulation.process));
   }
 
-  loseTables(nth: number, name: string): void {
-    this.#restores.loseWithin(nth, name);
+  loseTables(...named: Parameters<RunningSystem['loseTables']>): void {
+    this.#restores.loseWithin(...named);
   }
 
   processorUp(processor: string, isUp: boolean): void {

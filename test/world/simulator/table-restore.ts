@@ -34,9 +34,8 @@ const COPIED_SHARE = 0.8;
 const AWAY_MS = 10 * 60_000;
 
 /**
- * Loses the tables within a transaction and restores them: tables restored to a later point contain the transaction,
- * tables restored to an earlier point do not. Every process ends, and an operator makes the tables consistent.
- * test/resolving/restored-halves.test.ts covers all other choices of the rows that remain.
+ * Loses the tables within a transaction and restores them: to one point for each table, or with any choice of the rows
+ * of the transaction. Every process ends, and an operator makes the tables consistent.
  *
  * With PostgreSQL as the authority, PostgreSQL is lost instead and restored to the point in time before a transaction,
  * whose transitions may already be copied to the Ledger.
@@ -59,22 +58,26 @@ export class TableRestores {
   /**
    * Loses the tables in the middle of an upcoming transaction.
    *
-   * @param nth position of this transaction among the upcoming transactions that write to several tables; 1 is the next
-   * one
+   * @param nth position of this transaction among the upcoming transactions that write to several tables (or rows, if
+   * `choice` is given); 1 is the next one
    * @param name name of the step
+   * @param choice selects the rows that remain, among all choices but the whole transaction
+   * @default tables restored to a later point contain all rows of the transaction, and others contain none
    */
-  loseWithin(nth: number, name: string): void {
+  loseWithin(nth: number, name: string, choice?: number): void {
     const { simulation, database, books } = this.#deployed;
     if (books !== undefined)
       return books.loseWithin(nth, simulation.decide(`${name} copied`) < COPIED_SHARE, () => this.#lose(name));
     let left = nth;
     database.cutTransaction((rows) => {
       const tables = YOUNGEST_FIRST.filter((table) => rows.some((row) => row.table === table));
-      if (tables.length < 2 || rows.some(({ table }) => table === TABLES.views)) return undefined;
+      const parts = choice === undefined ? tables : rows;
+      if (parts.length < 2 || rows.some(({ table }) => table === TABLES.views)) return undefined;
       left -= 1;
       if (left > 0) return undefined;
-      const younger = 1 + Math.floor(simulation.decide(`${name} tables`) * (tables.length - 1));
       this.#lose(name);
+      if (choice !== undefined) return rowsOfChoice(rows.length, choice);
+      const younger = 1 + Math.floor(simulation.decide(`${name} tables`) * (tables.length - 1));
       const kept: ReadonlySet<string> = new Set(tables.slice(0, younger));
       return rows.flatMap(({ table }, place) => (kept.has(table) ? [place] : []));
     });
@@ -129,4 +132,15 @@ export class TableRestores {
     );
     return { lost, named: [...unreadable, ...broken] };
   }
+}
+
+/** Returns the number of choices of the rows of a transaction that remain, without the whole transaction. */
+export function choicesOf(rows: number): number {
+  return 2 ** rows - 1;
+}
+
+/** Returns the places of the rows that remain. The choice is taken modulo the number of choices. */
+function rowsOfChoice(rows: number, choice: number): readonly number[] {
+  const bits = choice % choicesOf(rows);
+  return Array.from({ length: rows }, (_, place) => place).filter((place) => (bits >> place) & 1);
 }

@@ -71,7 +71,12 @@ const wrongSecret = lasting(
 
 interface LostTables extends Arguments {
   readonly nth: number;
+  /** Selects the rows of the transaction that remain. @default each table contains all its rows, or none */
+  readonly choice?: number;
 }
+
+/** Exceeds the number of choices of the rows of a transaction, so that each choice is about equally probable. */
+const MAX_CHOICE = 999_999;
 
 const lostTables = act<LostTables>({
   name: 'lost_tables',
@@ -80,13 +85,16 @@ const lostTables = act<LostTables>({
   about: 'nothing',
   weight: 8,
   delay: ['instant', 'seconds', 'minutes'],
-  draw: ({ dice }) => ({ nth: dice.pick([1, 1, 2, 3, 5]) }),
-  play: async ({ system }, { id, nth }) => {
-    system.loseTables(nth, `step ${id}`);
+  draw: ({ dice }) => ({
+    nth: dice.pick([1, 1, 2, 3, 5]),
+    ...(dice.chance(0.7) ? { choice: dice.whole(0, MAX_CHOICE) } : {}),
+  }),
+  play: async ({ system }, { id, nth, choice }) => {
+    system.loseTables(nth, `step ${id}`, choice);
     return 'done';
   },
-  describe: ({ nth }) =>
-    `the tables are lost within ${nth === 1 ? 'the next transaction' : `transaction ${nth} from here`} and restored, some without that transaction, and an operator recovers them`,
+  describe: ({ nth, choice }) =>
+    `the tables are lost within ${nth === 1 ? 'the next transaction' : `transaction ${nth} from here`} and restored, some ${choice === undefined ? '' : `rows (choice ${choice}) `}without that transaction, and an operator recovers them`,
 });
 
 interface WaitingRun extends Arguments {

@@ -3,7 +3,7 @@ import type { ProcessorCharge } from '../../../../lambdas/payments/domain/proces
 import { isReturn } from '../../../../lambdas/payments/ids.ts';
 import type { Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
-import { isOrphanGivenUp, isReportedOtherwise, isShown, orphansOf } from './processors.ts';
+import { isDecidedOtherwise, isOrphanGivenUp, isReportedOtherwise, isShown, orphansOf } from './processors.ts';
 import type { Seen } from './seen.ts';
 import { type Queued, queuedIn } from './unfinished.ts';
 
@@ -49,6 +49,11 @@ function isAtWork({ world, claims, payments }: Seen, id: string, chargeId: strin
   // The operator reads the payment's own charge. An alarm reports the review.
   if (payment?.status === 'needs_review' && payment.chargeId === chargeId) return true;
   const inside = payment === undefined ? undefined : world.processors[booksOf(payment)]?.inside;
+  // An operator has named the charge for another payment. The alarm about that payment reports the charge.
+  const others = [...payments].filter(
+    ([other, chain]) => other !== id && chain.at(-1)?.row.payment.chargeId === chargeId,
+  );
+  if (others.some(([, chain]) => isDecidedOtherwise(world, chain))) return true;
   const letters = id.slice('pay_'.length);
   const isClaimed = [...claims].some((operation) => operation.includes(letters));
   return isClaimed && inside?.isShown(chargeId, false) === true;
