@@ -62,6 +62,17 @@ describe('a correction above the limit', () => {
     expect(wrong()).toEqual(['is rejected, but has 1 effects']);
   });
 
+  test('may have lost its approval in a restore, but not otherwise', async () => {
+    await correct('restored', true);
+    const { id } = row() as { readonly id: string };
+    await approve(harness.tools, { id, by: BEN, cause: BY_OPERATOR });
+    const { end: _lost, ...open } = row();
+    await harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item: open }));
+    expect(wrong()).toEqual(['is undefined, but has 1 effects']);
+    Object.assign(world.world, { restores: [{ atMs: harness.clock.nowMs(), lost: [], named: [] }] });
+    expect(wrong()).toEqual([]);
+  });
+
   test('must not take effect without a second person', async () => {
     await correct('alone', false);
     expect(wrong()).toEqual(['cor_alone over 1000 took effect without a second person']);

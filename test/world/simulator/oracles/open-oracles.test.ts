@@ -1,6 +1,10 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { inquiryItem } from '../../../../lambdas/payments/store/queue-items.ts';
+import { booksInquiry } from '../../../../lambdas/payments/use/queued-with.ts';
 import { callback, paymentRequest } from '../../../payments/payment-fixtures.ts';
 import { ALL_DUE } from '../../../support/due.ts';
+import { TABLES } from '../../tables.ts';
 import { World } from '../../world.ts';
 import { watched } from './watched.ts';
 
@@ -121,6 +125,13 @@ describe('an object in no queue is excused', () => {
     expect(found()).toEqual(['the charge, pending,']);
     return chargeId;
   };
+
+  test('by an inquiry about all charges of its payment', async () => {
+    await lost();
+    const Item = inquiryItem(TABLES, booksInquiry(request.paymentId, harness.clock.nowMs())).Put?.Item;
+    await harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
+    expect(found()).toEqual([]);
+  });
 
   test('by an alarm about a callback that was given up', async () => {
     const about = await lost();

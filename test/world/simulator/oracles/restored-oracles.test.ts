@@ -1,0 +1,30 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { expect, test } from '@jest/globals';
+import { storedOperationId } from '../../../../lambdas/kernel/ids.ts';
+import { callback, paymentRequest } from '../../../payments/payment-fixtures.ts';
+import { TABLES } from '../../tables.ts';
+import { World } from '../../world.ts';
+import { watched } from './watched.ts';
+
+const ORACLE = 'I4 answers say what the chain says';
+
+test('a response that a restore kept may precede its transition, but not otherwise', async () => {
+  const harness = new World();
+  const world = watched(harness);
+  const request = paymentRequest('restored', { source: 'tok_async' });
+  await harness.pay(request);
+  const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
+  harness.store.deleteRecord(storedOperationId(request.paymentId));
+  const answer = { status: 201, headers: {}, body: '{}' };
+  await harness.store.database.client.send(new PutCommand({ TableName: TABLES.idempotency, Item: { ...row, answer } }));
+  const restore = { atMs: harness.clock.nowMs() + 60_000, lost: [], named: [] };
+  Object.assign(world.world, { restores: [restore] });
+  expect(world.atTheEnd()).toContain(ORACLE);
+  harness.clock.advance(120_000);
+  const charge = harness.chargeOf(request);
+  await harness.processor.inside.approve(charge);
+  await harness.deliver(callback('restored', charge));
+  expect(world.atTheEnd()).not.toContain(ORACLE);
+  Object.assign(world.world, { restores: [{ ...restore, atMs: restore.atMs + 3_600_000 }] });
+  expect(world.atTheEnd()).toContain(ORACLE);
+});
