@@ -327,6 +327,21 @@ test('a rebuild does not change a commission that was released or belongs to ano
   expect(queued()).toEqual(before);
 });
 
+test.each(['commission', 'commissionOfOrder'] as const)(
+  'a rebuild writes the row %s of a commission again if the row lacks the last event',
+  async (outdated) => {
+    const request = await pay('half', { metadata: { affiliate: 'aff_7', order: 'o1' } });
+    for (const event of await eventsOf(request)) await keepCommission(consumerTools(), event);
+    const before = queued();
+    const [row] = world.store.database.items(TABLES.registry, RegistryRow[outdated]);
+    const put = new PutCommand({ TableName: TABLES.registry, Item: { ...row, sequence: 1 } });
+    await world.store.database.client.send(put);
+    expect(queued()).not.toEqual(before);
+    expect((await rebuild()).missing.commission).toBe(1);
+    expect(queued()).toEqual(before);
+  },
+);
+
 test('after a rebuild, the resolver finishes a claim whose record was lost, and charges once', async () => {
   const request = paymentRequest('lost-record');
   await world.claimThenDie(request, true);

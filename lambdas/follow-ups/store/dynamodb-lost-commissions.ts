@@ -20,23 +20,26 @@ export class DynamoDbLostCommissions {
   }
 
   /**
-   * Writes the missing rows of a commission, including its queue entry. Nothing is written if the order's row belongs
-   * to another payment. A released commission gets no queue entry.
+   * Writes the missing rows of a commission, including its queue entry. If a restore has kept only one of the two rows
+   * of an event, writes both. Nothing is written if the order's row belongs to another payment. A released commission
+   * gets no queue entry.
    *
-   * @returns whether a row was missing
+   * @returns whether a row was missing or outdated
    */
   async restore(commission: Commission): Promise<boolean> {
     const { own, ofOrder } = commissionKeys(commission);
     const [order, kept] = await Promise.all([this.#read(ofOrder), this.#read(own)]);
     const isOfAnother = order !== undefined && order['payment'] !== commission.paymentId;
     if (isOfAnother || kept?.['status'] === 'released') return false;
+    // The job decides a commission only if both rows are of the same event.
+    const isHalf = order !== undefined && kept !== undefined && order['sequence'] !== kept['sequence'];
     let isMissing = false;
     for (const write of commissionWrites(commission)) {
       if (write.kind !== 'put') continue;
       const put = {
         TableName: this.#table,
         Item: { ...keyItem(write.row), ...write.attributes },
-        ConditionExpression: ROW_IS_NEW,
+        ...(isHalf ? {} : { ConditionExpression: ROW_IS_NEW }),
       };
       const { kind } = await writeConditionally(this.#pacing, () => this.#client.send(new PutCommand(put)));
       if (kind === 'applied') isMissing = true;

@@ -1,4 +1,4 @@
-/** Tests the guarantee "restored tables" with all functions, jobs and oracles of the simulator. */
+/** Loses the tables within each transaction of short histories, with all functions, jobs and oracles. */
 import { describe, expect, test } from '@jest/globals';
 import { IdempotencyRow, OperationPrefix } from '../../../lambdas/kernel/contract/rows.ts';
 import { KeyAttribute } from '../../../lambdas/kernel/contract/tables.ts';
@@ -91,7 +91,7 @@ const STORIES = [
   'wrong-amount-decided-as-failed',
   'dispute-before-the-return',
   'return-fails-days-later',
-  'late-hold-is-authorized-again',
+  'late-hold-is-captured-before-its-void',
   'contradiction-recurs',
   'dead-letter-is-redriven',
   'correction-with-differences',

@@ -420,6 +420,8 @@ export class SimulatedSystem implements RunningSystem {
     if (!isReachable) return;
     this.deploy({});
     this.#jobs?.resumeAll();
+    // The operator compares the books after a restore (docs/operate/runbook/data.md).
+    this.#jobs?.runNow('reconcile-days');
   }
 
   poison(...named: Parameters<RunningSystem['poison']>): void {

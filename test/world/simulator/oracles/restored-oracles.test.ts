@@ -20,6 +20,11 @@ test('a response that a restore kept may precede its transition, but not otherwi
   const restore = { atMs: harness.clock.nowMs() + 60_000, lost: [], named: [] };
   Object.assign(world.world, { restores: [restore] });
   expect(world.atTheEnd()).toContain(ORACLE);
+  // An operator repairs a chain that the recovery names.
+  Object.assign(world.world, { restores: [{ ...restore, named: [request.paymentId] }] });
+  expect(world.atTheEnd()).not.toContain(ORACLE);
+  Object.assign(world.world, { restores: [{ ...restore, named: ['pay_other'] }] });
+  expect(world.atTheEnd()).toContain(ORACLE);
   harness.clock.advance(120_000);
   const charge = harness.chargeOf(request);
   await harness.processor.inside.approve(charge);

@@ -40,6 +40,21 @@ export class Watch {
 
   /** Returns the violations of the oracles that must hold after every step. */
   afterStep(): readonly Violation[] {
+    return this.#withoutNamed(this.#afterStep());
+  }
+
+  /** Returns the violations of the oracles that must hold after all faults have ended and all work is done. */
+  onceQuiet(): readonly Violation[] {
+    return this.#withoutNamed(this.#onceQuiet());
+  }
+
+  /** Leaves out violations about chains that a recovery has named, which an operator repairs from the archive. */
+  #withoutNamed(found: readonly Violation[]): readonly Violation[] {
+    const named = this.#seen.world.restores.flatMap((restore) => restore.named);
+    return found.filter(({ what, about = '' }) => !named.some((id) => about.includes(id) || what.includes(id)));
+  }
+
+  #afterStep(): readonly Violation[] {
     const { payments, orders, changed, claims, world } = this.#seen;
     const found: Violation[] = [...this.#seen.takeWrong(), ...this.#overdue.take(), ...this.#readable()];
     const queued = queuedIn(world);
@@ -60,10 +75,9 @@ export class Watch {
     return found;
   }
 
-  /** Returns the violations of the oracles that must hold after all faults have ended and all work is done. */
-  onceQuiet(): readonly Violation[] {
+  #onceQuiet(): readonly Violation[] {
     const seen = this.#seen;
-    const found: Violation[] = [...this.afterStep()];
+    const found: Violation[] = [...this.#afterStep()];
     for (const [operation, answers] of seen.answers) {
       for (const answer of answers) {
         const chain = seen.payments.get(operation) ?? chainOfChange(operation, seen);
