@@ -284,7 +284,7 @@ export class AuthorityBooks {
       client: this.#copies.client,
       tables: TABLES,
       chains: [PAYMENT_CHAIN, ORDER_CHAIN],
-      observer: { stopped: () => undefined },
+      observer: { stopped: () => undefined, failed: () => undefined },
     });
   }
 

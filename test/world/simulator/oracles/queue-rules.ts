@@ -154,6 +154,11 @@ export function placeOf(row: Item, nowMs: number): Place | 'nowhere' | undefined
     };
   }
   if (row[DUE_IN] !== undefined) return placeInSweep(row, kind, nowMs);
+  const { dueAtMs: postponedToMs } = row;
+  if (kind === RegistryRow.hold && typeof postponedToMs === 'number') {
+    const of = { job: 'expire-authorizations', queue: kind, isPostponed: true } as const;
+    return placed(of, postponedToMs, nowMs + HOLD_DUE_MS);
+  }
   const sortMs = Number((row[KeyAttribute.sort] as string).slice(0, 13));
   const of = { queue: kind, isPostponed: false };
   if (kind === RegistryRow.hold)
