@@ -9,6 +9,7 @@ import { eachShard, mostShards } from '../../kernel/platform/shards.ts';
 import { parseRecord } from '../../once/store/record-items.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
 import {
+  FOREIGN_SORT,
   HOLDS,
   ORPHAN_SHARDS,
   parseChargeToReturn,
@@ -73,7 +74,7 @@ const MAX_COUNTED = 125;
 /** Minimum number of claims to read at once. Claims with an active owner are also read, but not listed. */
 const CLAIMS_AT_ONCE = 250;
 
-/** Maximum number of unmatched callbacks to read in each shard, including those of other programs. */
+/** Maximum number of unmatched callbacks to read in each shard. */
 const CALLBACKS_AT_ONCE = 1_000;
 
 /** Filter conditions on open claims. */
@@ -157,10 +158,15 @@ export class DynamoDbQueues implements QueueLists {
       this.#client.send(
         new QueryCommand({
           TableName: this.#tables.registry,
-          KeyConditionExpression: '#pk = :pk',
+          KeyConditionExpression: '#pk = :pk AND #sk < :foreign',
+          // Earlier versions stored the callbacks of other programs among the others.
           FilterExpression: 'attribute_not_exists(isForeign) OR isForeign = :false',
-          ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
-          ExpressionAttributeValues: { ':pk': `${RegistryRow.keptOrphan}${shard}`, ':false': false },
+          ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
+          ExpressionAttributeValues: {
+            ':pk': `${RegistryRow.keptOrphan}${shard}`,
+            ':foreign': FOREIGN_SORT,
+            ':false': false,
+          },
           Limit: CALLBACKS_AT_ONCE,
         }),
       ),

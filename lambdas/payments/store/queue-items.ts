@@ -58,9 +58,17 @@ export function waitingOrphanKey(orphan: OrphanedCallback): Item {
   return keyOf(waitingOrphansPartition(orphanShard(orphan)), orphan);
 }
 
+/**
+ * Prefix of the sort keys of kept orphans that another program caused. They sort after all others, whose sort keys
+ * begin with a digit, so that they do not hide the orphans that need an operator.
+ */
+export const FOREIGN_SORT = 'foreign#';
+
 /** Returns the key of the row that keeps an orphan for operators after its retries have ended. */
 export function keptOrphanKey(orphan: OrphanedCallback): Item {
-  return keyOf(`${RegistryRow.keptOrphan}${orphanShard(orphan)}`, orphan);
+  const key = keyOf(`${RegistryRow.keptOrphan}${orphanShard(orphan)}`, orphan);
+  const { sort } = KeyAttribute;
+  return orphan.isForeign === true ? { ...key, [sort]: `${FOREIGN_SORT}${String(key[sort])}` } : key;
 }
 
 function orphanShard({ operationId }: OrphanedCallback): number {
