@@ -85,6 +85,20 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
     const asked = request.safeParse(event);
     if (asked.success) return audit({ kind: 'asked', ...asked.data });
     const nowMs = clock.nowMs();
+    const errors: unknown[] = [];
+    /** Runs a step. If it fails, the other steps still run. */
+    const attempt = (step: Promise<void>): Promise<unknown> => step.catch((error) => errors.push(error));
+    await attempt(list(nowMs));
+    const verify = async (): Promise<void> => {
+      const firstMs = await firstHourMs(tools);
+      for (const slice of firstMs === undefined ? [] : slicesOf(nowMs, firstMs)) await attempt(audit(slice));
+    };
+    await attempt(verify());
+    if (errors.length > 0) throw errors[0];
+  };
+
+  /** Writes the manifest of this hour, and reports whether the archive is complete. */
+  async function list(nowMs: number): Promise<void> {
     const written = await writeManifests({ manifests, digest, clock, sign }, nowMs + AUDITOR_WORKS_SECONDS * 1_000);
     const objects = written.reduce((sum, each) => sum + each.objects.length, 0);
     const newest = await manifests.newest();
@@ -92,9 +106,7 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
     const stopped = await isStopped(tools, outcomes, nowMs);
     const counts = { ...(isWhole ? { archive_listed: 1 } : {}), ...(stopped ? { archive_stopped: 1 } : {}) };
     telemetry.run('listed', counts, { manifests: written.length, objects });
-    const firstMs = await firstHourMs(tools);
-    for (const slice of firstMs === undefined ? [] : slicesOf(nowMs, firstMs)) await audit(slice);
-  };
+  }
 }
 
 /** Maximum number of findings in a log line. `payonce verify` lists all of them. */

@@ -1,0 +1,94 @@
+import {
+  GetObjectCommand,
+  ListObjectsV2Command,
+  ListObjectVersionsCommand,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3';
+import { beforeAll, expect, test } from '@jest/globals';
+import { MANIFESTS_PREFIX } from '../../lambdas/archive/domain/manifest.ts';
+import { VERIFICATIONS_PREFIX } from '../../lambdas/archive/domain/verification.ts';
+import type { wire as Wire } from '../../lambdas/functions/archive-auditor.ts';
+import { Environment } from '../../lambdas/kernel/contract/environment.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { countingEntropy } from '../support/counting-entropy.ts';
+import { QUIET_INSTRUMENTS } from '../support/quiet-instruments.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { Stores } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
+import { AuditedArchive } from './audited-archive.ts';
+import { answerPut, refused } from './memory-s3.ts';
+
+const VARIABLES = {
+  [Environment.ledgerTable]: TABLES.ledger,
+  [Environment.registryTable]: TABLES.registry,
+  [Environment.archiveBucket]: 'payonce-archive',
+};
+/** Night, and an hour in which a part of the older archive is due. */
+const NIGHT_MS = Date.UTC(2026, 2, 10, 2, 5);
+const YESTERDAY_NOON_MS = Date.UTC(2026, 2, 9, 12);
+
+let wire: typeof Wire;
+beforeAll(async () => {
+  Object.assign(process.env, { AWS_REGION: 'eu-west-1', ...VARIABLES });
+  ({ wire } = await import('../../lambdas/functions/archive-auditor.ts'));
+});
+
+/** Runs the auditor of one hour as often as Lambda retries it. @returns the keys of the recorded verifications */
+async function audit(archive: AuditedArchive, isAway: (name: string) => boolean): Promise<readonly string[]> {
+  const { objects } = archive;
+  const clock = new SimulatedClock(NIGHT_MS);
+  const send = async (command: unknown): Promise<unknown> => {
+    if (command instanceof PutObjectCommand) return answerPut(objects, command);
+    if (command instanceof ListObjectVersionsCommand) return {};
+    if (command instanceof ListObjectsV2Command) {
+      const { Prefix = '', StartAfter = '', MaxKeys = 1_000 } = command.input;
+      return { Contents: (await objects.names(Prefix, StartAfter, MaxKeys)).map((Key) => ({ Key })) };
+    }
+    if (command instanceof GetObjectCommand) {
+      const { Key = '' } = command.input;
+      if (isAway(Key)) throw refused('AccessDenied', 403);
+      const text = await objects.text(Key);
+      return text === undefined ? {} : { Body: { transformToString: async () => text } };
+    }
+    throw refused('AccessDenied', 403);
+  };
+  const platform = {
+    clock,
+    entropy: countingEntropy(),
+    digest: systemDigest,
+    documents: new Stores(clock).database.client,
+    variables: VARIABLES,
+    instruments: QUIET_INSTRUMENTS,
+    s3: () => ({ send }),
+    kms: () => ({ send: () => Promise.reject(new Error('unexpected')) }),
+  };
+  const auditor = wire(platform as never, idempotentRunner);
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    await auditor({}).catch(() => undefined);
+    clock.advance(120_000);
+  }
+  return [...objects.objects.keys()].filter((name) => name.startsWith(VERIFICATIONS_PREFIX));
+}
+
+async function archiveOfAYear(): Promise<AuditedArchive> {
+  const archive = new AuditedArchive();
+  for (const atMs of [Date.UTC(2025, 2, 1), YESTERDAY_NOON_MS]) await archive.manifest(atMs);
+  return archive;
+}
+
+test.each(['can', 'cannot'])('verifies the older part of the archive if the last day %s be read', async (how) => {
+  const names = await audit(await archiveOfAYear(), (name) => how === 'cannot' && name.includes('2026/03/09'));
+  expect(names.map((name) => name.split('/')[1])).toContain('part');
+});
+
+test.each(['valid', 'changed'])('verifies the archive if the newest manifest is %s', async (how) => {
+  const archive = await archiveOfAYear();
+  const newest = [...archive.objects.objects.keys()]
+    .filter((name) => name.startsWith(MANIFESTS_PREFIX))
+    .sort()
+    .at(-1);
+  if (how === 'changed' && newest !== undefined)
+    archive.objects.objects.set(newest, { name: newest, text: '{}', sha256: new Uint8Array(32) });
+  expect((await audit(archive, () => false)).length).toBeGreaterThan(0);
+});
