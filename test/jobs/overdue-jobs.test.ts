@@ -4,12 +4,16 @@ import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
 import { acceptedRun, type JobRun } from '../../lambdas/jobs/domain/job-run.ts';
 import type { RunsPage } from '../../lambdas/jobs/use/job-runs.ts';
 import { maxSecondsBetweenSuccesses, overdueJobs, withOverdueReport } from '../../lambdas/jobs/use/overdue-jobs.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
 
 const NOW_MS = Date.UTC(2026, 2, 2, 12);
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const WATCHER = 'sweep-webhooks';
 const EVERY_MINUTE = { id: 'resolve', every: 60, maxDuration: 600 };
+const report = (error: unknown): never => {
+  throw error;
+};
 const NIGHTLY = { id: 'close-days', every: 86_400, maxDuration: 14_400 };
 
 const run = (jobId: string, agoMs: number, status: JobRun['status'], tookMs = 1_000): JobRun => {
@@ -68,12 +72,12 @@ describe('a job', () => {
       ['resolve'],
     ],
   ])('%s', async (_what, runs, expected) => {
-    const tools = { runs: storeOf(...runs), marks: marksOf({ resolve: 0 }), watched: [EVERY_MINUTE] };
+    const tools = { runs: storeOf(...runs), marks: marksOf({ resolve: 0 }), watched: [EVERY_MINUTE], report };
     expect(await overdueJobs(tools, NOW_MS)).toEqual(expected);
   });
 
   test('without any run becomes overdue after its maximum time without a success', async () => {
-    const tools = { runs: storeOf(), marks: marksOf(), watched: [NIGHTLY] };
+    const tools = { runs: storeOf(), marks: marksOf(), watched: [NIGHTLY], report };
     expect(await overdueJobs(tools, NOW_MS - 29 * HOUR_MS)).toEqual([]);
     expect(await overdueJobs(tools, NOW_MS - MINUTE_MS)).toEqual([]);
     expect(await overdueJobs(tools, NOW_MS)).toEqual(['close-days']);
@@ -86,7 +90,7 @@ describe('a job', () => {
     const marks = marksOf({ [WATCHER]: 0 });
     const other = { ...EVERY_MINUTE, id: WATCHER };
     const check = (watched: readonly (typeof NIGHTLY)[], agoMs: number) =>
-      overdueJobs({ runs: storeOf(...runs), marks, watched }, NOW_MS - agoMs);
+      overdueJobs({ runs: storeOf(...runs), marks, watched, report }, NOW_MS - agoMs);
     // The watch for the job ends when the job is removed.
     if (runs.length > 0) await check([other, NIGHTLY], 90 * 24 * HOUR_MS);
     await check([other], 59 * 24 * HOUR_MS);
@@ -96,9 +100,25 @@ describe('a job', () => {
 
   test('stays overdue even after the rows of its last runs have expired', async () => {
     const marks = marksOf({ 'close-days': NOW_MS - 31 * 24 * HOUR_MS });
-    expect(await overdueJobs({ runs: storeOf(), marks, watched: [NIGHTLY] }, NOW_MS)).toEqual(['close-days']);
+    expect(await overdueJobs({ runs: storeOf(), marks, watched: [NIGHTLY], report }, NOW_MS)).toEqual(['close-days']);
     expect(marks.moves).toBe(0);
   });
+});
+
+test.each([
+  ['is overdue if its runs cannot be parsed', new SyntaxError('written by a future version'), ['carry', 'resolve']],
+  ['is not overdue while the store is unavailable', new RetryableError('store_unavailable', 'away'), ['carry']],
+])('a job %s, and other jobs are still checked', async (_which, error, expected) => {
+  const watched = ['resolve', 'carry'].map((id) => ({ ...EVERY_MINUTE, id }));
+  const reported: unknown[] = [];
+  const tools = {
+    runs: { listRuns: async (id: string) => (id === 'resolve' ? Promise.reject(error) : []) },
+    marks: marksOf({ resolve: 0, carry: 0 }),
+    watched,
+    report: (each: unknown) => void reported.push(each),
+  };
+  expect((await overdueJobs(tools, NOW_MS)).toSorted()).toEqual(expected);
+  expect(reported).toEqual([error]);
 });
 
 describe('the job that watches all jobs', () => {
@@ -118,7 +138,7 @@ describe('the job that watches all jobs', () => {
       watched: JOBS,
       clock: { nowMs: () => NOW_MS },
       reportOverdue: (jobs: readonly string[]) => void reported.push(jobs),
-      report: () => undefined,
+      report,
     };
     const job = withOverdueReport(inner, tools);
     for (let minute = 0; minute < 10; minute += 1)
@@ -128,17 +148,19 @@ describe('the job that watches all jobs', () => {
   });
 
   test('does its own work when the runs cannot be read, and reports the error', async () => {
-    const error = new Error('the table is unavailable');
+    const error = new RetryableError('store_unavailable', 'the table is unavailable');
     const reported: unknown[] = [];
+    const overdue: (readonly string[])[] = [];
     const tools = {
       runs: { listRuns: () => Promise.reject(error) },
       marks: marksOf(Object.fromEntries(JOBS.map(({ id }) => [id, 0]))),
       watched: JOBS,
       clock: { nowMs: () => NOW_MS },
-      reportOverdue: () => undefined,
+      reportOverdue: (jobs: readonly string[]) => void overdue.push(jobs),
       report: (each: unknown) => void reported.push(each),
     };
     expect(await withOverdueReport(inner, tools).page(undefined, 10, context(NOW_MS))).toEqual({ items: [] });
-    expect(reported).toEqual([error]);
+    expect(reported).toEqual(JOBS.map(() => error));
+    expect(overdue).toEqual([[]]);
   });
 });

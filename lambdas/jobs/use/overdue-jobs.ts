@@ -1,3 +1,4 @@
+import { isFault } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { JobEntry } from '../contract/jobs.ts';
 import { FREQUENT_SECONDS, frequencyOf, JOB_DEFAULT_MAX_DURATION_SECONDS } from '../contract/runs.ts';
@@ -28,15 +29,18 @@ interface OverdueTools {
   readonly marks: JobMarks;
   /** All jobs of this deployment, and the jobs that other services run. */
   readonly watched: readonly Watched[];
+  /** Called when the runs of a job cannot be read. The other jobs are still checked. */
+  readonly report: (error: unknown) => void;
 }
 
 /**
  * Returns the ids of the jobs that have been watched for longer than the maximum time between their successful runs, and
  * have no successful run within this time. A new job, or one that was removed and added again, is therefore not overdue
- * before its first scheduled time.
+ * before its first scheduled time. A job whose runs this code cannot parse is overdue, because no success is known. If
+ * the store is unavailable, the next check decides.
  */
 export async function overdueJobs(tools: OverdueTools, nowMs: number): Promise<readonly string[]> {
-  const { runs, watched } = tools;
+  const { runs, watched, report } = tools;
   const watchedSinceMs = await readWatchedSince(tools, nowMs);
   const overdue: string[] = [];
   for (const job of watched) {
@@ -44,9 +48,14 @@ export async function overdueJobs(tools: OverdueTools, nowMs: number): Promise<r
     if ((watchedSinceMs.get(job.id) ?? nowMs) > sinceMs) continue;
     // A run that was scheduled before `sinceMs` may have ended after it.
     const fromMs = sinceMs - (job.maxDuration ?? JOB_DEFAULT_MAX_DURATION_SECONDS) * 1_000;
-    const found = await runs.listRuns(job.id, { limit: MAX_RUNS, fromMs });
-    if (!found.some(({ status, endedAtMs = 0 }) => status === 'succeeded' && endedAtMs >= sinceMs))
-      overdue.push(job.id);
+    try {
+      const found = await runs.listRuns(job.id, { limit: MAX_RUNS, fromMs });
+      if (!found.some(({ status, endedAtMs = 0 }) => status === 'succeeded' && endedAtMs >= sinceMs))
+        overdue.push(job.id);
+    } catch (error) {
+      report(error);
+      if (!isFault(error)) overdue.push(job.id);
+    }
   }
   return overdue;
 }
@@ -76,8 +85,6 @@ async function readWatchedSince(
 export interface WatchJobsTools extends OverdueTools {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly reportOverdue: (overdue: readonly string[]) => void;
-  /** Called when the runs cannot be read. The job itself continues. */
-  readonly report: (error: unknown) => void;
 }
 
 /**
