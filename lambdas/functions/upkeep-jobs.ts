@@ -200,7 +200,7 @@ function sweepingJobs(
       exports: (run) =>
         resumeExports(
           {
-            exports: new DynamoDbExports(documents, tables, pacing),
+            exports: new DynamoDbExports(documents, tables, pacing, report),
             startWriter: lambdaWriters(platform.lambda(), readWriterName(platform.variables)),
             clock,
             report,
@@ -244,6 +244,7 @@ function bookkeepingJobs(
   books: readonly ProcessorBooks[],
 ) {
   const telemetry = standardTelemetry(NAME, instruments);
+  const report = (error: unknown): void => telemetry.fault(NAME, error);
   const reconciled = {
     books,
     outcomes: transitions,
@@ -253,12 +254,16 @@ function bookkeepingJobs(
     digest,
     clock,
     observer: booksTelemetry(instruments),
-    report: (error: unknown): void => telemetry.fault(NAME, error),
+    report,
   };
   return {
     'reconcile-recent': reconcileRecentJob(reconciled),
     'reconcile-days': reconcileDaysJob(reconciled),
-    'close-days': closeAllDaysJob({ owners: new DynamoDbOwners(documents, tables.registry, pacing), views, ...pacing }),
+    'close-days': closeAllDaysJob({
+      owners: new DynamoDbOwners(documents, tables.registry, pacing, report),
+      views,
+      ...pacing,
+    }),
     'purge-expired': purgeExpiredJob({
       records: new DynamoDbExpiredRecords(documents, tables.idempotency, pacing),
       ...(postgres === undefined ? {} : { withoutTimeToLive: postgres.expired }),

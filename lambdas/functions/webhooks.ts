@@ -30,7 +30,9 @@ export async function wire(
   const pacing = { clock, entropy, retention };
   const telemetry = standardTelemetry('webhooks', platform.instruments);
   return authenticatedApi(WEBHOOK_ROUTES, {
-    webhooks: new DynamoDbWebhooks(documents, { ...config.tables, ledger: config.ledgerTable }, pacing),
+    webhooks: new DynamoDbWebhooks(documents, { ...config.tables, ledger: config.ledgerTable }, pacing, (error) =>
+      telemetry.fault('list webhooks', error),
+    ),
     keys: new DynamoDbApiKeyRegistry(documents, config.tables.registry, pacing),
     limits: tenantLimits(platform, config.tables.registry),
     operators: operatorsForTenants(platform, config.tables.registry),

@@ -6,6 +6,7 @@ import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { defined } from '../../kernel/defined.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
+import { failOnUnreadable, readableRows, type Unreadable } from '../../kernel/platform/queue-rows.ts';
 import { rowsAfter } from '../../kernel/platform/rows-after.ts';
 import { isRefused, ROW_IS_NEW, type TransactItem, transactOnce } from '../../once/store/transact-items.ts';
 import { rounds } from '../../once/use/rounds.ts';
@@ -34,16 +35,20 @@ export class DynamoDbExports implements ExportStore {
   readonly #table: string;
   readonly #ledger: string;
   readonly #pacing: Pacing;
+  readonly #unreadable: Unreadable;
 
+  /** @param unreadable called for each list of open exports that cannot be parsed @default the read fails */
   constructor(
     client: DynamoDBDocumentClient,
     { registry, ledger }: { readonly registry: string; readonly ledger: string },
     pacing: Pacing,
+    unreadable: Unreadable = failOnUnreadable,
   ) {
     this.#client = client;
     this.#table = registry;
     this.#ledger = ledger;
     this.#pacing = pacing;
+    this.#unreadable = unreadable;
   }
 
   /**
@@ -129,7 +134,8 @@ export class DynamoDbExports implements ExportStore {
       found = await rowsAfter(this.#client, pages, { after, limit: OWNERS_PAGE });
       rows.push(...found);
     } while (found.length === OWNERS_PAGE);
-    return rows.map(parseOpen).flatMap(({ tenantId, mode, ids }) => ids.map((id) => ({ tenantId, mode, id })));
+    const lists = readableRows(rows, parseOpen, this.#unreadable);
+    return lists.flatMap(({ tenantId, mode, ids }) => ids.map((id) => ({ tenantId, mode, id })));
   }
 
   async save(now: DataExport): Promise<boolean> {

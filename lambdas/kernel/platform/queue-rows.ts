@@ -89,7 +89,7 @@ export async function readPartitions<Row>(
   for (const item of items.slice(0, due.limit)) {
     const readable = readableRows([item], parse, tools.unreadable);
     rows.push(...readable);
-    if (readable.length === 0) await postponeUnreadable(tools, parts, item);
+    if (readable.length === 0) await postponeUnreadable(tools, parts, item).catch(tools.unreadable);
   }
   return rows;
 }

@@ -4,6 +4,7 @@ import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type Mode, type TenantId, tenantId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
+import { failOnUnreadable, readableRows, type Unreadable } from '../../kernel/platform/queue-rows.ts';
 import { rowsAfter } from '../../kernel/platform/rows-after.ts';
 import type { IsTenant, Owner, Owners } from '../owners.ts';
 
@@ -34,11 +35,19 @@ export class DynamoDbOwners implements Owners {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
   readonly #pacing: Pacing;
+  readonly #unreadable: Unreadable;
 
-  constructor(client: DynamoDBDocumentClient, registryTable: string, pacing: Pacing) {
+  /** @param unreadable called for each row that cannot be parsed @default the read fails */
+  constructor(
+    client: DynamoDBDocumentClient,
+    registryTable: string,
+    pacing: Pacing,
+    unreadable: Unreadable = failOnUnreadable,
+  ) {
     this.#client = client;
     this.#table = registryTable;
     this.#pacing = pacing;
+    this.#unreadable = unreadable;
   }
 
   async list(
@@ -46,7 +55,16 @@ export class DynamoDbOwners implements Owners {
     limit: number,
   ): Promise<readonly { readonly name: string; readonly owner: Owner }[]> {
     const pages = { table: this.#table, partition: OWNERS, pacing: this.#pacing };
-    return (await rowsAfter(this.#client, pages, { after, limit })).map(parseOwner);
+    const found: ReturnType<typeof parseOwner>[] = [];
+    // Unreadable rows are replaced by later ones, because callers treat a short page as the last one.
+    for (let from = after, isMore = true; isMore && found.length < limit; ) {
+      const page = { after: from, limit: limit - found.length };
+      const items = await rowsAfter(this.#client, pages, page);
+      found.push(...readableRows(items, parseOwner, this.#unreadable));
+      from = String(items.at(-1)?.[KeyAttribute.sort]);
+      isMore = items.length === page.limit;
+    }
+    return found;
   }
 }
 

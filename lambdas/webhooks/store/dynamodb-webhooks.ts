@@ -12,7 +12,13 @@ import { invariant } from '../../kernel/invariant.ts';
 import type { Due } from '../../kernel/looks.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
-import { failOnUnreadable, readPartitions, type Unreadable, unreadableRow } from '../../kernel/platform/queue-rows.ts';
+import {
+  failOnUnreadable,
+  readableRows,
+  readPartitions,
+  type Unreadable,
+  unreadableRow,
+} from '../../kernel/platform/queue-rows.ts';
 import { eachShard, mostShards } from '../../kernel/platform/shards.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import { effectRecordItem, parseEffectRecord, recordKey } from '../../once/store/record-items.ts';
@@ -70,7 +76,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   /**
    * Creates the store.
    *
-   * @param unreadable receives rows of the due queue that cannot be parsed @default the read fails
+   * @param unreadable receives due rows and deliveries that cannot be parsed @default the read fails
    */
   constructor(
     client: DynamoDBDocumentClient,
@@ -129,12 +135,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
 
   async readDelivery(endpointId: string, deliveryId: string): Promise<Delivery | undefined> {
     const found = await this.#get(this.#tables.registry, deliveryKey({ endpointId, id: deliveryId }));
-    if (found === undefined) return undefined;
-    try {
-      return parseDelivery(found);
-    } catch (cause) {
-      throw unreadableRow(found, cause);
-    }
+    return found === undefined ? undefined : readRow(found, parseDelivery);
   }
 
   park(endpointId: string, deliveryId: string): Promise<void> {
@@ -166,20 +167,27 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     // Ids consist of letters, digits and `_`, which all sort before `~`.
     const after = page.after ?? (oldestFirst ? '0' : '~');
     const pages = await Promise.all(
-      eachShard(mostShards().deliveries).map((shard) =>
-        // A page of a hundred deliveries of at most 3 kB takes one query, which returns at most 1 MB.
-        this.#page({
-          KeyConditionExpression: `#pk = :pk AND #sk ${oldestFirst ? '>' : '<'} :after`,
-          ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
-          ExpressionAttributeValues: { ':pk': deliveriesPartition(endpointId, shard), ':after': after },
-          ScanIndexForward: oldestFirst,
-          ConsistentRead: true,
-          Limit: limit,
-        }),
-      ),
+      eachShard(mostShards().deliveries).map(async (shard) => {
+        const found: Delivery[] = [];
+        // Unreadable rows are replaced by later ones, because callers treat a short page as the last one.
+        for (let from: string | undefined = after; from !== undefined && found.length < limit; ) {
+          // A page of a hundred deliveries of at most 3 kB takes one query, which returns at most 1 MB.
+          const { Items = [], LastEvaluatedKey }: QueryCommandOutput = await this.#page({
+            KeyConditionExpression: `#pk = :pk AND #sk ${oldestFirst ? '>' : '<'} :after`,
+            ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
+            ExpressionAttributeValues: { ':pk': deliveriesPartition(endpointId, shard), ':after': from },
+            ScanIndexForward: oldestFirst,
+            ConsistentRead: true,
+            Limit: limit - found.length,
+          });
+          found.push(...readableRows(Items, parseDelivery, this.#unreadable));
+          from = LastEvaluatedKey?.[KeyAttribute.sort] as string | undefined;
+        }
+        return found;
+      }),
     );
     return pages
-      .flatMap(({ Items = [] }) => Items.map(parseDelivery))
+      .flat()
       .sort((left, right) => (left.id < right.id !== oldestFirst ? 1 : -1))
       .slice(0, limit);
   }
@@ -191,7 +199,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
 
   async readLane(endpointId: string): Promise<WebhookLane | undefined> {
     const found = await this.#get(this.#tables.registry, laneKey(endpointId));
-    return found === undefined ? undefined : parseLane(found);
+    return found === undefined ? undefined : readRow(found, parseLane);
   }
 
   async due(nowMs: number, limit: number): Promise<readonly DueWebhook[]> {
@@ -300,5 +308,14 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     return readWithRetries(this.#pacing, () =>
       this.#client.send(new QueryCommand({ ...input, TableName: this.#tables.registry })),
     );
+  }
+}
+
+/** @throws TerminalError with the code `row_unreadable` */
+function readRow<Row>(item: Item, parse: (item: Item) => Row): Row {
+  try {
+    return parse(item);
+  } catch (cause) {
+    throw unreadableRow(item, cause);
   }
 }
