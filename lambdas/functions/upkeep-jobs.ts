@@ -194,6 +194,7 @@ function sweepingJobs(
           publish: (events) => publishAll({ publisher, clock, entropy }, events),
           clock,
           waiting: (rows) => countWaiting(platform.instruments, rows),
+          report,
         },
         (swept) => telemetry.run('sweep webhooks', { webhook_swept: swept }, { swept }),
       ),

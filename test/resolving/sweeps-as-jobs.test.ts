@@ -88,6 +88,7 @@ test('the sweep of webhooks enqueues due tasks', async () => {
       publish: async () => [],
       clock: { nowMs: () => 0 },
       waiting: () => undefined,
+      report: () => undefined,
     },
     () => undefined,
   );

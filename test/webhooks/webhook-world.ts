@@ -126,6 +126,9 @@ export class WebhookWorld extends World {
         return events.map(() => ({ kind: 'published' }));
       },
       waiting: () => undefined,
+      report: (error) => {
+        throw error;
+      },
     });
   }
 

@@ -22,6 +22,8 @@ export interface SweepWebhooksTools {
    * none.
    */
   readonly waiting: (rows: number) => void;
+  /** Called with the error of a lane that cannot be woken. The deliveries of other endpoints are still queued. */
+  readonly report: (error: unknown) => void;
 }
 
 /** Number of rows that are moved and queued together. */
@@ -43,7 +45,7 @@ const SHARE = 100;
 export async function sweepWebhooks(tools: SweepWebhooksTools, deadlineMs = Infinity): Promise<number> {
   const { due, tasks, clock } = tools;
   const shares = new Map<string, number>();
-  const lanes = new Map<string, GroupedTask>();
+  const lanes: Lanes = new Map();
   let swept = 0;
   let waiting = 0;
   for (let page = 0; page < MAX_PAGES && clock.nowMs() < deadlineMs; page += 1) {
@@ -67,7 +69,10 @@ export async function sweepWebhooks(tools: SweepWebhooksTools, deadlineMs = Infi
     // The index lags behind and may still contain rows that were moved by a rival or with the previous page.
     if (length === 0) break;
   }
-  await tasks.enqueue([...lanes.values()], 0);
+  await tasks.enqueue(
+    [...lanes.values()].flatMap((lane) => lane ?? []),
+    0,
+  );
   if (waiting > 0) tools.waiting(waiting);
   return swept;
 }
@@ -78,20 +83,28 @@ function counted(shares: Map<string, number>, endpointId: string): number {
   return share;
 }
 
+/** The lanes that were opened, by endpoint. Undefined for a lane that cannot be woken. */
+type Lanes = Map<string, GroupedTask | undefined>;
+
 /**
  * Wakes the lane of the endpoint, once per run. A delivery that cannot be read, and whose owner is therefore unknown,
- * stays in the queue.
+ * stays in the queue. If the lane cannot be woken, the excess deliveries of its endpoint wait for a later round.
  */
 async function openLane(
   tools: SweepWebhooksTools,
-  lanes: Map<string, GroupedTask>,
+  lanes: Lanes,
   { endpointId, deliveryId }: Extract<WebhookTask, { readonly kind: 'attempt' }>,
 ): Promise<void> {
   if (lanes.has(endpointId)) return;
   const delivery = await readableDelivery(tools, endpointId, deliveryId);
   if (delivery === undefined) return;
-  await wakeLane(tools, delivery, endpointId);
-  lanes.set(endpointId, { task: { kind: 'lane', endpointId }, group: groupOf(delivery) });
+  try {
+    await wakeLane(tools, delivery, endpointId);
+    lanes.set(endpointId, { task: { kind: 'lane', endpointId }, group: groupOf(delivery) });
+  } catch (error) {
+    tools.report(error);
+    lanes.set(endpointId, undefined);
+  }
 }
 
 /** Returns the delivery. A delivery that cannot be read is left to the sender, which parks it. */
@@ -131,14 +144,17 @@ interface Taken {
 async function take(
   { due, clock }: SweepWebhooksTools,
   each: DueWebhook,
-  lanes: ReadonlyMap<string, GroupedTask>,
+  lanes: Lanes,
   isExcess: boolean,
 ): Promise<Taken | undefined> {
   const { task } = each;
+  const next = { sweepAtMs: clock.nowMs() + ROUND_MS };
   if (isExcess && task.kind === 'attempt' && lanes.has(task.endpointId)) {
-    return (await due.move(each, { sweepAtMs: each.sweepAtMs, apart: true })) === undefined ? undefined : { queue: [] };
+    const isOpen = lanes.get(task.endpointId) !== undefined;
+    const moved = await due.move(each, isOpen ? { sweepAtMs: each.sweepAtMs, apart: true } : next);
+    return moved === undefined ? undefined : { queue: [] };
   }
-  const moved = await due.move(each, { sweepAtMs: clock.nowMs() + ROUND_MS });
+  const moved = await due.move(each, next);
   if (moved === undefined) return undefined;
   const { group, ...rest } = moved;
   return { queue: task.kind === 'notice' ? [] : [{ task, group }], ...rest };
