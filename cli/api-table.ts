@@ -21,7 +21,8 @@ const deliveryLines = listing('No deliveries.', {
 });
 const queueLines = listing('No queues.', {
   QUEUE: 'id',
-  WAITING: (row) => `${row('waiting')}${row('more_waiting') === 'true' ? '+' : ''}`,
+  WAITING: (row) =>
+    row('waiting') === '' ? 'cannot be read' : `${row('waiting')}${row('more_waiting') === 'true' ? '+' : ''}`,
   OLDEST: duration('oldest_age'),
   WHAT: 'description',
 });
@@ -36,7 +37,10 @@ const waitingLines = listing('No entries.', {
 const jobLines = listing('No jobs.', {
   JOB: 'id',
   SCHEDULE: (row) => `${row('schedule')} ${row('time_zone').replace(/^UTC$/, '')}`.trim(),
-  'LAST RUN': (row) => `${time('last_run.scheduled_for', 'never ran')(row)} ${row('last_run.status')}`.trim(),
+  'LAST RUN': (row) =>
+    row('runs_unread') === 'true'
+      ? 'cannot be read'
+      : `${time('last_run.scheduled_for', 'never ran')(row)} ${row('last_run.status')}`.trim(),
   'NEXT RUN': time('next_run', 'unknown'),
 });
 const sentence =

@@ -37,13 +37,19 @@ export function NeedsPerson() {
     EVERY_MS,
   );
   const waiting = (first?.counts ?? []).filter((each) => each.count > 0);
+  const unread = (first?.unread ?? []).map((each) => TITLES[each][0].toLowerCase());
   return (
     <section aria-labelledby="needs-person">
       <h2 id="needs-person">Needs a person</h2>
       {error !== undefined && <Failed error={error} again={rows === undefined ? again : undefined} />}
       {rows === undefined && error === undefined && <Loading />}
       {waiting.length > 0 && <Kinds counts={waiting} chosen={kind} choose={setKind} />}
-      {rows !== undefined && <Entries rows={rows} />}
+      {unread.length > 0 && (
+        <p role="alert" class="trouble">
+          This list may be incomplete: {unread.join(', ')} cannot be read now.
+        </p>
+      )}
+      {rows !== undefined && <Entries rows={rows} isWhole={unread.length === 0} />}
       {hasMore && (
         <button type="button" disabled={isReading} onClick={more}>
           More
@@ -90,13 +96,13 @@ function Kinds({
   );
 }
 
-function Entries({ rows }: { readonly rows: readonly Entry[] }) {
+function Entries({ rows, isWhole }: { readonly rows: readonly Entry[]; readonly isWhole: boolean }) {
   const { to } = usePlace();
   return (
     <Table<Entry>
       label="Entries"
       rows={rows}
-      none="Nothing needs a person."
+      none={isWhole ? 'Nothing needs a person.' : 'No other entry was found.'}
       hint="Payments in review, differences, approvals and dead letters of all tenants appear here."
       columns={[
         { title: 'What', of: (row) => <What entry={row} />, by: ({ kind }) => TITLES[kind][1] },

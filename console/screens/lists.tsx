@@ -172,7 +172,11 @@ export function Jobs() {
           { title: 'Job', of: ({ id }) => <a href={`#/jobs/${id}`}>{id}</a>, by: ({ id }) => id },
           { title: 'Purpose', of: ({ why }) => why },
           { title: 'Schedule', of: (row) => `${row.schedule} ${row.time_zone ?? ''}` },
-          { title: 'Next run', of: (row) => <Time at={row.next_run} />, by: (row) => row.next_run },
+          {
+            title: 'Next run',
+            of: (row) => (row.runs_unread ? 'The runs cannot be read now' : <Time at={row.next_run} />),
+            by: (row) => row.next_run,
+          },
         ]}
       />
     </>

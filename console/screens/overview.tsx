@@ -6,6 +6,7 @@ import { Plot, type Series } from '../plot.tsx';
 import { useRead } from '../reading.ts';
 import { age, count, dayOf, money, queueTitle } from '../show.ts';
 import { NeedsPerson } from './attention.tsx';
+import { waitingText } from './waiting.tsx';
 
 type Volume = Schemas['Volume'];
 type Queue = Schemas['QueueList']['data'][number];
@@ -50,7 +51,7 @@ export function Overview() {
 /** Shows the queues that jobs empty. An operator is only needed if their entries are old. */
 function ForJobs() {
   const { answer } = useRead<Schemas['QueueList']>('/v1/admin/queues', undefined, EVERY_MS);
-  const waiting = (answer?.data ?? []).filter((each) => each.job !== null && each.waiting > 0);
+  const waiting = (answer?.data ?? []).filter((each) => each.job !== null && each.waiting !== 0);
   if (waiting.length === 0) return <></>;
   return (
     <>
@@ -64,19 +65,12 @@ function ForJobs() {
   );
 }
 
-function QueueCard({
-  queue: { id, description, waiting, more_waiting: more, oldest_age: oldest, job },
-}: {
-  readonly queue: Queue;
-}) {
+function QueueCard({ queue }: { readonly queue: Queue }) {
+  const { id, description, oldest_age: oldest, job } = queue;
   const oldestText = oldest === null ? '' : `The oldest: ${age(oldest)}. `;
   return (
     <a class="card" href={`#/waiting/${id}`}>
-      <b>
-        {count(waiting)}
-        {more && '+'}
-      </b>{' '}
-      {queueTitle(id)}
+      <b>{waitingText(queue)}</b> {queueTitle(id)}
       <small>
         {description} {oldestText}The job {job} empties this queue.
       </small>

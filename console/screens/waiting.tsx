@@ -33,7 +33,7 @@ export function Waiting() {
               {
                 title: 'Waiting',
                 isNumber: true,
-                of: ({ waiting, more_waiting: more }) => `${count(waiting)}${more ? '+' : ''}`,
+                of: waitingText,
                 by: ({ waiting }) => waiting,
               },
               {
@@ -49,6 +49,11 @@ export function Waiting() {
       </Loaded>
     </>
   );
+}
+
+/** Returns the number of entries of a queue, as text. */
+export function waitingText({ waiting, more_waiting: more }: QueueRow): string {
+  return waiting === null ? 'Cannot be read now' : `${count(waiting)}${more ? '+' : ''}`;
 }
 
 type Entry = Schemas['QueueEntryList']['data'][number];
@@ -98,11 +103,12 @@ function Redrive({ id, done }: { readonly id: string; readonly done: () => void 
         const queue = data.find((each) => each.id === id);
         if (queue === undefined) return <></>;
         const { redrive_to: to, no_redrive_because: because, waiting } = queue;
+        const about = waiting === null ? '' : ` (about ${waiting})`;
         return (
           <div class="acts">
             <Act
               name="Redrive"
-              does={`Passes the waiting messages (about ${waiting}) to ${to ?? ''}, each once. They are processed again, and each takes effect only once.`}
+              does={`Passes the waiting messages${about} to ${to ?? ''}, each once. They are processed again, and each takes effect only once.`}
               role="operator"
               because={because ?? (waiting === 0 ? 'The queue is empty.' : undefined)}
               path={`/v1/admin/queues/${encodeURIComponent(id)}/redrive`}

@@ -256,6 +256,7 @@ describe('the list of jobs', () => {
       overlap: 'forbid',
       target: null,
       last_run: null,
+      runs_unread: false,
       next_run: 1_772_414_400,
     });
     expect(jobs.find(({ id }) => id === 'resolve')).toMatchObject({ time_zone: null, next_run: null });

@@ -1,10 +1,80 @@
 import { expect, test } from '@jest/globals';
 import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { ownerToken } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { Api, dataOf } from '../world/api.ts';
+import { MemoryMessages } from './memory-messages.ts';
 
 const PATH = '/v1/admin/attention';
+
+/** Queues a charge that only a person can return. */
+async function stuckReturn(api: Api, paymentId: Awaited<ReturnType<Api['paid']>>, chargeId: string): Promise<void> {
+  const foundAtMs = api.clock.nowMs();
+  await api.store.recordEffect({
+    record: {
+      operationId: callbackOperation(systemDigest, 'memory', chargeId),
+      owner: ownerToken('owner-a'),
+      recordedAtMs: foundAtMs,
+    },
+    transitions: [],
+    toReturn: [{ paymentId, chargeId, by: 'refund', foundAtMs, undecidable: true }],
+  });
+}
+
+test('lists the work of all other kinds, and names the kind of a message queue that cannot be counted', async () => {
+  const behind = new Api();
+  const messages = new MemoryMessages(behind.clock);
+  const count = messages.count.bind(messages);
+  messages.count = (queue) =>
+    queue === 'Archive-Parked' ? Promise.reject(new RetryableError('queue_unavailable', 'away')) : count(queue);
+  const api = behind.with({ messages });
+  await stuckReturn(behind, await behind.paid('k'), 'ch_stray');
+  const list = await api.get(PATH);
+  expect([list.status, dataOf(list).map(({ kind }) => kind)]).toEqual([200, ['charge_to_return']]);
+  const { counts, unread } = list.body as { counts: Record<string, unknown>[]; unread: unknown };
+  expect(unread).toEqual(['parked_records']);
+  expect(counts.filter(({ more }) => more).map(({ kind }) => kind)).toEqual(unread);
+  expect((await behind.with({ messages: new MemoryMessages(behind.clock) }).get(PATH)).body).toMatchObject({
+    unread: [],
+  });
+});
+
+test('lists all queues, and shows no number for a queue that cannot be counted', async () => {
+  const behind = new Api();
+  const messages = new MemoryMessages(behind.clock);
+  const count = messages.count.bind(messages);
+  messages.count = (queue) =>
+    queue === 'Archive-Parked' ? Promise.reject(new RetryableError('queue_unavailable', 'away')) : count(queue);
+  const queues = new Map(
+    dataOf(await behind.with({ messages }).get('/v1/admin/queues')).map((each) => [each['id'], each]),
+  );
+  expect(queues.get('Archive-Parked')).toMatchObject({ waiting: null, more_waiting: true });
+  expect(queues.get('Events-Parked')).toMatchObject({ waiting: 0, more_waiting: false });
+});
+
+test('lists an entry without its amount if its payment cannot be read', async () => {
+  const api = new Api();
+  const [bad, good] = [await api.paid('bad'), await api.paid('good')];
+  await stuckReturn(api, bad, 'ch_bad');
+  await stuckReturn(api, good, 'ch_good');
+  const store = new Proxy(api.store, {
+    get: (own, name) => {
+      const value: unknown = Reflect.get(own, name);
+      if (typeof value !== 'function') return value;
+      const bound = (value as (...of: unknown[]) => unknown).bind(own);
+      if (name !== 'readEnds') return bound;
+      return (...of: unknown[]) => (of[0] === bad ? Promise.reject(new SyntaxError('unreadable')) : bound(...of));
+    },
+  });
+  const list = await api.with({ store }).get(PATH);
+  expect(new Map(dataOf(list).map(({ part, tenant }) => [part, tenant]))).toEqual(
+    new Map([
+      ['ch_bad', null],
+      ['ch_good', 'ten_desk'],
+    ]),
+  );
+});
 
 test('lists an unmatched callback that follows thousands of another program', async () => {
   const api = new Api();
@@ -28,4 +98,13 @@ test('lists an unmatched callback that follows thousands of another program', as
   await giveUp('own', false);
   const list = await api.get(`${PATH}?kind=unmatched_callback`);
   expect(dataOf(list).map(({ part }) => part)).toEqual(['ch_own']);
+});
+
+test('lists all jobs, and says whose runs cannot be read', async () => {
+  const behind = new Api();
+  const { jobRuns } = behind.store;
+  const runs = Object.create(jobRuns) as typeof jobRuns;
+  runs.listRuns = (id, page) => (id === 'resolve' ? Promise.reject(new SyntaxError()) : jobRuns.listRuns(id, page));
+  const jobs = dataOf(await behind.with({ runs }).get('/v1/admin/jobs'));
+  expect(jobs.filter(({ runs_unread: isUnread }) => isUnread).map(({ id }) => id)).toEqual(['resolve']);
 });

@@ -62,6 +62,9 @@ export const job = z
       description: 'The service that runs the job, by its name in `payonce:jobTargets`. Null for Payonce’s own jobs.',
     }),
     last_run: jobRun.nullable().meta({ description: 'The run with the latest scheduled time.' }),
+    runs_unread: z
+      .boolean()
+      .meta({ description: 'Whether the runs could not be read, so that `last_run` and `next_run` may be unknown.' }),
     next_run: time.nullable().meta({
       description:
         'The time of the next run. For a `rate(…)`, it follows from the latest run: null before the first run.',

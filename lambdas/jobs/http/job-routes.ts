@@ -30,7 +30,7 @@ import { type JobRoute, type JobsCaller, roleOrCredential, type VerifyCredential
 import { job, jobList, jobRun, jobRunList } from './job-answers.ts';
 import { DEFAULT_RUNS_PAGE, RUN_ID, runsQuery, startRunBody } from './job-schemas.ts';
 
-type Tools = AcceptRunTools & Pick<JobsApiTools, 'own' | 'listed'>;
+type Tools = AcceptRunTools & Pick<JobsApiTools, 'own' | 'listed' | 'telemetry'>;
 type Call = CallBy<Tools, JobsCaller>;
 type Read<Query extends z.ZodObject = z.ZodObject> = ReadingCall<Tools, Query, JobsCaller>;
 /** One of Payonce's own jobs, or a job that another service runs. */
@@ -73,12 +73,14 @@ const getJobs = reading({
   },
 });
 
-async function listJobs({ tools: { runs, own, listed }, receivedAtMs }: Call): Promise<Handled> {
+async function listJobs({ tools: { runs, own, listed, telemetry }, request, receivedAtMs }: Call): Promise<Handled> {
   // One read for each job, about a dozen in total.
   const data = await Promise.all(
     [...own, ...listed].map(async (entry: Entry) => {
-      const [last] = await runs.listRuns(entry.id, { limit: 1 });
-      return jobObject(entry, last, receivedAtMs);
+      const latest = await runs.listRuns(entry.id, { limit: 1 }).catch((error): undefined => {
+        telemetry.fault(request.requestId, error);
+      });
+      return jobObject(entry, latest, receivedAtMs);
     }),
   );
   return found({ object: 'list', data, has_more: false });
@@ -102,16 +104,17 @@ async function showJob(call: Call): Promise<Handled> {
   const { tools, receivedAtMs } = call;
   const entry = entryOf(call);
   if (entry === undefined) return noSuchJob(call);
-  const [last] = await tools.runs.listRuns(entry.id, { limit: 1 });
-  return found(jobObject(entry, last, receivedAtMs));
+  return found(jobObject(entry, await tools.runs.listRuns(entry.id, { limit: 1 }), receivedAtMs));
 }
 
 function entryOf({ tools: { own, listed }, id }: Call): Entry | undefined {
   return [...own, ...listed].find((entry) => entry.id === id);
 }
 
-function jobObject(entry: Entry, last: JobRun | undefined, nowMs: number): Record<string, unknown> {
+/** @param runs the latest run, if there is one; undefined if the runs cannot be read */
+function jobObject(entry: Entry, runs: readonly JobRun[] | undefined, nowMs: number): Record<string, unknown> {
   const { id, why, schedule, timeZone } = entry;
+  const last = runs?.[0];
   const read = readSchedule(schedule, timeZone);
   invariant(read.kind === 'read', 'the schedule of a deployed job is invalid');
   const nextMs = nextScheduled(read.schedule, nowMs, last?.scheduledForMs);
@@ -125,6 +128,7 @@ function jobObject(entry: Entry, last: JobRun | undefined, nowMs: number): Recor
     overlap: 'target' in entry ? 'allow' : (entry.overlap ?? 'forbid'),
     target: 'target' in entry ? entry.target : null,
     last_run: last === undefined ? null : jobRunObject(last),
+    runs_unread: runs === undefined,
     next_run: nextMs === undefined ? null : unixSeconds(nextMs),
   };
 }

@@ -150,10 +150,11 @@ const queue = z
     no_redrive_because: z.string().nullable().meta({
       description: 'The reason why a redrive is not possible, and what to do instead. Null when a redrive is possible.',
     }),
-    waiting: z.int().min(0).meta({
-      description: 'The number of entries; a lower bound if `more_waiting` is true. Approximate for Amazon SQS queues.',
+    waiting: z.int().min(0).nullable().meta({
+      description:
+        'The number of entries; a lower bound if `more_waiting` is true. Approximate for Amazon SQS queues. Null if the queue cannot be read now.',
     }),
-    more_waiting: z.boolean().meta({ description: 'Whether there are more entries than `waiting`.' }),
+    more_waiting: z.boolean().meta({ description: 'Whether there may be more entries than `waiting`.' }),
     oldest_age: z.int().nullable().meta({
       description:
         'The age of the oldest counted entry, in seconds. Null for a message queue, because Amazon SQS reports the age of messages only to CloudWatch. The dashboard shows that age.',

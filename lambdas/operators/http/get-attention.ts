@@ -6,6 +6,7 @@ import { problem } from '../../http/problems.ts';
 import { shownAmount } from '../../kernel/currency.ts';
 import { defined } from '../../kernel/defined.ts';
 import { type OperationId, storedOperationId } from '../../kernel/ids.ts';
+import type { Telemetry } from '../../kernel/platform/telemetry.ts';
 import { changeOf, isUnderWay, operationIdOf } from '../../payments/domain/change.ts';
 import type { HoldChange, Refund } from '../../payments/domain/payment.ts';
 import { parsePaymentId } from '../../payments/ids.ts';
@@ -29,6 +30,7 @@ type Change = HoldChange | Refund;
 
 export interface GetAttentionTools extends AttentionTools {
   readonly store: Pick<PaymentStore, 'readEnds'>;
+  readonly telemetry: Pick<Telemetry, 'fault'>;
 }
 
 /** Default page size. Each change and charge on a page costs up to three calls. */
@@ -61,7 +63,7 @@ export const getAttention = reading({
     description:
       'Work that no job can finish, across all tenants, sorted by kind, then oldest first. `act` is the action that resolves an entry. A message ' +
       'queue is one entry with its number of messages. A page covers a limited number of entries of each kind; `more` marks kinds that may have ' +
-      'more entries. Reviews and mismatches can lag by about a second.',
+      'more entries. Kinds in `unread` could not be read completely; repeat the request. Reviews and mismatches can lag by about a second.',
     answers: {
       200: { description: 'A page of entries, and the number of entries of each kind.', schema: attentionList },
     },
@@ -77,16 +79,25 @@ async function listAttention(call: ReadingCall<GetAttentionTools, typeof attenti
     return refusal(problem('invalid_request', detail, 'starting_after'), request);
   }
   const nowMs = tools.clock.nowMs();
-  const { entries, counts } = await gatherAttention(tools);
+  const report = (error: unknown): void => tools.telemetry.fault(request.requestId, error);
+  const { entries, counts, unread } = await gatherAttention(tools, report);
   const rest = entries.filter(
     (entry) => (kind === undefined || entry.kind === kind) && (after === undefined || inOrder(entry, after) > 0),
   );
-  const shown = await Promise.all(rest.slice(0, limit).map((entry) => withPayment(tools.store, entry)));
+  const shown = await Promise.all(
+    rest.slice(0, limit).map((entry) =>
+      withPayment(tools.store, entry).catch((error) => {
+        report(error);
+        return entry;
+      }),
+    ),
+  );
   return found({
     object: 'list',
     data: shown.map((entry) => entryObject(entry, nowMs)),
     has_more: rest.length > limit,
     counts: counts.map((count) => countObject(count, nowMs)),
+    unread,
   });
 }
 

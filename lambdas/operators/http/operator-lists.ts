@@ -6,6 +6,7 @@ import { causedByOperator } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { defined } from '../../kernel/defined.ts';
 import { tenantId } from '../../kernel/ids.ts';
+import type { Telemetry } from '../../kernel/platform/telemetry.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import {
   CLAIM_SORT_KEY_PATTERN,
@@ -26,6 +27,7 @@ import { TENANT_ID } from './ledger-schemas.ts';
 export interface OperatorListTools extends Pick<KeyTools, 'keysBy' | 'clock'> {
   readonly queues: QueueLists;
   readonly messages: MessageQueues;
+  readonly telemetry: Pick<Telemetry, 'fault'>;
 }
 
 type Call = CallBy<OperatorListTools, Operator>;
@@ -111,19 +113,26 @@ const getQueues = reading({
   },
 });
 
-/** Reads the queues in sequence, because each read queries every shard. */
-async function listQueues({ tools }: Call): Promise<Handled> {
+/**
+ * Reads the queues in sequence, because each read queries every shard. A queue that cannot be read is listed without
+ * its number of entries.
+ */
+async function listQueues({ tools, request }: Call): Promise<Handled> {
+  const unread = (error: unknown): undefined => {
+    tools.telemetry.fault(request.requestId, error);
+  };
   const nowMs = tools.clock.nowMs();
   const { deployed } = tools.messages;
   const data = [];
   for (const id of NAMES) {
-    const { waiting, hasMore, oldestMs } = await tools.queues.summary(id);
+    const summary = await tools.queues.summary(id).catch(unread);
+    const { waiting = null, hasMore = true, oldestMs } = summary ?? {};
     const { waits, job } = QUEUES[id];
     const age = oldestMs === undefined ? null : Math.max(0, seconds(nowMs - oldestMs));
     const row = { id, object: 'queue', description: waits, job, is_kept: false, ...redriveOf(deployed, id) };
     data.push({ ...row, waiting, more_waiting: hasMore, oldest_age: age });
   }
-  const counts = await Promise.all(Object.keys(deployed).map((id) => tools.messages.count(id)));
+  const counts = await Promise.all(Object.keys(deployed).map((id) => tools.messages.count(id).catch(unread)));
   const messages = Object.entries(deployed).map(([id, { isKept }], index) => ({
     id,
     object: 'queue',
@@ -131,8 +140,8 @@ async function listQueues({ tools }: Call): Promise<Handled> {
     job: null,
     is_kept: isKept,
     ...redriveOf(deployed, id),
-    waiting: counts[index],
-    more_waiting: false,
+    waiting: counts[index] ?? null,
+    more_waiting: counts[index] === undefined,
     oldest_age: null,
   }));
   return found({ object: 'list', data: [...data, ...messages], has_more: false });

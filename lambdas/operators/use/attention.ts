@@ -97,12 +97,19 @@ export interface AttentionTools {
   readonly views: ListPaymentsTools['views'];
 }
 
-/** Entries of some kinds, and whether there may be more of them. */
-interface Gathered {
-  readonly kinds: readonly AttentionKind[];
+/** Entries, and whether there may be more of them. */
+interface Found {
   readonly entries: readonly AttentionEntry[];
   readonly more: boolean;
 }
+
+/** Entries of some kinds. */
+interface Gathered extends Found {
+  readonly kinds: readonly AttentionKind[];
+  readonly isUnread?: true;
+}
+
+type Source = readonly [kinds: readonly AttentionKind[], read: () => Promise<Found>];
 
 /** Maximum number of reviews, mismatches and approvals to read, each in one query. */
 const MAX_READ = 500;
@@ -110,19 +117,41 @@ const MAX_READ = 500;
 /**
  * Gathers and counts the entries that wait for a person. The number of reads is limited: if a kind has more entries
  * than are read, the others appear when the first ones have been resolved. Approvals are read newest first.
+ *
+ * @param report called with the error of each source that cannot be read
+ * @returns `unread`: the kinds that have such a source; the other sources are listed
  */
 export async function gatherAttention(
   tools: AttentionTools,
-): Promise<{ readonly entries: readonly AttentionEntry[]; readonly counts: readonly AttentionCount[] }> {
-  const gathered = await Promise.all([
-    reviews(tools),
-    mismatches(tools),
-    approvals(tools),
-    messageQueues(tools),
-    ...OPERATOR_QUEUES.map((queue) => queueEntries(tools, queue)),
-  ]);
+  report: (error: unknown) => void,
+): Promise<{
+  readonly entries: readonly AttentionEntry[];
+  readonly counts: readonly AttentionCount[];
+  readonly unread: readonly AttentionKind[];
+}> {
+  const sources: readonly Source[] = [
+    [['payment_in_review', 'order_in_review'], () => reviews(tools)],
+    [['mismatch'], () => mismatches(tools)],
+    [['approval'], () => approvals(tools)],
+    ...messageQueues(tools),
+    ...OPERATOR_QUEUES.map((queue): Source => [KINDS_OF[queue], () => queueEntries(tools, queue)]),
+  ];
+  const gathered = await Promise.all(
+    sources.map(async ([kinds, read]): Promise<Gathered> => {
+      try {
+        return { kinds, ...(await read()) };
+      } catch (error) {
+        report(error);
+        return { kinds, entries: [], more: true, isUnread: true };
+      }
+    }),
+  );
   const entries = gathered.flatMap((each) => each.entries).toSorted(inOrder);
-  return { entries, counts: ATTENTION_KINDS.map((kind) => countOf(kind, entries, gathered)) };
+  return {
+    entries,
+    counts: ATTENTION_KINDS.map((kind) => countOf(kind, entries, gathered)),
+    unread: ATTENTION_KINDS.filter((kind) => gathered.some((each) => each.isUnread && each.kinds.includes(kind))),
+  };
 }
 
 function countOf(kind: AttentionKind, all: readonly AttentionEntry[], gathered: readonly Gathered[]): AttentionCount {
@@ -148,7 +177,7 @@ export function inOrder(left: AttentionPlace, right: AttentionPlace): number {
   );
 }
 
-async function reviews({ views }: AttentionTools): Promise<Gathered> {
+async function reviews({ views }: AttentionTools): Promise<Found> {
   const found = await someReviews(views, MAX_READ);
   const entries = found.map(({ chainId, tenantId, mode, sinceMs, failureCode, ...money }): AttentionEntry => {
     const isPayment = money.currency !== undefined;
@@ -164,11 +193,11 @@ async function reviews({ views }: AttentionTools): Promise<Gathered> {
       act: isPayment ? 'decide_payment' : 'look',
     };
   });
-  return { kinds: ['payment_in_review', 'order_in_review'], entries, more: found.length === MAX_READ };
+  return { entries, more: found.length === MAX_READ };
 }
 
 /** Gathers confirmed mismatches only. A suspected mismatch usually resolves itself. */
-async function mismatches({ views }: AttentionTools): Promise<Gathered> {
+async function mismatches({ views }: AttentionTools): Promise<Found> {
   const found = await someMismatches({ views }, undefined, MAX_READ);
   const confirmed = found.flatMap(({ open }) => (open.status === 'confirmed' ? [open] : []));
   const entries = confirmed.map(({ id, owner, subject, firstSeenAtMs: sinceMs, mismatch }): AttentionEntry => {
@@ -186,10 +215,10 @@ async function mismatches({ views }: AttentionTools): Promise<Gathered> {
       act: 'compare',
     };
   });
-  return { kinds: ['mismatch'], entries, more: found.length === MAX_READ };
+  return { entries, more: found.length === MAX_READ };
 }
 
-async function approvals({ effects, clock }: AttentionTools): Promise<Gathered> {
+async function approvals({ effects, clock }: AttentionTools): Promise<Found> {
   const nowMs = clock.nowMs();
   const found = await effects.listApprovals({ limit: MAX_READ, withReasons: false });
   const entries = found
@@ -219,27 +248,21 @@ async function approvals({ effects, clock }: AttentionTools): Promise<Gathered> 
         act: 'approve',
       }),
     );
-  return { kinds: ['approval'], entries, more: found.length === MAX_READ };
+  return { entries, more: found.length === MAX_READ };
 }
 
-async function messageQueues({ messages }: AttentionTools): Promise<Gathered> {
+function messageQueues({ messages }: AttentionTools): readonly Source[] {
   const kept = Object.entries(messages.deployed).filter(([, { isKept }]) => isKept);
-  const counted = await Promise.all(
-    kept.map(async ([queue, deployed]) => ({ queue, deployed, messages: await messages.count(queue) })),
-  );
-  const entries = counted
-    .filter((each) => each.messages > 0)
-    .map(
-      ({ queue, deployed: { redriveTo }, messages: count }): AttentionEntry => ({
-        kind: queue.endsWith(DEAD_LETTERS_END) ? 'dead_letters' : 'parked_records',
-        name: queue,
-        queue,
-        messages: count,
-        reason: { kind: 'messages' },
-        act: redriveTo === undefined ? 'look' : 'redrive',
-      }),
-    );
-  return { kinds: ['dead_letters', 'parked_records'], entries, more: false };
+  return kept.map(([queue, { redriveTo }]): Source => {
+    const kind = queue.endsWith(DEAD_LETTERS_END) ? 'dead_letters' : 'parked_records';
+    const act = redriveTo === undefined ? 'look' : 'redrive';
+    const read = async (): Promise<Found> => {
+      const count = await messages.count(queue);
+      const entry = { kind, name: queue, queue, messages: count, reason: { kind: 'messages' }, act } as const;
+      return { entries: count > 0 ? [entry] : [], more: false };
+    };
+    return [[kind], read];
+  });
 }
 
 /** The kinds of changes to a payment, by the prefixes of their ids. */
@@ -249,7 +272,7 @@ const CHANGES: readonly (readonly [prefix: string, noun: string])[] = [
   [OperationPrefix.refund, 'refund'],
 ];
 
-async function queueEntries({ queues }: AttentionTools, queue: OperatorQueue): Promise<Gathered> {
+async function queueEntries({ queues }: AttentionTools, queue: OperatorQueue): Promise<Found> {
   const { entries, hasMore: more } = await queues.needingOperator(queue);
   const shown = entries.map((entry): AttentionEntry => {
     const { about, part, sinceMs } = entry;
@@ -260,7 +283,7 @@ async function queueEntries({ queues }: AttentionTools, queue: OperatorQueue): P
       ...defined({ about, part, sinceMs }),
     };
   });
-  return { kinds: KINDS_OF[queue], entries: shown, more };
+  return { entries: shown, more };
 }
 
 const KINDS_OF: Readonly<Record<OperatorQueue, readonly AttentionKind[]>> = {
