@@ -2,7 +2,7 @@ import type { ActivityDraft } from '../activity/domain/activity.ts';
 import type { ActivityLog } from '../activity/use/activity-log.ts';
 import { OperationPrefix } from '../kernel/contract/rows.ts';
 import { defined } from '../kernel/defined.ts';
-import { codeOf, RetryableError } from '../kernel/faults.ts';
+import { RetryableError } from '../kernel/faults.ts';
 import { storedOperationId } from '../kernel/ids.ts';
 import type { Unreadable } from '../kernel/platform/queue-rows.ts';
 import type { EffectRecord } from '../once/domain/idempotency.ts';
@@ -16,6 +16,7 @@ import type { PostgresEffects } from '../payments/store/postgres-effects.ts';
 import type { Effect, EffectOutcome, EffectStore } from '../payments/use/effect-store.ts';
 import type { Hold, PaymentStore } from '../payments/use/payment-store.ts';
 import type { OrphanStore, UnfinishedWork } from '../payments/use/unfinished-work.ts';
+import { DatabaseFault } from '../postgres/faults.ts';
 import { type DueQueue, mergedPage } from '../resolving/use/due-queue.ts';
 import type { ScanPage } from '../views/use/view-store.ts';
 import { KEY_OF_CORRECTION } from './contract.ts';
@@ -269,71 +270,52 @@ function workOf(shards: Shards, unreadable: Unreadable): UnfinishedWork {
 }
 
 /**
- * A position in a list that continues from database to database: the number of the database, the code of the error if a
- * database was skipped, and the position in the database.
+ * A position in a list that continues from database to database: the number of the database, and the position in it.
  */
-const POSITION = /^(?<number>\d+)(?:!(?<skipped>\w+))? (?<rest>.*)$/s;
+const POSITION = /^(?<number>\d+) (?<rest>.*)$/s;
 
-interface Position {
-  readonly number: number;
-  readonly skipped?: string | undefined;
-  readonly rest?: string;
-}
-
-function positionIn(cursor: string | undefined): Position {
-  const { number = '0', skipped, rest = '' } = POSITION.exec(cursor ?? '')?.groups ?? {};
-  return { number: Number(number), skipped, ...(rest === '' ? {} : { rest }) };
-}
-
-function cursorOf({ number, skipped, rest = '' }: Position): string {
-  return `${number}${skipped === undefined ? '' : `!${skipped}`} ${rest}`;
+function positionIn(cursor: string | undefined): { readonly number: number; readonly rest?: string } {
+  const { number = '0', rest = '' } = POSITION.exec(cursor ?? '')?.groups ?? {};
+  return { number: Number(number), ...(rest === '' ? {} : { rest }) };
 }
 
 /**
  * Reads a page from one database. After its last page, the list continues with the next database. Skips a database that
- * cannot be read.
- *
- * @param read receives the position, with which the cursors of rows must begin
- * @throws RetryableError after the last database, if one was skipped and `ofSkipped` is `throw`
+ * does not respond.
  */
 async function pageOf<Page extends { readonly next?: string }>(
   shards: Shards,
   cursor: string | undefined,
-  { empty, ofSkipped }: { readonly empty: Page; readonly ofSkipped: 'throw' | 'continue' },
-  read: (shard: Shard, position: Position) => Promise<Page>,
+  empty: Page,
+  read: (shard: Shard, rest: string | undefined, number: number) => Promise<Page>,
 ): Promise<Page> {
-  const position = positionIn(cursor);
-  const { number } = position;
-  let { skipped } = position;
+  const { number, rest } = positionIn(cursor);
   const shard = shards.databases[number];
-  if (shard === undefined) {
-    if (skipped !== undefined && ofSkipped === 'throw') throw new RetryableError(skipped, 'a database was skipped');
-    return empty;
-  }
-  const page = await read(shard, position).catch((error: unknown) => {
+  if (shard === undefined) return empty;
+  const page = await read(shard, rest, number).catch((error: unknown) => {
     shards.unavailable(shard, error);
-    skipped = codeOf(error);
     return empty;
   });
-  if (page.next !== undefined) return { ...page, next: cursorOf({ number, skipped, rest: page.next }) };
-  const isLast = number + 1 === shards.databases.length;
-  return isLast && skipped === undefined ? page : { ...page, next: cursorOf({ number: number + 1, skipped }) };
+  const nextShard = number + 1 < shards.databases.length ? `${number + 1} ` : undefined;
+  const next = page.next === undefined ? nextShard : `${number} ${page.next}`;
+  return next === undefined ? page : { ...page, next };
 }
 
 function holdsOf(shards: Shards): DueQueue<Hold> {
   const of = async ({ paymentId }: Hold): Promise<DueQueue<Hold>> =>
     (await shards.of({ chainId: paymentId })).stores.holds;
   return {
-    dueBefore: (beforeMs, { limit, cursor }) => {
-      const empty: DuePage<Hold> = { rows: [] };
-      // The holds of a skipped database expire unnoticed, so the run must fail.
-      return pageOf(shards, cursor, { empty, ofSkipped: 'throw' }, async ({ stores }, at) => {
-        const page = await stores.holds.dueBefore(beforeMs, { limit, ...defined({ cursor: at.rest }) });
-        const rows = page.rows.map(({ row, cursor: rest }) => ({ row, cursor: cursorOf({ ...at, rest }) }));
-        return { ...page, rows };
-      });
+    // A long queue in one database does not delay the others.
+    dueBefore: async (beforeMs, range) => {
+      const pages = await shards.responding(({ stores }) => stores.holds.dueBefore(beforeMs, range));
+      const page = mergedPage(pages, range.limit);
+      if (page.next !== undefined || pages.length === shards.databases.length) return page;
+      // The holds of a database that does not respond could expire unnoticed, so the run must fail after the others.
+      const last = page.rows.at(-1);
+      if (last === undefined) throw new RetryableError(DatabaseFault.unavailable, 'a database did not respond');
+      return { ...page, next: last.cursor };
     },
-    mark: async (hold, undecidable) => (await of(hold)).mark(hold, undecidable),
+    postpone: async (hold, next) => (await of(hold)).postpone(hold, next),
     close: async (hold) => (await of(hold)).close(hold),
   };
 }
@@ -342,11 +324,10 @@ function expiredOf(shards: Shards): ExpiredRecords {
   return {
     scan: async ({ after, ...step }, beforeSeconds) => {
       if (step.segment > 0) return { found: [] };
-      const empty: ScanPage<ExpiredRecord> = { found: [] };
-      return pageOf(shards, after, { empty, ofSkipped: 'continue' }, async ({ stores }, at) => {
-        const scanned = await stores.expired.scan({ ...step, ...defined({ after: at.rest }) }, beforeSeconds);
-        const found = scanned.found.map((record) => ({ ...record, key: cursorOf({ ...at, rest: record.key }) }));
-        return { ...scanned, found };
+      const none: ScanPage<ExpiredRecord> = { found: [] };
+      return pageOf(shards, after, none, async ({ stores }, rest, number) => {
+        const scanned = await stores.expired.scan({ ...step, ...defined({ after: rest }) }, beforeSeconds);
+        return { ...scanned, found: scanned.found.map((record) => ({ ...record, key: `${number} ${record.key}` })) };
       });
     },
     remove: async ({ key, ...record }) => {

@@ -15,16 +15,16 @@ function storesOf(unreadable: readonly string[]) {
       if (unreadable.includes(name)) throw REFUSED;
       return rows;
     };
-    const rows = [{ row: { paymentId: paymentIdFor(name), authorizedAtMs: 0 }, cursor: 'last' }];
+    const rows = [{ row: { paymentId: paymentIdFor(name), authorizedAtMs: 0 }, cursor: name }];
     const holds = {
-      dueBefore: (_beforeMs: number, { cursor }: { readonly cursor?: string }) =>
-        page(cursor === undefined ? { rows, next: 'last' } : { rows: [] }),
+      dueBefore: (_beforeMs: number, { cursor = '' }: { readonly cursor?: string }) =>
+        page({ rows: rows.filter((row) => row.cursor > cursor) }),
     };
     const expired = { scan: () => page({ found: [{ key: name }] }) };
     return { name, stores: { holds, expired, approvals: {}, orders: () => ({}), effects: () => ({}) } as never };
   };
   const shards = new Shards({
-    databases: [databaseOf('first'), databaseOf('b'), databaseOf('c')],
+    databases: [databaseOf('a'), databaseOf('b'), databaseOf('c')],
     tenants: { of: () => Promise.reject(REFUSED) },
     unavailable: (shard) => skipped.push(shard),
   });
@@ -44,16 +44,16 @@ async function holdsIn({ holds }: Pick<ReturnType<typeof storesOf>, 'holds'>) {
   return { found, failure };
 }
 
-test.each([[[]], [['first']], [['b']], [['c']], [['first', 'c']]])(
+test.each([[[]], [['a']], [['b']], [['c']], [['a', 'c']]])(
   'holds of the other databases are listed, and then the run fails, if these databases cannot be read: %j',
   async (unreadable) => {
     const stores = storesOf(unreadable);
     const { found, failure } = await holdsIn(stores);
-    const others = ['first', 'b', 'c'].filter((name) => !unreadable.includes(name));
+    const others = ['a', 'b', 'c'].filter((name) => !unreadable.includes(name));
     expect(found).toEqual(others.map((name) => paymentIdFor(name)));
-    expect(stores.skipped).toEqual(unreadable);
+    expect([...new Set(stores.skipped)]).toEqual(unreadable);
     if (unreadable.length === 0) expect(failure).toBeUndefined();
-    else expect(failure).toMatchObject({ code: 'store_refused' });
+    else expect(failure).toMatchObject({ code: 'store_unavailable' });
   },
 );
 
@@ -66,5 +66,5 @@ test('expired records of the other databases are deleted if a database cannot be
     if (next !== undefined) await scan(next);
   };
   await scan();
-  expect([keys, skipped]).toEqual([['0 first', '1 b'], ['c']]);
+  expect([keys, skipped]).toEqual([['0 a', '1 b'], ['c']]);
 });
