@@ -64,7 +64,7 @@ export class Operations {
     const isCorrected = refused === true && kept === undefined && isOnlyInBody(known, offered);
     // Even a refused request may have taken effect: a process may have sent a correction and crashed before the
     // response.
-    if (other.length > 0 && !isCorrected) throw changed(operation, other, kept === undefined || kept.status < 300);
+    if (other.length > 0 && !isCorrected) throw changed(operation, other, this.#adviceFor(kept, known, offered));
     // A corrected body is sent with the stored key. If an earlier body did take effect, the API refuses this one.
     const request = isCorrected ? { ...known, body } : known;
     if (kept !== undefined) return settled(answerOf(kept)) as Value;
@@ -72,9 +72,19 @@ export class Operations {
     const { sentBefore, ...answer } = await this.#sender.send(request, limits, request.key !== offered.key);
     const isKept = answer.kind === 'success' || isFinal(answer.problem.code);
     if (isKept) await this.#keys.keepAnswer(request, { status: answer.status, body: answer.text });
-    const isRefused = answer.kind === 'problem' && !isKept && !sentBefore && storedNothing(answer.problem.code);
+    const isRefused = answer.kind === 'problem' && !isKept && storedNothing(answer.problem.code);
+    // Even if an earlier attempt took effect, a correction cannot: it has the same key, and the API refuses it.
     if (isRefused) await this.#keys.keepRefusal?.({ ...request, refused: true });
-    return settled(answer, !isKept && !isRefused) as Value;
+    return settled(answer, !isKept && (!isRefused || sentBefore)) as Value;
+  }
+
+  /** Returns the next action after a changed request, or undefined if the stored request had no effect. */
+  #adviceFor(kept: StoredAnswer | undefined, stored: StoredRequest, offered: StoredRequest): string | undefined {
+    if (kept !== undefined && kept.status >= 300) return undefined;
+    if (kept !== undefined || !isOnlyInBody(stored, offered)) return ', before you start a new operation.';
+    return this.#keys.keepRefusal === undefined
+      ? '. To correct a refused body, the key store needs keepRefusal.'
+      : '. If it is refused, you can then send the changed body.';
   }
 }
 
@@ -104,13 +114,13 @@ function checked(stored: unknown, operation: string): StoredOperation {
 /**
  * Creates the error for a changed request. The message names fields without their values, which can be personal data.
  */
-function changed(operation: string, fields: readonly string[], mayHaveTakenEffect: boolean): PayonceError {
+function changed(operation: string, fields: readonly string[], advice: string | undefined): PayonceError {
   const message =
     `The operation ${operation} was started with a different ${fields.join(', ')}. Nothing was sent. ` +
-    (mayHaveTakenEffect
-      ? 'The earlier request may have taken effect: repeat it to get its response, before you start a new operation.'
-      : 'A different request needs a new operation.');
-  return new PayonceError('operation_changed', message, { mayHaveTakenEffect });
+    (advice === undefined
+      ? 'A different request needs a new operation.'
+      : `The earlier request may have taken effect: repeat it to get its response${advice}`);
+  return new PayonceError('operation_changed', message, { mayHaveTakenEffect: advice !== undefined });
 }
 
 function answerOf({ status, body }: StoredAnswer): Answer {

@@ -1,11 +1,21 @@
 /** Tests the guarantee "safe client". */
-import { describe, expect, test } from '@jest/globals';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Client } from '../../client/client.ts';
+import { fileKeys } from '../../client/file-keys.ts';
 import { type KeyStore, memoryKeys } from '../../client/key-store.ts';
 import type { Runtime } from '../../client/surroundings.ts';
+import { bundleFolder } from '../support/bundle-folder.ts';
 import { sliceOf, whole } from '../support/slice.ts';
 import { Api } from '../world/api.ts';
-import { chargesIn, clientOn, outcomeOf, surroundingsOn, TEA } from './client-world.ts';
+import { chargesIn, clientOn, errorOf, outcomeOf, surroundingsOn, TEA } from './client-world.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = bundleFolder('crashes');
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** A crash of the client's process. `step` is the zero-based index of a step of the run. */
 interface Crash {
@@ -45,6 +55,7 @@ function life({ api, keys }: Disk, crash: Crash | undefined) {
   const stored: KeyStore = {
     putIfAbsent: (request) => step('putIfAbsent', () => keys.putIfAbsent(request)),
     keepAnswer: (request, answer) => step('keepAnswer', () => keys.keepAnswer(request, answer)),
+    keepRefusal: (request) => step('keepRefusal', () => keys.keepRefusal?.(request)),
   };
   return { client: clientOn(api, changes, stored).client, steps, death };
 }
@@ -83,10 +94,21 @@ async function eachHistory(lives: number, run: (crashes: readonly Crash[]) => Pr
 
 const LIVES = whole(3, { slice: 2 });
 
+const payingWith =
+  (source: string): Call =>
+  (client) =>
+    client.payments.create({ ...TEA, source }, { operation: 'order_42' });
+
+/** Pays with an invalid amount, and then with the corrected one, under the same name. */
+const correcting: Call = async (client) => {
+  const error = await errorOf(client.payments.create({ ...TEA, amount: -1 }, { operation: 'order_42' }));
+  expect(['invalid_request', 'operation_changed']).toContain(error.code);
+  return client.payments.create(TEA, { operation: 'order_42' });
+};
+
 /** Plays all histories of a payment in which the client crashes. @returns the findings and the number of histories */
-async function survey(source: string, keysOf: () => KeyStore) {
+async function survey(call: Call, keysOf: () => KeyStore) {
   const findings: string[] = [];
-  const call: Call = (client) => client.payments.create({ ...TEA, source }, { operation: 'order_42' });
   const single = await untilDone({ api: new Api(), keys: memoryKeys() }, call, []);
   const histories = await eachHistory(LIVES, async (crashes) => {
     const disk = { api: new Api(), keys: keysOf() };
@@ -114,10 +136,20 @@ describe('a client that crashes at any step of any run', () => {
     'tok_flaky',
     'tok_rate_limited',
   ])('charges %s once and never receives two different responses', async (source) => {
-    const { findings, histories } = await survey(source, memoryKeys);
+    const { findings, histories } = await survey(payingWith(source), memoryKeys);
     expect(findings).toEqual([]);
     // A run has at least the steps putIfAbsent, fetch and keepAnswer, and can crash before and after each of them.
     expect(histories).toBeGreaterThan(whole(6 ** 2, { slice: 6 }));
+  });
+
+  test.each([
+    ['memory', memoryKeys],
+    ['files', () => fileKeys(join(folder, crypto.randomUUID()))],
+  ] as const)('corrects a refused body and charges once, with its keys in %s', async (_name, keysOf) => {
+    const { findings, histories } = await survey(correcting, keysOf);
+    expect(findings).toEqual([]);
+    // The steps putIfAbsent, fetch and keepRefusal precede those of a payment.
+    expect(histories).toBeGreaterThan(whole(12 ** 2, { slice: 12 }));
   });
 
   test.each([
@@ -136,7 +168,7 @@ describe('a client that crashes at any step of any run', () => {
       (): KeyStore => ({ putIfAbsent: (request) => request, keepAnswer: () => undefined }),
     ],
   ])('charges twice when its faulty store %s', async (_name, storeOn) => {
-    const { findings } = await survey('tok_ok', () => storeOn(memoryKeys()));
+    const { findings } = await survey(payingWith('tok_ok'), () => storeOn(memoryKeys()));
     expect(findings.filter((each) => !each.startsWith('two answers')).length).toBeGreaterThan(0);
   });
 });

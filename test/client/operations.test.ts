@@ -278,6 +278,32 @@ describe('a refusal', () => {
     expect(chargesIn(api)).toBe(1);
   });
 
+  test('never lets a correction charge if an earlier body took effect that the API refuses now', async () => {
+    const api = new Api();
+    let isStrict = false;
+    const { client } = clientOn(api, {
+      fetch: async (url, init) => {
+        // The rules of the API have changed: it refuses this body before it reads the key.
+        const sent = init.body as string;
+        const body = isStrict ? sent.replace('"amount":1000', '"amount":-1') : sent;
+        const response = await api.fetch(new Request(url, { ...init, body }));
+        if (!isStrict) throw new TypeError('the connection was reset');
+        return response;
+      },
+    });
+    const pay = (amount: number) =>
+      errorOf(client.payments.create({ ...TEA, amount }, { operation: 'order_42', timeoutMs: 1 }));
+    expect(await pay(1_000)).toMatchObject({ code: 'no_answer', mayHaveTakenEffect: true });
+    isStrict = true;
+    const unsure = { mayHaveTakenEffect: true };
+    expect(await pay(2_000)).toMatchObject({ code: 'operation_changed', ...unsure });
+    expect(await pay(1_000)).toMatchObject({ code: 'invalid_request', ...unsure });
+    expect(await pay(2_000)).toMatchObject({ code: 'idempotency_key_payload_mismatch', ...unsure });
+    api.clock.advance(9 * DAY_MS);
+    expect(await pay(2_000)).toMatchObject({ code: 'idempotency_key_expired', ...unsure });
+    expect(chargesIn(api)).toBe(1);
+  });
+
   test('does not allow a different path, nor a corrected body if the store keeps no refusals', async () => {
     const api = new Api();
     const { client } = clientOn(api);
@@ -298,10 +324,18 @@ describe('a refusal', () => {
       keepAnswer: (request, answer) => keys.keepAnswer(request, answer),
     };
     const plain = clientOn(api, {}, withoutRefusals).client;
-    await errorOf(plain.payments.create({ ...TEA, amount: -1 }, { operation: 'order_42' }));
-    expect(await errorOf(plain.payments.create(TEA, { operation: 'order_42' }))).toMatchObject({
-      code: 'operation_changed',
-    });
+    const wrong = { ...TEA, amount: -1 };
+    await errorOf(plain.payments.create(wrong, { operation: 'order_42' }));
+    const changed = await errorOf(plain.payments.create(TEA, { operation: 'order_42' }));
+    expect(changed).toMatchObject({ code: 'operation_changed' });
+    expect(changed.message).toContain('To correct a refused body, the key store needs keepRefusal.');
+    // With a store that keeps refusals, the repeated request is refused, and can then be corrected.
+    const { client: keeping } = clientOn(api, {}, keys);
+    const advised = await errorOf(keeping.payments.create(TEA, { operation: 'order_42' }));
+    expect(advised.message).toContain('repeat it to get its response. If it is refused, you can then send the');
+    const again = await errorOf(keeping.payments.create(wrong, { operation: 'order_42' }));
+    expect(again).toMatchObject({ code: 'invalid_request', mayHaveTakenEffect: true });
+    expect(await keeping.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
   });
 
   test('has no effect after a stored success: a changed body is rejected, even for a request marked as refused', async () => {

@@ -37,6 +37,7 @@ export interface Plan {
   readonly parts?: number;
   readonly part?: number;
   readonly waitFactor?: number;
+  readonly corrects?: true;
   readonly source: string;
   readonly amount: number;
 }

@@ -72,6 +72,13 @@ describe('a Python process that crashes and restarts', () => {
     },
   );
 
+  test.each(STORES)('corrects a refused body and charges once, with its keys in %s', async (store) => {
+    const { findings, histories } = await survey({ store, points: 'steps', crashes: CRASHES, corrects: true });
+    expect(findings).toEqual([]);
+    // The steps that store the key, send the request and store the refusal precede those of a payment.
+    expect(histories).toBeGreaterThanOrEqual(12);
+  });
+
   test.each(sliceOf(STORES, 2))(
     'charges once if it crashes at any line of the client, with its keys in %s',
     async (store) => {

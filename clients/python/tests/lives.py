@@ -10,6 +10,7 @@ Reads a plan from standard input, as JSON:
   ``rounds`` times.
 - ``parts``, ``part``: plays every ``parts``-th history, beginning with the one with the number ``part``.
 - ``waitFactor``: the part of each pause that the client waits; 1 by default.
+- ``corrects``: each process first pays with an invalid amount, and then corrects it.
 - ``source``, ``amount``: the source, and the amount of the first history in minor units. Each history has its own.
 
 Prints a line of JSON for each history: its crash points, its amount, and the outcomes of its operation.
@@ -29,7 +30,7 @@ from types import FrameType
 from typing import Any
 
 import payonce
-from payonce import Client, DatabaseKeys, FileKeys, HttpTransport, ProblemError, Surroundings
+from payonce import Client, DatabaseKeys, FileKeys, HttpTransport, PayonceError, ProblemError, Surroundings
 
 PLAN: dict[str, Any] = json.load(sys.stdin)
 SOURCES = str(Path(payonce.__file__).parent)
@@ -117,6 +118,7 @@ def pay(amount: int, at: int | None) -> Any:
         transport = crash.around(transport)
         store.put_if_absent = crash.around(store.put_if_absent)
         store.keep_answer = crash.around(store.keep_answer)
+        store.keep_refusal = crash.around(store.keep_refusal)
     around = Surroundings(
         transport=transport,
         sleep=lambda seconds: time.sleep(seconds * PLAN.get("waitFactor", 1)),
@@ -125,15 +127,25 @@ def pay(amount: int, at: int | None) -> Any:
     client = Client(PLAN["url"], api_key=PLAN["api_key"], keys=store, surroundings=around)
     if PLAN["points"] == "lines" and at is not None:
         sys.settrace(crash.trace)
+    purchase: Any = {"amount": amount, "currency": "EUR", "source": PLAN["source"]}
     try:
-        paid: Any = client.payments.create(
-            {"amount": amount, "currency": "EUR", "source": PLAN["source"]}, operation=operation
-        )
+        if PLAN.get("corrects"):
+            refuse(client, {**purchase, "amount": -amount}, operation)
+        paid: Any = client.payments.create(purchase, operation=operation)
         return {"id": paid["id"], "status": paid["status"]}
     except ProblemError as error:
         return {"id": error.problem["payment"]["id"], "status": error.code}
     finally:
         sys.settrace(None)
+
+
+def refuse(client: Client, purchase: Any, operation: str) -> None:
+    """Pay with an invalid amount. After the correction was paid, the client sends nothing."""
+    try:
+        client.payments.create(purchase, operation=operation)
+    except PayonceError as error:
+        if error.code not in ("invalid_request", "operation_changed"):
+            raise
 
 
 class Life:

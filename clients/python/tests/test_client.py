@@ -259,11 +259,29 @@ class Operations(InFolder):
             plain = Client(server.url, keys=WithoutRefusals())
             with self.assertRaises(ProblemError):
                 plain.payments.create(wrong, operation="order_42")
-            with self.assertRaises(OperationChangedError):
+            with self.assertRaisesRegex(OperationChangedError, "the key store needs keep_refusal"):
                 plain.payments.create(TEA, operation="order_42")
         one, corrected, _ = server.requests
         self.assertEqual(one["idempotency-key"], corrected["idempotency-key"])
         self.assertEqual([json.loads(sent["body"])["amount"] for sent in server.requests], [-1, 1000, -1])
+
+    def test_a_refusal_after_a_crash_lets_the_body_be_corrected(self) -> None:
+        class Crashing(FileKeys):
+            def keep_refusal(self, request: StoredRequest) -> None:
+                raise KeyboardInterrupt
+
+        wrong: Any = {**TEA, "amount": -1}
+        with ScriptedServer([REFUSED, REFUSED, PAID]) as server:
+            with self.assertRaises(KeyboardInterrupt):
+                Client(server.url, keys=Crashing(self.folder)).payments.create(wrong, operation="order_42")
+            client = Client(server.url, keys=FileKeys(self.folder))
+            with self.assertRaisesRegex(OperationChangedError, "If it is refused, you can then send the changed body"):
+                client.payments.create(TEA, operation="order_42")
+            with self.assertRaises(ProblemError) as raised:
+                client.payments.create(wrong, operation="order_42")
+            self.assertTrue(raised.exception.may_have_taken_effect)
+            self.assertEqual(client.payments.create(TEA, operation="order_42")["id"], "pay_1")
+        self.assertEqual(len({sent["idempotency-key"] for sent in server.requests}), 1)
 
     def test_an_answered_call_has_no_other_body_even_if_its_row_is_still_marked_as_refused(self) -> None:
         class Marked(MemoryKeys):

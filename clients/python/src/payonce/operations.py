@@ -43,19 +43,16 @@ class Operations:
         if other and not is_corrected:
             # Even a refused request may have taken effect: a process may have sent a correction and crashed before the
             # answer.
-            may_have_taken_effect = stored.answer is None or stored.answer.status < 300
-            advice = (
-                "The earlier request may have taken effect: "
-                "repeat it to get its response, before you start a new operation."
-                if may_have_taken_effect
-                else "A different request needs a new operation."
+            advice = self._advice_for(stored, offered)
+            next_action = (
+                "A different request needs a new operation."
+                if advice is None
+                else f"The earlier request may have taken effect: repeat it to get its response{advice}"
             )
             # The message names fields without their values, which can be personal data.
             message = f"The operation {operation} was started with a different {', '.join(other)}. Nothing was sent."
             raise OperationChangedError(
-                "operation_changed",
-                f"{message} {advice}",
-                may_have_taken_effect=may_have_taken_effect,
+                "operation_changed", f"{message} {next_action}", may_have_taken_effect=advice is not None
             )
         if stored.answer is not None:
             kept = stored.answer
@@ -69,12 +66,23 @@ class Operations:
         is_kept = not answer.is_problem or is_final(answer.value["code"])
         if is_kept:
             self._keys.keep_answer(request, StoredAnswer(answer.status, answer.text))
-        is_refused = not is_kept and not answer.sent_before and stored_nothing(answer.value["code"])
+        is_refused = not is_kept and stored_nothing(answer.value["code"])
         if is_refused:
+            # Even if an earlier attempt took effect, a correction cannot: it has the same key, and the API refuses it.
             keep_refusal = getattr(self._keys, "keep_refusal", None)
             if keep_refusal is not None:
                 keep_refusal(request)
-        return _settled(answer, not is_kept and not is_refused)
+        return _settled(answer, not is_kept and (not is_refused or answer.sent_before))
+
+    def _advice_for(self, stored: StoredOperation, offered: StoredRequest) -> str | None:
+        """Return the next action after a changed request; ``None`` if the stored request had no effect."""
+        if stored.answer is not None and stored.answer.status >= 300:
+            return None
+        if stored.answer is not None or not _has_address_of(stored.request, offered):
+            return ", before you start a new operation."
+        if getattr(self._keys, "keep_refusal", None) is None:
+            return ". To correct a refused body, the key store needs keep_refusal."
+        return ". If it is refused, you can then send the changed body."
 
 
 def _is_name(operation: object) -> bool:
