@@ -138,6 +138,7 @@ export type ClientCode =
   | 'operation_changed'
   | 'invalid_key_store'
   | 'connection_refused'
+  | 'no_connection'
   | 'no_answer'
   | 'unexpected_answer'
   | 'unfinished'

@@ -1,6 +1,6 @@
 import { parseRetryAfter } from '../lambdas/kernel/retry-after.ts';
 import { pauseMs } from './backoff.ts';
-import { isTransient, PayonceError, type Problem } from './errors.ts';
+import { type ClientCode, isTransient, PayonceError, type Problem } from './errors.ts';
 import type { Runtime } from './surroundings.ts';
 
 export interface Sent {
@@ -40,8 +40,8 @@ type Attempt =
       readonly why: unknown;
       readonly afterMs?: number;
       readonly received: boolean;
-      /** True if the connection was refused: no program listens at the address. */
-      readonly isRefused?: true;
+      /** The error's code if there is no connection to the address. The address is probably wrong. */
+      readonly unreachable?: ClientCode;
     };
 
 const TIMEOUT_MS = 60_000;
@@ -54,6 +54,26 @@ const MAX_ATTEMPTS = 100;
 /** Retried statuses, which a gateway or proxy in front of the API may return. */
 const PASSING_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
 
+/** Codes of Node for a connection that does not exist, so that nothing was sent. A browser reports none of them. */
+const UNREACHABLE: ReadonlyMap<unknown, ClientCode> = new Map<unknown, ClientCode>([
+  ['ECONNREFUSED', 'connection_refused'],
+  ...[
+    'ENOTFOUND',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'CERT_HAS_EXPIRED',
+    'CERT_NOT_YET_VALID',
+    'CERT_REVOKED',
+    'CERT_UNTRUSTED',
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'UNABLE_TO_GET_ISSUER_CERT',
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  ].map((code): [string, ClientCode] => [code, 'no_connection']),
+]);
+/** The code of Node if no name server answered. Nothing was sent, and the name may be right. */
+const NO_NAME_SERVER = 'EAI_AGAIN';
+
 export interface SenderOptions {
   /** The address of the API, with the stage and without a trailing slash. */
   readonly url: string;
@@ -65,8 +85,8 @@ export class Sender {
   readonly #options: SenderOptions;
   readonly #around: Runtime;
   /**
-   * Whether this URL has ever responded. If it has, a refused connection is an outage, and is retried. Otherwise the URL
-   * is probably wrong, and a refused first attempt fails at once.
+   * Whether this URL has ever responded. If it has, a missing connection is an outage, and is retried. Otherwise the URL
+   * is probably wrong, and the first attempt without a connection fails at once.
    */
   #hasResponded = false;
 
@@ -79,7 +99,8 @@ export class Sender {
    * Sends a request.
    * @param sentBefore whether an earlier process may have sent it
    * @throws PayonceError `no_answer` when the time is up, `unexpected_answer` for a response that is not from the API,
-   * `connection_refused` at once, if the first attempt is refused and the address has never responded
+   * `connection_refused` or `no_connection` at once, if the first attempt gets no connection and the address has never
+   * responded
    */
   async send(request: Sent, { timeoutMs = TIMEOUT_MS, signal }: Limits, sentBefore = false): Promise<Answered> {
     const untilMs = this.#around.elapsedMs() + timeoutMs;
@@ -90,8 +111,8 @@ export class Sender {
       const leftMs = Math.max(1, untilMs - this.#around.elapsedMs());
       const result = await this.#attempt(request, Math.min(ATTEMPT_MS, leftMs), signal);
       if (result.kind !== 'again') return { ...result, sentBefore: mayBeReceived };
-      if (attempt === 0 && result.isRefused === true && !this.#hasResponded)
-        throw this.#refusedConnection(result.why, sentBefore);
+      if (attempt === 0 && result.unreachable !== undefined && !this.#hasResponded)
+        throw this.#noConnection(result.unreachable, result.why, sentBefore);
       mayBeReceived ||= result.received;
       last = result.why;
       const waitMs = pauseMs(attempt, this.#around.fraction(), result.afterMs);
@@ -99,7 +120,7 @@ export class Sender {
       await this.#around.sleep(waitMs, signal);
     }
     const advice = request.key === undefined ? '' : ' To get the response, call again with the same operation.';
-    const message = `${request.method} ${request.path} got no response within ${timeoutMs} ms.${advice}`;
+    const message = `${request.method} ${request.path} got no response within ${timeoutMs} ms (last: ${reasonOf(last)}).${advice}`;
     const mayHaveTakenEffect = request.key !== undefined && mayBeReceived;
     throw new PayonceError('no_answer', message, { cause: last, mayHaveTakenEffect });
   }
@@ -125,14 +146,20 @@ export class Sender {
     } catch (error) {
       if (error instanceof PayonceError) throw error;
       signal?.throwIfAborted();
-      if (isConnectionRefused(error)) return { kind: 'again', why: error, received: false, isRefused: true };
-      return { kind: 'again', why: error, received: true };
+      const code = networkCode(error);
+      const unreachable = UNREACHABLE.get(code);
+      if (unreachable !== undefined) return { kind: 'again', why: error, received: false, unreachable };
+      return { kind: 'again', why: error, received: code !== NO_NAME_SERVER };
     }
   }
 
-  #refusedConnection(cause: unknown, mayHaveTakenEffect: boolean): PayonceError {
-    const message = `Nothing listens at ${this.#options.url}: the connection was refused. Is the API running, at this address?`;
-    return new PayonceError('connection_refused', message, { cause, mayHaveTakenEffect });
+  #noConnection(code: ClientCode, cause: unknown, mayHaveTakenEffect: boolean): PayonceError {
+    const { url } = this.#options;
+    const message =
+      code === 'connection_refused'
+        ? `Nothing listens at ${url}: the connection was refused. Is the API running, at this address?`
+        : `There is no connection to ${url}: ${reasonOf(cause)}. Is this the address of the API?`;
+    return new PayonceError(code, message, { cause, mayHaveTakenEffect });
   }
 
   #read({ status, headers }: Response, text: string, isChange: boolean): Attempt {
@@ -167,10 +194,23 @@ export class Sender {
   }
 }
 
-/** Reports whether the connection was refused, as Node reports it. A browser does not say why a connection failed. */
-function isConnectionRefused(error: unknown): boolean {
-  const { cause } = error as { readonly cause?: { readonly code?: unknown } };
-  return cause?.code === 'ECONNREFUSED';
+/** Returns the code of a failed connection, as Node reports it. A browser does not say why a connection failed. */
+function networkCode(error: unknown): unknown {
+  return causeOf(error)?.code;
+}
+
+/** Returns the reason of a failed attempt. The message of `fetch` itself is only `fetch failed`. */
+function reasonOf(error: unknown): string {
+  const message = causeOf(error)?.message;
+  return typeof message === 'string' && message !== ''
+    ? message
+    : error instanceof Error
+      ? error.message
+      : String(error);
+}
+
+function causeOf(error: unknown): { readonly code?: unknown; readonly message?: unknown } | undefined {
+  return (error as { readonly cause?: { readonly code?: unknown; readonly message?: unknown } }).cause;
 }
 
 function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -14,6 +14,15 @@ interface Attempt {
   readonly headers?: Record<string, string>;
   readonly body: string;
 }
+/** Errors of `fetch` in Node, by the names of the contract. */
+const FAILURES = {
+  lost: 'ECONNRESET',
+  refused: 'ECONNREFUSED',
+  unknown_host: 'ENOTFOUND',
+  no_name_server: 'EAI_AGAIN',
+  untrusted: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+} as const;
+type Attempts = readonly (Attempt | keyof typeof FAILURES)[];
 type Row = Pick<StoredRequest, 'method' | 'path' | 'mode' | 'body'>;
 
 const CONTRACT = JSON.parse(readFileSync(new URL('../../clients/contract.json', import.meta.url), 'utf8')) as {
@@ -29,9 +38,11 @@ const CONTRACT = JSON.parse(readFileSync(new URL('../../clients/contract.json', 
     readonly storedBefore?: string;
     /** True if the API refused that body. */
     readonly storedRefused?: true;
-    readonly attempts: readonly (Attempt | 'lost')[];
+    readonly attempts: Attempts;
     readonly pausesSeconds?: readonly number[];
     readonly then: Record<string, unknown>;
+    /** A part of the error's message. */
+    readonly says?: string;
     readonly stored: number | null;
     /** True if the refusal is stored, so that a later call can send another body. */
     readonly refused?: true;
@@ -58,7 +69,7 @@ const CONTRACT = JSON.parse(readFileSync(new URL('../../clients/contract.json', 
 const URL_OF_API = 'https://api.example';
 
 /** Returns a client of a server that sends the results of these attempts, in order. */
-function scripted(attempts: readonly (Attempt | 'lost')[], keys: KeyStore) {
+function scripted(attempts: Attempts, keys: KeyStore) {
   const sent: Request[] = [];
   const pausesSeconds: number[] = [];
   let nowMs = CONTRACT.now * 1_000;
@@ -70,7 +81,10 @@ function scripted(attempts: readonly (Attempt | 'lost')[], keys: KeyStore) {
       fetch: async (url, init) => {
         const attempt = attempts[sent.length] ?? 'lost';
         sent.push(new Request(url, init));
-        if (attempt === 'lost') throw new TypeError('the connection was reset');
+        if (typeof attempt === 'string')
+          throw new TypeError('fetch failed', {
+            cause: Object.assign(new Error(attempt), { code: FAILURES[attempt] }),
+          });
         return new Response(attempt.body, { status: attempt.status, headers: attempt.headers ?? {} });
       },
       nowMs: () => nowMs,
@@ -115,6 +129,7 @@ test.each(CONTRACT.calls)('$name', async ({ attempts, storedBefore: body, pauses
   const paying = one.client.payments.create(TEA, { operation: 'order_42' });
   const result = await paying.catch((error: unknown) => error);
   expect(result).toMatchObject(then);
+  expect(String(result)).toContain(call.says ?? '');
   expect(one.sent).toHaveLength(attempts.length);
   if (pausesSeconds !== undefined) expect(one.pausesSeconds).toEqual(pausesSeconds);
   expect(answers.map(({ status }) => status)).toEqual(stored === null ? [] : [stored]);

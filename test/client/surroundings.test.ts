@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createClient } from '../../client/client.ts';
 import { memoryKeys } from '../../client/key-store.ts';
+import { selfMadeCertificate } from '../../local/self-made-certificate.ts';
 import { API_KEY } from '../world/api.ts';
 import { errorOf, TEA } from './client-world.ts';
 
@@ -40,6 +42,7 @@ describe('the client on the system clock and network', () => {
     for (const timeoutMs of [200, 2_000, 20_000, 200_000]) {
       const error = await errorOf(clientOfServer().payments.create(TEA, { operation: 'order_42', timeoutMs }));
       expect(error).toMatchObject({ code: 'no_answer', mayHaveTakenEffect: true });
+      expect(error.message).toMatch(/got no response within \d+ ms \(last: .*timeout\)\. To get the response,/);
       if (requests > 0) break;
     }
     expect(requests).toBeGreaterThan(0);
@@ -63,6 +66,21 @@ describe('the client on the system clock and network', () => {
     expect(await pay()).toMatchObject({ code: 'connection_refused', mayHaveTakenEffect: true });
     expect(error.message).toMatch(/^Nothing listens at http:\/\/127\.0\.0\.1:\d+: the connection was refused\./);
     expect(performance.now() - startedMs).toBeLessThan(LONG_MS);
+  });
+
+  test('reports an untrusted certificate at once, with the reason, and nothing was sent', async () => {
+    const { key, cert } = selfMadeCertificate('localhost');
+    const secure = createSecureServer({ key, cert }, () => {
+      requests += 1;
+    }).listen(0, '127.0.0.1');
+    await once(secure, 'listening');
+    const url = `https://localhost:${(secure.address() as AddressInfo).port}`;
+    const client = createClient({ url, keys: memoryKeys() });
+    const error = await errorOf(client.payments.create(TEA, { operation: 'order_42', timeoutMs: LONG_MS }));
+    secure.close();
+    expect(requests).toBe(0);
+    expect(error).toMatchObject({ code: 'no_connection', mayHaveTakenEffect: false });
+    expect(error.message).toContain(`There is no connection to ${url}: self-signed certificate`);
   });
 
   test('waits through a restart of the API, during which connections are refused', async () => {

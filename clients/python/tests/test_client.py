@@ -49,6 +49,8 @@ FAILED = {
 }
 REFUSED = {"status": 400, "body": '{"code":"invalid_request","status":400,"detail":"x","request_id":"r"}'}
 ANSWER = StoredAnswer(201, '{"id":"pay_1","object":"payment","note":"Tee für zwei\\u0000"}')
+LONG_SECONDS = 600
+"""A time limit that no passing test reaches."""
 AnyKeys = MemoryKeys | FileKeys | DatabaseKeys
 
 
@@ -384,15 +386,30 @@ class Network(InFolder):
                     break
             self.assertEqual(requests, 1)
 
-    def test_a_refused_connection_is_named(self) -> None:
+    def test_a_refused_connection_is_named_at_once(self) -> None:
         with ScriptedServer([]) as server:
             pass
         client = Client(server.url, keys=MemoryKeys())
         # At the second call, the key is stored, so another process may have sent it.
         for may_have_taken_effect in (False, True):
-            with self.assertRaisesRegex(NoAnswerError, "refused") as raised:
-                client.payments.create(TEA, operation="x", timeout_seconds=0.01)
+            with self.assertRaisesRegex(PayonceError, "^Nothing listens at http://127.0.0.1:.* refused") as raised:
+                client.payments.create(TEA, operation="x", timeout_seconds=LONG_SECONDS)
+            self.assertEqual(raised.exception.code, "connection_refused")
             self.assertEqual(raised.exception.may_have_taken_effect, may_have_taken_effect)
+
+    def test_an_unknown_host_is_named(self) -> None:
+        with self.assertRaises(PayonceError) as raised:
+            Client("http://payonce.invalid", keys=MemoryKeys()).payments.retrieve("pay_1", timeout_seconds=0.01)
+        self.assertIn(raised.exception.code, ("no_connection", "no_answer"))  # The machine may have no name server.
+        self.assertFalse(raised.exception.may_have_taken_effect)
+
+    def test_a_connection_that_is_refused_after_an_answer_is_retried(self) -> None:
+        with ScriptedServer([PAID]) as server:
+            client = Client(server.url, keys=MemoryKeys())
+            client.payments.retrieve("pay_1")
+        with self.assertRaisesRegex(NoAnswerError, "refused") as raised:
+            client.payments.create(TEA, operation="x", timeout_seconds=0.01)
+        self.assertFalse(raised.exception.may_have_taken_effect)
 
     def test_an_answer_shorter_than_announced_is_no_answer(self) -> None:
         with ScriptedServer([{**PAID, "length": 500}, PAID]) as server:

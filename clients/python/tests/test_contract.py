@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import json
+import socket
+import ssl
 import unittest
 from pathlib import Path
 from typing import Any
 
-from payonce import Client, MemoryKeys, PayonceError, ProblemError, StoredOperation, StoredRequest, Surroundings
+from payonce import (
+    Client,
+    HttpTransport,
+    MemoryKeys,
+    PayonceError,
+    ProblemError,
+    StoredOperation,
+    StoredRequest,
+    Surroundings,
+)
 from payonce import errors, stored_in, verify_webhook
 from payonce.operations import differences
 from payonce.waiting import parse_retry_after
@@ -16,6 +27,31 @@ from scripted_server import ScriptedServer
 CONTRACT = json.loads((Path(__file__).parents[2] / "contract.json").read_text("utf-8"))
 NOW = CONTRACT["now"]
 TEA: Any = {"amount": 1000, "currency": "EUR", "source": "tok_ok"}
+
+
+FAILURES = {
+    "refused": ConnectionRefusedError("refused"),
+    "unknown_host": socket.gaierror(socket.EAI_NONAME, "unknown"),
+    "no_name_server": socket.gaierror(socket.EAI_AGAIN, "try again"),
+    "untrusted": ssl.SSLCertVerificationError("self-signed certificate"),
+}
+"""Errors of a transport that has sent nothing, by the names of the contract."""
+
+
+class FailingTransport(HttpTransport):
+    """Fails in the attempts that send nothing, and records the key and the body of each attempt."""
+
+    def __init__(self, attempts: list[Any]) -> None:
+        super().__init__()
+        self.attempts = attempts
+        self.sent: list[tuple[str, str]] = []
+
+    def __call__(self, method: str, url: str, headers: Any, body: bytes | None, timeout_seconds: float) -> Any:
+        attempt = self.attempts[len(self.sent)] if len(self.sent) < len(self.attempts) else "lost"
+        self.sent.append((headers["idempotency-key"], (body or b"").decode()))
+        if isinstance(attempt, str) and attempt in FAILURES:
+            raise FAILURES[attempt]
+        return super().__call__(method, url, headers, body, timeout_seconds)
 
 
 class Clock:
@@ -64,8 +100,9 @@ class Contract(unittest.TestCase):
 
     def test_calls(self) -> None:
         for case in CONTRACT["calls"]:
-            with self.subTest(case["name"]), ScriptedServer(case["attempts"]) as server:
-                keys, clock = RecordingKeys(), Clock()
+            received = [each for each in case["attempts"] if not isinstance(each, str) or each not in FAILURES]
+            with self.subTest(case["name"]), ScriptedServer(received) as server:
+                keys, clock, transport = RecordingKeys(), Clock(), FailingTransport(case["attempts"])
                 before = case.get("storedBefore")
                 if before is not None:
                     row = StoredRequest("order_42", "k-1", "POST", "/v1/payments", before, "test")
@@ -73,6 +110,7 @@ class Contract(unittest.TestCase):
                     if "storedRefused" in case:
                         MemoryKeys.keep_refusal(keys, row)
                 around = Surroundings(
+                    transport=transport,
                     monotonic=lambda: clock.seconds,
                     now=lambda: clock.seconds,
                     sleep=clock.sleep,
@@ -83,16 +121,17 @@ class Contract(unittest.TestCase):
                     result: Any = client.payments.create(TEA, operation="order_42")
                 except PayonceError as error:
                     result = {"code": error.code, "mayHaveTakenEffect": error.may_have_taken_effect}
+                    self.assertIn(case.get("says", ""), str(error))
                     if isinstance(error, ProblemError):
                         result["recovery"] = error.recovery
                         self.assertEqual(error.type, error.problem.get("type", "about:blank"))
                 self.assertEqual(result, {**result, **case["then"]})
-                self.assertEqual(len(server.requests), len(case["attempts"]))
+                self.assertEqual((len(transport.sent), len(server.requests)), (len(case["attempts"]), len(received)))
                 if "pausesSeconds" in case:
                     self.assertEqual(clock.pauses, case["pausesSeconds"])
                 self.assertEqual(keys.kept, [] if case["stored"] is None else [case["stored"]])
                 self.assertEqual(keys.refused, [TEA] if "refused" in case else [])
-                sent = {(request["idempotency-key"], request["body"]) for request in server.requests}
+                sent = set(transport.sent)
                 self.assertEqual(len(sent), 1)
                 if "storedRefused" in case:
                     ((key, body),) = sent

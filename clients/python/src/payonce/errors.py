@@ -139,8 +139,8 @@ class PayonceError(Exception):
     """The base of all errors of the client. Errors of the caller's key store are raised unchanged."""
 
     code: str
-    """A code of the API, or ``invalid_operation``, ``operation_changed``, ``invalid_key_store``, ``no_answer``,
-    ``unexpected_answer``, ``unfinished`` or ``invalid_webhook``."""
+    """A code of the API, or ``invalid_operation``, ``operation_changed``, ``invalid_key_store``, ``connection_refused``,
+    ``no_connection``, ``no_answer``, ``unexpected_answer``, ``unfinished`` or ``invalid_webhook``."""
     may_have_taken_effect: bool
     """Whether this operation may have taken effect, now or in an earlier process. To find out, call again with the
     same operation, which never causes a second effect."""

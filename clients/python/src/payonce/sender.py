@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -43,6 +45,8 @@ class _Again:
     why: Exception
     received: bool = True
     asked_seconds: float = 0.0
+    unreachable: str | None = None
+    """The error's code if there is no connection to the address. The address is probably wrong."""
 
 
 class Sender:
@@ -55,6 +59,9 @@ class Sender:
         self._url = url
         self._headers = headers
         self._around = around
+        # If this URL has ever responded, a missing connection is an outage, and is retried. Otherwise the URL is probably
+        # wrong, and the first attempt without a connection fails at once.
+        self._has_responded = False
 
     def send(
         self,
@@ -68,7 +75,8 @@ class Sender:
         """Send a request. Without a ``key``, it must be safe to repeat.
 
         ``sent_before`` states whether an earlier process may have sent it. Raises NoAnswerError when the time is
-        up, and PayonceError ``unexpected_answer`` for an answer that is not from the API.
+        up, and PayonceError ``unexpected_answer`` for an answer that is not from the API; ``connection_refused`` or
+        ``no_connection`` at once, if the first attempt gets no connection and the address has never responded.
         """
         around = self._around
         until = around.monotonic() + timeout_seconds
@@ -78,6 +86,9 @@ class Sender:
             result = self._attempt(method, path, body, key, min(_ATTEMPT_SECONDS, left))
             if isinstance(result, Answer):
                 return Answer(result.status, result.text, result.value, sent_before)
+            if attempt == 0 and result.unreachable is not None and not self._has_responded:
+                message = self._no_connection(result.unreachable, result.why)
+                raise PayonceError(result.unreachable, message, may_have_taken_effect=sent_before) from result.why
             sent_before = sent_before or result.received
             last = result.why
             pause = pause_seconds(attempt, around.fraction(), result.asked_seconds)
@@ -100,9 +111,21 @@ class Sender:
         sent = None if body is None else body.encode()
         try:
             response = self._around.transport(method, self._url + path, headers, sent, timeout_seconds)
+        except ConnectionRefusedError as error:
+            return _Again(error, received=False, unreachable="connection_refused")
+        except (socket.gaierror, ssl.SSLCertVerificationError) as error:
+            # If no name server answered, the name may be right.
+            is_unknown = not isinstance(error, socket.gaierror) or error.errno != socket.EAI_AGAIN
+            return _Again(error, received=False, unreachable="no_connection" if is_unknown else None)
         except Exception as error:
-            return _Again(error, received=not isinstance(error, ConnectionRefusedError))
+            return _Again(error)
+        self._has_responded = True
         return self._read(response, is_change=key is not None)
+
+    def _no_connection(self, code: str, why: Exception) -> str:
+        if code == "connection_refused":
+            return f"Nothing listens at {self._url}: the connection was refused. Is the API running, at this address?"
+        return f"There is no connection to {self._url}: {why}. Is this the address of the API?"
 
     def _read(self, response: Response, is_change: bool) -> Answer | _Again:
         status = response.status

@@ -31,7 +31,11 @@ class Transport(Protocol):
     def __call__(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout_seconds: float
     ) -> Response:
-        """Return the complete response. Raises any Exception if it is late; the request may have arrived."""
+        """Return the complete response.
+
+        Raises ConnectionRefusedError, socket.gaierror or ssl.SSLCertVerificationError if nothing was sent, and any other
+        Exception if the response is late; the request may have arrived.
+        """
 
 
 class HttpTransport:
