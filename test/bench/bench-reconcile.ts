@@ -77,7 +77,8 @@ export async function listCost(paymentsPerMonth: number, hours: number): Promise
     chargesOfPayment: unread,
   };
   const tools = { books: [books], outcomes, views: new MemoryViews(), clock: new SimulatedClock() };
-  const window = { untilMs: untilSeconds * 1000, begin: async () => ({ from: positionAt(0) }) };
+  const untilMs = untilSeconds * 1000;
+  const window = { untilMs, completeMs: untilMs, begin: async () => ({ from: positionAt(0) }) };
   let cursor: string | undefined;
   for (let pages = 1; pages < MAX_PAGES; pages += 1) {
     const page = await readPage(tools, window, cursor, 1);

@@ -250,6 +250,9 @@ test(
         tasks,
         clock,
         publish: async (events) => events.map(() => ({ kind: 'published' })),
+        report: (error) => {
+          throw error;
+        },
         waiting: () => undefined,
       });
     // A sweep reads 400 rows at once.

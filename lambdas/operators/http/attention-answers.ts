@@ -59,7 +59,7 @@ export const attentionList = z
     data: z.array(attentionEntry).meta({ description: 'Sorted by kind, then oldest first.' }),
     has_more: z.boolean(),
     counts: z.array(attentionCount).meta({ description: 'One count for each kind.' }),
-    unread: z.array(kind).meta({ description: 'Kinds of which some entries could not be read.' }),
+    unread: z.array(kind).meta({ description: 'Kinds with entries that could not be read.' }),
   })
   .meta({ id: 'AttentionList' });
 
