@@ -91,7 +91,7 @@ const STORIES = [
   'wrong-amount-decided-as-failed',
   'dispute-before-the-return',
   'return-fails-days-later',
-  'late-hold-is-captured-before-its-void',
+  'hold-with-another-operation-is-voided',
   'contradiction-recurs',
   'dead-letter-is-redriven',
   'correction-with-differences',

@@ -1,6 +1,7 @@
 /** Oracle: every object that a processor has shown as open is in a queue, or has raised an alarm. */
+import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
-import { isReturn } from '../../../../lambdas/payments/ids.ts';
+import { chargeOperation, isReturn } from '../../../../lambdas/payments/ids.ts';
 import type { Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import {
@@ -86,7 +87,7 @@ function untracked(seen: Seen, isExcused: (id: string, chargeId: string) => bool
         !isExcused(id, charge.chargeId),
     );
     return shown.flatMap((charge) =>
-      openIn(charge, { id, isOwn: charge.chargeId === newest.chargeId }, { queued, claims: seen.claims }).map(
+      openIn(charge, { id, isOwn: isOwnCharge(charge, newest) }, { queued, claims: seen.claims }).map(
         (what): Violation => ({
           oracle: 'what the processor has shown as open is in a queue',
           what: `${what} of ${charge.chargeId} is in no queue`,
@@ -107,7 +108,7 @@ function openIn(
   if (queued.books.has(id) || queued.inquiries.has(`${id} ${chargeId}`)) return [];
   const isAsked = (operation: string): boolean => claims.has(operation) || queued.inquiries.has(`${id} ${operation}`);
   const isReturned = queued.returns.has(`${id} ${chargeId}`);
-  const isWaiting = isOwn ? isAsked(id) || queued.holds.has(id) : isReturned;
+  const isWaiting = isReturned || (isOwn && (isAsked(id) || queued.holds.has(id)));
   return [
     ...(isOpenCharge(charge) && !isWaiting ? [`the charge, ${charge.status},`] : []),
     ...refunds
@@ -116,6 +117,11 @@ function openIn(
       .map(({ refundId }) => `the pending refund ${refundId}`),
     ...disputes.filter(({ status }) => status === 'open').map(({ disputeId }) => `the open dispute ${disputeId}`),
   ];
+}
+
+/** Returns true if the inquiry about the payment itself finds the charge. */
+function isOwnCharge({ chargeId, operationId }: ProcessorCharge, payment: Pick<Payment, 'id' | 'chargeId'>): boolean {
+  return payment.chargeId === undefined ? operationId === chargeOperation(payment.id) : chargeId === payment.chargeId;
 }
 
 function isOpenCharge({ status }: ProcessorCharge): boolean {
