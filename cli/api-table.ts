@@ -29,6 +29,7 @@ const queueLines = listing('No queues.', {
 const waitingLines = listing('No entries.', {
   ABOUT: (row) => row('about') || 'unknown',
   PART: 'part',
+  CALLBACK: 'callback',
   AGE: duration('age'),
   OPERATOR: (row) => (row('needs_operator') === 'true' ? 'needs an operator' : ''),
   REASON: 'reason',
@@ -62,7 +63,7 @@ export const GROUPS = {
   payments: 'lists, shows and changes the payments of a tenant, and decides unknown outcomes',
   orders: 'lists and shows the orders of a tenant',
   exports: 'exports rows of a tenant to CSV files, with the key of the tenant or an operator',
-  parked: 'lists unfinished work and parked messages, with an operator’s key',
+  parked: 'lists unfinished work and parked messages, and dismisses unmatched callbacks, with an operator’s key',
   webhooks: 'lists the deliveries of a webhook endpoint, and sends events again, with a tenant’s key',
   jobs: 'lists the scheduled jobs and their runs, and starts a run, with an operator’s key',
 } as const;
@@ -197,6 +198,13 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
         const document = await (queue === undefined ? ask('GET', '/v1/admin/queues') : send());
         session.show(document, linesOf(queue === undefined ? queueLines : waitingLines, document));
       },
+    },
+    'dismiss <callback>': {
+      does: 'dismisses an unmatched callback, after you have looked up its charge at the processor',
+      example: 'cb_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp --reason nothing_due',
+      calls: 'POST /v1/admin/callbacks/{id}/dismiss',
+      required: [['--reason <reason>', 'nothing_due, refunded or other_program']],
+      lines: sentence((row) => `${row('callback')} is dismissed.`),
     },
   },
   webhooks: {

@@ -91,6 +91,7 @@ export class Operators extends Construct {
     const listed = [apiKeys, operatorKeys, tenants, ...queues];
     const read = [apiKeyUse, webhookEndpoints, webhookDelivery, approvals, limit];
     data.registry.grantRows(this.api, 'List', ['dynamodb:GetItem', 'dynamodb:Query'], [...listed, ...read]);
+    data.registry.grantRows(this.api, 'Dismiss', ['dynamodb:DeleteItem'], [keptOrphan]);
     data.registry.grantRowsOfIndex(this.api, 'Undecidable', RegistryTable.queuesIndex.name, [QueueRow.undecidable]);
     data.idempotency.grantFindOpenClaims(this.api);
     data.idempotency.grantReadClaims(this.api);

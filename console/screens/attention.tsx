@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
 import { Failed, Id, Loading } from '../parts.tsx';
 import { type Place, usePlace } from '../place.ts';
@@ -26,6 +27,12 @@ const TITLES: Readonly<Record<Kind, readonly [several: string, one: string]>> = 
   dead_letters: ['Dead letters', 'Dead letters'],
   parked_records: ['Parked records', 'Parked records'],
 };
+
+const REASONS = [
+  ['nothing_due', 'The payer is owed nothing'],
+  ['refunded', 'The charge was refunded or voided'],
+  ['other_program', 'Another program made the charge'],
+] as const;
 
 /** Shows the work of all tenants that needs an operator. Each entry links to the action that completes it. */
 export function NeedsPerson() {
@@ -122,6 +129,7 @@ function Entries({ rows, isWhole }: { readonly rows: readonly Entry[]; readonly 
         {
           title: 'Act',
           of: (row) => {
+            if (row.act === 'dismiss') return <Dismiss entry={row} />;
             const { name, address } = actOf(row, to);
             return <a href={address}>{name}</a>;
           },
@@ -139,6 +147,18 @@ function What({ entry: { kind, about, part, queue, count: messages } }: { readon
       <br />
       {about === null ? queue === null ? '' : queueTitle(queue) : <Id of={part ?? about} />}
     </>
+  );
+}
+
+function Dismiss({ entry: { callback, part } }: { readonly entry: Entry }) {
+  return (
+    <Act
+      name="Dismiss"
+      does={`Ends the callback about the charge ${part ?? ''}. Look the charge up at the processor first: the charge itself does not change.`}
+      role="operator"
+      path={`/v1/admin/callbacks/${callback ?? ''}/dismiss`}
+      fields={[{ name: 'reason', label: 'Reason', choices: REASONS }]}
+    />
   );
 }
 
@@ -160,6 +180,7 @@ function actOf({ act, about, queue, tenant, mode }: Entry, to: Place['to']) {
       return { name: 'Approve or reject', address: to('approvals') };
     case 'redrive':
       return { name: 'Redrive', address: entries };
+    case 'dismiss':
     case 'look':
       return { name: 'View', address: payment ?? order ?? entries };
   }

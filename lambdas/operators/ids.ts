@@ -36,7 +36,8 @@ export const deriveKeyRequestId = fromRequest(OperationPrefix.keyRequest);
 
 export const deriveLimitRequestId = fromRequest(OperationPrefix.limitRequest);
 
-export const deriveRedriveId = fromRequest(OperationPrefix.redrive);
+/** Derives the id of the record for a redrive or the dismissal of a callback. */
+export const deriveQueueRequestId = fromRequest(OperationPrefix.redrive);
 
 /**
  * Matches the id of a correction, a decision or an annotation. The id does not contain the payment: the operation's

@@ -5,6 +5,7 @@ import { compareBooks } from '../../lambdas/reconciliation/domain/compare-books.
 import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { auditedArchive } from '../archive/audited-archive.ts';
 import { MemoryMessages } from '../operators/memory-messages.ts';
+import { unmatchedCallback } from '../operators/unmatched-callback.ts';
 import { ChangedPayment, NO_CHARGE_FOUND, paymentInReview } from '../payments/provoked-changes.ts';
 import { comparedPayment } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf, type Reply } from '../world/api.ts';
@@ -246,6 +247,14 @@ export async function captureOperatorLists(examples: CapturedExamples): Promise<
   const path = '/v1/admin/queues/Webhooks-Tasks-DeadLetters/redrive';
   const redriven = await api.with({ messages }).write(path, 'again', all);
   examples.answer('redriveQueue', 'webhooks', 'A webhook message was put back into its queue', redriven);
+}
+
+export async function captureDismissal(examples: CapturedExamples): Promise<void> {
+  const api = new Api();
+  const callback = await unmatchedCallback(api, 'stray');
+  const path = `/v1/admin/callbacks/${callback}/dismiss`;
+  const body = examples.declared('dismissCallback', 'nothing_due');
+  examples.answer('dismissCallback', 'dismissed', 'The callback was dismissed', await api.write(path, 'd', body));
 }
 
 export async function captureAttention(examples: CapturedExamples): Promise<void> {

@@ -36,6 +36,8 @@ describe('the links between operations', () => {
       'getIdempotencyRecord',
       // Only some queues can be redriven.
       'redriveQueue',
+      // Only some entries are callbacks.
+      'dismissCallback',
     ]);
     for (const { operationId, parameters } of taking)
       for (const { name, in: where, schema } of parameters)

@@ -5,6 +5,7 @@ import { ownerToken } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { Api, dataOf } from '../world/api.ts';
 import { MemoryMessages } from './memory-messages.ts';
+import { unmatchedCallback } from './unmatched-callback.ts';
 
 const PATH = '/v1/admin/attention';
 
@@ -78,24 +79,9 @@ test('lists an entry without its amount if its payment cannot be read', async ()
 
 test('lists an unmatched callback that follows thousands of another program', async () => {
   const api = new Api();
-  const giveUp = async (name: string, isForeign: boolean): Promise<void> => {
-    const orphan = {
-      operationId: callbackOperation(systemDigest, 'memory', name),
-      event: { processorName: 'memory', mode: 'test', eventId: name, type: 'charge.succeeded', chargeId: `ch_${name}` },
-      reason: isForeign ? 'payment_unknown' : 'charge_unknown',
-      receivedAtMs: api.clock.nowMs(),
-      ...(isForeign ? { isForeign } : {}),
-    } as const;
-    await api.store.recordEffect({
-      record: { operationId: orphan.operationId, owner: ownerToken('owner-a'), recordedAtMs: orphan.receivedAtMs },
-      transitions: [],
-      orphan,
-    });
-    await api.store.giveUp(orphan);
-  };
-  for (let of = 0; of < 4_400; of += 1) await giveUp(`foreign-${of}`, true);
+  for (let of = 0; of < 4_400; of += 1) await unmatchedCallback(api, `foreign-${of}`, true);
   api.clock.advance(1_000);
-  await giveUp('own', false);
+  await unmatchedCallback(api, 'own');
   const list = await api.get(`${PATH}?kind=unmatched_callback`);
   expect(dataOf(list).map(({ part }) => part)).toEqual(['ch_own']);
 });

@@ -111,7 +111,7 @@ test('the list contains only the work that no job can finish, each entry with th
     `hold_to_void ${held} - holds 1 ten_desk 1000 cancel`,
     `mismatch ${paid} ${String(mismatch)} - 1 ten_desk 250 compare`,
     `approval ${reviewed} ${approval} - 1 ten_desk 1000 approve`,
-    'unmatched_callback - ch_kept unmatched_callbacks 1 - - look',
+    'unmatched_callback - ch_kept unmatched_callbacks 1 - - dismiss',
     'dead_letters - - Webhooks-Tasks-DeadLetters 2 - - redrive',
     'parked_records - - Archive-Parked 1 - - look',
   ]);

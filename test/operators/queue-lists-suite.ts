@@ -124,6 +124,9 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
           return {
             about: aboutOf(queue, each),
             ...(part === undefined ? {} : { part }),
+            ...(queue === 'unmatched_callbacks'
+              ? { callback: expect.objectContaining({ reason: 'payment_unknown' }) }
+              : {}),
             sinceMs: firstMs + each * 1_000,
             needsOperator: isMarked || queue === 'unmatched_callbacks',
           };

@@ -145,5 +145,20 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       const waiting = await effects.waiting('own', ALL_DUE);
       expect(waiting.map(({ operationId }) => operationId)).not.toContain(orphan().operationId);
     });
+
+    test('dismisses an abandoned orphan once, and a waiting one never', async () => {
+      await effects.recordEffect({ record: record(), transitions: [], orphan: orphan() });
+      const dismissal = (key: string): Effect => ({
+        record: record({ operationId: callbackOperation(systemDigest, 'memory', `${event}-${key}`) }),
+        transitions: [],
+        dismissed: orphan(),
+      });
+      expect(await effects.recordEffect(dismissal('early'))).toEqual({ kind: 'transition_exists' });
+      expect(await effects.waiting('own', ALL_DUE)).toContainEqual(orphan());
+      await effects.giveUp(orphan());
+      const both = await Promise.all(['a', 'b'].map((key) => effects.recordEffect(dismissal(key))));
+      expect(both.map(({ kind }) => kind).toSorted()).toEqual(['recorded', 'transition_exists']);
+      expect(await effects.recordEffect(dismissal('late'))).toEqual({ kind: 'transition_exists' });
+    });
   });
 }

@@ -33,7 +33,7 @@ const TENANT_ACTIONS = [
 
 export const ACTIONS = [
   ...TENANT_ACTIONS,
-  // Actions in the chain `deployment`. Entries up to `queue.redrive_requested` are written in the transaction of the
+  // Actions in the chain `deployment`. Entries up to `callback.dismissed` are written in the transaction of the
   // action; the others are written before the action begins.
   'tenant.created',
   'operator_key.created',
@@ -41,6 +41,7 @@ export const ACTIONS = [
   'operator_key.revoked',
   'job.run_requested',
   'queue.redrive_requested',
+  'callback.dismissed',
   'dead_letters.redrive_started',
   'events.redrive_started',
   'events.republish_started',

@@ -32,7 +32,7 @@ export const OperationPrefix = {
   keyRequest: 'mkr_',
   /** A request that changes a tenant's limit. */
   limitRequest: 'lim_',
-  /** An operator's request that moves messages back to their queue. */
+  /** An operator's request that moves messages back to their queue, or dismisses a callback. */
   redrive: 'rdq_',
   /** An effect of a consumer or a job that is not a payment. An event or a business key identifies the effect. */
   businessKey: 'biz_',

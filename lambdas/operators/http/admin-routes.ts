@@ -21,6 +21,7 @@ import { postAnnotation } from './post-annotation.ts';
 import { CHANGE_ROUTES } from './post-changes.ts';
 import { postCorrection } from './post-correction.ts';
 import { postDecision } from './post-decision.ts';
+import { postDismissal } from './post-dismissal.ts';
 import { postRedrive } from './post-redrive.ts';
 import { NO_TENANT } from './recorded-answer.ts';
 
@@ -61,6 +62,7 @@ export const ADMIN_ROUTES: readonly OperatorEndpoint<AdminTools>[] = [
   searchPayments,
   ...LIST_ROUTES,
   postRedrive,
+  postDismissal,
 ].map(forKnownTenant);
 
 function forKnownTenant(route: OperatorEndpoint<AdminTools>): OperatorEndpoint<AdminTools> {

@@ -188,6 +188,7 @@ const queueEntry = z
       description:
         'The id of the operation or charge. For a call to a vendor, the vendor and the operation, for example `postmark email.send`.',
     }),
+    callback: z.string().nullable().meta({ description: 'The id of the callback, in `unmatched_callbacks`.' }),
     since: unixSeconds.nullable().meta({
       description: 'Time since which the entry has been waiting, in Unix seconds. Null when the row cannot be read.',
     }),

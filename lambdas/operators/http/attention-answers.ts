@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { payment, shownAmount, unixSeconds } from '../../payments/http/payment-objects.ts';
 import { paymentList } from '../../views/http/list-answers.ts';
 import { ATTENTION_ACTS, ATTENTION_KINDS } from '../use/attention.ts';
+import { DISMISSAL_REASONS } from '../use/dismiss-callback.ts';
 
 /* Schemas of the lists of entries and payments across tenants, for the API documentation. */
 
@@ -19,6 +20,7 @@ const attentionEntry = z
       description:
         'The id of the change, charge, approval or mismatch; null when the entry concerns the whole payment or order.',
     }),
+    callback: z.string().nullable().meta({ description: 'The id of the unmatched callback.' }),
     queue: z.string().nullable().meta({ description: 'The queue that contains the entry, as in the list of queues.' }),
     count: z
       .int()
@@ -35,7 +37,7 @@ const attentionEntry = z
       description:
         'The action that resolves the entry. `decide_payment` and `decide_change`: `POST /v1/admin/payments/{about}/resolve`, for a change with `part` ' +
         'as `change`. `cancel`: `POST /v1/admin/payments/{about}/cancel`. `redrive`: redrive `queue`. `compare`: compare with the processor’s ' +
-        'books, then correct or decide. `approve`: approve or reject the approval `part`. `look`: read `reason`; no single action of the API resolves it.',
+        'books, then correct or decide. `approve`: approve or reject the approval `part`. `dismiss`: `POST /v1/admin/callbacks/{callback}/dismiss`. `look`: read `reason`; no single action of the API resolves it.',
     }),
   })
   .meta({ id: 'AttentionEntry' });
@@ -62,6 +64,28 @@ export const attentionList = z
     unread: z.array(kind).meta({ description: 'Kinds with entries that could not be read.' }),
   })
   .meta({ id: 'AttentionList' });
+
+const callbackId = z
+  .string()
+  .regex(/^cb_[a-z2-7]{32}$/)
+  .meta({ example: 'cb_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp' });
+
+export const dismissalPath = z.object({ id: callbackId.meta({ description: 'The `callback` of an entry.' }) });
+
+export const dismissalReason = {
+  description:
+    '`nothing_due`: the payer is owed nothing. `refunded`: the charge was refunded or voided at the processor. `other_program`: another program made the charge.',
+};
+
+export const dismissal = z
+  .looseObject({
+    object: z.literal('dismissal'),
+    callback: callbackId,
+    charge_id: z.string().meta({ description: 'The charge at the processor.' }),
+    reason: z.enum(DISMISSAL_REASONS).meta(dismissalReason),
+    created: unixSeconds,
+  })
+  .meta({ id: 'Dismissal' });
 
 const foundPayment = payment.extend({ tenant: z.string() }).meta({ id: 'FoundPayment' });
 

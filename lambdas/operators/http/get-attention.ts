@@ -141,13 +141,27 @@ function hasEnded(change: Change, { newest: { payment, sums }, transitions }: Pa
 }
 
 function entryObject(entry: AttentionEntry, nowMs: number): Record<string, unknown> {
-  const { kind, about, part, queue, messages = 1, tenantId, mode, amountMinor, currency, sinceMs, act } = entry;
+  const {
+    kind,
+    about,
+    part,
+    callback,
+    queue,
+    messages = 1,
+    tenantId,
+    mode,
+    amountMinor,
+    currency,
+    sinceMs,
+    act,
+  } = entry;
   return {
     object: 'attention_entry',
     id: idOf(entry),
     kind,
     about: about ?? null,
     part: part ?? null,
+    callback: callback ?? null,
     queue: queue ?? null,
     count: messages,
     tenant: tenantId ?? null,
@@ -181,7 +195,7 @@ const SENTENCES: Readonly<Record<Exclude<Reason['kind'], 'payment' | 'change' | 
   hold: 'The authorization was not captured in time, and Payonce cannot void it.',
   claim: 'The request was not completed, and neither a retry nor a job can complete it.',
   callback:
-    'The processor sent a callback about a charge that belongs to no known payment. Look the charge up at the processor. If nothing is due, refund it.',
+    'The processor sent a callback about a charge that belongs to no known payment. Look the charge up at the processor. If nothing is due, refund it. Then dismiss the callback.',
   messages: 'The messages could not be processed.',
   ended: 'The outcome is known. A job removes this entry at its next look-up.',
 };

@@ -216,13 +216,14 @@ async function listMessages({ tools, request, id, query }: Read<typeof queueQuer
 }
 
 function entryObject(queue: string, id: string, entry: QueueEntry & Pick<MessageEntry, 'reason'>, nowMs: number) {
-  const { about, part, sinceMs, needsOperator, reason } = entry;
+  const { about, part, callback, sinceMs, needsOperator, reason } = entry;
   return {
     id,
     object: 'queue_entry',
     queue,
     about: about ?? null,
     part: part ?? null,
+    callback: callback?.operationId ?? null,
     since: sinceMs === undefined ? null : seconds(sinceMs),
     age: sinceMs === undefined ? null : Math.max(0, seconds(nowMs - sinceMs)),
     needs_operator: needsOperator,

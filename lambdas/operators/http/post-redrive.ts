@@ -5,7 +5,7 @@ import { causedByOperator } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Operator } from '../../tenants/operators.ts';
-import { deriveRedriveId } from '../ids.ts';
+import { deriveQueueRequestId } from '../ids.ts';
 import { redriveTarget } from '../use/queue-lists.ts';
 import { type RedriveTools, redriveQueue } from '../use/redrive-queue.ts';
 import { redrive, redrivePath } from './answer-schemas.ts';
@@ -46,7 +46,7 @@ async function startRedrive(call: KeyedCall<PostRedriveTools, typeof redriveBody
   if (target.kind === 'none') return refusal(problem('invalid_request', target.because, 'id'), request);
   const scope = { person: caller.person, method: 'POST', path: `/v1/admin/queues/${id}/redrive`, key };
   const outcome = await redriveQueue(tools, {
-    operationId: deriveRedriveId(tools.digest, scope),
+    operationId: deriveQueueRequestId(tools.digest, scope),
     fingerprint,
     by: causedByOperator(call),
     queue: id,

@@ -43,6 +43,7 @@ export const ENTRY_OF = {
   // A charge of another program at the same processor concerns no payment of this deployment.
   unmatched_callbacks: (orphan: OrphanedCallback): Rendered => ({
     ...ofOrphan(orphan),
+    callback: orphan,
     needsOperator: orphan.isForeign !== true,
   }),
 };

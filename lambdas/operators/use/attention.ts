@@ -41,6 +41,7 @@ export const ATTENTION_ACTS = [
   'redrive',
   'compare',
   'approve',
+  'dismiss',
   'look',
 ] as const;
 
@@ -53,6 +54,8 @@ export interface AttentionEntry {
   readonly about?: string;
   /** Id of the change, charge, approval or mismatch. Absent if the entry concerns the whole payment or order. */
   readonly part?: string;
+  /** The id of an unmatched callback. Absent if its row cannot be read. */
+  readonly callback?: string;
   readonly queue?: string;
   /** Number of messages, if the entry is a queue of messages. */
   readonly messages?: number;
@@ -275,12 +278,12 @@ const CHANGES: readonly (readonly [prefix: string, noun: string])[] = [
 async function queueEntries({ queues }: AttentionTools, queue: OperatorQueue): Promise<Found> {
   const { entries, hasMore: more } = await queues.needingOperator(queue);
   const shown = entries.map((entry): AttentionEntry => {
-    const { about, part, sinceMs } = entry;
+    const { about, part, callback, sinceMs } = entry;
     return {
       ...kindOf(queue, entry),
       name: `${queue} ${about ?? ''} ${part ?? ''}`,
       queue,
-      ...defined({ about, part, sinceMs }),
+      ...defined({ about, part, callback: callback?.operationId, sinceMs }),
     };
   });
   return { entries: shown, more };
@@ -296,7 +299,7 @@ const KINDS_OF: Readonly<Record<OperatorQueue, readonly AttentionKind[]>> = {
 
 function kindOf(
   queue: OperatorQueue,
-  { about, part = '' }: QueueEntry,
+  { about, part = '', callback }: QueueEntry,
 ): Pick<AttentionEntry, 'kind' | 'reason' | 'act'> {
   switch (queue) {
     case 'inquiries': {
@@ -315,6 +318,10 @@ function kindOf(
     case 'claims':
       return { kind: 'stuck_request', reason: { kind: 'claim' }, act: 'look' };
     case 'unmatched_callbacks':
-      return { kind: 'unmatched_callback', reason: { kind: 'callback' }, act: 'look' };
+      return {
+        kind: 'unmatched_callback',
+        reason: { kind: 'callback' },
+        act: callback === undefined ? 'look' : 'dismiss',
+      };
   }
 }

@@ -1,4 +1,5 @@
 import { IdempotencyRow } from '../../kernel/contract/rows.ts';
+import type { OrphanedCallback } from '../../payments/use/effect-store.ts';
 
 /**
  * The queues of unfinished work. `waits` describes a queue's entries. The runs of `job` report the number of remaining
@@ -25,6 +26,8 @@ export interface QueueEntry {
    * `postmark email.send`. The operation that charges a payment has the payment's id.
    */
   readonly part?: string;
+  /** The callback of an entry of `unmatched_callbacks`. */
+  readonly callback?: OrphanedCallback;
   /** Time since which the entry has been waiting, in Unix milliseconds. Absent when the row cannot be read. */
   readonly sinceMs?: number;
   /** Whether only an operator, and no job, can resolve the entry. */

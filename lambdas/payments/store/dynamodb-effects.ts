@@ -35,7 +35,7 @@ import {
   waitingOrphanRow,
 } from './queue-items.ts';
 
-const IS_WAITING = {
+const ROW_EXISTS = {
   ConditionExpression: 'attribute_exists(#pk)',
   ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
 };
@@ -127,7 +127,7 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
   async postponeOrphan(orphan: OrphanedCallback, dueAtMs: number): Promise<void> {
     const { isForeign = false } = orphan;
     const now = { isForeign, ...orphanQueued(orphan, dueAtMs) };
-    await setAttributes(this.#queues, waitingOrphanKey(orphan), now, IS_WAITING);
+    await setAttributes(this.#queues, waitingOrphanKey(orphan), now, ROW_EXISTS);
   }
 
   /**
@@ -138,7 +138,7 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
     const { registry } = this.#tables;
     await transactOnce(this.#client, this.#pacing, [
       { Put: { TableName: registry, Item: { ...keptOrphanKey(orphan), ...orphan } } },
-      { Delete: { TableName: registry, Key: waitingOrphanKey(orphan), ...IS_WAITING } },
+      { Delete: { TableName: registry, Key: waitingOrphanKey(orphan), ...ROW_EXISTS } },
     ]);
   }
 
@@ -152,6 +152,7 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
     transitions,
     orphan,
     adopted,
+    dismissed,
     toReturn = [],
     inquiries = [],
     hold,
@@ -178,6 +179,9 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
     }
     if (reopened !== undefined) items.push({ Put: { TableName: registry, Item: openOrderRow(reopened) } });
     if (adopted !== undefined) items.push({ Delete: { TableName: registry, Key: waitingOrphanKey(adopted) } });
+    if (dismissed !== undefined) {
+      items.push({ Delete: { TableName: registry, Key: keptOrphanKey(dismissed), ...ROW_EXISTS } });
+    }
     return items;
   }
 }

@@ -14,7 +14,7 @@ import type { PaymentStore, TransitionPage } from '../use/payment-store.ts';
 import type { OrphanStore } from '../use/unfinished-work.ts';
 import { type DueTools, readDue } from './postgres-due.ts';
 import { parseOrphanRow, rowsOfTransitions } from './postgres-rows.ts';
-import { type EffectRows, effectStatement, queueIfAbsentStatement } from './postgres-statements.ts';
+import { dismissal, type EffectRows, effectStatement, queueIfAbsentStatement } from './postgres-statements.ts';
 
 /** Stores effects that need no claim, each in one durable write, and orphaned callbacks. */
 export class PostgresEffects implements EffectStore, OrphanStore {
@@ -75,8 +75,8 @@ export class PostgresEffects implements EffectStore, OrphanStore {
   }
 
   /** Builds the statement of an effect. */
-  protected statementOf(record: object, rows: EffectRows, _effect: Omit<Effect, 'record'>): Statement {
-    return effectStatement(record, rows);
+  protected statementOf(record: object, rows: EffectRows, { dismissed }: Omit<Effect, 'record'>): Statement {
+    return effectStatement(record, rows, dismissed === undefined ? undefined : dismissal(dismissed));
   }
 
   async readEffect(operationId: OperationId): Promise<EffectRecord | undefined> {

@@ -250,6 +250,19 @@ export function effectStatement(
 }
 
 /**
+ * Returns the parts that remove a given-up orphan. The condition locks the orphan: the second of two concurrent
+ * statements waits, and then writes nothing.
+ */
+export function dismissal({ operationId }: OrphanedCallback): EffectParts {
+  return {
+    name: 'effect-dismissal',
+    text: `dismissed AS (DELETE FROM orphan ${IF_RECORDED} AND orphan.operation_id = $10)`,
+    condition: 'WHERE EXISTS (SELECT 1 FROM orphan WHERE operation_id = $10 AND due_at IS NULL FOR UPDATE)',
+    values: [operationId],
+  };
+}
+
+/**
  * Builds the statement that adds queue entries and leaves existing entries unchanged. It returns a row for each new
  * entry.
  */

@@ -44,6 +44,8 @@ export interface Effect {
   readonly orphan?: OrphanedCallback;
   /** An orphan to remove, because its payment was found. */
   readonly adopted?: OrphanedCallback;
+  /** A given-up orphan to remove. If it does not exist, nothing is written. */
+  readonly dismissed?: OrphanedCallback;
   readonly toReturn?: readonly ChargeToReturn[];
   readonly inquiries?: readonly Inquiry[];
   readonly hold?: Hold;

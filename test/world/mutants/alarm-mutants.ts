@@ -53,8 +53,8 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/resolving/use/expire-authorizations.ts',
-        find: "    if ((await marked(tools, { about, undecidable: isMarked }, 'undecidable', mark)) === 'undecidable') throw error;\n",
-        replace: '',
+        find: "    else if ((await marked(tools, entry, 'undecidable', keep)) !== 'undecidable') return ONE_LEFT;\n",
+        replace: "    else if ((await marked(tools, entry, 'undecidable', keep)) !== 'finished') return ONE_LEFT;\n",
       },
     ],
   },
