@@ -71,7 +71,8 @@ describe('a correction above the limit', () => {
     ]);
     expect(await transitions()).toHaveLength(2);
     expect((await api.get(`/v1/admin/approvals/${idOf(asked)}`)).body).toEqual(asked.body);
-    expect(dataOf(await api.get('/v1/admin/approvals'))).toEqual([asked.body]);
+    const { body } = await api.get('/v1/admin/approvals');
+    expect(body).toMatchObject({ data: [asked.body], approval_above: { EUR: 1000 } });
   });
 
   test('is posted once when another person approves it, and names both persons', async () => {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { type OwnerToken, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { chargeOperation, parsePaymentId } from '../../lambdas/payments/ids.ts';
@@ -127,6 +128,36 @@ describe('the timeline of a payment', () => {
     expect(pages).toHaveLength(3);
     const sorted = (entries: readonly unknown[]) => entries.map((entry) => JSON.stringify(entry)).toSorted();
     expect(sorted(pages.flat())).toEqual(sorted(await timelineOf(payment)));
+  });
+
+  test('shows the calls of a change once, and the reason of the operator who decided it', async () => {
+    const payment = await api.paid('k', { amount: 2000 });
+    const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
+    const desk = api.with({ processor: { ...api.processor, change: silent, findChange: silent } });
+    const refund = await desk.change(`${payment}/refunds`, 'r', { amount: 500, reason: 'Parcel lost' });
+    const path = `/v1/admin/payments/${payment}/resolve`;
+    api.clock.advance(2 * 3_600_000);
+    const decided = { outcome: 'failed', change: refund.body['id'], reason: 'The processor shows no refund' };
+    expect((await api.write(path, 'd', decided)).status).toBe(200);
+    const entries = await timelineOf(payment);
+    const ofRefund = entries.filter(({ subject, operation }) => subject !== undefined || operation !== payment);
+    expect(kinds(ofRefund).filter((kind) => kind.includes('refund.pending'))).toHaveLength(2);
+    expect(kinds(ofRefund).filter((kind) => kind === 'claim')).toHaveLength(1);
+    expect(entries.find(({ type, kind }) => kind === 'transition' && type === 'refund.failed')).toMatchObject({
+      subject: { reason: 'Parcel lost' },
+      operator_reason: 'The processor shows no refund',
+    });
+  });
+
+  test.each([
+    ['capture', 'capture.pending'],
+    ['cancel', 'void.pending'],
+  ])('shows the reason of an operator for a change: %s', async (step, type) => {
+    const payment = await api.paid('k', { capture: 'manual' });
+    await api.write(`/v1/admin/payments/${payment}/${step}`, 'c', { reason: 'Asked by phone' });
+    expect((await timelineOf(payment)).find((entry) => entry['type'] === type)).toMatchObject({
+      operator_reason: 'Asked by phone',
+    });
   });
 
   test.each([

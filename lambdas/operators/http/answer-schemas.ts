@@ -100,6 +100,14 @@ export const approvalList = z
     object: z.literal('list'),
     data: z.array(approval).meta({ description: 'Newest first.' }),
     has_more: z.boolean(),
+    approval_above: z
+      .record(z.string(), z.int().min(0))
+      .nullable()
+      .meta({
+        description:
+          'The limit in minor units by currency, with `*` for all other currencies. Null if no request waits.',
+        example: { EUR: 50000 },
+      }),
   })
   .meta({ id: 'ApprovalList' });
 
@@ -222,6 +230,9 @@ const timelineKinds = {
     status: z.enum(PAYMENT_STATUSES).meta({ description: 'The status of the payment after the transition.' }),
     caused_by: causedBy,
     subject: transitionSubject,
+    operator_reason: z.string().exactOptional().meta({
+      description: 'The reason that the operator gave for a capture, a cancellation or the decision about a change.',
+    }),
     postings: z.array(posting),
   },
   claim: { operation: z.string(), owner: z.string() },

@@ -55,7 +55,8 @@ async function listApprovals(call: ReadingCall<ApprovalTools, typeof approvalsQu
   const approvals = await tools.effects.listApprovals({ limit: limit + 1, ...defined({ after }) });
   const nowMs = tools.clock.nowMs();
   const data = approvals.slice(0, limit).map((each) => approvalObject(each, nowMs));
-  return found({ object: 'list', data, has_more: approvals.length > limit });
+  const above = tools.approvals?.aboveMinor ?? null;
+  return found({ object: 'list', data, has_more: approvals.length > limit, approval_above: above });
 }
 
 const getApproval = reading({

@@ -4,7 +4,8 @@ import { found, refusal } from '../../http/authenticated-api.ts';
 import { type ReadingCall, reading } from '../../http/endpoint.ts';
 import { problem } from '../../http/problems.ts';
 import { wholeNumber } from '../../http/validate.ts';
-import { decisionOf } from '../../payments/domain/transition.ts';
+import { defined } from '../../kernel/defined.ts';
+import { decisionOf, type Transition } from '../../payments/domain/transition.ts';
 import { MAX_SEQUENCE, transitionObject } from '../../payments/http/list-transitions.ts';
 import { paymentPath } from '../../payments/http/payment-answers.ts';
 import type { Operator } from '../../tenants/operators.ts';
@@ -63,6 +64,15 @@ export const getTimeline = reading({
   },
 });
 
+/** Returns the reason that an operator gave for a change or for the decision about it. The subject’s `reason` differs. */
+function operatorReason(transition: Transition): string | undefined {
+  const { cause, subject } = transition;
+  if (cause.by !== 'operator') return undefined;
+  const made = decisionOf(transition);
+  if (made !== undefined && made !== subject) return made.reason;
+  return subject?.kind === 'capture' || subject?.kind === 'void' ? subject.request?.reason : undefined;
+}
+
 function entryObject({ atMs, sequence, happened }: TimelineEntry): Record<string, unknown> {
   return {
     object: 'timeline_entry',
@@ -79,7 +89,12 @@ function shown(happened: TimelineEvent): Record<string, unknown> {
       const { sequence: _sequence, created: _created, ...rest } = transitionObject(happened.transition);
       const { payment, cause } = happened.transition;
       const isOverride = cause.by === 'operator' && decisionOf(happened.transition)?.override === true;
-      return { ...rest, status: payment.status, ...(isOverride ? { override: true } : {}) };
+      return {
+        ...rest,
+        status: payment.status,
+        ...(isOverride ? { override: true } : {}),
+        ...defined({ operator_reason: operatorReason(happened.transition) }),
+      };
     }
     case 'claim':
       return { operation: happened.operationId, owner: happened.owner };

@@ -122,13 +122,14 @@ async function around(tools: TimelineTools, transition: Transition): Promise<rea
 
 /**
  * Returns the operation that begins with a transition. A payment's first transition begins its charge; a pending change
- * begins a capture, a void or a refund.
+ * begins a capture, a void or a refund. A later pending transition of the same change only records its progress.
  */
 function operationBegunBy({ sequence, type, subject, payment }: Transition): OperationId | undefined {
   if (sequence === 1) return chargeOperation(payment.id);
   if (!type.endsWith('.pending')) return undefined;
   const isChange = subject?.kind === 'capture' || subject?.kind === 'void' || subject?.kind === 'refund';
-  return isChange ? operationIdOf(subject) : undefined;
+  if (!isChange || subject.answered === true) return undefined;
+  return subject.kind === 'refund' && subject.accepted === true ? undefined : operationIdOf(subject);
 }
 
 function workUnder(
