@@ -130,7 +130,7 @@ const RECORDED = {
   deriveDecisionId: made.deriveDecisionId(DIGEST, operator),
   deriveKeyRequestId: made.deriveKeyRequestId(DIGEST, operator),
   deriveLimitRequestId: made.deriveLimitRequestId(DIGEST, operator),
-  deriveRedriveId: made.deriveRedriveId(DIGEST, operator),
+  deriveQueueRequestId: made.deriveQueueRequestId(DIGEST, operator),
   deriveCorrectionId: made.deriveCorrectionId(DIGEST, operator),
   deriveAnnotationId: made.deriveAnnotationId(DIGEST, operator),
   consumerOperation: made.consumerOperation(DIGEST, 'stock', 'evt_1'),
