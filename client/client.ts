@@ -192,6 +192,7 @@ function segment(id: string): string {
 function addressOf(url: string): string {
   if (!URL.canParse(url) || !/^https?:\/\/[^\s\\/?#@]+(?:\/[^\s\\]*)?$/i.test(url) || /[?#]/.test(url))
     throw new TypeError(`url must be an http or https address without a query, but is ${url}`);
+  if (/[^/]\/v1\/*$/.test(url)) throw new TypeError(`url must not end in /v1, which the client adds, but is ${url}`);
   return url.replace(/(?<!\/)\/+$/, '');
 }
 

@@ -12,8 +12,11 @@ import { type KeyStore, type StoredOperation, storedIn } from './key-store.ts';
  * Files contain requests and responses, and are readable only by their owner. The folder must be on a local disk.
  *
  * @param folder created if it does not exist
+ * @throws TypeError for a missing or empty folder
  */
 export function fileKeys(folder: string): KeyStore {
+  if (typeof folder !== 'string' || folder === '')
+    throw new TypeError("fileKeys needs a folder, for example fileKeys('/var/lib/shop/payments')");
   const root = resolve(folder);
   let isSynced = false;
   const fileOf = (operation: string) => join(root, `${createHash('sha256').update(operation).digest('hex')}.json`);

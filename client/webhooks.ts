@@ -39,8 +39,9 @@ const TOLERANCE_SECONDS = 300;
 export async function verifyWebhook(
   body: string | Uint8Array<ArrayBuffer>,
   headers: HeaderValues,
-  { secrets, toleranceSeconds = TOLERANCE_SECONDS, nowMs = Date.now() }: WebhookOptions,
+  options: WebhookOptions,
 ): Promise<WebhookEvent> {
+  const { secrets, toleranceSeconds = TOLERANCE_SECONDS, nowMs = Date.now() } = checked(body, headers, options);
   const header = headerReader(headers);
   const [id, timestamp, signatures] = [header('webhook-id'), header('webhook-timestamp'), header('webhook-signature')];
   // The full stop separates the signed fields. If the id contained a full stop, a signature would match several
@@ -51,13 +52,23 @@ export async function verifyWebhook(
     throw invalid(`it was signed more than ${toleranceSeconds} seconds before or after this machine's time`);
   const received = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   const signed = joined(new TextEncoder().encode(`${id}.${timestamp}.`), received);
-  if (secrets.length === 0) throw invalid('secrets is empty');
   const keys = await Promise.all(secrets.map(keyOf));
   const given = signatures.split(' ').flatMap((each) => (each.startsWith('v1,') ? [bytesOf(each.slice(3))] : []));
   const known = given.filter((each) => each !== undefined);
   const checks = keys.flatMap((key) => known.map((signature) => crypto.subtle.verify('HMAC', key, signature, signed)));
   if (!(await Promise.all(checks)).includes(true)) throw invalid('no signature matches a given secret');
   return JSON.parse(new TextDecoder().decode(received)) as WebhookEvent;
+}
+
+/** Checks the arguments, for callers without types. The error names the wrong one. */
+function checked(body: unknown, headers: unknown, options: Partial<WebhookOptions> | undefined): WebhookOptions {
+  if (typeof body !== 'string' && !ArrayBuffer.isView(body))
+    throw invalid('the body must be the text or the bytes as received, not parsed JSON');
+  if (typeof headers !== 'object' || headers === null) throw invalid('headers must be the headers of the request');
+  const { secrets } = options ?? {};
+  if (!Array.isArray(secrets)) throw invalid('secrets must be a list: { secrets: [current, previous] }');
+  if (secrets.length === 0) throw invalid('secrets is empty');
+  return { ...options, secrets };
 }
 
 function headerReader(headers: HeaderValues): (name: string) => string {
@@ -82,7 +93,8 @@ function single(value: unknown): unknown {
 }
 
 async function keyOf(secret: string): Promise<Key> {
-  const bytes = secret.startsWith('whsec_') ? bytesOf(secret.slice('whsec_'.length)) : undefined;
+  const bytes =
+    typeof secret === 'string' && secret.startsWith('whsec_') ? bytesOf(secret.slice('whsec_'.length)) : undefined;
   // The message must not contain the secret.
   if (bytes === undefined || bytes.length === 0) throw invalid('a secret must be whsec_ followed by base64');
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);

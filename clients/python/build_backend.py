@@ -29,13 +29,14 @@ def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_dire
     info = f"{about['name']}-{about['version']}.dist-info"
     metadata = (
         f"Metadata-Version: 2.1\nName: {about['name']}\nVersion: {about['version']}\nSummary: {about['description']}\n"
-        f"License: {about['license']}\nRequires-Python: {about['requires-python']}\n"
+        f"License: {about['license']}\nLicense-File: LICENSE\nRequires-Python: {about['requires-python']}\n"
         "Description-Content-Type: text/markdown\n\n" + (_HERE / "README.md").read_text("utf-8")
     )
     sources = sorted(path for path in _PACKAGE.iterdir() if path.name == "py.typed" or path.suffix == ".py")
     files = {f"payonce/{path.name}": path.read_bytes() for path in sources}
     files[f"{info}/METADATA"] = metadata.encode()
     files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: payonce\nRoot-Is-Purelib: true\nTag: {tag}\n".encode()
+    files[f"{info}/LICENSE"] = (_HERE.parents[1] / "LICENSE").read_bytes()
     record = "".join(f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in files.items())
     files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
     wheel = f"{about['name']}-{about['version']}-{tag}.whl"

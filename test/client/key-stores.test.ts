@@ -94,6 +94,10 @@ test('a browser that cannot store a response reports that the request may have t
 });
 
 describe('a key store in files', () => {
+  test.each(['', undefined])('needs a folder: %j is not the current one', (path) => {
+    expect(() => fileKeys(path as string)).toThrow("fileKeys needs a folder, for example fileKeys('/var/lib/shop");
+  });
+
   test('is readable only by its owner, and contains no files except those of its rows', async () => {
     const path = newFolder();
     await fileKeys(path).putIfAbsent(request('k-1'));

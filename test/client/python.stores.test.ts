@@ -182,6 +182,7 @@ inTurn(test, { place: 2, of: 8, otherwise: test.skip })(
     const project = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as { readonly version: string };
     expect([status, version]).toEqual(['succeeded', project.version]);
     expect(file).toContain(join(folder, 'environment'));
-    expect(existsSync(join(dirname(String(file)), 'py.typed'))).toBe(true);
+    for (const path of ['py.typed', `../payonce-${version}.dist-info/LICENSE`])
+      expect(existsSync(join(dirname(String(file)), path))).toBe(true);
   },
 );

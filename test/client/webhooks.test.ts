@@ -30,6 +30,21 @@ const verify = (
 
 describe('a webhook', () => {
   test.each([
+    [JSON.parse(BODY), {}, { secrets: SECRETS }, 'not parsed JSON'],
+    [BODY, undefined, { secrets: SECRETS }, 'headers of the request'],
+    [BODY, {}, undefined, 'secrets must be a list'],
+    [BODY, {}, { secrets: CURRENT }, 'secrets must be a list'],
+    [BODY, {}, { secrets: [] }, 'secrets is empty'],
+    [BODY, signed([CURRENT]), { secrets: [undefined], nowMs: NOW }, 'a secret must be whsec_'],
+  ])('is refused with the name of the wrong argument: %#', async (body, headers, options, sentence) => {
+    const wrong = [body, headers, options] as unknown as Parameters<typeof verifyWebhook>;
+    await expect(verifyWebhook(...wrong)).rejects.toMatchObject({
+      code: 'invalid_webhook',
+      message: expect.stringContaining(sentence),
+    });
+  });
+
+  test.each([
     ['the secret', [CURRENT], [CURRENT]],
     ['both secrets, at a receiver that knows the new secret', [CURRENT, PREVIOUS], [CURRENT]],
     ['both secrets, at a receiver that knows the old secret', [CURRENT, PREVIOUS], [PREVIOUS]],

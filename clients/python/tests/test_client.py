@@ -26,6 +26,7 @@ from payonce import (
     DatabaseKeys,
     FileKeys,
     FinalProblemError,
+    InvalidWebhookError,
     MemoryKeys,
     NoAnswerError,
     OperationChangedError,
@@ -35,6 +36,7 @@ from payonce import (
     StoredOperation,
     StoredRequest,
     UnfinishedError,
+    verify_webhook,
 )
 from payonce.waiting import pause_seconds
 from scripted_server import ScriptedServer
@@ -343,6 +345,22 @@ class Operations(InFolder):
             with self.assertRaises(TypeError):
                 client.payments.create(params, operation="order_42")
         self.assertFalse((self.folder / "keys").exists())
+
+    def test_a_missing_option_is_named(self) -> None:
+        nothing: Any = None
+        for call, sentence in (
+            (lambda: Client("http://127.0.0.1:9", keys=nothing), "needs keys, which"),
+            (lambda: Client(nothing, keys=MemoryKeys()), "needs url, the"),
+            (lambda: Client("https://pay.example.com/v1", keys=MemoryKeys()), "must not end in /v1"),
+            (lambda: FileKeys(""), "needs a folder"),
+            (lambda: FileKeys(nothing), "needs a folder"),
+            (lambda: verify_webhook(nothing, {}, secrets=["whsec_AA"]), "not parsed JSON"),
+            (lambda: verify_webhook("{}", nothing, secrets=["whsec_AA"]), "headers of the request"),
+            (lambda: verify_webhook("{}", {}, secrets="whsec_AA"), "secrets must be a list"),
+            (lambda: verify_webhook("{}", {}, secrets=nothing), "secrets must be a list"),
+        ):
+            with self.assertRaisesRegex((TypeError, ValueError, InvalidWebhookError), sentence):
+                call()
 
     def test_ids_and_keys_cannot_change_the_request(self) -> None:
         with ScriptedServer([{"status": 200, "body": '{"object":"payment"}'}]) as server:

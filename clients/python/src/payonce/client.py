@@ -34,12 +34,16 @@ class Client:
     ``api_key`` is a tenant's API key; by default, no key is sent. ``keys`` is a FileKeys, a DatabaseKeys, or two methods
     of your own (KeyStore). ``timeout_seconds`` of a call limits all attempts and the pauses between them.
 
-    Raises ValueError for a URL that is not http or https, and for an API key that no header can contain.
+    Raises ValueError for a URL that is not http or https or ends in ``/v1``, and for an API key that no header can
+    contain; TypeError for a missing URL or key store.
     """
 
     def __init__(
         self, url: str, *, keys: KeyStore, api_key: str | None = None, surroundings: Surroundings | None = None
     ) -> None:
+        for method in ("put_if_absent", "keep_answer"):
+            if not callable(getattr(keys, method, None)):
+                raise TypeError("Client needs keys, which store each request before it is sent: keys=FileKeys(folder)")
         around = surroundings or Surroundings()
         if api_key is not None and not re.fullmatch("[!-~]+", api_key):
             raise ValueError("api_key must consist of printable ASCII characters without spaces")
@@ -279,6 +283,8 @@ def _segment(id: str) -> str:
 
 
 def _address_of(url: str) -> str:
+    if not isinstance(url, str):
+        raise TypeError("Client needs url, the address of the API with its stage: https://pay.example.com")
     is_address = re.fullmatch(r"https?://[^\s\\/?#@]+(?:/[^\s\\?#]*)?", url, re.IGNORECASE)
     try:
         host = urlsplit(url).hostname if is_address and urlsplit(url).port != 0 else None
@@ -286,4 +292,7 @@ def _address_of(url: str) -> str:
         host = None
     if not host:
         raise ValueError(f"url must be an http or https address without a query, but is {url}")
-    return url.rstrip("/")
+    address = url.rstrip("/")
+    if re.search("[^/]/v1$", address):
+        raise ValueError(f"url must not end in /v1, which the client adds, but is {url}")
+    return address

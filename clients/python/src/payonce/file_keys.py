@@ -21,10 +21,12 @@ class FileKeys:
     either the whole row or none. Files contain requests and responses, and are readable only by their owner. The folder
     must be on a local disk. The TypeScript client's ``fileKeys`` reads and writes the same files.
 
-    ``folder`` is created if it does not exist.
+    ``folder`` is created if it does not exist. Raises ValueError if it is missing or empty.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
+        if folder is None or not os.fspath(folder):
+            raise ValueError('FileKeys needs a folder, for example FileKeys("/var/lib/shop/payments")')
         self._root = os.path.abspath(folder)
         self._is_synced = False
 

@@ -36,6 +36,12 @@ def verify_webhook(
 
     Raises InvalidWebhookError.
     """
+    if not isinstance(body, (bytes, bytearray, memoryview, str)):
+        raise InvalidWebhookError("the body must be the text or the bytes as received, not parsed JSON")
+    if not hasattr(headers, "items"):
+        raise InvalidWebhookError("headers must be the headers of the request")
+    if isinstance(secrets, (str, bytes)) or not isinstance(secrets, Sequence):
+        raise InvalidWebhookError("secrets must be a list: secrets=[current, previous]")
     names = ("webhook-id", "webhook-timestamp", "webhook-signature")
     identity, timestamp, signatures = (_header(headers, name) for name in names)
     # The full stop separates the signed fields. If the id contained one, a signature would match several combinations
@@ -48,7 +54,7 @@ def verify_webhook(
         raise InvalidWebhookError(
             f"it was signed more than {tolerance_seconds:g} seconds before or after this machine's time"
         )
-    if isinstance(secrets, str) or not secrets:
+    if not secrets:
         raise InvalidWebhookError("secrets is empty")
     received = body.encode() if isinstance(body, str) else bytes(body)
     signed = f"{identity}.{timestamp}.".encode() + received
@@ -71,7 +77,7 @@ def _header(headers: Mapping[str, str] | Mapping[str, Sequence[str]], name: str)
 
 
 def _key_of(secret: str) -> bytes:
-    key = _bytes_of(secret[len("whsec_") :]) if secret.startswith("whsec_") else None
+    key = _bytes_of(secret[len("whsec_") :]) if isinstance(secret, str) and secret.startswith("whsec_") else None
     # The message must not contain the secret.
     if not key:
         raise InvalidWebhookError("a secret must be whsec_ followed by base64")
