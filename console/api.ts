@@ -1,4 +1,5 @@
 import type { components } from '../generated/api-types.ts';
+import { setClock } from './clock.ts';
 
 export type Schemas = components['schemas'];
 export type Role = Schemas['OperatorSelf']['role'];
@@ -93,6 +94,7 @@ export async function signIn(credential: string, ended: () => void): Promise<Api
 async function request(address: URL, init: RequestInit) {
   try {
     const answer = await fetch(address, init);
+    setClock(answer.headers.get('date'));
     return { ok: answer.ok, status: answer.status, text: await answer.text() };
   } catch (cause) {
     throw new NoAnswer('No response was received.', { cause });

@@ -1,4 +1,5 @@
 import { decimalAmount, exampleAmount, parseAmount } from '../lambdas/kernel/currency.ts';
+import { apiNowMs } from './clock.ts';
 
 /**
  * Returns the first language of the browser that is a valid tag: some browsers without a display report `en-US@posix`.
@@ -89,7 +90,7 @@ const STEPS = [
 ] as const;
 
 /** Formats the distance of a time from now, as `3 hours ago` or `in 2 days`. */
-export function relativeTime(seconds: number, nowMs = Date.now(), locale = LOCALE): string {
+export function relativeTime(seconds: number, nowMs = apiNowMs(), locale = LOCALE): string {
   const distance = seconds - nowMs / 1000;
   const [, length, unit] = STEPS.find(([below]) => Math.abs(distance) < below) ?? STEPS[5];
   return new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(Math.trunc(distance / length), unit);

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Schemas } from '../api.ts';
+import { apiNowMs } from '../clock.ts';
 import { Empty, Loaded } from '../parts.tsx';
 import { usePlace } from '../place.ts';
 import { Plot, type Series } from '../plot.tsx';
@@ -81,7 +82,7 @@ function QueueCard({ queue }: { readonly queue: Queue }) {
 /** Shows the outcomes and the money of the tenant's payments by day. */
 function Volumes({ tenant, mode }: { readonly tenant: string; readonly mode: string }) {
   const [range, setRange] = useState<number>(RANGES[1]);
-  const [today] = useState(Date.now() / 1000);
+  const [today] = useState(apiNowMs() / 1000);
   const days = Array.from({ length: range }, (_day, index) => dayOf(today - (range - 1 - index) * DAY_SECONDS));
   const read = useRead<Schemas['VolumeList']>(
     `/v1/reports/volume?from=${days[0]}&to=${days.at(-1)}`,

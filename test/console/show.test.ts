@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { setClock } from '../../console/clock.ts';
 import { inSequence } from '../../console/in-sequence.ts';
 import { daysShown, scaleOf } from '../../console/scale.ts';
 import { amountToEnter, count, enteredAmount, localTime, money, relativeTime, utcTime } from '../../console/show.ts';
@@ -52,6 +53,13 @@ describe('a time', () => {
     [400 * 86_400, 'last year'],
   ])('%p seconds ago is shown as %p', (seconds, shown) => {
     expect(relativeTime(at, (at + seconds) * 1000, 'en')).toBe(shown);
+  });
+  test('is relative to the time of the API, which can be days ahead of the browser', () => {
+    const apiMs = Date.now() + 3 * 86_400_000;
+    setClock(new Date(apiMs).toUTCString());
+    setClock(null);
+    expect(relativeTime(apiMs / 1000 - 7_200, undefined, 'en')).toMatch(/^[12] hours? ago$/);
+    setClock(new Date().toUTCString());
   });
 });
 
