@@ -1,4 +1,5 @@
 /** `payonce/events`: the events on the bus, and the handler for your own consumers. */
+import './node-version.ts';
 import type { EventName } from '../lambdas/events/contract.ts';
 import { typeOfEvent } from '../lambdas/events/domain/event.ts';
 import { type EventOf, readEvent } from '../lambdas/events/http/event-schemas.ts';

@@ -9,8 +9,8 @@ export const ENTRY_POINTS = {
   './browser-keys': 'client/browser-keys',
   './file-keys': 'client/file-keys',
   './events': 'package/events',
-  './once': 'lambdas/services/once',
-  './vendor': 'lambdas/services/vendor',
+  './once': 'package/once',
+  './vendor': 'package/vendor',
   './webhooks': 'package/webhooks',
 } as const;
 

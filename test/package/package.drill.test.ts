@@ -176,11 +176,13 @@ describe('with the constructs of the package,', () => {
   (OLD_NODE === undefined ? test.skip : test)('an older Node is refused with one sentence', async () => {
     const [app = ''] = blocksOf('docs/start/your-own-cdk-app.md', 'In your own CDK app', 'js');
     foreign.write('app.js', app);
-    expect(await foreign.run(['app.js'], {}, OLD_NODE)).toMatchObject({
-      code: 3,
-      stdout: '',
-      stderr: expect.stringMatching(/^The constructs of payonce need Node 24 or later, and this is 2\S+\.\n$/),
-    });
+    for (const door of ['events', 'once', 'vendor']) foreign.write(`${door}.mjs`, `import 'payonce/${door}';`);
+    for (const program of ['app.js', 'events.mjs', 'once.mjs', 'vendor.mjs'])
+      expect(await foreign.run([program], {}, OLD_NODE)).toMatchObject({
+        code: 3,
+        stdout: '',
+        stderr: expect.stringMatching(/^This part of payonce needs Node 24 or later, and this is 2\S+\.\n$/),
+      });
   });
 
   test('an invalid property is rejected with the allowed values', async () => {
