@@ -107,6 +107,10 @@ const bodyOf = ({ status, code, title, detail }: GatewayProblem, root?: string) 
   request_id: '$context.requestId',
 });
 
+/** Returns the value of `Link`: the OpenAPI document and its page, as in the API's own responses. */
+const linkTo = (root: string): string =>
+  `<${root}/v1/openapi.json>; rel="service-desc", <${root}/docs>; rel="service-doc"`;
+
 /**
  * Returns the bodies of the gateway's error responses, for the examples of the API documents.
  *
@@ -131,6 +135,7 @@ export function answerWithProblems(api: RestApi, root?: string): void {
         'Content-Type': "'application/problem+json'",
         'Cache-Control': "'no-store'",
         'Request-Id': 'context.requestId',
+        ...(root === undefined ? {} : { Link: `'${linkTo(root)}'` }),
         ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': `'${retryAfterSeconds}'` }),
       },
       templates: { 'application/json': JSON.stringify(bodyOf(problem, root)) },

@@ -191,6 +191,7 @@ describe('the API', () => {
       ResponseParameters: Match.objectLike({
         'gatewayresponse.header.Content-Type': "'application/problem+json'",
         'gatewayresponse.header.Request-Id': 'context.requestId',
+        'gatewayresponse.header.Link': `'</live/v1/openapi.json>; rel="service-desc", </live/docs>; rel="service-doc"'`,
       }),
       ResponseTemplates: {
         'application/json': Match.serializedJson({
