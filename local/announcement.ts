@@ -16,8 +16,9 @@ Create a payment. Run the command twice: there is one charge.
 
 ${curlLine(aws)}
 
-201 and 402 are final. After 202, read the payment at its Location until its status is no longer processing. After 409
-with Retry-After, 503 or no answer, run the same command again: its key makes it the same payment.
+201 and 402 are final. After 202, read the payment at its Location until its status is no longer processing; in
+requires_action, open its next_action.url. After 429, 503, 409 with Retry-After or no answer, run the same command
+again: its key makes it the same payment.
 `;
 }
 
