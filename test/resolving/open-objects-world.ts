@@ -17,7 +17,7 @@ import { World, type WorldTools } from '../world/world.ts';
 const MINUTE_MS = 60_000;
 export const DAY_HOURS = 24;
 
-export async function unanswered(): Promise<never> {
+async function unanswered(): Promise<never> {
   throw new AmbiguousError('injected_ambiguity', 'the response is lost');
 }
 
@@ -165,7 +165,7 @@ export const COURSES = {
     await world.decide(payment, { outcome: 'succeeded', takenMinor: 999 });
   },
 } as const satisfies Record<string, (world: OpenObjectsWorld, payment: CreatePayment) => Promise<void>>;
-export type Course = keyof typeof COURSES;
+type Course = keyof typeof COURSES;
 const ALL = Object.keys(COURSES) as readonly Course[];
 
 /** An object that is open at the processor, and the call that ends the object at the processor. */
@@ -279,4 +279,3 @@ export const SHOWN = {
   string,
   (world: OpenObjectsWorld, payment: CreatePayment, chargeId: string) => Promise<void>
 >;
-export type Way = keyof typeof SHOWN;
