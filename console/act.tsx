@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { may, Refused, type Role, type Schemas } from './api.ts';
 import { type Attempt, forgetAttempt, keepAttempt, keptAttempt, type Values } from './attempts.ts';
+import { useNotify } from './notice.tsx';
 import { Trouble } from './parts.tsx';
 import { useApi, useApiOf, useRefresh } from './reading.ts';
 import { amountWanted, enteredAmount, money, words } from './show.ts';
@@ -24,8 +25,8 @@ export interface Field {
   readonly isDay?: true;
   /** Set for a day, which is sent as entered. */
   readonly isDate?: true;
-  /** Set for a list of words, entered with spaces between them. */
-  readonly isList?: true;
+  /** The words that the operator can check. The value has spaces between the checked words. */
+  readonly options?: readonly string[];
   /** Set for a field without an input: the content of `ask` sets its value. */
   readonly isHidden?: true;
 }
@@ -55,6 +56,10 @@ interface ActProps {
   readonly ask?: (form: Form) => ComponentChildren;
   /** Describes the effect of the entered values, below the fields. */
   readonly effect?: (values: Values) => ComponentChildren;
+  /** Describes the effect that a preview shows. @default the status that the payment would have */
+  readonly would?: (run: DryRun, values: Values) => ComponentChildren;
+  /** Returns values to fill in after the operator has changed others. */
+  readonly adapt?: (changed: Values, values: Values) => Values;
   readonly fixed?: Body;
   /**
    * Converts the entered values to fields of the request.
@@ -63,6 +68,8 @@ interface ActProps {
   readonly compose?: (entered: Body) => Body;
   /** Renders fields of the response before the dialog closes. */
   readonly shows?: (answer: unknown) => ComponentChildren;
+  /** Returns the sentence that is shown after the action. */
+  readonly says?: (answer: unknown) => string;
   /** Called with the response after the action. The data of the screen is reloaded in any case. */
   readonly done?: (answer: unknown) => void;
 }
@@ -93,18 +100,24 @@ interface ActOnTargetProps extends ActProps {
 function ActOnTarget(props: ActOnTargetProps) {
   const { act, name, role, because, initial = {} } = props;
   const { self } = useApi();
-  const [opened, setOpened] = useState<Attempt>();
+  // The number tells dialogs apart: a repeated request opens a dialog with the same idempotency key.
+  const [opened, setOpened] = useState<{ readonly attempt: Attempt; readonly number: number }>();
   // The browser may report the closing of a dialog only after the next dialog was opened.
-  const close = (own: string) => setOpened((now) => (now?.key === own ? undefined : now));
+  const close = (own: number) => setOpened((now) => (now?.number === own ? undefined : now));
+  const open = () => {
+    const attempt = keptAttempt(act) ?? { key: crypto.randomUUID(), values: initial };
+    setOpened((now) => ({ attempt, number: (now?.number ?? 0) + 1 }));
+  };
   const why = may(self, role) ? because : `Your role is ${self.role}; this action requires the role ${role}.`;
-  const id = `why-${name.replaceAll(/\W+/g, '-')}`;
+  const id = useId();
   return (
-    <>
+    // The reason stays next to its button when the line wraps.
+    <span class="act">
       <button
         type="button"
         disabled={why !== undefined}
         aria-describedby={why === undefined ? undefined : id}
-        onClick={() => setOpened(keptAttempt(act) ?? { key: crypto.randomUUID(), values: initial })}
+        onClick={open}
       >
         {name}
       </button>
@@ -113,8 +126,10 @@ function ActOnTarget(props: ActOnTargetProps) {
           {why}
         </small>
       )}
-      {opened !== undefined && <Dialog key={opened.key} attempt={opened} close={() => close(opened.key)} {...props} />}
-    </>
+      {opened !== undefined && (
+        <Dialog key={opened.number} attempt={opened.attempt} close={() => close(opened.number)} {...props} />
+      )}
+    </span>
   );
 }
 
@@ -128,11 +143,25 @@ interface DialogProps extends ActOnTargetProps {
  * @param show called with the values to show in the form, when only the same request may be sent again
  */
 function useSending(
-  { attempt: opened, act, method = 'POST', path, tenant, fields, fixed = {}, compose, shows, done, close }: DialogProps,
+  {
+    attempt: opened,
+    act,
+    method = 'POST',
+    path,
+    tenant,
+    fields,
+    fixed = {},
+    compose,
+    shows,
+    says,
+    done,
+    close,
+  }: DialogProps,
   show: (values: Values) => void,
 ) {
   const api = useApiOf(tenant);
   const refresh = useRefresh();
+  const notify = useNotify();
   const [preview, setPreview] = useState<{ readonly run: DryRun; readonly of: Values }>();
   const [ended, setEnded] = useState<readonly [answer: unknown, shown: ComponentChildren]>();
   const [failed, setFailed] = useState<Failed | undefined>(
@@ -150,7 +179,7 @@ function useSending(
     setWaits(true);
     setFailed(undefined);
     try {
-      refuseWrongAmounts(fields, values);
+      refuseWrongValues(fields, values);
       const named = bodyOf(fields, values);
       const body = { ...fixed, ...(compose?.(named) ?? named), ...(isDry ? { dry_run: true } : {}) };
       if (!isDry) keepAttempt(act, { key, values });
@@ -164,6 +193,7 @@ function useSending(
       } else {
         close();
         refresh();
+        if (says !== undefined) notify(says(answer));
         done?.(answer);
       }
     } catch (error) {
@@ -186,7 +216,7 @@ function useSending(
 }
 
 function Dialog(props: DialogProps) {
-  const { name, does, fields, preview, ask, effect, done, close, attempt } = props;
+  const { name, does, fields, preview, ask, effect, would, adapt, done, close, attempt } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const refresh = useRefresh();
   const [values, setValues] = useState<Values>(attempt.values);
@@ -208,7 +238,11 @@ function Dialog(props: DialogProps) {
   };
   // A sent request cannot be canceled, so the dialog stays open until the response arrives.
   const stay = (event: Event) => sending.isBusy.current && event.preventDefault();
-  const change = (more: Values) => setValues((before) => ({ ...before, ...more }));
+  const change = (more: Values) =>
+    setValues((before) => {
+      const next = { ...before, ...more };
+      return { ...next, ...adapt?.(more, next) };
+    });
   // Every change of a field creates new values, so a preview of earlier values is no longer shown.
   const previewed = sending.preview?.of === values ? sending.preview.run : undefined;
   const isPreviewed = preview !== true || previewed !== undefined || isUnknown;
@@ -237,7 +271,7 @@ function Dialog(props: DialogProps) {
           )}
         </fieldset>
         {effect?.(values)}
-        {previewed !== undefined && <Previewed run={previewed} />}
+        {previewed !== undefined && <Previewed run={previewed} would={would?.(previewed, values)} />}
         {failed !== undefined && <WhatFailed name={name} of={failed} />}
         <p role="status">{sending.waits && 'Waiting for the response …'}</p>
         <Choices name={isPreviewed ? name : 'Preview'} close={leave} waits={sending.waits} />
@@ -315,13 +349,19 @@ function Choices({
   );
 }
 
-type DryRun = Schemas['DryRun'];
+export type DryRun = Schemas['DryRun'];
 
 /** Shows the postings that the action would add, and the changes of the payment's balances. */
 function Previewed({
   run: { payment_status: status, needs_approval: waits, postings, balances },
+  would = (
+    <>
+      The status would become <b>{words(status)}</b>.
+    </>
+  ),
 }: {
   readonly run: DryRun;
+  readonly would: ComponentChildren;
 }) {
   const shown = useRef<HTMLElement>(null);
   // The focus leaves the button, so that a second Enter does not confirm before the preview is read.
@@ -329,8 +369,8 @@ function Previewed({
   return (
     <section ref={shown} aria-label="Preview" class="preview" tabIndex={-1}>
       <p>
-        Nothing was written. The status would become <b>{words(status)}</b>
-        {waits ? ', once a second person approves.' : '.'}
+        Nothing was written. {would}
+        {waits && ' This would happen once a second person approves.'}
       </p>
       <Legs postings={postings} />
       <Table
@@ -398,12 +438,14 @@ function Ended({
 }
 
 /**
- * Checks amounts before sending.
- * @throws Unsent when an amount is not valid in its currency
+ * Checks values before sending.
+ * @throws Unsent when an amount is not valid in its currency, or no word of a required list is checked
  */
-function refuseWrongAmounts(fields: readonly Field[], values: Values): void {
-  for (const { name, label, currency } of fields) {
+function refuseWrongValues(fields: readonly Field[], values: Values): void {
+  for (const { name, label, currency, options, isOptional } of fields) {
     const given = (values[name] ?? '').trim();
+    if (options !== undefined && isOptional !== true && given === '')
+      throw new Unsent(`${label}: choose at least one.`);
     if (currency === undefined || given === '' || enteredAmount(given, currency) !== undefined) continue;
     throw new Unsent(amountWanted(label, currency));
   }
@@ -412,10 +454,10 @@ function refuseWrongAmounts(fields: readonly Field[], values: Values): void {
 /** Returns the request body, with the fields that were filled in. */
 function bodyOf(fields: readonly Field[], values: Values): Body {
   return Object.fromEntries(
-    fields.flatMap<[string, unknown]>(({ name, isWhole, isDay, isList, isFlag, currency }) => {
+    fields.flatMap<[string, unknown]>(({ name, isWhole, isDay, options, isFlag, currency }) => {
       const given = (values[name] ?? '').trim();
       if (given === '') return [];
-      if (isList === true) return [[name, given.split(/\s+/)]];
+      if (options !== undefined) return [[name, given.split(/\s+/)]];
       if (isDay === true) return [[name, Date.parse(given) / 1000]];
       if (isFlag === true) return [[name, true]];
       if (currency !== undefined) return [[name, enteredAmount(given, currency)]];
@@ -425,8 +467,9 @@ function bodyOf(fields: readonly Field[], values: Values): Body {
   );
 }
 
-export function Asked({
-  field: { name, label, choices, isOptional, isWhole, isDay, isDate, currency },
+/** Shows a list of words as checkboxes. */
+function Checked({
+  field: { label, options = [] },
   value,
   change,
 }: {
@@ -434,10 +477,39 @@ export function Asked({
   readonly value: string;
   readonly change: (value: string) => void;
 }) {
+  const chosen = value.split(' ');
+  return (
+    <fieldset class="options">
+      <legend>{label}</legend>
+      {options.map((each) => (
+        <label key={each}>
+          <input
+            type="checkbox"
+            checked={chosen.includes(each)}
+            onChange={({ currentTarget: { checked } }) =>
+              change(options.filter((other) => (other === each ? checked : chosen.includes(other))).join(' '))
+            }
+          />
+          {each}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+export function Asked(asked: {
+  readonly field: Field;
+  readonly value: string;
+  readonly change: (value: string) => void;
+}) {
+  const { field, value, change } = asked;
+  const { name, label, choices, options, isOptional, isWhole, isDay, isDate, currency } = field;
+  if (options !== undefined) return <Checked {...asked} />;
   const given = { name, value, required: isOptional !== true };
   return (
     <label>
       {label}
+      {isOptional === true && ' (optional)'}
       {choices === undefined ? (
         <input
           {...given}

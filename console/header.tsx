@@ -1,14 +1,17 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { Icon } from './icons.tsx';
 import { addressOf, hashOf, MODES, usePlace } from './place.ts';
 import { useApi } from './reading.ts';
 
 /** Shows the tenant and mode of all screens, and who has signed in. */
 export function Header({
+  query,
   signOut,
   isOpen,
   toggle,
 }: {
+  /** The text of the search on the screen. */
+  readonly query: string;
   readonly signOut: () => void;
   /** Whether the list of screens is open on a narrow page. A wide page always shows it. */
   readonly isOpen: boolean;
@@ -17,13 +20,20 @@ export function Header({
   const { self } = useApi();
   const { mode } = usePlace();
   return (
-    <header class={mode === 'test' ? 'top is-test' : 'top'}>
-      <button type="button" class="menu" aria-expanded={isOpen} aria-controls="screens" onClick={toggle}>
-        <Icon name="menu" /> Menu
+    <header class={`top${mode === 'test' ? ' is-test' : ''}${isOpen ? ' is-open' : ''}`}>
+      <button
+        type="button"
+        class="menu"
+        aria-label="Menu"
+        aria-expanded={isOpen}
+        aria-controls="screens"
+        onClick={toggle}
+      >
+        <Icon name="menu" /> <span>Menu</span>
       </button>
       <strong>Payonce</strong>
       <Switch />
-      <Search />
+      <Search query={query} />
       <span class="who">
         {self.operator} ({self.role}){' '}
         <button type="button" class="quiet" onClick={signOut}>
@@ -35,9 +45,10 @@ export function Header({
 }
 
 /** Opens a payment by its id, or lists the payments that match a text. */
-function Search() {
+function Search({ query }: { readonly query: string }) {
   const { to } = usePlace();
-  const [text, setText] = useState('');
+  const [text, setText] = useState(query);
+  useEffect(() => setText(query), [query]);
   return (
     <search class="search">
       <form
@@ -55,7 +66,7 @@ function Search() {
           <input
             type="search"
             required
-            placeholder="Payment, refund, order, charge, reference, e-mail or key"
+            placeholder="Id, reference, whole e-mail or payment key"
             value={text}
             onInput={({ currentTarget }) => setText(currentTarget.value)}
           />

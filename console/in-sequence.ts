@@ -1,16 +1,35 @@
+interface Placed {
+  readonly at: string;
+  readonly kind: string;
+  readonly sequence: number | null;
+}
+
 /**
- * Sorts the entries by the numbers of their transitions, because the clocks of several processes can differ. An entry
- * without a transition stays after all entries that precede it.
+ * Sorts the entries by time, with the transitions in the order of their numbers: the clocks of two processes can
+ * differ. A transition is never placed before an earlier one, nor an entry that follows it before the transition.
  */
-export function inSequence<Entry extends { readonly sequence: number | null }>(
-  entries: readonly Entry[],
-): readonly Entry[] {
-  let last = 0;
+export function inSequence<Entry extends Placed>(entries: readonly Entry[]): readonly Entry[] {
+  const own = new Map<number, { readonly at: number; readonly shown: number }>();
+  let last = Number.NEGATIVE_INFINITY;
+  const isTransition = ({ kind }: Placed) => kind === 'transition';
+  const numbered = entries
+    .filter(isTransition)
+    .toSorted((left, right) => Number(left.sequence) - Number(right.sequence));
+  for (const { at, sequence } of numbered) {
+    last = Math.max(last, Date.parse(at));
+    own.set(Number(sequence), { at: Date.parse(at), shown: last });
+  }
+  const placeOf = ({ at, sequence }: Placed) => {
+    const time = Date.parse(at);
+    const transition = sequence === null ? undefined : own.get(sequence);
+    return transition !== undefined && time >= transition.at ? Math.max(time, transition.shown) : time;
+  };
+  let number = 0;
   return entries
     .map((entry) => {
-      last = Math.max(last, entry.sequence ?? last);
-      return { entry, place: entry.sequence ?? last };
+      number = entry.sequence ?? number;
+      return { entry, place: placeOf(entry), number };
     })
-    .toSorted((left, right) => left.place - right.place)
+    .toSorted((left, right) => left.place - right.place || left.number - right.number)
     .map(({ entry }) => entry);
 }

@@ -1,9 +1,10 @@
 import { type ComponentChildren, render, type VNode } from 'preact';
 import { useCallback, useEffect, useErrorBoundary, useMemo, useRef, useState } from 'preact/hooks';
-import type { Api } from './api.ts';
+import { type Api, may, type Role, type Schemas } from './api.ts';
 import { Header } from './header.tsx';
 import { Icon, type IconName } from './icons.tsx';
-import { Empty, Loading } from './parts.tsx';
+import { Notices } from './notice.tsx';
+import { Loading } from './parts.tsx';
 import {
   addressOf,
   hashOf,
@@ -13,7 +14,7 @@ import {
   useFragment,
   useKeptScope,
 } from './place.ts';
-import { createClient, SessionProvider } from './reading.ts';
+import { createClient, SessionProvider, useApi } from './reading.ts';
 import { Audit } from './screens/audit.tsx';
 import { Books } from './screens/books.tsx';
 import { Exports } from './screens/exports.tsx';
@@ -27,6 +28,7 @@ import { Queue, Waiting } from './screens/waiting.tsx';
 import { Webhooks } from './screens/webhooks.tsx';
 import { forgetSession } from './session.ts';
 import { SignIn } from './sign-in.tsx';
+import { TenantChoice } from './tenant-choice.tsx';
 import './style.css';
 
 type ScreenOf = (props: { readonly filters: URLSearchParams }) => VNode;
@@ -37,6 +39,8 @@ interface Entry {
   readonly screen: ScreenOf;
   /** True if the screen shows data of one tenant, in one mode. */
   readonly isOfTenant?: true;
+  /** The role that the whole screen requires. @default viewer */
+  readonly role?: Role;
 }
 
 /** The navigation: groups of screens. */
@@ -71,7 +75,7 @@ const GROUPS: readonly { readonly title: string; readonly entries: readonly Entr
     title: 'Administration',
     entries: [
       { name: 'tenants', title: 'Tenants', screen: Tenants },
-      { name: 'operators', title: 'Operators', screen: Operators },
+      { name: 'operators', title: 'Operators', screen: Operators, role: 'owner' },
       { name: 'activity', title: 'Activity', screen: Activity },
       { name: 'audit', title: 'Audit', screen: Audit },
     ],
@@ -96,18 +100,38 @@ function decoded(text: string): string {
   }
 }
 
-function screenOf(hash: string, place: Place) {
+function screenOf(hash: string, place: Place, self: Schemas['OperatorSelf']) {
   const { path, filters } = addressOf(hash);
   const [name = '', encoded] = path.split('/');
   const One = ITEM_SCREENS[name];
   if (One !== undefined && encoded !== undefined) return { name, shown: <One id={decoded(encoded)} /> };
   const entry = ENTRIES.find((each) => each.name === name) ?? ENTRIES[0];
   if (entry === undefined) throw new Error('there is no screen');
-  const { screen: All, isOfTenant, title } = entry;
+  const { screen: All, isOfTenant, title, role = 'viewer' } = entry;
+  if (!may(self, role)) return { name: entry.name, shown: <WithoutRole title={title} role={role} self={self} /> };
   const isOfAll = filters.has('q') || filters.get('status') === 'needs_review';
   if (isOfTenant === true && !isOfAll && (place.tenant === undefined || place.isUnknown))
     return { name: entry.name, shown: <WithoutTenant title={title} place={place} /> };
   return { name: entry.name, shown: <All filters={filters} /> };
+}
+
+function WithoutRole({
+  title,
+  role,
+  self,
+}: {
+  readonly title: string;
+  readonly role: Role;
+  readonly self: Schemas['OperatorSelf'];
+}) {
+  return (
+    <>
+      <h1>{title}</h1>
+      <p class="why">
+        Your role is {self.role}; this screen requires the role {role}.
+      </p>
+    </>
+  );
 }
 
 function WithoutTenant({ title, place: { tenant } }: { readonly title: string; readonly place: Place }) {
@@ -115,13 +139,13 @@ function WithoutTenant({ title, place: { tenant } }: { readonly title: string; r
     <>
       <h1>{title}</h1>
       {tenant === undefined ? (
-        <Empty title="No tenant is chosen." hint="Choose a tenant and a mode at the top of the page." />
+        <TenantChoice title="No tenant is chosen." />
       ) : (
         <>
           <p role="alert" class="trouble">
             This deployment has no tenant {tenant}.
           </p>
-          <Empty title="Nothing can be shown." hint="Choose another tenant at the top of the page." />
+          <TenantChoice title="Nothing can be shown." />
         </>
       )}
     </>
@@ -156,28 +180,36 @@ function Shell({ signOut }: { readonly signOut: () => void }) {
   const place = useDeterminedPlace(fragment.hash);
   const hash = useKeptScope(fragment, place);
   const [isOpen, setOpen] = useState(false);
+  const { self } = useApi();
   if (place === undefined) return <Loading />;
-  const { name, shown } = screenOf(hash, place);
+  const { name, shown } = screenOf(hash, place, self);
   const { path, filters } = addressOf(hash);
   return (
     <PlaceProvider value={place}>
-      <Header signOut={signOut} isOpen={isOpen} toggle={() => setOpen((was) => !was)} />
-      <div class="body">
-        <nav id="screens" aria-label="Screens" class={isOpen ? 'open' : ''}>
-          {GROUPS.map(({ title, entries }) => (
-            <Group
-              key={title}
-              title={title}
-              entries={entries}
-              current={name}
-              place={place}
-              leave={() => setOpen(false)}
-            />
-          ))}
-        </nav>
-        {/* The key excludes tenant and mode, so that a change of them does not move the focus away from their control. */}
-        <Screen key={`${path}?${filters.toString()}`}>{shown}</Screen>
-      </div>
+      <Notices screen={path}>
+        <Header
+          query={filters.get('q') ?? ''}
+          signOut={signOut}
+          isOpen={isOpen}
+          toggle={() => setOpen((was) => !was)}
+        />
+        <div class="body">
+          <nav id="screens" aria-label="Screens" class={isOpen ? 'open' : ''}>
+            {GROUPS.map(({ title, entries }) => (
+              <Group
+                key={title}
+                title={title}
+                entries={entries}
+                current={name}
+                place={place}
+                leave={() => setOpen(false)}
+              />
+            ))}
+          </nav>
+          {/* The key excludes tenant and mode, so that a change of them does not move the focus away from their control. */}
+          <Screen key={`${path}?${filters.toString()}`}>{shown}</Screen>
+        </div>
+      </Notices>
     </PlaceProvider>
   );
 }

@@ -14,12 +14,12 @@ export function Trouble({ error }: { readonly error: unknown }) {
   );
 }
 
-/** Shows that a read failed. `again` repeats it. */
+/** Shows that a read failed. `again` repeats it, unless the API would refuse the same request again. */
 export function Failed({ error, again }: { readonly error: unknown; readonly again: (() => void) | undefined }) {
   return (
     <>
       <Trouble error={error} />
-      {again !== undefined && (
+      {again !== undefined && !(error instanceof Refused && error.status === 400) && (
         <button type="button" onClick={again}>
           Read again
         </button>

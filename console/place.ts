@@ -1,6 +1,7 @@
 import { createContext } from 'preact';
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import type { Api, Schemas } from './api.ts';
+import { useNotify } from './notice.tsx';
 import { useApi, useAsked } from './reading.ts';
 
 type Tenant = Schemas['TenantList']['data'][number];
@@ -113,12 +114,22 @@ export function useOwner(): { readonly tenant: string; readonly mode: Mode; read
   return { tenant, mode, owner: `${tenant}/${mode}` };
 }
 
+/** Returns a function that returns the name of a tenant. An unknown tenant is named by its id. */
+export function useTenantName(): (tenant: string) => string {
+  const { tenants } = usePlace();
+  return (tenant) => tenants.find(({ id }) => id === tenant)?.name || tenant;
+}
+
 /** Selects the tenant and mode of the object on the screen, which is found by its id alone. */
 export function useFollow(tenant: string | undefined, mode: Mode): void {
   const place = usePlace();
+  const notify = useNotify();
+  const nameOf = useTenantName();
   const isOther = tenant !== undefined && (place.tenant !== tenant || place.mode !== mode);
   useEffect(() => {
     if (!isOther) return;
+    if (place.tenant !== undefined)
+      notify(`The header now shows ${nameOf(tenant)} in ${mode} mode, to which this payment belongs.`);
     const { path, filters } = addressOf(location.hash);
     location.replace(hashOf(path, { tenant, mode }, filters));
   }, [isOther, tenant, mode]);

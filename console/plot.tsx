@@ -18,10 +18,12 @@ interface Plotted {
   readonly days: readonly string[];
   readonly series: readonly Series[];
   readonly shown: (value: number) => string;
+  /** Set if the values are parts of each other, so that their sum means nothing. The bars are then side by side. */
+  readonly isSideBySide?: true;
 }
 
-/** Shows stacked bars, one for each day, with axes, and the same numbers as a table. */
-export function Plot({ title, days, series, shown }: Plotted) {
+/** Shows bars for each day, stacked or side by side, with axes, and the same numbers as a table. */
+export function Plot({ title, days, series, shown, ...form }: Plotted) {
   const sums = days.map((_day, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
   const totals = series.map(({ name, values }) => `${name} ${shown(values.reduce((sum, each) => sum + each, 0))}`);
   return (
@@ -39,7 +41,7 @@ export function Plot({ title, days, series, shown }: Plotted) {
           ))}
         </span>
       </figcaption>
-      <Bars title={title} days={days} series={series} shown={shown} sums={sums} totals={totals} />
+      <Bars title={title} days={days} series={series} shown={shown} sums={sums} totals={totals} {...form} />
       <details>
         <summary>As a table</summary>
         <Table
@@ -67,8 +69,9 @@ function Bars({
   shown,
   sums,
   totals,
+  isSideBySide,
 }: Plotted & { readonly sums: readonly number[]; readonly totals: readonly string[] }) {
-  const largest = Math.max(0, ...sums);
+  const largest = Math.max(0, ...(isSideBySide ? series.flatMap(({ values }) => values) : sums));
   const lines = scaleOf(largest);
   const top = lines.at(-1) ?? 1;
   const wide = days.length * WIDE;
@@ -90,7 +93,15 @@ function Bars({
           return <line key={value} class="line" x1="0" x2={wide} y1={y} y2={y} />;
         })}
         {days.map((day, index) => (
-          <Bar key={day} day={day} index={index} series={series} scale={HIGH / top} shown={shown} />
+          <Bar
+            key={day}
+            day={day}
+            index={index}
+            series={series}
+            scale={HIGH / top}
+            shown={shown}
+            isSideBySide={isSideBySide === true}
+          />
         ))}
       </svg>
       <ol class="days" aria-hidden="true">
@@ -108,23 +119,27 @@ function Bar({
   series,
   scale,
   shown,
+  isSideBySide,
 }: {
   readonly day: string;
   readonly index: number;
   readonly series: readonly Series[];
   readonly scale: number;
   readonly shown: (value: number) => string;
+  readonly isSideBySide: boolean;
 }) {
+  const wide = (WIDE - 2) / (isSideBySide ? series.length : 1);
   let from = HIGH;
   return (
     <g>
       {/* The whole height shows the values when a pointer is over it. */}
       <rect class="column" x={index * WIDE} y="0" width={WIDE} height={HIGH} />
       <title>{[day, ...series.map(({ name, values }) => `${name} ${shown(values[index] ?? 0)}`)].join('\n')}</title>
-      {series.map(({ name, kind, values }) => {
+      {series.map(({ name, kind, values }, place) => {
         const height = (values[index] ?? 0) * scale;
-        from -= height;
-        return <rect key={name} class={kind} x={index * WIDE + 1} y={from} width={WIDE - 2} height={height} />;
+        from = (isSideBySide ? HIGH : from) - height;
+        const left = index * WIDE + 1 + (isSideBySide ? place * wide : 0);
+        return <rect key={name} class={kind} x={left} y={from} width={wide} height={height} />;
       })}
     </g>
   );

@@ -55,7 +55,7 @@ function proposedRefund(payment: Whole, changes: readonly Change[]): Proposal {
     .filter((refund) => refund.status === 'pending' && refund.charge_id === processor.charge_id)
     .reduce((sum, refund) => sum + refund.amount, 0);
   const parts = [
-    ['is refunded', payment.amount_refunded],
+    ['was already refunded', payment.amount_refunded],
     ['is in refunds without an outcome', reserved],
     ['is disputed', payment.amount_disputed],
   ] as const;

@@ -76,13 +76,27 @@ export interface Read<Answer> {
 interface HowToRead {
   /** The tenant and mode, for a route that tenants call. */
   readonly tenant?: string | undefined;
-  /** Polling interval, in milliseconds. Absent if the path is read only once. */
-  readonly everyMs?: number;
+}
+
+/**
+ * The polling interval, in milliseconds, or a constant function that returns it for the current response, or undefined
+ * to stop.
+ */
+export type Polling<Answer> = number | ((answer: Answer) => number | undefined);
+
+interface HowOften<Answer> extends HowToRead {
+  /** @default the path is read only once */
+  readonly everyMs?: Polling<Answer>;
+}
+
+function intervalOf<Answer>(everyMs: Polling<Answer> | undefined, answer: Answer | undefined): number | false {
+  if (typeof everyMs !== 'function') return everyMs ?? false;
+  return (answer === undefined ? undefined : everyMs(answer)) ?? false;
 }
 
 /** Reads a path. */
-export function useRead<Answer>(path: string, tenant?: string, everyMs?: number): Read<Answer> {
-  return useAsked(path, { tenant, ...(everyMs === undefined ? {} : { everyMs }) }, ask<Answer>);
+export function useRead<Answer>(path: string, tenant?: string, everyMs?: Polling<Answer>): Read<Answer> {
+  return useAsked<Answer>(path, { tenant, ...(everyMs === undefined ? {} : { everyMs }) }, ask<Answer>);
 }
 
 function ask<Answer>(api: Api, path: string): Promise<Answer> {
@@ -131,7 +145,7 @@ function useObserver<Result>(observer: Observer<Result>): Result {
 /** Runs a read and returns its state. `how` must be the same function for the same path. */
 export function useAsked<Answer>(
   path: string,
-  { tenant, everyMs }: HowToRead,
+  { tenant, everyMs }: HowOften<Answer>,
   how: (api: Api, path: string) => Promise<Answer>,
 ): Read<Answer> {
   const { client } = useSession();
@@ -141,7 +155,7 @@ export function useAsked<Answer>(
       new QueryObserver<Answer>(client, {
         queryKey: [path, tenant],
         queryFn: () => how(api, path),
-        refetchInterval: everyMs ?? false,
+        refetchInterval: ({ state }) => intervalOf(everyMs, state.data),
         refetchOnWindowFocus: everyMs !== undefined,
       }),
     [client, api, path, tenant, how, everyMs],
@@ -154,7 +168,7 @@ function failure(error: unknown): { readonly error?: unknown } {
   return error === null || error === undefined ? {} : { error };
 }
 
-interface Page<Row> {
+export interface Page<Row> {
   readonly data: readonly Row[];
   readonly has_more: boolean;
   readonly next_cursor?: string;
@@ -175,7 +189,7 @@ interface Pages<Row, First> {
 export function usePages<Row extends { readonly id?: string }, First extends Page<Row> = Page<Row>>(
   path: string,
   tenant?: string,
-  everyMs?: number,
+  everyMs?: Polling<readonly Row[]>,
 ): Pages<Row, First> {
   const { client } = useSession();
   const api = useApiOf(tenant);
@@ -187,7 +201,12 @@ export function usePages<Row extends { readonly id?: string }, First extends Pag
         initialPageParam: undefined,
         getNextPageParam: ({ has_more: more, next_cursor: next, data }) =>
           more ? (next ?? data.at(-1)?.id) : undefined,
-        ...(everyMs === undefined ? {} : { refetchInterval: everyMs, refetchOnWindowFocus: true }),
+        refetchInterval: ({ state }) =>
+          intervalOf(
+            everyMs,
+            state.data?.pages.flatMap(({ data }) => data),
+          ),
+        refetchOnWindowFocus: everyMs !== undefined,
       }),
     [client, api, path, tenant, everyMs],
   );

@@ -37,13 +37,15 @@ function separatorOf(locale: string): string {
 }
 
 /**
- * Reads an amount that a person entered, with a point or the decimal separator of the locale. Separators of thousands
- * are refused, because `1.500` and `1,500` mean different amounts in different countries.
+ * Reads an amount that a person entered, with a point or the decimal separator of the locale, or with a comma before
+ * one or two decimals. Separators of thousands are refused, because `1.500` and `1,500` mean different amounts in
+ * different countries.
  *
  * @returns minor units; undefined when the text is not an amount in this currency
  */
 export function enteredAmount(text: string, currency: string, locale = LOCALE): number | undefined {
-  return parseAmount(text.trim().replace(separatorOf(locale), '.'), currency);
+  const given = text.trim().replace(separatorOf(locale), '.');
+  return parseAmount(given.replace(/,(?=\d{1,2}$)/, '.'), currency);
 }
 
 /** Returns an amount as a person enters it: with the decimal separator of the locale. */
@@ -126,9 +128,17 @@ export function words(name: string): string {
   return name.replaceAll(/[_.]/g, ' ');
 }
 
-/** Describes the cause of a transition or an action. */
-export function cause(by: Readonly<Record<string, unknown>> | undefined): string {
-  const { type, operator, request_id: request, run_id: run, event_id: event } = by ?? {};
+/**
+ * Describes the cause of a transition or an action.
+ * @param keys the names of keys by their ids, as far as they are known
+ */
+export function cause(
+  by: Readonly<Record<string, unknown>> | undefined,
+  keys: ReadonlyMap<string, string> = new Map(),
+): string {
+  const { type, operator, request_id: request, run_id: run, event_id: event, api_key: key } = by ?? {};
+  if (typeof key === 'string') return keys.has(key) ? `key ${keys.get(key)} (${key})` : `key ${key}`;
+  if (typeof operator === 'string') return operator;
   return [type, operator, request ?? run ?? event].filter((part) => typeof part === 'string').join(' ');
 }
 

@@ -103,6 +103,18 @@ export function SignIn({ hasEnded, ...whenIn }: Entered & { readonly hasEnded: b
   );
 }
 
+/** Returns the error in the words of this page, if the API did not accept the key. */
+function explained(error: unknown, key: string): unknown {
+  if (!(error instanceof Refused) || error.status !== 401) return error;
+  const { status, code } = error;
+  const detail = key.startsWith('sk_')
+    ? 'This is the API key of a tenant. Enter the key of an operator, which begins with ok_.'
+    : key.startsWith('ok_')
+      ? 'No operator has this key, or it was revoked or has expired. Check that it is complete, or ask an owner for a new one.'
+      : 'This is not the key of an operator, which begins with ok_.';
+  return new Refused(status, { code, detail });
+}
+
 function WithKey({ entered, ended }: Entered) {
   const [key, setKey] = useState('');
   const [error, setError] = useState<unknown>();
@@ -110,7 +122,7 @@ function WithKey({ entered, ended }: Entered) {
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        enter(key.trim(), ended).then(entered, setError);
+        enter(key.trim(), ended).then(entered, (failed) => setError(explained(failed, key.trim())));
       }}
     >
       <label>

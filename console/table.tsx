@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Icon } from './icons.tsx';
 import { Empty, Failed, Loading } from './parts.tsx';
-import { usePages } from './reading.ts';
+import { type Page, type Polling, usePages } from './reading.ts';
 import { count } from './show.ts';
 
 type Sortable = string | number | null | undefined;
@@ -11,6 +11,8 @@ export interface Column<Row> {
   readonly title: string;
   readonly of: (row: Row) => ComponentChildren;
   readonly isNumber?: true;
+  /** Set for the column of actions, which stays in the window when a wide table is scrolled. */
+  readonly isActs?: true;
   /**
    * The value by which rows are sorted.
    * @default the column cannot be sorted
@@ -25,6 +27,8 @@ interface TableProps<Row> {
   readonly none?: string;
   /** Shown with `none`: what the operator can do to get rows. */
   readonly hint?: ComponentChildren;
+  /** The order in which the rows are shown first. @default the order of the API */
+  readonly first?: Order;
 }
 
 interface Order {
@@ -65,8 +69,9 @@ export function Table<Row extends object>({
   label,
   none = 'No rows.',
   hint,
+  first,
 }: TableProps<Row> & { readonly rows: readonly Row[] }) {
-  const [order, setOrder] = useState<Order>();
+  const [order, setOrder] = useState<Order | undefined>(first);
   if (rows.length === 0) return none === '' ? <></> : <Empty title={none} hint={hint} />;
   return (
     <section class="scrolls" tabIndex={0} aria-label={label}>
@@ -82,8 +87,8 @@ export function Table<Row extends object>({
           {sorted(rows, columns, order).map((row, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: rows without an id have no dialogs
             <tr key={idOf(row) ?? index} role="row">
-              {columns.map(({ title, of, isNumber }) => (
-                <td key={title} role="cell" class={isNumber ? 'number' : ''} data-title={title}>
+              {columns.map(({ title, of, isNumber, isActs }) => (
+                <td key={title} role="cell" class={classOf(isNumber, isActs)} data-title={title}>
                   {of(row)}
                 </td>
               ))}
@@ -95,8 +100,12 @@ export function Table<Row extends object>({
   );
 }
 
+function classOf(isNumber: boolean | undefined, isActs: boolean | undefined): string {
+  return isNumber ? 'number' : isActs ? 'sticky' : '';
+}
+
 function Heading<Row>({
-  column: { title, isNumber, by },
+  column: { title, isNumber, isActs, by },
   order,
   sort,
 }: {
@@ -107,7 +116,7 @@ function Heading<Row>({
   const own = order?.title === title ? order.direction : undefined;
   const next = own === undefined ? 'ascending' : own === 'ascending' ? 'descending' : undefined;
   return (
-    <th role="columnheader" scope="col" class={isNumber ? 'number' : ''} {...(own ? { 'aria-sort': own } : {})}>
+    <th role="columnheader" scope="col" class={classOf(isNumber, isActs)} {...(own ? { 'aria-sort': own } : {})}>
       {by === undefined ? (
         title
       ) : (
@@ -130,6 +139,8 @@ export function List<Row extends { readonly id?: string }>({
   path,
   tenant,
   acts,
+  about,
+  everyMs,
   ...table
 }: TableProps<Row> & {
   readonly path: string;
@@ -137,10 +148,14 @@ export function List<Row extends { readonly id?: string }>({
   readonly tenant?: string;
   /** Actions that concern the whole list. */
   readonly acts?: ComponentChildren;
+  /** Renders other fields of the response, above the list. */
+  readonly about?: (first: Page<Row>) => ComponentChildren;
+  readonly everyMs?: Polling<readonly Row[]>;
 }) {
-  const { rows, error, hasMore, isReading, more, again } = usePages<Row>(path, tenant);
+  const { first, rows, error, hasMore, isReading, more, again } = usePages<Row>(path, tenant, everyMs);
   return (
     <>
+      {first !== undefined && about?.(first)}
       <div class="bar">
         {acts}
         <span class="soft-text">{rows !== undefined && rows.length > 0 && shownOf(rows.length, hasMore)}</span>

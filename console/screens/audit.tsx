@@ -10,7 +10,10 @@ type Manifest = Schemas['Manifest'];
 const KINDS: Readonly<Record<Verified['kind'], { readonly title: string; readonly none: string }>> = {
   day: { title: 'Nightly: the previous day', none: 'No day was verified yet.' },
   part: { title: 'Hourly: a slice of everything before the current month', none: 'No slice was verified yet.' },
-  asked: { title: 'At other times', none: 'No operator has started a verification by the auditor.' },
+  asked: {
+    title: 'At other times',
+    none: 'The auditor has verified nothing at other times. The command “payonce verify” verifies a range of time now.',
+  },
 };
 const VERDICTS = { holds: 'holds', differs: 'does not hold', failed: 'failed' } as const;
 

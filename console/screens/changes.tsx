@@ -2,9 +2,10 @@ import type { Schemas } from '../api.ts';
 import { Id, Loaded, Status, Time } from '../parts.tsx';
 import type { Change } from '../proposals.ts';
 import { type Read, useRead } from '../reading.ts';
-import { money, words } from '../show.ts';
+import { cause, money, words } from '../show.ts';
 import { Table } from '../table.tsx';
 import { Decide } from './charges.tsx';
+import type { Transition } from './timeline.tsx';
 
 type Whole = Schemas['Payment'];
 
@@ -39,10 +40,38 @@ interface ChangesProps {
   readonly payment: Whole;
   /** The tenant and mode of the payment, for example `ten_desk/live`. */
   readonly tenant: string;
-  readonly done: (what: string) => (answer: unknown) => void;
+  readonly transitions: readonly Transition[];
+  /** The names of the tenant's keys by their ids. */
+  readonly keys: ReadonlyMap<string, string>;
+  readonly says: (what: string) => (answer: unknown) => string;
 }
 
-function ChangeTable({ payment, tenant, done, rows }: ChangesProps & { readonly rows: readonly Change[] }) {
+/** Returns the transition that began the change. */
+function beginOf({ id }: Change, transitions: readonly Transition[]): Transition | undefined {
+  return transitions.find(({ subject }) => subject?.id === id);
+}
+
+/** Returns the reason of the request, then what the processor or an operator said about its failure. */
+function reasonsOf(change: Change, transitions: readonly Transition[]): readonly string[] {
+  const { failure, reason, id } = change;
+  const requested = reason ?? (change.object === 'refund' ? undefined : change.request?.reason);
+  const decided = transitions.findLast(
+    ({ subject, type, operator_reason: said }) =>
+      subject?.id === id && !type.endsWith('.pending') && said !== undefined,
+  );
+  const failed = failure === null ? undefined : `${words(failure.code)}: ${failure.message}`;
+  const why = decided === undefined ? failed : `decided by ${cause(decided.caused_by)}: ${decided.operator_reason}`;
+  return [requested, why].filter((text) => typeof text === 'string');
+}
+
+function ChangeTable({
+  payment,
+  tenant,
+  transitions,
+  keys,
+  says,
+  rows,
+}: ChangesProps & { readonly rows: readonly Change[] }) {
   const { id, status } = payment;
   if (rows.length === 0) return <></>;
   return (
@@ -58,26 +87,33 @@ function ChangeTable({ payment, tenant, done, rows }: ChangesProps & { readonly 
           { title: 'Id', of: (row) => <Id of={row.id} /> },
           {
             title: 'Reason',
-            of: ({ failure, reason }) =>
-              failure === null ? (reason ?? '–') : `${words(failure.code)}: ${failure.message}`,
+            of: (row) => {
+              const texts = reasonsOf(row, transitions);
+              return texts.length === 0 ? '–' : texts.map((text) => <div key={text}>{text}</div>);
+            },
+          },
+          {
+            title: 'Requested by',
+            of: (row) => cause(beginOf(row, transitions)?.caused_by, keys) || '–',
           },
           { title: 'Created', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
           {
             title: 'Act',
+            isActs: true,
             of: (row) =>
               row.status === 'pending' ? (
                 <Decide
                   id={id}
                   tenant={tenant}
                   payment={payment}
-                  change={row.id}
+                  change={row}
                   because={
                     row.object !== 'refund' && status === 'needs_review'
                       ? 'The payment is in review. Decide the payment instead.'
                       : undefined
                   }
                   name={`Decide ${row.object}`}
-                  done={done('The decision was recorded.')}
+                  says={says('The decision was recorded.')}
                 />
               ) : (
                 '–'

@@ -1,11 +1,12 @@
-import { Act, Asked, type Field, type Form } from '../act.tsx';
+import { Act, Asked, type DryRun, type Field, type Form } from '../act.tsx';
 import { may, type Schemas } from '../api.ts';
 import type { Values } from '../attempts.ts';
 import { Id, Loaded, Time } from '../parts.tsx';
-import { refusalOfCharge } from '../proposals.ts';
+import { type Change, refusalOfCharge } from '../proposals.ts';
 import { useApi, useRead } from '../reading.ts';
 import { amountToEnter, money, words } from '../show.ts';
 import { Table } from '../table.tsx';
+import { nameOfChange, outcomeOfChange, returned } from './outcomes.ts';
 
 type Charge = Schemas['Charge'];
 type Whole = Schemas['Payment'];
@@ -124,10 +125,10 @@ interface DecideProps extends OfPayment {
   /** The ids of the charges that are recorded as unexpected. */
   readonly strays?: ReadonlySet<string>;
   /** The refund, capture or cancellation to decide about, instead of the payment. */
-  readonly change?: string;
+  readonly change?: Change;
   readonly name?: string;
   readonly because?: string | undefined;
-  readonly done: (answer: unknown) => void;
+  readonly says: (answer: unknown) => string;
 }
 
 const WITHOUT_BOOKS = 'without-books';
@@ -142,7 +143,7 @@ export function Decide({
   change,
   name = 'Decide',
   because,
-  done,
+  says,
 }: DecideProps) {
   const hidden = { isHidden: true, isOptional: true } as const;
   const currency = payment?.currency ?? '';
@@ -163,42 +164,68 @@ export function Decide({
       does={
         change === undefined
           ? 'Records the outcome that the processor shows. The payment ends, any postings are made, and the tenant receives the event.'
-          : `Records whether the processor has made the change ${change}. The change ends, any postings are made, and the tenant receives the event.`
+          : `Records whether the processor has made the ${nameOfChange(change)}${quoted(change.reason)}. The ${change.object} ends, any postings are made, and the tenant receives the event.`
       }
       role="operator"
       because={because}
       path={`/v1/admin/payments/${encodeURIComponent(id)}/resolve`}
-      fixed={change === undefined ? {} : { change }}
+      fixed={change === undefined ? {} : { change: change.id }}
       preview
+      would={(run, { outcome = '' }) => (
+        <Would run={run} id={id} tenant={tenant} payment={payment} change={change} outcome={outcome} />
+      )}
       ask={(form) =>
-        payment && (
-          <Choice
-            id={id}
-            tenant={tenant}
-            payment={payment}
-            strays={strays}
-            isChange={change !== undefined}
-            form={form}
-          />
-        )
+        payment && <Choice id={id} tenant={tenant} payment={payment} strays={strays} change={change} form={form} />
       }
       fields={fields}
-      done={done}
+      says={says}
     />
+  );
+}
+
+function quoted(reason: string | null): string {
+  return reason === null ? '' : ` (“${reason}”)`;
+}
+
+/** Describes the effect of a decision, with the money that the processor holds. */
+function Would({
+  run: { payment_status: status },
+  payment,
+  change,
+  outcome,
+  ...of
+}: OfPayment & {
+  readonly run: DryRun;
+  readonly payment: Whole | undefined;
+  readonly change: Change | undefined;
+  readonly outcome: string;
+}) {
+  const { answer } = useCharges(of);
+  if (change !== undefined) return <>{outcomeOfChange(nameOfChange(change), outcome, status, payment?.status)}</>;
+  return (
+    <>
+      The payment would become <b>{words(status)}</b>.{' '}
+      {status === 'failed' &&
+        (answer === undefined ? 'Payonce then returns any captured money to the payer.' : returned(answer.data))}
+    </>
   );
 }
 
 interface ChoiceProps extends OfPayment {
   readonly payment: Whole;
   readonly strays: ReadonlySet<string>;
-  readonly isChange: boolean;
+  readonly change: Change | undefined;
   readonly form: Form;
 }
 
-function Choice({ id, tenant, payment, strays, isChange, form }: ChoiceProps) {
+function Choice({ id, tenant, payment, strays, change, form }: ChoiceProps) {
+  const isChange = change !== undefined;
   const read = useCharges({ id, tenant });
   const { answer, error } = read;
-  const options = isChange ? changeOptions(answer?.data ?? []) : paymentOptions(answer?.data ?? [], payment, strays);
+  const options =
+    change !== undefined
+      ? changeOptions(answer?.data ?? [], change)
+      : paymentOptions(answer?.data ?? [], payment, strays);
   const isUnread = error !== undefined;
   return (
     <>
@@ -207,7 +234,7 @@ function Choice({ id, tenant, payment, strays, isChange, form }: ChoiceProps) {
       </Loaded>
       {(answer !== undefined || isUnread) && (
         <Options
-          question={isChange ? 'Has the processor made the change?' : 'Which charge did the payer pay?'}
+          question={isChange ? `Has the processor made the ${change.object}?` : 'Which charge did the payer pay?'}
           options={[...options, ...(isUnread ? [WITHOUT] : [])]}
           form={form}
         />
@@ -238,14 +265,11 @@ function paymentOptions(charges: readonly Charge[], payment: Whole, strays: Read
         amount: amountToEnter(charge.amount_captured, charge.currency),
       },
     }));
-  const details =
-    paid.length === 0
-      ? 'The payer was not charged. The payment fails.'
-      : 'The payment fails, and the captured money is returned to the payer.';
+  const details = `The payment fails. ${returned(charges)}`;
   return [...paid, { id: 'none', title: 'None: the payment failed', details, values: { outcome: 'failed' } }];
 }
 
-function changeOptions(charges: readonly Charge[]): readonly Option[] {
+function changeOptions(charges: readonly Charge[], change: Change): readonly Option[] {
   const shown = charges.map(
     (charge) =>
       `${charge.id}: ${statusOf(charge)}, ${money(charge.amount_captured, charge.currency)} captured, refunds: ${parts(charge.refunds, charge.currency)}.`,
@@ -256,7 +280,10 @@ function changeOptions(charges: readonly Charge[]): readonly Option[] {
     {
       id: 'none',
       title: 'No, it was not made',
-      details: 'The change fails, and its amount is available again.',
+      details:
+        change.object === 'refund'
+          ? `The ${nameOfChange(change)} fails. The payer gets nothing back; the amount can be refunded again.`
+          : `The ${nameOfChange(change)} fails. The authorization stays.`,
       values: { outcome: 'failed' },
     },
   ];
@@ -267,7 +294,7 @@ function Entered({
   payment: { currency, failure, processor },
   isChange,
   form: { values, change },
-}: Pick<ChoiceProps, 'payment' | 'isChange' | 'form'>) {
+}: Pick<ChoiceProps, 'payment' | 'form'> & { readonly isChange: boolean }) {
   const charge = { name: 'charge_id', label: 'Charge at the processor' } as const;
   const amount = { name: 'amount', label: `Captured amount in ${currency}`, currency } as const;
   const fields: readonly Field[] = [

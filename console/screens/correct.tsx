@@ -1,7 +1,7 @@
-import { Act } from '../act.tsx';
+import { Act, type DryRun } from '../act.tsx';
 import type { Schemas } from '../api.ts';
 import { reversible } from '../proposals.ts';
-import { money } from '../show.ts';
+import { money, words } from '../show.ts';
 import { ACCOUNTS } from './books.tsx';
 import { Charges } from './charges.tsx';
 import type { Transition } from './timeline.tsx';
@@ -15,11 +15,11 @@ interface CorrectProps {
   /** Undefined for viewers, who cannot correct. */
   readonly payment: Whole | undefined;
   readonly transitions: readonly Transition[];
-  readonly done: (answer: unknown) => void;
+  readonly says: (answer: unknown) => string;
 }
 
 /** Offers corrections of the books: the reversal of one set of postings, or new postings. */
-export function Correct({ id, tenant, payment, transitions, done }: CorrectProps) {
+export function Correct({ id, tenant, payment, transitions, says }: CorrectProps) {
   const isPosted = transitions.some(({ postings }) => postings.length > 0);
   const posted = reversible(transitions);
   const { currency = '' } = payment ?? {};
@@ -29,7 +29,9 @@ export function Correct({ id, tenant, payment, transitions, done }: CorrectProps
     fixed: { payment: id },
     preview: true,
     ask: () => <Charges id={id} tenant={tenant} />,
-    done,
+    would: ({ payment_status: status }: DryRun) =>
+      `The payment stays ${words(status)}: a correction changes the books only.`,
+    says,
   } as const;
   return (
     <>

@@ -1,7 +1,7 @@
-import { Act } from '../act.tsx';
+import { Act, type Form } from '../act.tsx';
 import type { Schemas } from '../api.ts';
 import { Fact, Id, Loaded, Status, Time } from '../parts.tsx';
-import { type Place, useOwner, usePlace } from '../place.ts';
+import { type Place, useOwner, usePlace, useTenantName } from '../place.ts';
 import { useRead } from '../reading.ts';
 import { count } from '../show.ts';
 import { List } from '../table.tsx';
@@ -10,7 +10,38 @@ type Export = Schemas['Export'];
 
 const EXPORTS = '/v1/exports';
 const KINDS: readonly Export['kind'][] = ['entries', 'payments', 'refunds', 'disputes', 'events'];
-const DESCRIPTION = 'Writes a CSV file of these rows. The file is kept for seven days.';
+const KEPT = 'The file is kept for seven days.';
+
+/** Polls while a file is being written. */
+const whilePending = (rows: readonly Export[]) => (rows.some(isPending) ? 2_000 : undefined);
+const isPending = ({ status }: Pick<Export, 'status'>) => status === 'pending';
+
+const pollPending = (each: Pick<Export, 'status'>) => (isPending(each) ? 2_000 : undefined);
+
+const day = (year: number, month: number, date: number) =>
+  new Date(Date.UTC(year, month, date)).toISOString().slice(0, 10);
+
+/** The ranges of days that are often exported, in UTC. */
+function usualRanges(now = new Date()): readonly (readonly [name: string, from: string, to: string])[] {
+  const [year, month, date] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
+  return [
+    ['Last month', day(year, month - 1, 1), day(year, month, 0)],
+    ['This month', day(year, month, 1), day(year, month, date)],
+    ['Yesterday', day(year, month, date - 1), day(year, month, date - 1)],
+  ];
+}
+
+function UsualRanges({ change }: Form) {
+  return (
+    <p class="acts">
+      {usualRanges().map(([name, from, to]) => (
+        <button key={name} type="button" onClick={() => change({ from, to })}>
+          {name}
+        </button>
+      ))}
+    </p>
+  );
+}
 
 export function Exports({ filters }: { readonly filters: URLSearchParams }) {
   const { owner } = useOwner();
@@ -30,16 +61,19 @@ export function Exports({ filters }: { readonly filters: URLSearchParams }) {
 }
 
 function OfTenant({ owner }: { readonly owner: string }) {
-  const { to } = usePlace();
+  const { to, tenant = '', mode } = usePlace();
+  const nameOf = useTenantName();
   return (
     <List<Export>
       acts={
         <Act
           name="Export"
-          does={DESCRIPTION}
+          does={`Writes a CSV file of ${nameOf(tenant)} in ${mode} mode. ${KEPT}`}
           role="operator"
           tenant={owner}
           path={EXPORTS}
+          ask={(form) => <UsualRanges {...form} />}
+          says={() => 'The file is being written. Its row below links to it.'}
           fields={[
             { name: 'kind', label: 'Rows', choices: KINDS },
             { name: 'from', label: 'First day (UTC)', isDate: true },
@@ -51,6 +85,7 @@ function OfTenant({ owner }: { readonly owner: string }) {
       label="Exports"
       path={`${EXPORTS}?limit=100`}
       tenant={owner}
+      everyMs={whilePending}
       none="Nothing was exported."
       hint="“Export” writes a CSV file of payments, entries or refunds. The screens Payments and Books export what they show."
       columns={[
@@ -67,7 +102,8 @@ function OfTenant({ owner }: { readonly owner: string }) {
 }
 
 function One({ id, tenant }: { readonly id: string; readonly tenant: string }) {
-  const read = useRead<Schemas['ExportWithLink']>(`${EXPORTS}/${encodeURIComponent(id)}`, tenant);
+  const path = `${EXPORTS}/${encodeURIComponent(id)}`;
+  const read = useRead<Schemas['ExportWithLink']>(path, tenant, pollPending);
   return (
     <Loaded of={read}>
       {({ kind, from, to, status, rows, failure, url, url_expires: expires }) => (
@@ -79,15 +115,13 @@ function One({ id, tenant }: { readonly id: string; readonly tenant: string }) {
             <Fact name="Rows" value={count(rows)} />
           </dl>
           {url === null ? (
-            <button type="button" onClick={read.again}>
-              Read again
-            </button>
+            isPending({ status }) && <p class="soft-text">The file is being written. This page updates itself.</p>
           ) : (
             <p>
               <a href={url} download>
                 Download the file
-              </a>{' '}
-              until <Time at={expires} />
+              </a>
+              . {KEPT} This link is valid until <Time at={expires} />; a reload of the page makes a new one.
             </p>
           )}
         </>
@@ -114,12 +148,13 @@ export function ExportShown({
   /** The reason why these rows cannot be exported. */
   readonly because?: string | undefined;
 }) {
-  const { to: addressIn } = usePlace();
+  const { to: addressIn, mode, tenant: id = '' } = usePlace();
+  const nameOf = useTenantName();
   const days = from === undefined || to === undefined ? 'Choose the days in the filter first.' : undefined;
   return (
     <Act
       name="Export as CSV"
-      does={`${DESCRIPTION} All rows that match, from ${from} to ${to}.`}
+      does={`Writes a CSV file of all rows of ${nameOf(id)} in ${mode} mode that match, from ${from} to ${to}. ${KEPT}`}
       role="operator"
       because={because ?? days}
       tenant={tenant}

@@ -22,12 +22,12 @@ export function Inspector({ filters }: { readonly filters: URLSearchParams }) {
     <>
       <h1>Key inspector</h1>
       <Filters screen="inspector" act="Inspect" filters={filters} fields={FIELDS} isOpen />
-      {filters.has('key') ? (
+      {filters.has('key') && filters.has('path') ? (
         <Found path={`/v1/admin/idempotency_keys?${query}`} />
       ) : (
         <Empty
-          title="No key is chosen."
-          hint="Enter the Idempotency-Key that a client sent, and the path of its request, for example /v1/payments."
+          title={filters.has('key') ? 'Enter the path of the request.' : 'No key is chosen.'}
+          hint="Enter the Idempotency-Key that a client sent, and the path of its request, for example /v1/payments, or /v1/payments/pay_…/refunds for a refund."
         />
       )}
     </>

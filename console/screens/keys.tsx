@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { Act } from '../act.tsx';
-import type { Schemas } from '../api.ts';
+import { may, type Schemas } from '../api.ts';
 import { Copy, Id, Time } from '../parts.tsx';
 import { useOwner, usePlace } from '../place.ts';
+import { useApi } from '../reading.ts';
 import { List } from '../table.tsx';
 import { Limits } from './limits.tsx';
 
@@ -20,6 +21,9 @@ const SCOPES: Readonly<Record<Schemas['CreateKey']['scopes'][number], true>> = {
   'exports:write': true,
 };
 
+/** The scopes of a shop that makes payments and follows them. The operator can choose others. */
+const USUAL_SCOPES = 'payments:read payments:write events:read ledger:read';
+
 /** Renders the secret. Only the first response contains the secret. */
 function secretOf(answer: unknown) {
   const { secret } = answer as { readonly secret: string | null };
@@ -36,8 +40,26 @@ function secretOf(answer: unknown) {
 
 /** Shows the API keys and the request limits of the tenant, in both modes. */
 export function Keys() {
-  const { tenant } = useOwner();
+  const { tenant, mode } = useOwner();
   const { to } = usePlace();
+  const { self } = useApi();
+  const create = (
+    <Act
+      name="Create key"
+      does={`Creates an API key of ${tenant}. Its secret is shown only once.`}
+      role="owner"
+      path="/v1/admin/keys"
+      fixed={{ tenant }}
+      initial={{ mode, scopes: USUAL_SCOPES }}
+      fields={[
+        { name: 'name', label: 'Purpose of the key' },
+        { name: 'mode', label: 'Mode', choices: ['test', 'live'] },
+        { name: 'scopes', label: 'Scopes', options: Object.keys(SCOPES) },
+        { name: 'expires_in_days', label: 'Days until it expires', isOptional: true, isWhole: true },
+      ]}
+      shows={secretOf}
+    />
+  );
   return (
     <>
       <h1>Keys and limits</h1>
@@ -45,27 +67,16 @@ export function Keys() {
         The API keys of {tenant}, in both modes. <a href={to('activity', { of: 'tenant' })}>Activity</a> shows who
         created, rolled or revoked one, in the mode at the top of the page.
       </p>
-      <KeyList
-        path={`/v1/admin/keys?tenant=${encodeURIComponent(tenant)}`}
-        none="The tenant has no key."
-        hint="Create a key, and give it to the tenant."
-        acts={
-          <Act
-            name="Create key"
-            does={`Creates an API key of ${tenant}. Its secret is shown only once.`}
-            role="owner"
-            path="/v1/admin/keys"
-            fixed={{ tenant }}
-            fields={[
-              { name: 'name', label: 'Purpose of the key' },
-              { name: 'mode', label: 'Mode', choices: ['test', 'live'] },
-              { name: 'scopes', label: `Scopes, separated by spaces (${Object.keys(SCOPES).join(' ')})`, isList: true },
-              { name: 'expires_in_days', label: 'Days until it expires', isOptional: true, isWhole: true },
-            ]}
-            shows={secretOf}
-          />
-        }
-      />
+      {may(self, 'owner') ? (
+        <KeyList
+          path={`/v1/admin/keys?limit=100&tenant=${encodeURIComponent(tenant)}`}
+          none="The tenant has no key."
+          hint="Create a key, and give it to the tenant."
+          acts={create}
+        />
+      ) : (
+        <div class="acts">{create}</div>
+      )}
       <Limits tenant={tenant} />
     </>
   );
@@ -80,7 +91,7 @@ export function Operators() {
         The keys of operators. The command <code>payonce operators create</code> creates one.
       </p>
       <KeyList
-        path="/v1/admin/keys"
+        path="/v1/admin/keys?limit=100"
         none="No operator has a key."
         hint="Operators sign in with an identity provider."
       />
@@ -98,25 +109,45 @@ function KeyList(list: {
     <List<Key>
       {...list}
       label="Keys"
+      first={{ title: 'Created', direction: 'descending' }}
       columns={[
         { title: 'Key', of: ({ id }) => <Id of={id} /> },
         { title: 'Name', of: ({ name }) => name, by: ({ name }) => name },
         { title: 'Permissions', of: ({ mode, role, scopes }) => role ?? `${mode ?? ''}: ${scopes.join(' ')}` },
         { title: 'Created', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
         { title: 'Last used', of: (row) => row.last_used ?? 'never', by: (row) => row.last_used },
-        {
-          title: 'Revoked',
-          of: ({ revoked }) => (revoked === null ? 'no' : <Time at={revoked} />),
-          by: ({ revoked }) => revoked,
-        },
-        { title: 'Actions', of: (row) => <Acts row={row} /> },
+        { title: 'State', of: (row) => <State row={row} />, by: (row) => stateOf(row) },
+        { title: 'Actions', isActs: true, of: (row) => <Acts row={row} /> },
       ]}
     />
   );
 }
 
+function stateOf({ revoked, expires }: Key): 'revoked' | 'expired' | 'valid' {
+  if (revoked !== null) return 'revoked';
+  return expires !== null && expires * 1000 <= Date.now() ? 'expired' : 'valid';
+}
+
+/** Shows whether the API accepts the key, until when, and which key replaced it. */
+function State({ row }: { readonly row: Key }) {
+  const { revoked, expires, rolled_to: successor } = row;
+  const state = stateOf(row);
+  const end = state === 'revoked' ? revoked : expires;
+  return (
+    <>
+      {state === 'valid' && end !== null ? 'valid until' : state} {end !== null && <Time at={end} />}
+      {successor !== null && (
+        <div>
+          replaced by <Id of={successor} />
+        </div>
+      )}
+    </>
+  );
+}
+
 function Acts({ row }: { readonly row: Key }) {
-  const ended = row.revoked === null ? undefined : 'The key is revoked.';
+  const state = stateOf(row);
+  const ended = state === 'valid' ? undefined : state === 'revoked' ? 'The key is revoked.' : 'The key has expired.';
   const path = `/v1/admin/keys/${row.id}`;
   return (
     <span class="acts">
@@ -130,7 +161,7 @@ function Acts({ row }: { readonly row: Key }) {
           fields={[
             {
               name: 'overlap_hours',
-              label: 'Hours that the old key stays valid (default 24)',
+              label: 'Hours that the old key stays valid; 24 if empty',
               isOptional: true,
               isWhole: true,
             },
@@ -147,6 +178,7 @@ function Acts({ row }: { readonly row: Key }) {
         path={path}
         fixed={{ revoked: true }}
         fields={[]}
+        says={() => `The key ${row.name} is revoked.`}
       />
     </span>
   );

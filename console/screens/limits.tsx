@@ -1,7 +1,10 @@
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
+import type { Values } from '../attempts.ts';
 import { Loaded } from '../parts.tsx';
+import { usePlace } from '../place.ts';
 import { useRead } from '../reading.ts';
+import { count, words } from '../show.ts';
 import { Table } from '../table.tsx';
 
 type Limit = Schemas['Limit'];
@@ -15,9 +18,22 @@ const OF = [
   },
 ] as const;
 
+/** Returns the values of the chosen limit, which the operator changes. */
+function numbersOf(limits: readonly Limit[], { mode, kind }: Values): Values {
+  const limit = limits.find((each) => each.mode === mode && each.kind === kind);
+  return limit === undefined ? {} : { rate: String(limit.rate), burst: String(limit.burst) };
+}
+
 export function Limits({ tenant }: { readonly tenant: string }) {
   const read = useRead<Schemas['LimitList']>(`/v1/admin/limits?tenant=${encodeURIComponent(tenant)}`);
+  const place = usePlace();
   const common = { role: 'owner', path: '/v1/admin/limits' } as const;
+  const shown = { mode: place.mode, kind: 'payments' };
+  const limits = read.answer?.data ?? [];
+  const saved = (answer: unknown) => {
+    const { kind, rate, burst, is_own: own, ...limit } = answer as Limit;
+    return `The limit of ${words(kind)} in ${limit.mode} mode is ${count(rate)} per second, ${count(burst)} at once${own ? '' : ', as for the deployment'}.`;
+  };
   return (
     <>
       <h2>Request limits</h2>
@@ -27,6 +43,9 @@ export function Limits({ tenant }: { readonly tenant: string }) {
           name="Set limit"
           does={`Gives ${tenant} its own limit. It takes effect within a second if requests are being refused, otherwise within a minute.`}
           fixed={{ tenant }}
+          initial={{ ...shown, ...numbersOf(limits, shown) }}
+          adapt={(changed, values) => ('mode' in changed || 'kind' in changed ? numbersOf(limits, values) : {})}
+          says={saved}
           fields={[
             ...OF,
             { name: 'rate', label: 'Requests per second', isWhole: true },
@@ -38,6 +57,8 @@ export function Limits({ tenant }: { readonly tenant: string }) {
           name="Reset limit"
           does={`Restores the limit of the deployment for ${tenant}.`}
           fixed={{ tenant, rate: null, burst: null }}
+          initial={shown}
+          says={saved}
           fields={OF}
         />
       </p>
@@ -48,7 +69,7 @@ export function Limits({ tenant }: { readonly tenant: string }) {
             rows={data}
             columns={[
               { title: 'Mode', of: ({ mode }) => mode, by: ({ mode }) => mode },
-              { title: 'Kind of request', of: ({ kind }) => kind, by: ({ kind }) => kind },
+              { title: 'Kind', of: ({ kind }) => kind, by: ({ kind }) => kind },
               { title: 'Per second', isNumber: true, of: ({ rate }) => rate },
               { title: 'At once', isNumber: true, of: ({ burst }) => burst },
               { title: 'Limit of', of: (row) => (row.is_own ? 'the tenant' : 'the deployment') },

@@ -1,10 +1,12 @@
 import { Act, Legs } from '../act.tsx';
 import type { Schemas } from '../api.ts';
-import { About, Empty, Id, Status, Time } from '../parts.tsx';
-import { usePlace } from '../place.ts';
+import { About, Id, Status, Time } from '../parts.tsx';
+import { usePlace, useTenantName } from '../place.ts';
 import { useApi } from '../reading.ts';
 import { cause, count, money, words } from '../show.ts';
 import { List } from '../table.tsx';
+import { TenantChoice } from '../tenant-choice.tsx';
+import { outcomeOfChange } from './outcomes.ts';
 
 interface Filtered {
   readonly filters: URLSearchParams;
@@ -12,6 +14,7 @@ interface Filtered {
 
 export function Differences() {
   type Row = Schemas['MismatchList']['data'][number];
+  const nameOf = useTenantName();
   return (
     <>
       <h1>Differences</h1>
@@ -25,7 +28,7 @@ export function Differences() {
           { title: 'Payment', of: ({ payment }) => <About id={payment} /> },
           {
             title: 'Tenant',
-            of: ({ tenant, mode }) => (tenant === null ? '–' : `${tenant}, ${mode}`),
+            of: ({ tenant, mode }) => (tenant === null ? '–' : `${nameOf(tenant)}, ${mode}`),
             by: ({ tenant }) => tenant,
           },
           { title: 'Kind', of: ({ kind }) => words(kind), by: ({ kind }) => kind },
@@ -52,12 +55,12 @@ export function Approvals() {
   return (
     <>
       <h1>Approvals</h1>
-      <p>Refunds, corrections and other changes above the limit of the deployment need a second person.</p>
       <List<Approval>
         label="Approvals"
         path="/v1/admin/approvals"
+        about={(list) => <Limit above={(list as Schemas['ApprovalList']).approval_above} />}
         none="No request has needed a second person yet."
-        hint="Changes above the limit of the deployment appear here."
+        hint="Requests above the limit appear here."
         columns={[
           { title: 'Payment', of: ({ payment }) => <About id={payment} /> },
           { title: 'Request', of: ({ request }) => kindOf(request) },
@@ -73,15 +76,12 @@ export function Approvals() {
           { title: 'Status', of: ({ status }) => <Status of={status} />, by: ({ status }) => status },
           {
             title: 'Verdict',
+            isActs: true,
             of: (row) => {
               const { id, status, request, payment, currency, requested_by: by } = row;
               const isOwn = by.identity === self.identity || by.operator === self.operator;
-              const because =
-                status !== 'pending_approval'
-                  ? `The request is ${status}.`
-                  : isOwn
-                    ? 'You made this request. Another person must approve or reject it.'
-                    : undefined;
+              if (status !== 'pending_approval') return <Verdict row={row} />;
+              const because = isOwn ? 'You made this request. Another person must approve or reject it.' : undefined;
               const path = `/v1/admin/approvals/${id}`;
               const about = `${kindOf(request)}, ${money(amountOf(row), currency)}, ${payment}`;
               return (
@@ -94,6 +94,7 @@ export function Approvals() {
                     ask={() => <Effect row={row} />}
                     path={`${path}/approve`}
                     fields={[]}
+                    says={() => `You approved: ${about}.`}
                   />
                   <Act
                     name="Reject"
@@ -102,6 +103,7 @@ export function Approvals() {
                     because={because}
                     path={`${path}/reject`}
                     fields={[]}
+                    says={() => `You rejected: ${about}. It has no effect.`}
                   />
                 </span>
               );
@@ -109,6 +111,32 @@ export function Approvals() {
           },
         ]}
       />
+    </>
+  );
+}
+
+/** Shows above which amounts a request needs a second person. */
+function Limit({ above }: { readonly above: Schemas['ApprovalList']['approval_above'] }) {
+  if (above === null)
+    return <p>This deployment has no limit (setting approvalAbove), so no request needs a second person.</p>;
+  const limits = Object.entries(above).map(([currency, minor]) =>
+    currency === '*' ? `${count(minor)} minor units in other currencies` : money(minor, currency),
+  );
+  const others = '*' in above ? '' : ', and all in other currencies,';
+  return (
+    <p>
+      Refunds, captures, cancellations, corrections and decisions above {limits.join(' or ') || 'zero'}
+      {others} need a second person. The refunds of a payment by operators are added up.
+    </p>
+  );
+}
+
+/** Shows who ended a request. */
+function Verdict({ row: { status, decided_by: by, decided } }: { readonly row: Approval }) {
+  if (by === null) return <>{status}</>;
+  return (
+    <>
+      {status} by {by.operator}, <Time at={decided} />
     </>
   );
 }
@@ -130,18 +158,31 @@ function Effect({
 }: {
   readonly row: Approval;
 }) {
+  const nameOf = useTenantName();
   // A change only begins with its approval: the processor’s response determines the status and the postings.
   const isWhole = request.type === 'correction' || request.type === 'decision';
   return (
     <section aria-label="Effect" class="preview">
       <p>
-        {by.operator} requested: {detailsOf(request, currency)}. The payment belongs to {tenant}, {mode}.
-        {isWhole && ` Its status becomes ${words(effect.payment_status)}.`}
+        {by.operator} requested: {detailsOf(request, currency)}. The payment belongs to {nameOf(tenant)}, {mode}.{' '}
+        {isWhole && outcomeOf(request, effect)}
       </p>
       <p>Reason: {reason ?? '–'}</p>
       {isWhole && <Legs postings={effect.postings} />}
     </section>
   );
+}
+
+/** Describes the effect of a correction or a decision. */
+function outcomeOf(
+  request: Schemas['ApprovalRequest'],
+  { type, payment_status: status }: Pick<Approval['effect'], 'type' | 'payment_status'>,
+): string {
+  if (request.type === 'correction') return `The payment stays ${words(status)}: a correction changes the books only.`;
+  if (request.type !== 'decision' || request.change === null) return `The payment becomes ${words(status)}.`;
+  // An outcome of the payment itself ends the capture or the cancellation.
+  const kind = type.startsWith('refund.') ? 'refund' : 'change';
+  return outcomeOfChange(kind, request.outcome, status);
 }
 
 function detailsOf(request: Schemas['ApprovalRequest'], currency: string): string {
@@ -196,6 +237,7 @@ export function Runs({ id }: { readonly id: string }) {
           role="operator"
           path={path}
           fields={[]}
+          says={() => `The job ${id} was started.`}
         />
       </p>
       <List<Row>
@@ -262,14 +304,22 @@ export function Tenants() {
   );
 }
 
+/** Shows an amount of the log, which is in minor units, in the decimals of its currency. */
+function detailOf(value: string): string {
+  const [, minor, currency] = /^(\d+) ([A-Z]{3})$/.exec(value) ?? [];
+  return minor === undefined || currency === undefined ? value : money(Number(minor), currency);
+}
+
 export function Activity({ filters }: Filtered) {
   type Row = Schemas['ActivityList']['data'][number];
   const { tenant, mode, to, isUnknown } = usePlace();
-  const isOfTenant = filters.get('of') === 'tenant';
+  const of = filters.get('of') ?? (tenant === undefined ? 'deployment' : 'tenant');
+  const isOfTenant = of === 'tenant';
+  const nameOf = useTenantName();
   const query = isOfTenant && tenant !== undefined ? `?${new URLSearchParams({ tenant, mode }).toString()}` : '';
   const views = [
-    ['Deployment', to('activity'), !isOfTenant],
-    [tenant === undefined ? 'Tenant' : `${tenant}, ${mode}`, to('activity', { of: 'tenant' }), isOfTenant],
+    ['Deployment', to('activity', { of: 'deployment' }), !isOfTenant],
+    [tenant === undefined ? 'Tenant' : `${nameOf(tenant)}, ${mode}`, to('activity', { of: 'tenant' }), isOfTenant],
   ] as const;
   return (
     <>
@@ -281,8 +331,13 @@ export function Activity({ filters }: Filtered) {
           </a>
         ))}
       </p>
+      <p class="soft-text">
+        {isOfTenant
+          ? 'Keys, limits, decisions, refunds and other actions for this tenant, in this mode.'
+          : 'Tenants, keys of operators, job runs and redrives. The actions for a tenant, for example on its keys, are in its own list.'}
+      </p>
       {isOfTenant && (tenant === undefined || isUnknown) ? (
-        <Empty title="No tenant is chosen." hint="Choose a tenant and a mode at the top of the page." />
+        <TenantChoice title="No tenant is chosen." />
       ) : (
         <List<Row>
           label="Activity"
@@ -299,10 +354,20 @@ export function Activity({ filters }: Filtered) {
             { title: 'By', of: (row) => cause(row.caused_by), by: (row) => cause(row.caused_by) },
             {
               title: 'About',
-              of: ({ about }) =>
-                about.map((id) => (
+              of: ({ about, action }) =>
+                about.map((id, index) => (
                   <div key={id}>
+                    {action.endsWith('key.rolled') && (index === 0 ? 'new key ' : 'replaces ')}
                     <About id={id} />
+                  </div>
+                )),
+            },
+            {
+              title: 'Details',
+              of: ({ details }) =>
+                Object.entries(details).map(([name, value]) => (
+                  <div key={name}>
+                    {words(name)}: {detailOf(value)}
                   </div>
                 )),
             },

@@ -1,7 +1,7 @@
 import { Act, type Field } from '../act.tsx';
 import type { Schemas } from '../api.ts';
 import { type Change, type Proposal, proposalFor } from '../proposals.ts';
-import { amountToEnter, enteredAmount, money } from '../show.ts';
+import { amountToEnter, amountWanted, enteredAmount, money } from '../show.ts';
 
 type Whole = Schemas['Payment'];
 
@@ -9,7 +9,7 @@ interface OfPayment {
   readonly payment: Whole;
   /** All refunds, captures and cancellations. Undefined until they were read. */
   readonly changes: readonly Change[] | undefined;
-  readonly done: (answer: unknown) => void;
+  readonly says: (what: string) => (answer: unknown) => string;
 }
 
 function proposed(kind: Parameters<typeof proposalFor>[0], { payment, changes }: OfPayment): Proposal {
@@ -23,7 +23,7 @@ const pathOf = ({ id }: Whole) => `/v1/admin/payments/${encodeURIComponent(id)}`
 
 /** Offers a refund. */
 export function Refund(props: OfPayment) {
-  const { payment, done } = props;
+  const { payment, says } = props;
   const { currency, amount_captured: captured } = payment;
   const { amount: left, because, withheld = '' } = proposed('refund', props);
   return (
@@ -37,20 +37,20 @@ export function Refund(props: OfPayment) {
       fields={[{ name: 'amount', label: `Amount in ${currency}`, currency }, REASON]}
       effect={({ amount = '' }) => (
         <Then
-          amount={enteredAmount(amount, currency)}
+          entered={amount}
           from={left}
           currency={currency}
           text={(given, rest) => `The payer gets ${given} back. ${rest} of ${money(captured, currency)} stays.`}
         />
       )}
-      done={done}
+      says={says('The refund was made.')}
     />
   );
 }
 
 /** Offers to capture or cancel an authorized payment, or to cancel one that waits for its payer. */
 export function HoldActs(props: OfPayment) {
-  const { payment, done } = props;
+  const { payment, says } = props;
   const { status, amount, currency } = payment;
   const isHeld = status === 'requires_capture';
   const capture = proposed('capture', props);
@@ -67,13 +67,13 @@ export function HoldActs(props: OfPayment) {
           fields={[{ name: 'amount', label: `Amount in ${currency}`, currency }, REASON]}
           effect={({ amount: entered = '' }) => (
             <Then
-              amount={enteredAmount(entered, currency)}
+              entered={entered}
               from={capture.amount}
               currency={currency}
               text={(given, rest) => `The payer is charged ${given}. ${rest} is released.`}
             />
           )}
-          done={done}
+          says={(answer) => says(capturedText(answer))(answer)}
         />
       )}
       {(isHeld || status === 'requires_action') && (
@@ -84,27 +84,35 @@ export function HoldActs(props: OfPayment) {
           because={proposed('cancel', props).because}
           path={`${pathOf(payment)}/cancel`}
           fields={[REASON]}
-          done={done}
+          says={says('The payment was canceled. The payer is not charged.')}
         />
       )}
     </>
   );
 }
 
+function capturedText(answer: unknown): string {
+  const { amount_captured: captured, currency } = answer as Whole;
+  return `${money(captured, currency)} was captured.`;
+}
+
 /** Describes the effect of an amount before the action. */
 function Then({
-  amount,
+  entered,
   from,
   currency,
   text,
 }: {
-  readonly amount: number | undefined;
+  readonly entered: string;
   /** The largest amount, in minor units. */
   readonly from: number;
   readonly currency: string;
   readonly text: (amount: string, rest: string) => string;
 }) {
-  if (amount === undefined || amount === 0) return <></>;
+  if (entered.trim() === '') return <></>;
+  const amount = enteredAmount(entered, currency);
+  if (amount === undefined) return <p class="preview">{amountWanted('The amount', currency)}</p>;
+  if (amount === 0) return <></>;
   return (
     <p class="preview">
       {amount > from

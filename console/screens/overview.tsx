@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Schemas } from '../api.ts';
 import { apiNowMs } from '../clock.ts';
-import { Empty, Loaded } from '../parts.tsx';
+import { Empty, Fact, Loaded } from '../parts.tsx';
 import { usePlace } from '../place.ts';
 import { Plot, type Series } from '../plot.tsx';
 import { useRead } from '../reading.ts';
@@ -117,6 +117,7 @@ function Plots({ data, days }: { readonly data: readonly Volume[]; readonly days
     );
   return (
     <>
+      <NewestDays data={data} days={days} />
       <Plot
         title="Outcomes"
         days={days}
@@ -135,10 +136,47 @@ function Plots({ data, days }: { readonly data: readonly Volume[]; readonly days
             'amount',
           )}
           shown={(value) => money(value, currency)}
+          isSideBySide
         />
       ))}
     </>
   );
+}
+
+/** Shows the figures of today and yesterday, which the sums of the plots do not show. */
+function NewestDays({ data, days }: { readonly data: readonly Volume[]; readonly days: readonly string[] }) {
+  const currencies = [...new Set(data.map(({ currency }) => currency))];
+  const named = [
+    ['Today', days.at(-1)],
+    ['Yesterday', days.at(-2)],
+  ] as const;
+  return (
+    <dl class="facts">
+      {named.map(([name, day]) => {
+        const ofDay = data.filter(({ date }) => date === day);
+        const captured = currencies
+          .map((currency) => [currency, sum(inCurrency(ofDay, currency), ['payment.completed'], 'amount')] as const)
+          .filter(([, amount]) => amount > 0);
+        const counts = OUTCOMES.map(
+          ({ name: outcome, of: types }) => `${outcome} ${count(sum(ofDay, types, 'count'))}`,
+        );
+        return (
+          <Fact
+            key={name}
+            name={`${name} (UTC)`}
+            value={[
+              ...counts.slice(0, 2),
+              ...captured.map(([currency, amount]) => `${money(amount, currency)} captured`),
+            ].join(', ')}
+          />
+        );
+      })}
+    </dl>
+  );
+}
+
+function inCurrency(volumes: readonly Volume[], currency: string): readonly Volume[] {
+  return volumes.filter((each) => each.currency === currency);
 }
 
 function sum(volumes: readonly Volume[], types: readonly Volume['outcome'][], what: 'count' | 'amount'): number {

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { Act } from '../act.tsx';
 import { may, type Schemas } from '../api.ts';
 import { Fact, Id, Loaded, Status, Time } from '../parts.tsx';
-import { type Mode, useFollow, usePlace } from '../place.ts';
+import { type Mode, useFollow, usePlace, useTenantName } from '../place.ts';
 import { type Change, strayCharges } from '../proposals.ts';
 import { useApi, useRead, useWhole } from '../reading.ts';
 import { money, words } from '../show.ts';
@@ -11,6 +11,7 @@ import { Changes, useChanges } from './changes.tsx';
 import { Charges, Decide } from './charges.tsx';
 import { Correct } from './correct.tsx';
 import { StateDiagram } from './diagram.tsx';
+import { useKeyNames } from './key-names.ts';
 import { HoldActs, Refund } from './money-acts.tsx';
 import { Story, type Transition } from './timeline.tsx';
 
@@ -20,26 +21,16 @@ type Whole = Schemas['Payment'];
 /** Shows a payment: its amounts, its changes, its timeline, its postings, and the actions of operators. */
 export function Payment({ id }: { readonly id: string }) {
   const read = useWhole<Timeline>(`/v1/admin/payments/${encodeURIComponent(id)}/timeline`);
-  const [notice, setNotice] = useState('');
   const { to } = usePlace();
   const { tenant, livemode = true } = read.answer ?? {};
   useFollow(tenant, livemode ? 'live' : 'test');
-  const done = (what: string) => (answer: unknown) => {
-    const waits = (answer as { readonly object?: string }).object === 'approval';
-    const isOpen = ['pending', 'processing'].includes(String((answer as { readonly status?: unknown }).status));
-    if (waits) setNotice('The request waits for a second person, on the screen Approvals.');
-    else
-      setNotice(
-        isOpen ? 'The request was sent to the processor. Its outcome is not known yet, and will be recorded.' : what,
-      );
-  };
+  const keys = useKeyNames(tenant);
   return (
     <>
       <p>
         <a href={to('payments')}>All payments</a>
       </p>
       <h1>{id}</h1>
-      <p role="status">{notice}</p>
       <Loaded of={read}>
         {({ data, has_more: more, ...of }) => {
           const transitions = data.filter((entry): entry is Transition => entry.kind === 'transition');
@@ -47,9 +38,9 @@ export function Payment({ id }: { readonly id: string }) {
           return (
             <>
               {more && <p role="alert">This payment has more transitions than this page shows.</p>}
-              <Shown id={id} tenant={of.tenant} mode={mode} transitions={transitions} done={done} />
+              <Shown id={id} tenant={of.tenant} mode={mode} transitions={transitions} keys={keys} />
               <StateDiagram statuses={['processing', ...transitions.map((each) => each.status)]} />
-              <Story entries={data} />
+              <Story entries={data} keys={keys} />
               <Postings transitions={transitions} />
               <AtProcessor id={id} tenant={`${of.tenant}/${mode}`} />
               <details>
@@ -64,12 +55,24 @@ export function Payment({ id }: { readonly id: string }) {
   );
 }
 
+/** Returns the sentence to show after an action. @param what the sentence if the action has taken effect */
+function says(what: string) {
+  return (answer: unknown): string => {
+    const { object, status } = answer as { readonly object?: string; readonly status?: string };
+    if (object === 'approval') return 'The request waits for a second person, on the screen Approvals.';
+    return status === 'pending' || status === 'processing'
+      ? 'The request was sent to the processor. Its outcome is not known yet, and will be recorded.'
+      : what;
+  };
+}
+
 interface ShownProps {
   readonly id: string;
   readonly tenant: string;
   readonly mode: Mode;
   readonly transitions: readonly Transition[];
-  readonly done: (what: string) => (answer: unknown) => void;
+  /** The names of the tenant's keys by their ids. */
+  readonly keys: ReadonlyMap<string, string>;
 }
 
 /** Shows the amounts and the actions. Viewers see neither amounts nor the texts of the merchant. */
@@ -96,7 +99,7 @@ interface WithStatus extends ShownProps {
 }
 
 function WithDetails(props: WithStatus) {
-  const { id, tenant, mode, done } = props;
+  const { id, tenant, mode } = props;
   const owner = `${tenant}/${mode}`;
   const read = useRead<Whole>(`/v1/payments/${encodeURIComponent(id)}`, owner);
   const changes = useChanges(id, owner);
@@ -110,7 +113,7 @@ function WithDetails(props: WithStatus) {
           <Acts {...props} payment={payment} changes={changes.answer} />
           {payment.status === 'needs_review' && <Review payment={payment} tenant={owner} />}
           <Details payment={payment} tenant={tenant} mode={mode} />
-          <Changes payment={payment} tenant={owner} done={done} read={changes} />
+          <Changes {...props} payment={payment} tenant={owner} says={says} read={changes} />
         </>
       )}
     </Loaded>
@@ -119,6 +122,7 @@ function WithDetails(props: WithStatus) {
 
 function Details({ payment, tenant, mode }: { readonly payment: Whole; readonly tenant: string; readonly mode: Mode }) {
   const { currency, processor, failure, reference, description, metadata } = payment;
+  const nameOf = useTenantName();
   return (
     <>
       <dl class="facts">
@@ -126,7 +130,7 @@ function Details({ payment, tenant, mode }: { readonly payment: Whole; readonly 
         <Fact name="Refunded" value={money(payment.amount_refunded, currency)} />
         {payment.amount_disputed > 0 && <Fact name="Disputed" value={money(payment.amount_disputed, currency)} />}
         <Fact name="Created" value={<Time at={payment.created} />} />
-        <Fact name="Tenant" value={`${tenant}, ${mode}`} />
+        <Fact name="Tenant" value={`${nameOf(tenant)}, ${mode}`} />
         <Fact name="Processor" value={processor.name} />
         <Fact name="Charge" value={<Id of={processor.charge_id} />} />
         <Fact name="Source" value={<Id of={payment.source} />} />
@@ -179,7 +183,6 @@ function Acts({
   transitions,
   payment,
   changes,
-  done,
 }: WithStatus & { readonly payment: Whole | undefined; readonly changes: readonly Change[] | undefined }) {
   const owner = `${tenant}/${mode}`;
   const path = `/v1/admin/payments/${encodeURIComponent(id)}`;
@@ -187,8 +190,8 @@ function Acts({
     <div class="acts">
       {payment !== undefined && (
         <>
-          <Refund payment={payment} changes={changes} done={done('The refund was made.')} />
-          <HoldActs payment={payment} changes={changes} done={done('The payment was changed.')} />
+          <Refund payment={payment} changes={changes} says={says} />
+          <HoldActs payment={payment} changes={changes} says={says} />
         </>
       )}
       <Decide
@@ -201,22 +204,22 @@ function Acts({
             ? undefined
             : `The status is “${words(status)}”. Only a payment in review can be decided.`
         }
-        done={done('The decision was recorded.')}
+        says={says('The decision was recorded.')}
       />
       <Correct
         id={id}
         tenant={owner}
         payment={payment}
         transitions={transitions}
-        done={done('The correction was recorded.')}
+        says={says('The correction was recorded.')}
       />
       <Act
         name="Annotate"
-        does="Adds an explanation to the payment. It changes no amount and no status."
+        does="Adds an explanation to the payment, which the tenant can read. It changes no amount and no status."
         role="operator"
         path={`${path}/annotations`}
         fields={[{ name: 'reason', label: 'Explanation' }]}
-        done={done('The annotation was added.')}
+        says={says('The annotation was added.')}
       />
     </div>
   );

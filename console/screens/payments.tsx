@@ -1,9 +1,10 @@
 import type { Schemas } from '../api.ts';
 import { type Filter, Filters } from '../filters.tsx';
 import { About, Status, Time } from '../parts.tsx';
-import { type Place, useOwner, usePlace } from '../place.ts';
+import { type Place, useOwner, usePlace, useTenantName } from '../place.ts';
 import { dayOf, money, words } from '../show.ts';
 import { type Column, List } from '../table.tsx';
+import { TenantChoice } from '../tenant-choice.tsx';
 import { ExportShown } from './exports.tsx';
 
 type Row = Schemas['FoundPayment'];
@@ -51,12 +52,17 @@ function isOfAll(filters: URLSearchParams, { tenant }: Place): boolean {
   return tenant === undefined || filters.get('in') === 'all' || ID.test(filters.get('q') ?? '');
 }
 
-/** Column for lists that cover all tenants. */
-const OWNER: Column<Row> = {
-  title: 'Tenant',
-  of: ({ tenant, livemode }) => `${tenant}, ${livemode ? 'live' : 'test'}`,
-  by: ({ tenant }) => tenant,
-};
+/** Returns the column of lists that cover all tenants. */
+function ownerColumn(nameOf: (tenant: string) => string): Column<Row> {
+  return {
+    title: 'Tenant',
+    of: ({ tenant, livemode }) => <span title={tenant}>{`${nameOf(tenant)}, ${livemode ? 'live' : 'test'}`}</span>,
+    by: ({ tenant }) => nameOf(tenant),
+  };
+}
+
+/** Matches a text that looks like a part of an e-mail address. */
+const PARTIAL_EMAIL = /@[^.]*$|^[^@]*@$|^@/;
 
 function pathOf(filters: URLSearchParams, place: Place): string {
   const query = new URLSearchParams([...filters, ['limit', '100']]);
@@ -83,6 +89,9 @@ function nothing(filters: URLSearchParams, place: Place) {
       none: `No payment of ${tenant} in ${mode} mode matches “${q}”.`,
       hint: (
         <>
+          {PARTIAL_EMAIL.test(q)
+            ? 'An e-mail address must be complete, for example ann@example.com. '
+            : 'A part of a reference matches, but an e-mail address and an id must be complete. The Key inspector finds the key of a refund. '}
           Search in {other} mode, or for another tenant: choose it at the top of the page.{' '}
           {CHARGE.test(q) && <a href={to('payments', { q, in: 'all' })}>Search the charges of all tenants</a>}
         </>
@@ -100,6 +109,7 @@ function nothing(filters: URLSearchParams, place: Place) {
 export function Payments({ filters }: { readonly filters: URLSearchParams }) {
   const place = usePlace();
   const searchedFor = filters.get('q');
+  const nameOf = useTenantName();
   return (
     <>
       <h1>Payments</h1>
@@ -114,13 +124,17 @@ export function Payments({ filters }: { readonly filters: URLSearchParams }) {
           <Filters screen="payments" act="Search" filters={filters} fields={FIELDS} />
         </>
       )}
-      <List<Row>
-        label="Payments found"
-        path={pathOf(filters, place)}
-        {...nothing(filters, place)}
-        acts={place.tenant !== undefined && searchedFor === null && <Csv filters={filters} />}
-        columns={place.tenant === undefined || searchedFor !== null ? [...COLUMNS, OWNER] : COLUMNS}
-      />
+      {searchedFor !== null && place.tenant === undefined && !CHARGE.test(searchedFor) ? (
+        <TenantChoice title="Only ids are searched in all tenants. Choose a tenant to search its references, e-mail addresses and keys." />
+      ) : (
+        <List<Row>
+          label="Payments found"
+          path={pathOf(filters, place)}
+          {...nothing(filters, place)}
+          acts={place.tenant !== undefined && searchedFor === null && <Csv filters={filters} />}
+          columns={place.tenant === undefined || searchedFor !== null ? [...COLUMNS, ownerColumn(nameOf)] : COLUMNS}
+        />
+      )}
     </>
   );
 }

@@ -18,8 +18,15 @@ const GROUPS: readonly { readonly title: string; readonly kinds: readonly Entry[
   { title: 'Alarms', kinds: ['alarm'] },
 ];
 
-/** Shows the timeline of a payment, in the order of its transitions. */
-export function Story({ entries }: { readonly entries: readonly Entry[] }) {
+/** Shows the timeline of a payment, in the order of time and of its transitions. */
+export function Story({
+  entries,
+  keys,
+}: {
+  readonly entries: readonly Entry[];
+  /** The names of the tenant's keys by their ids. */
+  readonly keys: ReadonlyMap<string, string>;
+}) {
   const [hidden, setHidden] = useState<readonly string[]>([]);
   const groups = GROUPS.map((group) => ({
     ...group,
@@ -54,7 +61,7 @@ export function Story({ entries }: { readonly entries: readonly Entry[] }) {
               <Copy text={utcTime(Date.parse(entry.at) / 1000)} />
             </span>
             <span>
-              <EntryText entry={entry} />
+              <EntryText entry={entry} keys={keys} />
             </span>
           </li>
         ))}
@@ -63,14 +70,15 @@ export function Story({ entries }: { readonly entries: readonly Entry[] }) {
   );
 }
 
-function EntryText({ entry }: { readonly entry: Entry }) {
+function EntryText({ entry, keys }: { readonly entry: Entry; readonly keys: ReadonlyMap<string, string> }) {
   switch (entry.kind) {
     case 'transition':
       return (
         <>
-          {entry.sequence}. {entry.type} <small>by {cause(entry.caused_by)}</small>
+          {entry.sequence}. {entry.type} <small>by {cause(entry.caused_by, keys)}</small>
           {entry['override'] === true && <b> without the processor’s books</b>}
           {entry.subject !== null && entry.subject.reason !== null && <q>{entry.subject.reason}</q>}
+          {entry.operator_reason !== undefined && <q>{entry.operator_reason}</q>}
         </>
       );
     case 'claim':

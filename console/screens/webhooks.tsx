@@ -1,8 +1,7 @@
-import { useState } from 'preact/hooks';
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
 import { About, Copy, Fact, Id, Loaded, Status, Time } from '../parts.tsx';
-import { useOwner, usePlace } from '../place.ts';
+import { useOwner, usePlace, useTenantName } from '../place.ts';
 import { useRead } from '../reading.ts';
 import { List, Table } from '../table.tsx';
 
@@ -35,7 +34,8 @@ export function Webhooks({ filters }: { readonly filters: URLSearchParams }) {
 
 function Endpoints({ owner }: { readonly owner: string }) {
   const read = useRead<Schemas['WebhookEndpointList']>(ENDPOINTS, owner);
-  const { to } = usePlace();
+  const { to, tenant = '', mode } = usePlace();
+  const nameOf = useTenantName();
   return (
     <>
       <h1>Webhooks</h1>
@@ -44,8 +44,8 @@ function Endpoints({ owner }: { readonly owner: string }) {
           <Table<Endpoint>
             label="Endpoints"
             rows={data}
-            none="The tenant has no endpoint."
-            hint="The tenant creates an endpoint with POST /v1/webhook_endpoints."
+            none={`${nameOf(tenant)} has no endpoint in ${mode} mode.`}
+            hint="The tenant creates an endpoint with POST /v1/webhook_endpoints. See also the other mode, at the top of the page."
             columns={[
               { title: 'Endpoint', of: ({ id }) => <Id of={id} to={to('webhooks', { endpoint: id })} /> },
               { title: 'Address', of: ({ url }) => url, by: ({ url }) => url },
@@ -78,20 +78,19 @@ function stateOf({ enabled, disabled, failing_since: failing }: Endpoint) {
 
 function OfEndpoint({ tenant, path }: { readonly tenant: string; readonly path: string }) {
   const read = useRead<Endpoint>(path, tenant);
-  const [notice, setNotice] = useState('');
   return (
     <>
-      <p role="status">{notice}</p>
       <Loaded of={read}>
         {(endpoint) => (
           <>
             <dl class="facts">
               <Fact name="Address" value={endpoint.url} />
+              {endpoint.description !== null && <Fact name="Description" value={endpoint.description} />}
               <Fact name="Events" value={endpoint.events.join(', ')} />
               <Fact name="State" value={stateOf(endpoint)} />
               <Fact name="Previous secret valid until" value={<Time at={endpoint.previous_secret_expires} />} />
             </dl>
-            <EndpointActs tenant={tenant} path={path} endpoint={endpoint} notify={setNotice} />
+            <EndpointActs tenant={tenant} path={path} endpoint={endpoint} />
           </>
         )}
       </Loaded>
@@ -112,6 +111,7 @@ function OfEndpoint({ tenant, path }: { readonly tenant: string; readonly path: 
           { title: 'Next attempt', of: (row) => <Time at={row.next_attempt} /> },
           {
             title: 'Act',
+            isActs: true,
             of: ({ id, event }) => (
               <Act
                 name="Resend"
@@ -120,7 +120,7 @@ function OfEndpoint({ tenant, path }: { readonly tenant: string; readonly path: 
                 tenant={tenant}
                 path={`${path}/deliveries/${encodeURIComponent(id)}/resend`}
                 fields={[]}
-                done={() => setNotice('The event is sent again. Refresh the list to see the response.')}
+                says={() => 'The event is sent again. Refresh the list to see the response.'}
               />
             ),
           },
@@ -134,15 +134,12 @@ function EndpointActs({
   tenant,
   path,
   endpoint: { enabled },
-  notify,
 }: {
   readonly tenant: string;
   readonly path: string;
   readonly endpoint: Endpoint;
-  /** Shows the result of an action. */
-  readonly notify: (notice: string) => void;
 }) {
-  const replayed = () => notify('The replay has started. Refresh the list to see its deliveries.');
+  const replayed = () => 'The replay has started. Refresh the list to see its deliveries.';
   return (
     <div class="acts">
       <Act
@@ -153,7 +150,7 @@ function EndpointActs({
         tenant={tenant}
         path={`${path}/test`}
         fields={[]}
-        done={() => notify('The test event is sent. Refresh the list to see the response.')}
+        says={() => 'The test event is sent. Refresh the list to see the response.'}
       />
       <Act
         name="Replay missing"
@@ -164,7 +161,7 @@ function EndpointActs({
         path={`${path}/replay`}
         fields={DAYS}
         fixed={{ only_undelivered: true }}
-        done={replayed}
+        says={replayed}
       />
       <Act
         name="Replay all"
@@ -174,7 +171,7 @@ function EndpointActs({
         tenant={tenant}
         path={`${path}/replay`}
         fields={DAYS}
-        done={replayed}
+        says={replayed}
       />
       <Act
         name="Rotate secret"

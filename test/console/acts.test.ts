@@ -56,7 +56,7 @@ describeConsole('actions of operators in a browser', (shown) => {
     await correct(first);
     const second = await opened('approvals', APPROVER_KEY);
     await decideOn(second, 'Approve');
-    await second.getByText('The request is approved.').first().waitFor();
+    await second.getByText('approved by Ben Example').waitFor();
     expect(dataOf(await api.get(`/v1/corrections?payment=${payment}`))).toMatchObject([
       { reverses: 2, reason: 'The processor has 16.00 EUR' },
     ]);
@@ -95,7 +95,7 @@ describeConsole('actions of operators in a browser', (shown) => {
     await correct(await opened(`payments/${payment}`));
     const second = await opened('approvals', APPROVER_KEY);
     await decideOn(second, 'Reject');
-    await second.getByText('The request is rejected.').first().waitFor();
+    await second.getByText('rejected by Ben Example').waitFor();
     expect(dataOf(await api.get(`/v1/corrections?payment=${payment}`))).toEqual([]);
     expect(shown.written.filter((each) => each.endsWith('/reject'))).toHaveLength(1);
   });

@@ -19,6 +19,13 @@ describeConsole('volumes and books in a browser', (shown) => {
     expect(await outcomes.getAttribute('aria-label')).toContain('completed 2, failed 1, canceled 0');
     const money = page.getByRole('img', { name: /^Money in EUR/ });
     expect(await money.getAttribute('aria-label')).toContain('captured 20.00 EUR, refunded 0.00 EUR');
+    const today = page.locator('.facts div').filter({ hasText: 'Today (UTC)' });
+    expect(await today.textContent()).toContain('completed 2, failed 1, 20.00 EUR captured');
+    await page
+      .locator('.facts div')
+      .filter({ hasText: 'Yesterday (UTC)' })
+      .getByText('completed 0, failed 0')
+      .waitFor();
     await accessible(page);
     await page.getByText('As a table').first().click();
     expect(await page.getByRole('cell', { name: '2', exact: true }).count()).toBe(1);

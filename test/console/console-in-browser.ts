@@ -78,6 +78,7 @@ const IN_TURN = [
   'actions that move money, in a browser',
   'the API reference in a browser',
   'the attention list in a browser',
+  'results, tables and forms in a browser',
 ];
 
 /**

@@ -182,7 +182,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
       await row.getByRole('button', { name: 'Approve' }).click();
       await second.getByRole('dialog', { name: 'Approve' }).getByRole('button', { name: 'Approve' }).dblclick();
       // Reads only this row, because other tests also approve requests.
-      await row.getByText('The request is approved.').first().waitFor();
+      await row.getByText('approved by').waitFor();
       const corrections = await api.send('GET', `/v1/corrections?payment=${String(json['id'])}`);
       expect(corrections.json['data']).toMatchObject([{ reason, reverses: 2 }]);
       expect(violations).toEqual([]);

@@ -54,6 +54,27 @@ describeConsole('keyboard use and long lists in a browser', (shown) => {
     await page.getByText('The annotation was added.').waitFor();
   });
 
+  test('a dialog that repeats a request stays open if it is reopened before the browser’s close event', async () => {
+    const api = new Api();
+    shown.api = api;
+    const id = await api.paid('k');
+    const page = await shown.signedIn();
+    await page.goto(`${shown.url}/#/payments/${id}`);
+    await page.getByRole('button', { name: 'Annotate' }).click();
+    await page.getByLabel('Explanation').fill('Reported by telephone');
+    await page.route('**/annotations', (route) => route.abort(), { times: 1 });
+    const confirm = page.getByRole('dialog').getByRole('button', { name: 'Annotate' });
+    await confirm.click();
+    await page.getByText('The action may have taken effect.').waitFor();
+    await page.evaluate(
+      `document.querySelector('dialog').close();
+       [...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Annotate').click();`,
+    );
+    await confirm.click();
+    await page.getByText('The annotation was added.').waitFor();
+    expect(dataOf(await api.get(`/v1/annotations?payment=${id}`))).toHaveLength(1);
+  });
+
   test(`a list of ${MANY} rows is shown page by page, and each row leads to its payment`, async () => {
     const api = new Api();
     shown.api = api;

@@ -47,7 +47,9 @@ describeConsole('actions that move money, in a browser', (shown) => {
       expect(await amount.inputValue()).toBe('20.00');
       await amount.fill('20.01');
       await dialog.getByText('20.01 EUR is more than the 20.00 EUR that are left.').waitFor();
-      await amount.fill('12.50');
+      await amount.fill('1,500');
+      await dialog.getByText('must be an amount in EUR without separators of thousands').waitFor();
+      await amount.fill('12,50');
       await dialog.getByText('The payer gets 12.50 EUR back. 7.50 EUR of 20.00 EUR stays.').waitFor();
       await dialog.getByLabel('Reason').fill('Asked by phone');
       await accessible(page);
@@ -64,9 +66,9 @@ describeConsole('actions that move money, in a browser', (shown) => {
     });
 
     test.each([
-      ['Capture', 'requires_capture', 'succeeded', 'capture.requested'],
-      ['Cancel payment', 'requires_capture', 'canceled', 'cancellation.requested'],
-    ])('a double click takes effect once: %s', async (name, before, after, action) => {
+      ['Capture', 'requires_capture', 'succeeded', 'capture.requested', '20.00 EUR was captured.'],
+      ['Cancel payment', 'requires_capture', 'canceled', 'cancellation.requested', 'The payment was canceled.'],
+    ])('a double click takes effect once: %s', async (name, before, after, action, text) => {
       const id = await api.paid('k', { amount: 2000, capture: 'manual' });
       expect((await api.get(`/v1/payments/${id}`)).body['status']).toBe(before);
       const page = await shown.signedIn();
@@ -77,8 +79,10 @@ describeConsole('actions that move money, in a browser', (shown) => {
       await dialog.getByLabel('Reason').fill('Asked by phone');
       await accessible(page);
       await dialog.getByRole('button', { name, exact: true }).dblclick();
-      await page.getByText('The payment was changed.').waitFor();
-      await page.getByRole('region', { name: 'Changes' }).getByText('succeeded').waitFor();
+      await page.getByText(text).waitFor();
+      const changes = page.getByRole('region', { name: 'Changes' });
+      await changes.getByText('succeeded').waitFor();
+      for (const said of ['Asked by phone', 'Ada Example']) await changes.getByText(said).waitFor();
       expect((await api.get(`/v1/payments/${id}`)).body['status']).toBe(after);
       expect(await acts()).toEqual([action]);
       expect(shown.written).toHaveLength(1);
@@ -264,7 +268,7 @@ describeConsole('actions that move money, in a browser', (shown) => {
     await second.getByRole('link', { name: 'Approve or reject' }).click();
     await second.getByRole('cell', { name: 'refund' }).waitFor();
     await decideOn(second, 'Approve');
-    await second.getByText('The request is approved.').first().waitFor();
+    await second.getByText('approved by Ben Example').waitFor();
     expect(await refunds(id)).toMatchObject([{ amount: 9900 }]);
     expect(shown.written.filter((each) => each.endsWith('/approve'))).toHaveLength(1);
     expect(shown.violations).toEqual([]);
@@ -274,7 +278,9 @@ describeConsole('actions that move money, in a browser', (shown) => {
     const id = await api.paid('k', { amount: 2000 });
     const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
     const desk = api.with({ processor: { ...api.processor, change: silent, findChange: silent } });
-    expect((await desk.change(`${id}/refunds`, 'r', { amount: 500 })).body).toMatchObject({ status: 'pending' });
+    expect((await desk.change(`${id}/refunds`, 'r', { amount: 500, reason: 'Parcel lost' })).body).toMatchObject({
+      status: 'pending',
+    });
     api.clock.advance(2 * 3_600_000);
     const page = await shown.signedIn();
     await page.goto(`${shown.url}/#/payments/${id}`);
@@ -284,10 +290,14 @@ describeConsole('actions that move money, in a browser', (shown) => {
     await dialog.getByLabel('Reason').fill('The processor shows no refund');
     await accessible(page);
     await dialog.getByRole('button', { name: 'Preview' }).click();
-    await dialog.getByText('Nothing was written.').waitFor();
+    await dialog.getByText('The refund of 5.00 EUR becomes failed. The payment stays succeeded.').waitFor();
     await dialog.getByRole('button', { name: 'Decide refund' }).dblclick();
     await page.getByText('The decision was recorded.').waitFor();
-    await page.getByRole('region', { name: 'Changes' }).getByText('failed').waitFor();
+    const changes = page.getByRole('region', { name: 'Changes' });
+    await changes.getByText('failed', { exact: true }).waitFor();
+    await changes.getByText('Parcel lost').waitFor();
+    await changes.getByText('decided by Ada Example: The processor shows no refund').waitFor();
+    await changes.getByText(/^key key_/).waitFor();
     expect(await refunds(id)).toMatchObject([{ status: 'failed' }]);
     expect(shown.violations).toEqual([]);
   });

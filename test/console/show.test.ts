@@ -27,7 +27,12 @@ test.each([
   ['12.50', 'EUR', 'de-DE', 1250],
   ['1,250', 'JPY', 'en-US', undefined],
   ['1.250', 'EUR', 'de-DE', undefined],
-  ['12,50', 'EUR', 'en-US', undefined],
+  ['12,50', 'EUR', 'en-US', 1250],
+  ['12,5', 'EUR', 'en-US', 1250],
+  ['1,500', 'EUR', 'en-US', undefined],
+  ['1,500', 'IQD', 'en-US', undefined],
+  ['1,250,50', 'EUR', 'en-US', undefined],
+  ['12,5', 'JPY', 'en-US', undefined],
 ] as const)('%p is read as an amount of %s in %s: %p', (text, currency, locale, minor) => {
   expect(enteredAmount(text, currency, locale)).toBe(minor);
   if (minor !== undefined) expect(enteredAmount(amountToEnter(minor, currency, locale), currency, locale)).toBe(minor);
@@ -63,17 +68,34 @@ describe('a time', () => {
   });
 });
 
-test('the timeline follows the transitions even if the clocks of two processes differ', () => {
+test('the timeline is in the order of time, and follows the transitions even if the clocks of two processes differ', () => {
+  const entry = (seconds: number, kind: string, sequence: number | null) => ({
+    at: new Date(seconds * 1000).toISOString(),
+    kind,
+    sequence,
+  });
   const entries = [
-    { at: '1', sequence: 1 },
-    { at: '2', sequence: 3 },
-    { at: '3', sequence: 2 },
-    { at: '4', sequence: 3 },
-    { at: '5', sequence: null },
-    { at: '6', sequence: 4 },
-    { at: '7', sequence: 1 },
+    entry(1, 'transition', 1),
+    // The clock of this process is one second behind.
+    entry(2, 'transition', 3),
+    entry(2, 'event', 3),
+    entry(3, 'transition', 2),
+    entry(4, 'transition', 4),
+    // A look-up of the change that transition 2 began.
+    entry(5, 'call', 2),
+    entry(6, 'act', null),
+    entry(7, 'transition', 5),
   ];
-  expect(inSequence(entries).map(({ at }) => at)).toEqual(['1', '7', '3', '2', '4', '5', '6']);
+  expect(inSequence(entries).map(({ at, kind, sequence }) => `${at.slice(18, 19)} ${kind} ${sequence}`)).toEqual([
+    '1 transition 1',
+    '3 transition 2',
+    '2 transition 3',
+    '2 event 3',
+    '4 transition 4',
+    '5 call 2',
+    '6 act null',
+    '7 transition 5',
+  ]);
 });
 
 test.each([
