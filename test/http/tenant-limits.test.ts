@@ -30,7 +30,7 @@ async function flood(requests: number): Promise<void> {
 describe('a tenant beyond its limit', () => {
   test('gets a 429 before anything is claimed, charged or stored, and can retry with the same key', async () => {
     await flood(LIMIT.burst);
-    const before = JSON.stringify(api.store.database.items(TABLES.ledger));
+    const before = JSON.stringify(api.store.rows.items(TABLES.ledger));
 
     const refused = await api.pay('k-refused', { reference: 'order-1' });
 
@@ -39,8 +39,8 @@ describe('a tenant beyond its limit', () => {
       body: { code: 'rate_limited' },
       headers: { 'Retry-After': '1', Ratelimit: '"payments";r=0;t=1', 'Ratelimit-Policy': '"payments";q=20;w=2' },
     });
-    expect(JSON.stringify(api.store.database.items(TABLES.ledger))).toBe(before);
-    expect(api.store.database.items(TABLES.idempotency)).toHaveLength(LIMIT.burst);
+    expect(JSON.stringify(api.store.rows.items(TABLES.ledger))).toBe(before);
+    expect(api.store.rows.items(TABLES.idempotency)).toHaveLength(LIMIT.burst);
     expect(api.reports.at(-1)).toMatchObject({ report: { outcome: 'rate_limited' }, counts: ['rate_limited'] });
 
     api.clock.advance(1_000);

@@ -1,9 +1,7 @@
 /** Tests the guarantee "requested payments". */
-import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { eventOf } from '../../lambdas/events/domain/event.ts';
 import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
-import { IdempotencyTable } from '../../lambdas/kernel/contract/tables.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
 import { RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
@@ -13,7 +11,6 @@ import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { Api } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
-import { TABLES } from '../world/tables.ts';
 import { EVENT_ID, SHOP, SimulatedIntake } from './intake-site.ts';
 
 let site: SimulatedIntake;
@@ -87,8 +84,7 @@ describe('a payment requested by an event', () => {
 
     // After the record is deleted, the payment itself shows the outcome.
     clock.advance(9 * 24 * HOUR_MS);
-    const Key = { [IdempotencyTable.partitionKey]: `OP#${site.paymentOf()}` };
-    await store.database.client.send(new DeleteCommand({ TableName: TABLES.idempotency, Key }));
+    store.deleteRecord(chargeOperation(site.paymentOf()));
     expect(await shown()).toEqual(['completed', null, site.paymentOf()]);
   });
 

@@ -233,8 +233,8 @@ describe('an unknown job', () => {
 
   test('may be a job that exists only if PostgreSQL is the authority', async () => {
     const path = '/v1/admin/jobs/carry/runs';
-    const { status } = await harness.run('my-key', undefined, {}, path);
-    expect(status).toBe(404);
+    harness = new Api({ own: jobsOf('dynamodb') });
+    expect((await harness.run('my-key', undefined, {}, path)).status).toBe(404);
     harness = new Api({ own: jobsOf('postgres') });
     expect((await harness.run('my-key', undefined, {}, path)).status).toBe(202);
     expect(dataOf(await harness.get('/v1/admin/jobs')).at(-1)).toMatchObject({ id: 'carry', target: null });
@@ -243,6 +243,7 @@ describe('an unknown job', () => {
 
 describe('the list of jobs', () => {
   test('contains every job with its next scheduled time', async () => {
+    harness = new Api({ own: jobsOf('dynamodb') });
     harness.world.clock.advance(10 * 60_000);
     const jobs = dataOf(await harness.get('/v1/admin/jobs'));
 

@@ -1,12 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { eraseDetails } from '../../lambdas/activity/store/dynamodb-activity.ts';
-import { ownerToken, type PaymentId, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { ownerToken, type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { personOf } from '../../lambdas/operators/domain/approval.ts';
 import { ChangedPayment } from '../payments/provoked-changes.ts';
-import { BY_OPERATOR } from '../support/causes.ts';
 import { Api, dataOf, type Reply } from '../world/api.ts';
-import { TABLES } from '../world/tables.ts';
 
 const HOUR_MS = 3_600_000;
 const APPROVALS = { aboveMinor: { EUR: 1000 }, lifetimeMs: 72 * HOUR_MS };
@@ -199,19 +196,7 @@ describe('a correction above the limit', () => {
   test('cannot be approved, and shows no reason, after its payment and reason were erased', async () => {
     const asked = await ask();
     const shown = { reason: null, details_erased: true };
-    const { store, clock } = api;
-    const details = {
-      client: store.database.client,
-      registry: TABLES.registry,
-      pacing: { clock, entropy: api.world.entropy },
-    };
-    await eraseDetails(details, store.activity, {
-      chain: { tenantId: tenantId('ten_desk'), mode: 'test' },
-      action: 'payment.erased',
-      actor: BY_OPERATOR,
-      about: [payment],
-      occurredAtMs: clock.nowMs(),
-    });
+    await api.store.erase(payment);
     expect((await api.approve(idOf(asked), BEN)).body).toMatchObject({ code: 'approval_outdated' });
     expect((await ask()).body).toMatchObject(shown);
     expect((await api.reject(idOf(asked), BEN)).body).toMatchObject({ status: 'rejected', ...shown });

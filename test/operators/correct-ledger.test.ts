@@ -1,7 +1,6 @@
 /** Tests the guarantee "confirmed decisions". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { firstBrokenEntry } from '../../lambdas/activity/domain/activity.ts';
-import { DynamoDbActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { type PaymentId, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
@@ -19,7 +18,6 @@ import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Api } from '../world/api.ts';
-import { TABLES } from '../world/tables.ts';
 
 let harness: Api;
 let payment: PaymentId;
@@ -187,10 +185,8 @@ describe('one idempotency key', () => {
 });
 
 const recorded = () => {
-  const { store, clock } = harness;
-  const log = new DynamoDbActivity(store.database.client, TABLES, { clock, entropy });
   const owner = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
-  return log.listActivity(owner, { order: 'oldest_first', limit: 100 });
+  return harness.store.moneyActivity.listActivity(owner, { order: 'oldest_first', limit: 100 });
 };
 
 describe('the activity log', () => {

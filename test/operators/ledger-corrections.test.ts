@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { type PaymentId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { detailsKey } from '../../lambdas/once/store/details-rows.ts';
 import { Api, as, dataOf, OTHER_KEY } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 
@@ -118,18 +116,17 @@ describe('a correction over HTTP', () => {
 
   test('stores nothing that could confirm a guess of its reason: after an erasure, a retry with any reason is replayed', async () => {
     const body = { payment, reverses: 2, reason: 'Asked for by Ada' };
-    const { body: made } = await harness.correct('c-1', body);
+    await harness.correct('c-1', body);
     const { sha256 } = fingerprintOf(systemDigest, { body, query: {} });
     const { store } = harness.world;
-    const items = Object.values(TABLES).map((table) => store.database.items(table));
+    const items = Object.values(TABLES).map((table) => store.rows.items(table));
     const rows = JSON.stringify(items, (_key, value: unknown) =>
       value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
     );
     expect(rows).toContain('Asked for by Ada');
     expect(rows).not.toContain(Buffer.from(sha256).toString('hex'));
 
-    const Key = detailsKey(payment, String(made['id']));
-    await store.database.client.send(new DeleteCommand({ TableName: TABLES.registry, Key }));
+    await store.erase(payment);
     const guessed = await harness.correct('c-1', { ...body, reason: 'Another' });
     expect([guessed.status, guessed.body]).toMatchObject([201, { reason: null, details_erased: true }]);
     expect((await harness.correct('c-1', { ...body, reverses: 1 })).status).toBe(422);

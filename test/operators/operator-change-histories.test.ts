@@ -82,7 +82,7 @@ class History {
     const { paymentId } = this.request;
     const { state, transitions } = await this.world.chain(this.request);
     const refunds = this.world.processor.charges(paymentId).flatMap((charge) => charge.refunds);
-    const log = await this.world.store.activity.listActivity(state.payment, { order: 'oldest_first', limit: 9 });
+    const log = await this.world.store.moneyActivity.listActivity(state.payment, { order: 'oldest_first', limit: 9 });
     const begun = log.filter(({ action }) => action === 'refund.requested');
     const approvals = await this.world.store.listApprovals({ limit: 9 });
     const ended = approvals.filter(({ end }) => end?.verdict === 'approved');

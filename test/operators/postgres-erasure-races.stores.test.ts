@@ -23,7 +23,7 @@ import { Administrator, sql } from '../postgres/postgres-fixture.ts';
 import { createDatabase, heldBeforeCommit, openTestDatabase } from '../postgres/store-database.ts';
 import { requestedAt } from '../support/causes.ts';
 import { until } from '../support/until.ts';
-import { PostgresStores } from '../world/postgres-stores.ts';
+import { storesOn } from '../world/postgres-stores.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 import { correctionApproval } from './approving-store-suite.ts';
@@ -46,7 +46,7 @@ const TEXTS = ['idempotency', 'transition', 'reference', 'details', 'work', 'orp
 
 describeErasureRaces('PostgreSQL and its copies', async () => {
   const copies = new Copies(database);
-  const world = new World({ store: new PostgresStores(copies.carrying(), copies.clock) });
+  const world = new World({ store: storesOn(copies.carrying()) });
   return {
     world,
     erase: async (paymentId) => {

@@ -1,8 +1,6 @@
 /** Tests the guarantee "one change". */
-import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
-import { detailsKey } from '../../lambdas/once/store/details-rows.ts';
 import { isUnderWay } from '../../lambdas/payments/domain/change.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { ChangePayment, ChangePaymentOutcome } from '../../lambdas/payments/use/change-payment.ts';
@@ -10,7 +8,6 @@ import type { ChangeOrder } from '../../lambdas/payments/use/processor.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { fc } from '../support/properties.ts';
 import { whole } from '../support/slice.ts';
-import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 import { callback, change, paymentRequest } from './payment-fixtures.ts';
 
@@ -247,9 +244,7 @@ describe('a refund', () => {
     await harness.dieAfterChange(reasoned('Returned by Ada'));
     harness.store.deleteRecord(refund('k').operationId);
     expect(await harness.change(reasoned('Returned by Eve'))).toEqual({ kind: 'payload_mismatch' });
-    await harness.store.database.client.send(
-      new DeleteCommand({ TableName: TABLES.registry, Key: detailsKey(taken.paymentId, refund('k').operationId) }),
-    );
+    await harness.store.erase(taken.paymentId);
     expect(await harness.change(reasoned('Returned by Ada', 301))).toEqual({ kind: 'payload_mismatch' });
     expect(statusOf(await harness.change(reasoned('Returned by Eve')))).toBe(201);
     expect(harness.refundedAtProcessor(taken)).toBe(300);

@@ -17,16 +17,17 @@ import type { KeyId } from '../../lambdas/kernel/cause.ts';
 import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
+import { defined } from '../../lambdas/kernel/defined.ts';
 import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { RequestCount, RequestReport, Telemetry } from '../../lambdas/kernel/platform/telemetry.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
-import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import type { AdminTools } from '../../lambdas/operators/http/admin-routes.ts';
 import { DynamoDbQueues } from '../../lambdas/operators/store/dynamodb-queues.ts';
 import type { OrderRouteTools } from '../../lambdas/orders/http/order-routes.ts';
 import type { PaymentsTools } from '../../lambdas/payments/http/post-payment.ts';
 import { parsePaymentId } from '../../lambdas/payments/ids.ts';
+import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key-registry.ts';
 import { TenantLimits } from '../../lambdas/tenants/limits.ts';
 import { byOperatorKey, type OperatorKeyRecord, type OperatorKeyRegistry } from '../../lambdas/tenants/operators.ts';
@@ -415,15 +416,19 @@ export class Api<Of extends World = World> {
     const ownKeys = { operators: this.#operatorKeys, clock, digest: world.tools.digest };
     const { store = world.store, identify = byOperatorKey(ownKeys) } = this.#changes;
     const behind = store instanceof Stores ? store : world.store;
+    const { client } = behind.database;
+    const { postgres } = behind;
+    const activity = postgres === undefined ? [behind.activity] : [postgres.activity, behind.activity];
     const views = new ProjectedViews(behind);
     const entropy = countingEntropy(`process-${processes}`);
-    const exports = new DynamoDbExports(behind.database.client, TABLES, { clock, entropy });
+    const exports = new DynamoDbExports(client, TABLES, { clock, entropy });
     const rows = exportRows({ views, transitions: behind.ledger });
     const writer = { exports, rows, files: this.files, startWriter: async () => undefined, clock, entropy };
     return {
       ...world.tools,
-      replays: new ProcessReplayCache(),
-      accessRecords: behind,
+      replays: behind.newReplays(),
+      ...defined({ copies: postgres?.copies }),
+      accessRecords: new DynamoDbEffects(client, TABLES, { clock, entropy }, behind),
       entropy,
       telemetry: this.#telemetry,
       keys: this.#keys,
@@ -436,25 +441,25 @@ export class Api<Of extends World = World> {
       ...emailTools(behind),
       transitions: behind.ledger,
       ledger: new ViewLedgerReader(views),
-      queues: new DynamoDbQueues(behind.database.client, TABLES, { clock, entropy }),
+      queues: postgres?.queues ?? new DynamoDbQueues(client, TABLES, { clock, entropy }),
       messages: { deployed: {}, count: async () => 0, peek: async () => [], redrive: async () => 0 },
-      keysBy: (by) => new TenantAdministration(behind.database.client, TABLES, by, { clock, entropy }),
-      limitsBy: (by) => new LimitAdministration(behind.database.client, TABLES, by, { clock, entropy }),
+      keysBy: (by) => new TenantAdministration(client, TABLES, by, { clock, entropy }),
+      limitsBy: (by) => new LimitAdministration(client, TABLES, by, { clock, entropy }),
       deployedLimit: { rate: 100, burst: 200 },
-      activity: [behind.activity],
+      activity,
       search: { views, store, transitions: behind.ledger, ...emailTools(behind) },
       timeline: {
         chains: store,
         records: store,
         effects: world.tools.effects,
         webhooks: world.store.webhooks,
-        activity: [behind.activity],
+        activity,
         digest: world.tools.digest,
       },
       verify: async (token, path) =>
         (await import('../../lambdas/jobs/job-credential.ts')).verifyJobCredential(this.credentials, token, path),
       webhooks: world.store.webhooks,
-      own: jobsOf('dynamodb'),
+      own: jobsOf(postgres === undefined ? 'dynamodb' : 'postgres'),
       listed: [],
       archive: undefined,
       exports,

@@ -1,31 +1,27 @@
 import type { OperationId, OwnerToken, PaymentId } from '../../lambdas/kernel/ids.ts';
-import type { Due } from '../../lambdas/kernel/looks.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
-import { PostgresEffects } from '../../lambdas/payments/store/postgres-effects.ts';
+import { PostgresApprovals } from '../../lambdas/operators/store/postgres-approvals.ts';
+import { PostgresOrders } from '../../lambdas/orders/store/postgres-orders.ts';
 import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
-import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import type { Claim, Commit, PaymentStore, TransitionPage } from '../../lambdas/payments/use/payment-store.ts';
-import type { OrphanStore, UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
 import type { PostgresTools } from '../../lambdas/postgres/attempts.ts';
 import type { Database } from '../../lambdas/postgres/database.ts';
+import { PostgresHolds } from '../../lambdas/resolving/store/postgres-holds.ts';
 import { PostgresUnfinishedWork } from '../../lambdas/resolving/store/postgres-unfinished.ts';
 import { databaseOf, toolsOn } from '../postgres/store-database.ts';
 import type { Actor } from '../support/fault-plan.ts';
-import { Stores } from './stores.ts';
+import { type AuthorityParts, emptyTables, Stores } from './stores.ts';
 
 const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
 
-/** Stores of payments and their queues on PostgreSQL. The other stores are in memory. */
+/** Stores of payments, orders and their queues on PostgreSQL. The other stores are in memory. */
 export class PostgresStores extends Stores {
-  readonly #payments: PostgresStore;
-  readonly #effectsOfPayments: PostgresEffects;
-  readonly #unfinished: PostgresUnfinishedWork;
+  readonly #payments: PaymentStore;
 
-  constructor(tools: PostgresTools, clock: Clock) {
-    super(clock);
-    this.#payments = new PostgresStore(tools);
-    this.#effectsOfPayments = new PostgresEffects(tools, this.#payments);
-    this.#unfinished = new PostgresUnfinishedWork(tools);
+  /** @param tables the DynamoDB tables of the other rows */
+  constructor(parts: AuthorityParts & { readonly store: PaymentStore }, clock: Clock, tables = emptyTables(clock)) {
+    super(clock, tables, undefined, parts);
+    this.#payments = parts.store;
   }
 
   override claim(claim: Claim): ReturnType<PaymentStore['claim']> {
@@ -63,36 +59,27 @@ export class PostgresStores extends Stores {
   override listTransitions(paymentId: PaymentId, page: TransitionPage): ReturnType<PaymentStore['listTransitions']> {
     return this.#payments.listTransitions(paymentId, page);
   }
+}
 
-  override recordEffect(effect: Effect): ReturnType<PostgresEffects['recordEffect']> {
-    return this.#effectsOfPayments.recordEffect(effect);
-  }
-
-  override readEffect(operationId: OperationId): ReturnType<PostgresEffects['readEffect']> {
-    return this.#effectsOfPayments.readEffect(operationId);
-  }
-
-  override queueIfAbsent(...entries: Parameters<PostgresEffects['queueIfAbsent']>): Promise<void> {
-    return this.#effectsOfPayments.queueIfAbsent(...entries);
-  }
-
-  override waiting(...read: Parameters<OrphanStore['waiting']>): ReturnType<OrphanStore['waiting']> {
-    return this.#effectsOfPayments.waiting(...read);
-  }
-
-  override unknownOutcomes(due: Due): ReturnType<UnfinishedWork['unknownOutcomes']> {
-    return this.#unfinished.unknownOutcomes(due);
-  }
-
-  override chargesToReturn(due: Due): ReturnType<UnfinishedWork['chargesToReturn']> {
-    return this.#unfinished.chargesToReturn(due);
-  }
+/** Returns stores with these tools. */
+export function storesOn(tools: PostgresTools): PostgresStores {
+  const store = new PostgresStore(tools);
+  const effects = new PostgresApprovals(tools, store);
+  const parts = {
+    store,
+    effects,
+    orphans: effects,
+    orders: new PostgresOrders(tools),
+    work: new PostgresUnfinishedWork(tools),
+    holds: new PostgresHolds(tools),
+  };
+  return new PostgresStores(parts, tools.pacing.clock);
 }
 
 /** Returns stores on PostgreSQL: one without faults, and one per process with faults at its statements. */
 export function storesOnPostgres(database: Database) {
   return {
-    store: new PostgresStores(toolsOn(database, STILL), STILL),
-    storeFor: (actor: Actor, clock: Clock) => new PostgresStores(toolsOn(databaseOf(actor, database), clock), clock),
+    store: storesOn(toolsOn(database, STILL)),
+    storeFor: (actor: Actor, clock: Clock) => storesOn(toolsOn(databaseOf(actor, database), clock)),
   };
 }

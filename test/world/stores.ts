@@ -1,5 +1,8 @@
 import { DeleteCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
-import { DynamoDbActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
+import type { ActivityDraft } from '../../lambdas/activity/domain/activity.ts';
+import { DynamoDbActivity, eraseDetails } from '../../lambdas/activity/store/dynamodb-activity.ts';
+import type { ActivityLog } from '../../lambdas/activity/use/activity-log.ts';
+import type { PostgresAuthority } from '../../lambdas/authority/postgres-authority.ts';
 import { DynamoDbCommissions } from '../../lambdas/follow-ups/store/dynamodb-commissions.ts';
 import type { JobRun } from '../../lambdas/jobs/domain/job-run.ts';
 import { DynamoDbJobMarks } from '../../lambdas/jobs/store/dynamodb-job-marks.ts';
@@ -7,16 +10,19 @@ import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
 import { parseRun } from '../../lambdas/jobs/store/job-items.ts';
 import { LedgerRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
-import type { OperationId, OrderId } from '../../lambdas/kernel/ids.ts';
+import type { OperationId, OrderId, PaymentId } from '../../lambdas/kernel/ids.ts';
+import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { Due } from '../../lambdas/kernel/looks.ts';
 import type { Pacing } from '../../lambdas/kernel/platform/attempts.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { Consumption } from '../../lambdas/once/domain/consumption.ts';
+import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import { parseConsumption } from '../../lambdas/once/store/consumer-items.ts';
 import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
 import { operationOfKey, recordKey } from '../../lambdas/once/store/record-items.ts';
 import type { RowKey } from '../../lambdas/once/use/consumer-records.ts';
+import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
 import { DynamoDbApprovals } from '../../lambdas/operators/store/dynamodb-approvals.ts';
 import type { ApprovalChange, ApprovingStore } from '../../lambdas/operators/use/approving-store.ts';
 import { DynamoDbEmailCounts } from '../../lambdas/orders/store/dynamodb-email-counts.ts';
@@ -40,8 +46,10 @@ import type {
 import type { OrphanStore, UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
 import { DynamoDbDueQueue } from '../../lambdas/resolving/store/dynamodb-due-queue.ts';
 import { DynamoDbUnfinishedWork } from '../../lambdas/resolving/store/dynamodb-unfinished.ts';
+import type { DueQueue } from '../../lambdas/resolving/use/due-queue.ts';
 import { DynamoDbLedgerScan } from '../../lambdas/views/store/dynamodb-ledger-scan.ts';
 import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
+import { BY_OPERATOR } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { ALL_DUE } from '../support/due.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -57,28 +65,55 @@ export function emptyTables(
   return new MemoryDynamoDb({ ...options, tables: TABLE_SHAPES, nowMs: () => clock.nowMs() });
 }
 
+/** The stores of the rows that the authority contains, except payments. */
+export interface AuthorityParts {
+  readonly effects: ApprovingStore;
+  readonly orphans: OrphanStore;
+  readonly work: UnfinishedWork;
+  readonly orders: OrderStore;
+  readonly holds: DueQueue<Hold>;
+  /** The composition of a function whose authority is PostgreSQL. */
+  readonly postgres?: PostgresAuthority;
+  readonly newReplays?: () => ReplayCache;
+  /** The rows of the authority, as the items that DynamoDB would contain. */
+  readonly rows?: MemoryDynamoDb;
+  readonly deleteRecord?: (operationId: OperationId) => void;
+}
+
 /** Production stores of payments, orders and queues in one object, by default with in-memory tables. */
 export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore, UnfinishedWork, OrderStore {
   /** In-memory tables. If the stores use other tables, only `client` exists. */
   readonly database: MemoryDynamoDb;
   readonly ledger: LedgerChains;
-  readonly holds: DynamoDbDueQueue<Hold>;
+  readonly holds: DueQueue<Hold>;
   readonly jobRuns: DynamoDbJobRuns;
   readonly jobMarks: DynamoDbJobMarks;
   readonly consumed: DynamoDbConsumerRecords;
   readonly commissions: DynamoDbCommissions;
   readonly webhooks: DynamoDbWebhooks;
   readonly activity: DynamoDbActivity;
+  /** The log of the actions whose effects the authority contains. With DynamoDB, it is `activity`. */
+  readonly moneyActivity: ActivityLog;
   readonly ledgerScan: DynamoDbLedgerScan;
+  /** The rows of the authority, as DynamoDB contains them if it is the authority. */
+  readonly rows: MemoryDynamoDb;
+  /** Undefined if the stores are not those of a function whose authority is PostgreSQL. */
+  readonly postgres: PostgresAuthority | undefined;
+  /** Creates the cache of a new process. */
+  readonly newReplays: () => ReplayCache;
+  readonly #deleteRecord: (operationId: OperationId) => void;
   readonly #pacing: Pacing;
-  readonly #effects: DynamoDbApprovals;
-  readonly #work: DynamoDbUnfinishedWork;
-  readonly #orders: DynamoDbOrders;
+  readonly #effects: ApprovingStore;
+  readonly #orphans: OrphanStore;
+  readonly #work: UnfinishedWork;
+  readonly #orders: OrderStore;
 
+  /** @param parts stores of the authority @default the authority is DynamoDB */
   constructor(
     clock: Clock = new SimulatedClock(),
     database: Pick<MemoryDynamoDb, 'client'> = emptyTables(clock),
     tables: Readonly<Record<keyof typeof TABLES, string>> = TABLES,
+    parts?: AuthorityParts,
   ) {
     const { client } = database;
     const pacing = { clock, entropy: countingEntropy() };
@@ -86,9 +121,6 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     this.database = database as MemoryDynamoDb;
     this.#pacing = pacing;
     this.ledger = new LedgerChains(client, tables, pacing);
-    this.#effects = new DynamoDbApprovals(client, tables, pacing, this);
-    this.#work = new DynamoDbUnfinishedWork(client, tables, pacing);
-    this.#orders = new DynamoDbOrders(client, tables, pacing, this);
     this.jobRuns = new DynamoDbJobRuns(client, tables, pacing);
     this.jobMarks = new DynamoDbJobMarks(client, tables.registry, pacing);
     this.consumed = new DynamoDbConsumerRecords(client, tables, pacing);
@@ -96,11 +128,24 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
       throw error;
     };
     const queues = { client, table: tables.registry, pacing, unreadable };
-    this.holds = new DynamoDbDueQueue(queues, HOLDS);
     this.webhooks = new DynamoDbWebhooks(client, tables, pacing);
     this.activity = new DynamoDbActivity(client, tables, pacing);
     this.ledgerScan = new DynamoDbLedgerScan(client, tables.ledger, pacing);
     this.commissions = new DynamoDbCommissions(queues);
+    const effects = new DynamoDbApprovals(client, tables, pacing, this);
+    this.#effects = parts?.effects ?? effects;
+    this.#orphans = parts?.orphans ?? effects;
+    this.#work = parts?.work ?? new DynamoDbUnfinishedWork(client, tables, pacing);
+    this.#orders = parts?.orders ?? new DynamoDbOrders(client, tables, pacing, this);
+    this.holds = parts?.holds ?? new DynamoDbDueQueue(queues, HOLDS);
+    this.postgres = parts?.postgres;
+    this.moneyActivity = parts?.postgres?.activity ?? this.activity;
+    this.newReplays = parts?.newReplays ?? (() => new ProcessReplayCache());
+    this.rows = parts?.rows ?? this.database;
+    this.#deleteRecord =
+      parts?.deleteRecord ??
+      // Need not be awaited, because the in-memory call takes effect synchronously.
+      ((id) => void client.send(new DeleteCommand({ TableName: tables.idempotency, Key: recordKey(id) })));
   }
 
   sendingClaims(vendor: string): DynamoDbSendingClaims {
@@ -147,15 +192,15 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
   }
 
   waiting(...read: Parameters<OrphanStore['waiting']>): ReturnType<OrphanStore['waiting']> {
-    return this.#effects.waiting(...read);
+    return this.#orphans.waiting(...read);
   }
 
   postponeOrphan(...next: Parameters<OrphanStore['postponeOrphan']>): Promise<void> {
-    return this.#effects.postponeOrphan(...next);
+    return this.#orphans.postponeOrphan(...next);
   }
 
   giveUp(orphan: OrphanedCallback): Promise<void> {
-    return this.#effects.giveUp(orphan);
+    return this.#orphans.giveUp(orphan);
   }
 
   staleClaims(due: Due): ReturnType<UnfinishedWork['staleClaims']> {
@@ -230,7 +275,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
 
   /** Returns all transitions, payment by payment, in chain order. */
   allTransitions(): readonly Transition[] {
-    return this.database.items(TABLES.ledger, LedgerRow.payment).map(parseTransition);
+    return this.rows.items(TABLES.ledger, LedgerRow.payment).map(parseTransition);
   }
 
   /** Returns the chain id and sequence number of all payment and order outcomes, grouped by chain, in chain order. */
@@ -248,7 +293,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
 
   /** Returns the operation ids of all effects' idempotency records. */
   effectIds(): readonly OperationId[] {
-    return this.database
+    return this.rows
       .items(TABLES.idempotency)
       .filter((item) => 'recordedAtMs' in item)
       .map(({ pk }) => operationOfKey(pk as string));
@@ -263,16 +308,16 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
   }
 
   holdsLeft(): readonly Hold[] {
-    return this.database.items(TABLES.registry, RegistryRow.hold).map(HOLDS.parse);
+    return this.rows.items(TABLES.registry, RegistryRow.hold).map(HOLDS.parse);
   }
 
   queued(queue: 'inquiry' | 'return'): number {
-    return this.database.items(TABLES.registry, RegistryRow[queue]).length;
+    return this.rows.items(TABLES.registry, RegistryRow[queue]).length;
   }
 
   /** Returns the number of claims that are not committed yet. */
   openClaims(): number {
-    return this.database.items(TABLES.idempotency).filter((item) => item['status'] === 'INPROGRESS').length;
+    return this.rows.items(TABLES.idempotency).filter((item) => item['status'] === 'INPROGRESS').length;
   }
 
   consumptions(): readonly Consumption[] {
@@ -296,8 +341,24 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
 
   /** Deletes the idempotency record in any state, as DynamoDB's time to live does. */
   deleteRecord(operationId: OperationId): void {
-    // Need not be awaited, because the in-memory call takes effect synchronously.
-    void this.database.client.send(new DeleteCommand({ TableName: TABLES.idempotency, Key: recordKey(operationId) }));
+    this.#deleteRecord(operationId);
+  }
+
+  /** Erases the personal data of a payment. */
+  async erase(paymentId: PaymentId): Promise<void> {
+    const [first] = await this.listTransitions(paymentId, { afterSequence: 0, limit: 1 });
+    invariant(first !== undefined, 'the payment does not exist');
+    const { tenantId, mode } = first.payment;
+    const draft: ActivityDraft = {
+      chain: { tenantId, mode },
+      action: 'payment.erased',
+      actor: BY_OPERATOR,
+      about: [paymentId],
+      occurredAtMs: this.#pacing.clock.nowMs(),
+    };
+    const { client } = this.database;
+    if (this.postgres !== undefined) await this.postgres.erase(draft);
+    else await eraseDetails({ client, registry: TABLES.registry, pacing: this.#pacing }, this.activity, draft);
   }
 
   /** Writes transitions and their details rows. In-memory writes take effect before this method returns. */
@@ -312,4 +373,18 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
 
 function withoutKey({ pk: _pk, sk: _sk, ...attributes }: Item): Item {
   return attributes;
+}
+
+/** Creates the stores of a `World`. @param tables the DynamoDB tables */
+type CreateStores = (clock: Clock, tables: MemoryDynamoDb) => Stores;
+
+const onDynamoDb: CreateStores = (clock, tables) => new Stores(clock, tables);
+let createStores = onDynamoDb;
+
+/** Creates the stores of a new `World`, on the authority of the test. */
+export const storesOfWorld: CreateStores = (clock, tables) => createStores(clock, tables);
+
+/** Sets the authority of the worlds that are created from now on. @default DynamoDB */
+export function setAuthority(create: CreateStores = onDynamoDb): void {
+  createStores = create;
 }

@@ -59,7 +59,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryViews } from '../views/memory-views.ts';
 import type { MemoryDynamoDbOptions } from './memory-dynamodb.ts';
 import { createSandboxInProcess, type SandboxInProcess, type SandboxInProcessOptions } from './sandbox-in-process.ts';
-import { emptyTables, Stores } from './stores.ts';
+import { emptyTables, type Stores, storesOfWorld } from './stores.ts';
 
 /** Tools of the payment, order and job-run use cases. */
 export interface WorldTools extends ResolveTools, OrderTools, StorePorts {
@@ -156,7 +156,8 @@ export class World {
   constructor({ plan = new FaultPlan(), nowMs, store, storeFor, pageBytes, ...sandbox }: WorldOptions = {}) {
     this.plan = plan;
     this.clock = new SimulatedClock(nowMs);
-    this.store = store ?? new Stores(this.clock, emptyTables(this.clock, pageBytes === undefined ? {} : { pageBytes }));
+    const tables = () => emptyTables(this.clock, pageBytes === undefined ? {} : { pageBytes });
+    this.store = store ?? storesOfWorld(this.clock, tables());
     this.views = new MemoryViews(this.store.database);
     this.#storeFor = storeFor;
     this.#sandbox = sandbox;
