@@ -25,7 +25,8 @@ const common = {
 };
 
 /**
- * `unit` has each test file that needs only Node, and `rooms` the same files by room. `stores` starts an emulator with the tables of the
+ * `unit` has each test file that needs only Node, and `rooms` the same files by room. `contract` has those of the HTTP
+ * API, by room, with PostgreSQL as the authority; outside `npm run test:contract`, it has each file. `stores` starts an emulator with the tables of the
  * templates. `deployed` and `drills` each start a local AWS with the stacks: they call the deployed functions, kill them, and wait for their
  * effects. Each of these three needs a run of its own, and the runs can be concurrent.
  */
@@ -47,6 +48,13 @@ const config = {
       ...common,
       displayName: 'rooms',
       testMatch: ['<rootDir>/test/entries/*.test.js'],
+    },
+    {
+      ...common,
+      displayName: 'contract',
+      testMatch: [together ? '<rootDir>/test/entries/contract/*.test.js' : '<rootDir>/test/**/*.test.ts'],
+      testPathIgnorePatterns: ['\\.(stores|deployed|drill)\\.test\\.ts$'],
+      setupFilesAfterEnv: ['<rootDir>/test/world/on-postgres.ts'],
     },
     {
       ...common,

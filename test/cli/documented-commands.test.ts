@@ -87,6 +87,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: stri
   'npm run commits': ['.githooks/commit-msg', 'npm run --silent commits'],
   'npm run format:fix': ['package.json', 'biome check --write .'],
   'npm run hooks': ['package.json', 'core.hooksPath'],
+  'npm run test:contract': ['test/run/prove.ts', "'test:contract'"],
   'npm run test:drills': ['test/run/prove.ts', "'test:drills'"],
   'npm run test:postgres': ['test/run/prove.ts', "'test:postgres'"],
   'npx cdk bootstrap': ['local/cdk.ts', "'bootstrap'"],
@@ -155,7 +156,7 @@ describe('the commands on the newcomer pages:', () => {
     const { stdout } = await runScript('prove', '--again', '--list');
     const proved = new Set(stdout.match(/(?<=: npm run )\S+/gm));
     expect(proved).toEqual(
-      new Set([...checks, 'synth', ...suites, 'test:drills', 'test:postgres', 'demo', 'simulate']),
+      new Set([...checks, 'synth', ...suites, 'test:contract', 'test:drills', 'test:postgres', 'demo', 'simulate']),
     );
     for (const room of unitFiles().keys()) expect(stdout).toContain(`entries/${room}\\.test`);
   });

@@ -5,6 +5,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
+import { contractFiles } from './http-contract.ts';
 
 const TEST = join(import.meta.dirname, '..');
 /** Folder of the generated entries, ignored by git. */
@@ -53,9 +54,15 @@ export function filesOnLocalAws(suite: 'stores' | 'deployed'): ReadonlyMap<strin
   );
 }
 
+/** Returns the files of the HTTP contract by the name of their entry. Paths are relative to `test/`. */
+function contractEntries(): ReadonlyMap<string, readonly string[]> {
+  return Map.groupBy(contractFiles([...unitFiles().values()].flat()), roomOf);
+}
+
 /** Writes the entries that have changed since the last run. Several runs can write concurrently. */
 export function writeEntries(): void {
   write(ENTRIES, unitFiles(), '..');
+  write(join(ENTRIES, 'contract'), contractEntries(), '../..');
   write(join(ENTRIES, 'local-aws'), new Map([...filesOnLocalAws('stores'), ...filesOnLocalAws('deployed')]), '../..');
 }
 

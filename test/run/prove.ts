@@ -50,8 +50,15 @@ const simulate = (name: string, ...options: readonly string[]): Step => ({
   script: ['simulate', ...options, '--seed', proof.seed, '--minutes', String(SIMULATOR_MINUTES)],
 });
 const simulators = [simulate('simulator'), simulate('simulator on PostgreSQL', '--authority', 'postgres')];
+/**
+ * The tests of the HTTP contract with PostgreSQL as the authority. Of the histories, it plays a slice: `stores` plays
+ * those of payments and of their changes completely.
+ */
+const contract: Step = { name: 'HTTP contract on PostgreSQL', script: ['test:contract', PROGRESS_REPORTER] };
 /** The CPU-bound parts, longest first, so that no long part starts last. */
-const computing = [...simulators, ...rooms, ...checks].toSorted((left, right) => secondsOf(right) - secondsOf(left));
+const computing = [...simulators, contract, ...rooms, ...checks].toSorted(
+  (left, right) => secondsOf(right) - secondsOf(left),
+);
 /** Each drill has a separate local AWS, because the schedules of its stacks keep running until that AWS ends. */
 const drills = globSync('test/**/*.drill.test.ts', { cwd: PROJECT })
   .toSorted()
@@ -156,6 +163,7 @@ function recordPassed(name: string): void {
 }
 
 function secondsOf({ name }: Step): number {
+  if (name === contract.name) return 600;
   if (name.startsWith('simulator')) return 60 * SIMULATOR_MINUTES;
   return /^room (?:orders|payments|world|small-rooms|archive|jobs)/.test(name) ? 60 : 1;
 }

@@ -23,6 +23,8 @@ const endWorker = (): never => process.exit(1);
 declare global {
   /** Counts cases of the current file, and throws above its budget. Undefined outside Jest. */
   var spendCases: ((count: number) => void) | undefined;
+  /** Loads a test file into a separate block, if the run includes it. @param file path in the project */
+  var loadTestFile: (file: string, load: () => Promise<unknown>) => Promise<void>;
   /** Calls `work` after the last test of the folder, or after the last test of the file if the file runs alone. */
   var atEnd: (work: () => unknown) => void;
 }

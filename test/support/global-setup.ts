@@ -57,6 +57,7 @@ export default async function globalSetup(
   const isBare = project === 'stores';
   // If an assembly exists, the store tests need no synth server: they read the tables from its files.
   if (!isBare || process.env[ASSEMBLY] === undefined) process.env[SYNTH_URL] = await startForRun('synth-server.ts');
+  if (project === 'contract') process.env[POSTGRES_URL] = await startForRun('postgres-server.ts');
   if (first === undefined) return;
   if (project !== 'deployed') process.env[POSTGRES_URL] = await startForRun('postgres-server.ts');
   await startAws(first + (shard?.shardIndex ?? 1) - 1, isBare ? startBareAws : startDeployed).catch(withoutStack);
