@@ -11,9 +11,7 @@ describeConsole('volumes and books in a browser', (shown) => {
     await api.paid('k3', { source: 'tok_decline' });
     const page = await shown.signedIn();
     await page.getByText('Nothing needs a person.').waitFor();
-    // The page uses its own clock to count days.
-    await page.clock.setFixedTime(api.clock.nowMs());
-    await page.reload();
+    // The page counts days by the time of the API, which is months from the browser's.
     const outcomes = page.getByRole('img', { name: /^Outcomes from / });
     await outcomes.waitFor();
     expect(await outcomes.getAttribute('aria-label')).toContain('completed 2, failed 1, canceled 0');

@@ -199,7 +199,8 @@ export class ConsoleInBrowser {
       headers: { ...headers, Authorization: authorization },
       event: { body: text === '' ? null : text },
     });
-    return new Response(reply.text, { status: reply.status, headers: reply.headers });
+    const date = new Date(this.api.clock.nowMs()).toUTCString();
+    return new Response(reply.text, { status: reply.status, headers: { ...reply.headers, date } });
   }
 
   /** Opens a page. @default the console, in a desktop window */
