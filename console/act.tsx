@@ -100,7 +100,7 @@ interface ActOnTargetProps extends ActProps {
 function ActOnTarget(props: ActOnTargetProps) {
   const { act, name, role, because, initial = {} } = props;
   const { self } = useApi();
-  // The number tells dialogs apart: a repeated request opens a dialog with the same idempotency key.
+  // A repeated request opens a dialog with the same idempotency key, so each dialog has a number.
   const [opened, setOpened] = useState<{ readonly attempt: Attempt; readonly number: number }>();
   // The browser may report the closing of a dialog only after the next dialog was opened.
   const close = (own: number) => setOpened((now) => (now?.number === own ? undefined : now));
