@@ -262,7 +262,11 @@ function Screen({ children }: { readonly children: ComponentChildren }) {
   const main = useRef<HTMLElement>(null);
   useEffect(() => {
     document.title = `${main.current?.querySelector('h1')?.textContent ?? 'Error'} – Payonce console`;
-    if (!isFirst) main.current?.focus();
+    if (!isFirst) {
+      // The focus would scroll the heading behind the header, which stays in the window.
+      main.current?.focus({ preventScroll: true });
+      scrollTo(0, 0);
+    }
     isFirst = false;
   }, []);
   return (

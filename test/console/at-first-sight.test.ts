@@ -79,6 +79,11 @@ describeConsole('results, tables and forms in a browser', (shown) => {
     expect(await isInWindow(page, page.getByRole('link', { name: 'Overview', exact: true }))).toBe(true);
     expect(await isInWindow(page, page.getByRole('button', { name: 'Sign out' }))).toBe(true);
     await accessible(page);
+    await page.getByRole('link', { name: 'Approvals', exact: true }).click();
+    const heading = page.getByRole('heading', { name: 'Approvals', level: 1 });
+    await heading.waitFor();
+    const { y = 0, height = 0 } = (await page.locator('header').boundingBox()) ?? {};
+    expect((await heading.boundingBox())?.y).toBeGreaterThanOrEqual(y + height);
     expect(shown.violations).toEqual([]);
   });
 
