@@ -60,7 +60,10 @@ describe('the statements for PostgreSQL and Aurora DSQL', () => {
     const locks = sources.flatMap((path) =>
       stringsOf(join(PROJECT, path)).flatMap((text) => text.match(/FROM \w+ WHERE [^()]* FOR UPDATE/g) ?? []),
     );
-    expect(locks).toEqual(['FROM details WHERE chain_id = $13 AND part = $14 FOR UPDATE']);
+    expect(locks.toSorted()).toEqual([
+      'FROM details WHERE chain_id = $13 AND part = $14 FOR UPDATE',
+      'FROM orphan WHERE operation_id = $10 FOR UPDATE',
+    ]);
   });
 
   test.each(REFUSED.flatMap(([, examples]) => examples))('fail this check if they contain %s', (example) => {

@@ -257,7 +257,8 @@ export function dismissal({ operationId }: OrphanedCallback): EffectParts {
   return {
     name: 'effect-dismissal',
     text: `dismissed AS (DELETE FROM orphan ${IF_RECORDED} AND orphan.operation_id = $10)`,
-    condition: 'WHERE EXISTS (SELECT 1 FROM orphan WHERE operation_id = $10 AND due_at IS NULL FOR UPDATE)',
+    condition:
+      'WHERE EXISTS (SELECT 1 FROM (SELECT due_at FROM orphan WHERE operation_id = $10 FOR UPDATE) kept WHERE due_at IS NULL)',
     values: [operationId],
   };
 }
