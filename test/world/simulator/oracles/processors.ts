@@ -178,6 +178,19 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
 const MAX_DISPUTES = 50;
 
 /**
+ * Returns true if an alarm reports that the payment has more disputes than are recorded. An operator must then end the
+ * work on its charges.
+ */
+export function hasMaxDisputes(
+  world: Observed,
+  { id }: Pick<Payment, 'id'>,
+  known: ReadonlyMap<string, ChargeSeen>,
+): boolean {
+  const recorded = [...known.values()].reduce((count, { disputes }) => count + disputes.size, 0);
+  return recorded >= MAX_DISPUTES && isRaised(world, 'contradiction', id, 0);
+}
+
+/**
  * Returns a function that leaves out the disputes of a charge that exceed the limit of its payment, if an alarm reports
  * them.
  */
@@ -186,8 +199,8 @@ function disputesBeyondLimit(
   { id }: Pick<Payment, 'id'>,
   known: ReadonlyMap<string, ChargeSeen>,
 ): (charge: ProcessorCharge) => ProcessorCharge {
+  if (!hasMaxDisputes(world, { id }, known)) return (charge) => charge;
   const recorded = new Set([...known.values()].flatMap(({ disputes }) => [...disputes.keys()]));
-  if (recorded.size < MAX_DISPUTES || !isRaised(world, 'contradiction', id, 0)) return (charge) => charge;
   return (charge) => ({ ...charge, disputes: charge.disputes.filter(({ disputeId }) => recorded.has(disputeId)) });
 }
 

@@ -41,6 +41,8 @@ const ANSWER: Intervals = [
 const INTERVALS: Readonly<Record<string, Intervals>> = {
   answer: ANSWER,
   books: ANSWER,
+  // A transition can queue the charge again while a run looks at it. The run then postpones the new entry by its old age.
+  return: [[0, 15 * MINUTE_MS]],
   payer: [
     [0, 15 * MINUTE_MS],
     [DAY_MS, HOUR_MS],
@@ -82,7 +84,9 @@ const partitionOf = (row: Item): string => row[KeyAttribute.partition] as string
 
 /** Returns the latest due time of an entry that a run or a request writes now. */
 function lookedAtBy(kind: string, sinceMs: number, nowMs: number): number {
-  return nowMs + (1 + LATE) * intervalMs(kind, nowMs + MINUTE_MS - sinceMs) + MAX_SKEW_MS;
+  // The clocks of the process that wrote `sinceMs` and of the one that looks may both be wrong.
+  const ageMs = nowMs + MINUTE_MS + 2 * MAX_SKEW_MS - sinceMs;
+  return nowMs + (1 + LATE) * intervalMs(kind, ageMs) + MAX_SKEW_MS;
 }
 
 const { partitionKey: QUEUE, sortKey: LOOK } = RegistryTable.queuesIndex;
@@ -102,7 +106,7 @@ const LISTED: Readonly<
     kindOf: (row) => row['waitsFor'] ?? 'answer',
     since: 'claimedAtMs',
   },
-  [RegistryRow.return]: { job: 'resolve', sweep: 'returns', kindOf: () => 'answer', since: 'foundAtMs' },
+  [RegistryRow.return]: { job: 'resolve', sweep: 'returns', kindOf: () => 'return', since: 'foundAtMs' },
   [RegistryRow.openOrder]: { job: 'resolve', sweep: 'orders', kindOf: () => 'order', since: 'createdAtMs' },
   [RegistryRow.orphan]: {
     job: 'retry-orphans',

@@ -19,6 +19,7 @@ import { booksOf, isAbout } from '../processors.ts';
 import { chargesOf, leftOf } from './money.ts';
 import {
   chargesByPayment,
+  hasMaxDisputes,
   isDecidedOtherwise,
   isLeftToOperator,
   isNameless,
@@ -223,7 +224,10 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
         left(`${leftMinor} of the stray charge ${chargeId} was not returned`, id);
       }
       const failed = [...charge.refunds].filter(([refundId, { status }]) => isReturn(refundId) && status === 'failed');
-      const isExcused = isReported(world, newest, chargeId) || isReportedOtherwise(world, newest, chargeId);
+      const isExcused =
+        isReported(world, newest, chargeId) ||
+        isReportedOtherwise(world, newest, chargeId) ||
+        hasMaxDisputes(world, newest, known);
       if (!charge.isOwn && leftMinor > 0 && failed.length > 0 && failed.length < FAILED_RETURNS && !isExcused) {
         left(`${failed.length} returns of ${chargeId} have failed, but no further return was attempted`, id);
       }
