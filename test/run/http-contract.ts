@@ -42,6 +42,7 @@ export const ONLY_ON_DYNAMODB: Readonly<Record<string, string>> = {
   'payments/many-reasons.test.ts': 'counts the calls of DynamoDB',
   'payments/summed-chain.test.ts': 'deletes and rewrites rows of the Ledger table',
   'payments/summed-histories.test.ts': 'deletes and rewrites rows of the Ledger table',
+  'resolving/long-due-queues.test.ts': 'writes the rows of the queues to the Registry table',
   'resolving/long-queues.test.ts': 'writes the rows of the queues to the Registry table',
   'resolving/rebuild-queues.test.ts': 'restores the Registry table',
   'resolving/restored-halves.test.ts': 'restores the DynamoDB tables',
