@@ -4,6 +4,7 @@ import { storedOperationId } from '../../../../lambdas/kernel/ids.ts';
 import { callback, paymentRequest } from '../../../payments/payment-fixtures.ts';
 import { TABLES } from '../../tables.ts';
 import { World } from '../../world.ts';
+import { checkStored } from './answers.ts';
 import { watched } from './watched.ts';
 
 const ORACLE = 'I4 answers say what the chain says';
@@ -33,3 +34,18 @@ test('a response that a restore kept may precede its transition, but not otherwi
   Object.assign(world.world, { restores: [{ ...restore, atMs: restore.atMs + 3_600_000 }] });
   expect(world.atTheEnd()).toContain(ORACLE);
 });
+
+test.each([
+  ['failed', true, false],
+  ['failed', false, true],
+  ['pending', true, true],
+])(
+  'a response about a successful refund, which is now %s, is wrong (kept by a restore: %j): %j',
+  (status, isKept, isWrong) => {
+    const subject = { kind: 'refund', refundId: 'ref_a', status };
+    const chain = [{ atMs: isKept ? 1_000 : 0, row: { subject, payment: { status: 'succeeded' } } }] as never;
+    const restores = isKept ? [{ atMs: 500, lost: [], named: [] }] : [];
+    const stored = { atMs: 0, answer: { status: 201, headers: {}, body: '{}' } } as never;
+    expect(checkStored('ref_a', stored, chain, restores).length).toBe(isWrong ? 1 : 0);
+  },
+);
