@@ -1,5 +1,6 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { storedOperationId } from '../../../../lambdas/kernel/ids.ts';
 import { inquiryItem } from '../../../../lambdas/payments/store/queue-items.ts';
 import { booksInquiry } from '../../../../lambdas/payments/use/queued-with.ts';
 import { callback, paymentRequest } from '../../../payments/payment-fixtures.ts';
@@ -102,6 +103,23 @@ describe('an object that is lost and ends before the system is quiet', () => {
 
   test('is found by the checks after the steps', async () => {
     await lost();
+    expect(world.now()).not.toContain(ORACLE);
+    harness.clock.advance(10 * MINUTE_MS);
+    expect(world.now()).toContain(ORACLE);
+  });
+
+  test('is not found while an inquiry about its payment reads its charge again', async () => {
+    await OPEN['an open dispute']?.open();
+    const [entry] = await harness.store.inquiries();
+    await closeInquiries();
+    const inquiry = { ...booksInquiry(request.paymentId, harness.clock.nowMs()), ...entry };
+    const own = { ...inquiry, operationId: storedOperationId(request.paymentId), waitsFor: 'payer' as const };
+    const { Item } = inquiryItem(TABLES, own).Put ?? {};
+    await harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
+    expect(world.now()).not.toContain(ORACLE);
+    harness.clock.advance(10 * MINUTE_MS);
+    expect(world.now()).not.toContain(ORACLE);
+    await closeInquiries();
     expect(world.now()).not.toContain(ORACLE);
     harness.clock.advance(10 * MINUTE_MS);
     expect(world.now()).toContain(ORACLE);

@@ -29,7 +29,7 @@ export class OpenObjects {
   /** Checks the objects that have been open for some time. Called after every step. */
   afterStep(seen: Seen): readonly Violation[] {
     const { nowMs } = seen.world;
-    const found = untracked(seen, (id, chargeId) => isAtWork(seen, id, chargeId));
+    const found = untracked(seen, (id, chargeId, queued) => isAtWork(seen, id, chargeId, queued));
     const names = new Set(found.map(nameOf));
     for (const name of this.#since.keys()) if (!names.has(name)) this.#since.delete(name);
     return found.filter((each) => {
@@ -51,7 +51,7 @@ const nameOf = ({ what, about = '' }: Violation): string => `${about} ${what}`;
  * Returns true if work is in progress that reads the charge again: its callback waits for its payment, or a function
  * has read the charge but is not finished. After a crash, a claim or an inquiry of the payment is continued.
  */
-function isAtWork({ world, claims, payments }: Seen, id: string, chargeId: string): boolean {
+function isAtWork({ world, claims, payments }: Seen, id: string, chargeId: string, { inquiries }: Queued): boolean {
   if (orphansOf(world).has(chargeId)) return true;
   const payment = payments.get(id)?.at(-1)?.row.payment;
   // The operator reads the payment's own charge. An alarm reports the review.
@@ -64,11 +64,14 @@ function isAtWork({ world, claims, payments }: Seen, id: string, chargeId: strin
   if (others.some(([, chain]) => isDecidedOtherwise(world, chain))) return true;
   const letters = id.slice('pay_'.length);
   const isClaimed = [...claims].some((operation) => operation.includes(letters));
-  return isClaimed && inside?.isShown(chargeId, false) === true;
+  return (isClaimed || inquiries.has(`${id} ${id}`)) && inside?.isShown(chargeId, false) === true;
 }
 
 /** @param isExcused returns true for a charge that needs no queue entry yet */
-function untracked(seen: Seen, isExcused: (id: string, chargeId: string) => boolean): readonly Violation[] {
+function untracked(
+  seen: Seen,
+  isExcused: (id: string, chargeId: string, queued: Queued) => boolean,
+): readonly Violation[] {
   const { world, payments } = seen;
   const queued = queuedIn(world);
   // A restore can keep the record of a callback but lose its facts. The comparison of the books then reports them.
@@ -84,7 +87,7 @@ function untracked(seen: Seen, isExcused: (id: string, chargeId: string) => bool
         isShown(world, books, charge.chargeId) &&
         !isReportedOtherwise(world, newest, charge.chargeId) &&
         !isOrphanGivenUp(world, charge.chargeId) &&
-        !isExcused(id, charge.chargeId),
+        !isExcused(id, charge.chargeId, queued),
     );
     return shown.flatMap((charge) =>
       openIn(charge, { id, isOwn: isOwnCharge(charge, newest) }, { queued, claims: seen.claims }).map(
