@@ -1,14 +1,10 @@
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
-import type { OperatorCause } from '../../kernel/cause.ts';
-import type { Fingerprint } from '../../kernel/fingerprint.ts';
-import type { OperationId } from '../../kernel/ids.ts';
-import { expirySeconds } from '../../once/domain/idempotency.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OrphanedCallback } from '../../payments/use/effect-store.ts';
 import type { KeyedEffectTools } from './keyed-effect.ts';
 import type { QueueLists } from './queue-lists.ts';
-import type { RecordedOutcome } from './record-once.ts';
+import { type DeploymentRequest, type RecordedOutcome, recordOfRequest } from './record-once.ts';
 
 /** The reasons for which an operator may dismiss a callback. They contain no text, because the activity log is kept. */
 export const DISMISSAL_REASONS = ['nothing_due', 'refunded', 'other_program'] as const;
@@ -18,10 +14,7 @@ export interface DismissTools extends Pick<KeyedEffectTools, 'effects' | 'runner
 }
 
 /** An operator's request to dismiss an unmatched callback. */
-export interface Dismissal {
-  readonly operationId: OperationId;
-  readonly fingerprint: Fingerprint;
-  readonly by: OperatorCause;
+export interface Dismissal extends DeploymentRequest {
   /** The unparsed id of the callback from the request. */
   readonly callback: string;
   readonly reason: (typeof DISMISSAL_REASONS)[number];
@@ -36,8 +29,8 @@ export interface Dismissal {
  * @throws AmbiguousError when it is unknown whether the write took effect; a retry with the same key finds out
  */
 export async function dismissCallback(tools: DismissTools, asked: Dismissal): Promise<RecordedOutcome> {
-  const { effects, runner, clock, entropy, queues } = tools;
-  const { operationId, fingerprint, by, reason } = asked;
+  const { effects, runner, clock, queues } = tools;
+  const { operationId, fingerprint } = asked;
   const find = async (): Promise<RecordedOutcome | undefined> => {
     const record = await effects.readEffect(operationId);
     return record === undefined ? undefined : judgeEffect(record, fingerprint);
@@ -56,23 +49,14 @@ export async function dismissCallback(tools: DismissTools, asked: Dismissal): Pr
       const atMs = clock.nowMs();
       const answer = answerOf(asked, dismissed, atMs);
       const written = await effects.recordEffect({
-        record: {
-          operationId,
-          owner: entropy.ownerToken(),
-          recordedAtMs: atMs,
-          request: { fingerprint, answer },
-          expiresAtSeconds: expirySeconds(tools, 'events', atMs),
-        },
-        transitions: [],
-        dismissed,
-        activity: {
-          chain: 'deployment',
+        ...recordOfRequest(tools, asked, {
+          answer,
+          atMs,
           action: 'callback.dismissed',
-          actor: by,
           about: [dismissed.operationId, chargeId],
-          details: { reason, processor: processorName, mode },
-          occurredAtMs: atMs,
-        },
+          details: { reason: asked.reason, processor: processorName, mode },
+        }),
+        dismissed,
       });
       if (written.kind === 'recorded') return { kind: 'done', outcome: { kind: 'first', answer } };
       if (written.kind === 'recorded_before')

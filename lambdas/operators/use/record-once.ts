@@ -1,7 +1,9 @@
+import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import type { Answer } from '../../kernel/answer.ts';
+import type { OperatorCause } from '../../kernel/cause.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
-import type { EffectRecord } from '../../once/domain/idempotency.ts';
+import { type EffectRecord, expirySeconds } from '../../once/domain/idempotency.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { EffectStore } from '../../payments/use/effect-store.ts';
@@ -34,6 +36,38 @@ export type RecordedOutcome =
   | { readonly kind: 'replay'; readonly answer: Answer }
   | { readonly kind: 'payload_mismatch' }
   | { readonly kind: 'refused' };
+
+/** An operator's request that concerns the deployment, with its entry in the activity log. */
+export interface DeploymentRequest extends Pick<RecordedAct, 'operationId' | 'fingerprint'> {
+  readonly by: OperatorCause;
+}
+
+/** Returns the record of a request and its entry in the activity log, which one transaction writes. */
+export function recordOfRequest(
+  tools: Pick<KeyedEffectTools, 'entropy' | 'retention'>,
+  { operationId, fingerprint, by }: DeploymentRequest,
+  {
+    answer,
+    atMs,
+    ...act
+  }: Pick<ActivityDraft, 'action' | 'about' | 'details'> & {
+    readonly answer: Answer;
+    /** Unix milliseconds. */
+    readonly atMs: number;
+  },
+) {
+  return {
+    record: {
+      operationId,
+      owner: tools.entropy.ownerToken(),
+      recordedAtMs: atMs,
+      request: { fingerprint, answer },
+      expiresAtSeconds: expirySeconds(tools, 'events', atMs),
+    },
+    transitions: [],
+    activity: { chain: 'deployment' as const, actor: by, occurredAtMs: atMs, ...act },
+  };
+}
 
 /**
  * Performs an action exactly once. The record of the request is permanent.

@@ -1,23 +1,16 @@
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
-import type { OperatorCause } from '../../kernel/cause.ts';
-import type { Fingerprint } from '../../kernel/fingerprint.ts';
-import type { OperationId } from '../../kernel/ids.ts';
-import { expirySeconds } from '../../once/domain/idempotency.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { KeyedEffectTools } from './keyed-effect.ts';
 import type { MessageQueues } from './queue-lists.ts';
-import type { RecordedOutcome } from './record-once.ts';
+import { type DeploymentRequest, type RecordedOutcome, recordOfRequest } from './record-once.ts';
 
 export interface RedriveTools extends Pick<KeyedEffectTools, 'effects' | 'runner' | 'clock' | 'entropy' | 'retention'> {
   readonly messages: MessageQueues;
 }
 
 /** An operator's request to redrive the dead letters of a queue. */
-export interface Redrive {
-  readonly operationId: OperationId;
-  readonly fingerprint: Fingerprint;
-  readonly by: OperatorCause;
+export interface Redrive extends DeploymentRequest {
   readonly queue: string;
   readonly to: string;
 }
@@ -49,8 +42,8 @@ type Recorded =
   | Exclude<RecordedOutcome, { readonly kind: 'first' | 'replay' }>;
 
 async function recordRequest(tools: RedriveTools, asked: Redrive): Promise<Recorded> {
-  const { effects, runner, clock, entropy, messages } = tools;
-  const { operationId, fingerprint, by, queue, to } = asked;
+  const { effects, runner, clock, messages } = tools;
+  const { operationId, fingerprint, queue, to } = asked;
   const find = async (): Promise<Recorded | undefined> => {
     const record = await effects.readEffect(operationId);
     if (record === undefined) return undefined;
@@ -66,24 +59,12 @@ async function recordRequest(tools: RedriveTools, asked: Redrive): Promise<Recor
       if (waiting === 0) return { kind: 'done', outcome: { kind: 'refused' } };
       const atMs = clock.nowMs();
       const answer = answerOf(asked, waiting, atMs);
-      const written = await effects.recordEffect({
-        record: {
-          operationId,
-          owner: entropy.ownerToken(),
-          recordedAtMs: atMs,
-          request: { fingerprint, answer },
-          expiresAtSeconds: expirySeconds(tools, 'events', atMs),
-        },
-        transitions: [],
-        activity: {
-          chain: 'deployment',
-          action: 'queue.redrive_requested',
-          actor: by,
-          about: [queue],
-          details: { to, waiting: String(waiting) },
-          occurredAtMs: atMs,
-        },
-      });
+      const act = {
+        action: 'queue.redrive_requested',
+        about: [queue],
+        details: { to, waiting: String(waiting) },
+      } as const;
+      const written = await effects.recordEffect(recordOfRequest(tools, asked, { answer, atMs, ...act }));
       if (written.kind === 'recorded')
         return { kind: 'done', outcome: { kind: 'recorded', atMs, outcome: { kind: 'first', answer } } };
       // A rival with the same key has recorded the request, or another action took the next sequence number in the log.
