@@ -263,7 +263,7 @@ export class JobClock {
     if (entry === undefined || wait === undefined) return;
     const { maxDuration = JOB_DEFAULT_MAX_DURATION_SECONDS } = entry;
     wait.underWayToMs = isEnded(run) ? 0 : run.acceptedAtMs + maxDuration * 1_000;
-    // In a deployment, `carry` runs every minute. What a failed run has not copied must not wait for days.
+    // In a deployment, `carry` runs every minute, so the rows that a failed run has not copied do not wait for days.
     if (entry.id === 'carry' && run.status === 'failed') {
       wait.gapMs = Math.min(wait.gapMs, HOUR_MS);
       this.#scheduleAt('carry', wait, this.#simulation.nowMs + HOUR_MS);
