@@ -44,6 +44,11 @@ describe('the time until which the copies are complete', () => {
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW - 2 * HOUR_MS, settledMs: NOW - 2 * HOUR_MS });
   });
 
+  test('is the same for all databases in a mark of an earlier version', async () => {
+    mark = JSON.stringify({ untilMs: NOW, settledMs: 0, next: { untilMs: NOW, atMs: NOW } });
+    expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW, latestMs: NOW });
+  });
+
   test('is not moved back by a run with a stale read', async () => {
     await moveCarriedUntil(marks, [NOW], NOW);
     const slow: JobMarks = {

@@ -28,7 +28,10 @@ interface Mark extends CarriedUntil {
 /** Reads the time until which the Ledger is complete. @returns undefined before the first pass over the outbox */
 export async function readCarriedUntil(marks: Pick<JobMarks, 'readMark'>): Promise<CarriedUntil | undefined> {
   const text = await marks.readMark(MARK);
-  return text === undefined ? undefined : (JSON.parse(text) as Mark);
+  if (text === undefined) return undefined;
+  const mark = JSON.parse(text) as Omit<Mark, 'latestMs'> & Partial<Mark>;
+  // A mark of an earlier version has no `latestMs`.
+  return { latestMs: mark.untilMs, ...mark };
 }
 
 /**
