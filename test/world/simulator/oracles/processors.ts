@@ -153,7 +153,7 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     if (newest.payment.status === 'needs_review' || !areShown) return found;
     // If the processor's books contradict themselves, they cannot be posted, and an alarm notifies the operator.
     if (knownCharges.some(({ chargeId }) => isReported(world, newest.payment, chargeId))) return found;
-    if (isDecidedOtherwise(world, chain)) return found;
+    if (isDecidedOtherwise(world, chain) || isUnknownCharge(world, chain)) return found;
     if (knownCharges.some(({ chargeId }) => isReportedOtherwise(world, newest.payment, chargeId))) return found;
     if (knownCharges.some(({ chargeId }) => isNameless(world, newest.payment, chargeId, known))) return found;
     // If an operator named the charge for a different payment, the inquiry about that payment reports the charge.
@@ -499,6 +499,15 @@ export function orphansOf({ database, tables }: Pick<Observed, 'database' | 'tab
 export function isDecidedOtherwise(world: Observed, chain: readonly Written<Transition>[]): boolean {
   const decided = chain.find(({ row }) => decisionOf(row) !== undefined);
   return decided !== undefined && isRaised(world, 'contradiction', decided.row.payment.id, decided.atMs);
+}
+
+/** Returns true if an operator named a charge that the payment's processor does not have, and an alarm reports it. */
+function isUnknownCharge(world: Observed, chain: readonly Written<Transition>[]): boolean {
+  const decided = chain.find(({ row }) => decisionOf(row) !== undefined);
+  const payment = chain.at(-1)?.row.payment;
+  if (decided === undefined || payment === undefined) return false;
+  const isThere = world.processors[booksOf(payment)]?.inside.all.some(({ chargeId }) => chargeId === payment.chargeId);
+  return isThere !== true && isRaised(world, 'undecidable', payment.id, decided.atMs);
 }
 
 /**
