@@ -87,6 +87,24 @@ describe('a decision that a payment succeeded', () => {
   });
 });
 
+describe('an open dispute that the comparison reads', () => {
+  test.each<readonly [string, number, object]>([
+    ['is refused', 409, {}],
+    ['waits for a second person', 202, { approvals: { aboveMinor: { EUR: 1 }, lifetimeMs: 72 * 3_600_000 } }],
+  ])('is queued until it is decided if the decision %s, but not by a dry run', async (_end, status, approvals) => {
+    const payment = await paymentInReview();
+    const { ledger, chargeId } = payment;
+    const desk = ledger.with(approvals);
+    const asked = { outcome: 'succeeded', amount: status === 202 ? 600 : 6 };
+    const queued = async () => (await ledger.world.store.inquiries()).map(({ operationId }) => operationId);
+    await payment.inside.dispute(chargeId, 600);
+    await decide(desk, payment, { ...asked, dry_run: true });
+    expect(await queued()).not.toContain(chargeId);
+    expect((await decide(desk, payment, asked)).status).toBe(status);
+    expect(await queued()).toContain(chargeId);
+  });
+});
+
 describe('a decision that a payment failed', () => {
   test('must not name a charge or have an override, and requires no read of the books', async () => {
     const payment = await paymentInReview();

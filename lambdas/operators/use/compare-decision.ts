@@ -21,22 +21,29 @@ export type ComparisonRefusal =
    */
   | { readonly kind: 'override_refused' };
 
+/** The result of a comparison. */
+interface Comparison {
+  /** The reason why the decision is refused; undefined when it may be made. */
+  readonly refusal: ComparisonRefusal | undefined;
+  /** The charge as shown in the books; undefined when none was read. */
+  readonly charge?: ProcessorCharge | undefined;
+}
+
 /**
  * Compares a decision with the current books of the payment's processor, mode and account, without writing anything.
- *
- * @returns undefined when the decision may be made
  */
 export async function compareDecision(
   tools: ComparingTools,
   asked: Claim & Pick<DecisionRequest, 'override'>,
   { first, state }: PaymentChain,
-): Promise<ComparisonRefusal | undefined> {
+): Promise<Comparison> {
   const isOverride = asked.override === true;
   const chargeId = claimedCharge(asked, state);
-  if (chargeId === undefined) return isOverride ? { kind: 'override_refused' } : undefined;
+  if (chargeId === undefined) return { refusal: isOverride ? { kind: 'override_refused' } : undefined };
   const read = await readShown(tools, first, chargeId);
-  if (read === 'unreadable') return isOverride ? undefined : { kind: 'books_unreadable' };
-  return isOverride ? { kind: 'override_refused' } : differenceFromBooks(asked, state, read.charge);
+  if (read === 'unreadable') return { refusal: isOverride ? undefined : { kind: 'books_unreadable' } };
+  const { charge } = read;
+  return { refusal: isOverride ? { kind: 'override_refused' } : differenceFromBooks(asked, state, charge), charge };
 }
 
 /**

@@ -7,8 +7,10 @@ import { reasonFields } from '../../payments/domain/given-reason.ts';
 import { paymentObject, type Refund } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import { detailsOf, personalFields } from '../../payments/domain/transition.ts';
+import type { EffectStore } from '../../payments/use/effect-store.ts';
 import type { PaymentChain } from '../../payments/use/payment-chain.ts';
 import { booksInquiry } from '../../payments/use/queued-with.ts';
+import { queueUntracked } from '../../payments/use/untracked-entries.ts';
 import type { Asked } from '../domain/approval.ts';
 import {
   type DecisionOutcome,
@@ -65,7 +67,10 @@ export async function previewDecision(
  * @param decisionId the id of the decision, or an empty string for a preview
  */
 export function decisionEffect(
-  { clock, ...tools }: ComparingTools & { readonly clock: Pick<Clock, 'nowMs'> },
+  {
+    clock,
+    ...tools
+  }: ComparingTools & { readonly clock: Pick<Clock, 'nowMs'>; readonly effects: Pick<EffectStore, 'queueIfAbsent'> },
   { asked, reason, by }: Pick<DecidePayment, 'asked' | 'reason' | 'by'>,
   decisionId: OperationId | '',
 ): EffectOfRequest<DecisionRefusal> {
@@ -76,7 +81,12 @@ export function decisionEffect(
     recordedReason: ({ state }) => state.decisions.get(decisionId)?.reason,
     decide: async (chain) => {
       const decision = decideOn(request, chain, clock.nowMs());
-      return decision.kind === 'append' ? ((await compareDecision(tools, asked, chain)) ?? decision) : decision;
+      if (decision.kind !== 'append') return decision;
+      const { refusal, charge } = await compareDecision(tools, asked, chain);
+      // The books may show an open object that no callback has reported. It is queued even if the decision is refused.
+      if (charge !== undefined && decisionId !== '')
+        await queueUntracked(tools.effects, { charge, state: chain.state }, clock.nowMs());
+      return refusal ?? decision;
     },
     // Inquires about all charges of the payment, so that money captured by mistake is refunded, and later refunds and
     // disputes are recorded.

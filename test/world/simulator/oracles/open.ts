@@ -54,8 +54,8 @@ const nameOf = ({ what, about = '' }: Violation): string => `${about} ${what}`;
 function isAtWork({ world, claims, payments }: Seen, id: string, chargeId: string, { inquiries }: Queued): boolean {
   if (orphansOf(world).has(chargeId)) return true;
   const payment = payments.get(id)?.at(-1)?.row.payment;
-  // The operator reads the payment's own charge. An alarm reports the review.
-  if (payment?.status === 'needs_review' && payment.chargeId === chargeId) return true;
+  // The function that compares an operator's decision with the charge has died. No queue holds unfinished decisions.
+  if (world.faults.some(({ of }) => of === 'ledger')) return true;
   const inside = payment === undefined ? undefined : world.processors[booksOf(payment)]?.inside;
   // An operator has named the charge for another payment. The alarm about that payment reports the charge.
   const others = [...payments].filter(
