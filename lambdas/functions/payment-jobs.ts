@@ -20,13 +20,14 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { configuredParties, type PartiesTools } from '../orders/parties/configured-parties.ts';
 import { readPartiesConfig } from '../orders/parties/settings.ts';
 import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
+import { isCircuitOpen } from '../outbound/circuit-breaker.ts';
 import { callOnce } from '../outbound/http-call.ts';
 import { DynamoDbEffects } from '../payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { HOLDS } from '../payments/store/queue-items.ts';
 import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
-import { retryingBooks } from '../processors/retrying-books.ts';
+import { booksBreaker, retryingBooks } from '../processors/retrying-books.ts';
 import { type PaymentsConfig, readPaymentsConfig } from '../processors/settings.ts';
 import { backlogTelemetry } from '../resolving/http/backlog-telemetry.ts';
 import { DynamoDbDueQueue } from '../resolving/store/dynamodb-due-queue.ts';
@@ -93,12 +94,15 @@ async function paymentJobs(
     store,
     effects,
     ...processors,
-    books: processors.books.map((books) => retryingBooks(books, pacing)),
+    books: processors.books.map((books) => retryingBooks(books, pacing, booksBreaker(clock))),
     runner,
     replays: postgres?.replays ?? new ProcessReplayCache(),
     copies: postgres?.copies,
     digest,
-    report: (error: unknown) => telemetry.fault(NAME, error),
+    report: (error: unknown) => {
+      // The failures that opened the breaker are reported. An open breaker refuses up to a thousand items of a run.
+      if (!isCircuitOpen(error, 'processor')) telemetry.fault(NAME, error);
+    },
     // Write the alarm's metric immediately, so that a later crash does not lose it.
     alarm: (what: AlarmMetric, about: string) => telemetry.run(ALARM_RUN, { [what]: 1 }, { [what]: about }),
     ...pacing,

@@ -1,7 +1,7 @@
 import { AmbiguousError, RetryableError } from '../kernel/faults.ts';
 import type { CallLimit, Clock, Entropy } from '../kernel/world.ts';
 import { callWithRetries, type RetryTools, VENDOR_WAITS } from '../outbound/call-with-retries.ts';
-import type { CircuitBreaker } from '../outbound/circuit-breaker.ts';
+import { type CircuitBreaker, createCircuitBreaker } from '../outbound/circuit-breaker.ts';
 import { createRetryBudget } from '../outbound/retry-budget.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
 
@@ -24,6 +24,14 @@ const [FIRST_MS, SECOND_MS, THIRD_MS] = VENDOR_WAITS.inProcessMs;
 const WAITS_MS = FIRST_MS + SECOND_MS + THIRD_MS;
 
 /**
+ * Number of consecutive failed reads that opens the breaker of the books: as many as a job makes at once. With fewer,
+ * the reads of one moment would open the breaker.
+ */
+const BREAKER_FAILURES = 10;
+/** Time for which an open breaker refuses all reads, in milliseconds: about as long as a run reads one queue. */
+const BREAKER_PAUSE_MS = 10_000;
+
+/**
  * A circuit breaker that never opens. The breaker for charges is not used, because a job can read for hours and has its
  * own time limit.
  */
@@ -36,6 +44,22 @@ const NO_BREAKER: CircuitBreaker = {
 };
 
 /**
+ * Creates the breaker of one processor's books, for jobs whose queues have entries of several processors. While a
+ * processor does not respond, its entries take no time. Otherwise, the timeouts and retries of its reads would delay
+ * the entries of the other processors. An unreadable charge does not open the breaker, because it concerns no other
+ * charge.
+ */
+export function booksBreaker(clock: Pick<Clock, 'nowMs'>): CircuitBreaker {
+  return createCircuitBreaker({
+    settings: { consecutiveFailures: BREAKER_FAILURES, openForMs: BREAKER_PAUSE_MS },
+    clock,
+    // The first read after the pause is the probe. There are no writes.
+    probe: async () => undefined,
+    isFailure: isTransient,
+  });
+}
+
+/**
  * Wraps books so that reads are retried after up to 0.5, 2 and 5 seconds, within the processor's retry budget. Only
  * jobs use this wrapper, because no client waits for their reads. If the last retry fails, the job's next run reads
  * again. Requests and callbacks read only once.
@@ -43,6 +67,7 @@ const NO_BREAKER: CircuitBreaker = {
 export function retryingBooks(
   books: ProcessorBooks,
   { clock, entropy }: { readonly clock: Clock; readonly entropy: Pick<Entropy, 'fraction'> },
+  breaker: Pick<CircuitBreaker, 'read'> = NO_BREAKER,
 ): ProcessorBooks {
   const tools: Omit<RetryTools, 'timeoutMs'> = {
     vendor: books.name,
@@ -60,7 +85,7 @@ export function retryingBooks(
       operation: 'books.read',
       deadlineMs: clock.nowMs() + timeoutMs + WAITS_MS,
       idempotent: 'by_key' as const,
-      send: (limit: CallLimit) => transientOnly(() => read(limit)),
+      send: (limit: CallLimit) => transientOnly(() => breaker.read(() => read(limit))),
     };
     const end = await callWithRetries({ ...tools, timeoutMs }, call, 'read');
     if (end.kind === 'gave_up') throw end.fault;
@@ -85,7 +110,11 @@ async function transientOnly<T>(read: () => Promise<T>): Promise<Read<T>> {
   try {
     return { kind: 'read', value: await read() };
   } catch (error) {
-    if ((error instanceof RetryableError || error instanceof AmbiguousError) && TRANSIENT.has(error.code)) throw error;
+    if (isTransient(error)) throw error;
     return { kind: 'final', error };
   }
+}
+
+function isTransient(error: unknown): boolean {
+  return (error instanceof RetryableError || error instanceof AmbiguousError) && TRANSIENT.has(error.code);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { retryingBooks } from '../../lambdas/processors/retrying-books.ts';
+import { booksBreaker, retryingBooks } from '../../lambdas/processors/retrying-books.ts';
 import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
+import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 /** Returns Stripe's books with the given HTTP responses, and the times of the requests, in milliseconds. */
 function booksAnswering(...answers: readonly { readonly status: number; readonly retryAfter?: string }[]) {
@@ -27,7 +28,15 @@ function booksAnswering(...answers: readonly { readonly status: number; readonly
   });
   // Makes each wait take its maximum time.
   const entropy = { fraction: () => 0 };
-  return { books: retryingBooks(books, { clock, entropy }), asked };
+  const wait = (ms: number): void => {
+    nowMs += ms;
+  };
+  return {
+    books: retryingBooks(books, { clock, entropy }),
+    withBreaker: retryingBooks(books, { clock, entropy }, booksBreaker(clock)),
+    asked,
+    wait,
+  };
 }
 
 const LIMIT = { timeoutMs: 5_000 };
@@ -56,5 +65,38 @@ describe("a job's read from Stripe", () => {
     const { books, asked } = booksAnswering({ status: 503 });
     for (let read = 0; read < 100; read += 1) await books.readCharge('pi_1', LIMIT).catch(() => undefined);
     expect(asked.length).toBeLessThanOrEqual(100 * 1.2 + 10);
+  });
+});
+
+describe('the breaker of the books', () => {
+  const read = (books: ReturnType<typeof retryingBooks>) => books.readCharge('pi_1', LIMIT);
+  const REFUSED = { code: 'processor_circuit_open' };
+
+  test('opens after ten consecutive failed reads: all reads and their retries then end without a request', async () => {
+    const { withBreaker, asked } = booksAnswering({ status: 503 });
+    for (let each = 0; each < 2; each += 1)
+      await expect(read(withBreaker)).rejects.toMatchObject({ code: 'processor_error' });
+    await expect(read(withBreaker)).rejects.toMatchObject(REFUSED);
+    await expect(read(withBreaker)).rejects.toMatchObject(REFUSED);
+    await expect(withBreaker.chargesOfPayment(paymentIdFor('any'), LIMIT)).rejects.toMatchObject(REFUSED);
+    expect(asked).toHaveLength(10);
+  });
+
+  test('lets one read through after ten seconds, and closes when the processor responds', async () => {
+    const outage = Array.from({ length: 10 }, () => ({ status: 503 }));
+    const { withBreaker, asked, wait } = booksAnswering(...outage, { status: 503 }, { status: 404 });
+    for (let each = 0; each < 3; each += 1) await expect(read(withBreaker)).rejects.toThrow();
+    wait(10_000);
+    await expect(read(withBreaker)).rejects.toMatchObject(REFUSED);
+    expect(asked).toHaveLength(11);
+    wait(10_000);
+    expect(await Promise.all([read(withBreaker), read(withBreaker)])).toEqual([undefined, undefined]);
+    expect(asked).toHaveLength(13);
+  });
+
+  test('stays closed if charges are unreadable', async () => {
+    const { withBreaker } = booksAnswering({ status: 400 });
+    for (let each = 0; each < 20; each += 1)
+      await expect(read(withBreaker)).rejects.toMatchObject({ code: 'processor_answer_unreadable' });
   });
 });

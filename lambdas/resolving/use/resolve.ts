@@ -9,6 +9,7 @@ import { expirySeconds, type OpenRecord } from '../../once/domain/idempotency.ts
 import { rounds } from '../../once/use/rounds.ts';
 import { parseOrderId } from '../../orders/ids.ts';
 import type { CreateOrderOutcome } from '../../orders/use/create-order.ts';
+import { isCircuitOpen } from '../../outbound/circuit-breaker.ts';
 import { changeOf, commandOf, isUnderWay } from '../../payments/domain/change.ts';
 import { type Decision, decide } from '../../payments/domain/decide.ts';
 import type { ChargeFact } from '../../payments/domain/facts.ts';
@@ -88,6 +89,11 @@ const MAX_AT_ONCE = 1_000;
  * became due earlier first.
  */
 const CLAIM_RETRY_DELAY_MS = 60_000;
+/**
+ * Maximum delay before an inquiry is repeated if the circuit breaker refused it, in milliseconds. Without this limit,
+ * an outage of seconds would delay inquiries that are made once a day by a day. A shorter delay would fill every run.
+ */
+const REFUSED_RETRY_DELAY_MS = 15 * 60_000;
 
 /**
  * Finishes stale claims. Takes over each claim as if its caller had retried, and stores the caller's response. If a
@@ -188,8 +194,11 @@ function inquireEach(tools: ResolveTools, inquiries: readonly Inquiry[], started
     about: ({ paymentId }) => paymentId,
     handle: (inquiry) => inquire(tools, inquiry),
     close: (inquiry) => work.closeInquiry(inquiry),
-    keep: (inquiry, undecidable) =>
-      work.postponeInquiry(inquiry, { dueAtMs: nextLookUpMs(inquirySchedule(inquiry), startedAtMs), undecidable }),
+    keep: (inquiry, undecidable, isRefused = false) => {
+      const latestMs = isRefused ? startedAtMs + REFUSED_RETRY_DELAY_MS : Number.POSITIVE_INFINITY;
+      const dueAtMs = Math.min(latestMs, nextLookUpMs(inquirySchedule(inquiry), startedAtMs));
+      return work.postponeInquiry(inquiry, { dueAtMs, undecidable });
+    },
   });
 }
 
@@ -490,8 +499,11 @@ interface Entries<Entry> {
   readonly about: (entry: Entry) => string;
   readonly handle: (entry: Entry) => Promise<ItemResult>;
   readonly close: (entry: Entry) => Promise<void>;
-  /** Sets the time of the next inquiry, and whether the entry waits for an operator. */
-  readonly keep: (entry: Entry, undecidable: boolean) => Promise<void>;
+  /**
+   * Sets the time of the next inquiry, and whether the entry waits for an operator.
+   * @param isRefused whether the circuit breaker of the processor refused the inquiry @default false
+   */
+  readonly keep: (entry: Entry, undecidable: boolean, isRefused?: boolean) => Promise<void>;
 }
 
 interface Marked {
@@ -527,7 +539,7 @@ async function processEntry<Entry extends object>(
     return await marked(tools, { about: about(entry), ...entry }, result, (undecidable) => keep(entry, undecidable));
   } catch (error) {
     tools.report(error);
-    await keep(entry, entry.undecidable === true).catch(tools.report);
+    await keep(entry, entry.undecidable === true, isCircuitOpen(error, 'processor')).catch(tools.report);
     return 'failed';
   }
 }

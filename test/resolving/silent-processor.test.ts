@@ -1,0 +1,185 @@
+/** Tests that a processor that does not respond delays no work that concerns another processor. */
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { ownerToken, type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
+import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { expireAuthorizationsJob } from '../../lambdas/resolving/use/expire-authorizations.ts';
+import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
+import { retryOrphans } from '../../lambdas/resolving/use/retry-orphans.ts';
+import { sweepAll } from '../jobs/sweep-all.ts';
+import { sweepJob } from '../jobs/sweep-job.ts';
+import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { whole } from '../support/slice.ts';
+import { SilentWorld } from './silent-world.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const LONG_MS = 600_000;
+
+/** Number of entries of the silent processor: in queues whose entries fill many runs, and in all others. */
+const SILENT = whole(6_000, { slice: 400 });
+const FEW_SILENT = whole(6_000, { slice: 120 });
+/** Number of entries of the healthy processor. */
+const HEALTHY = 10;
+/** Time to read all entries once, in milliseconds. */
+const ALLOWANCE_MS = Math.ceil(SILENT / 1_000) * MINUTE_MS;
+
+let world: SilentWorld;
+let number: number;
+beforeEach(() => {
+  world = new SilentWorld();
+  number = 0;
+});
+
+/** Writes an entry of a queue. @returns the id by which the healthy processor is asked about it */
+type Enqueue = (at: Processor) => Promise<string>;
+
+const request = (changes: Parameters<typeof paymentRequest>[1] = {}) => {
+  number += 1;
+  return paymentRequest(`${number}`, changes);
+};
+const chargeOf = async (paymentId: PaymentId): Promise<string> =>
+  (await world.chain({ paymentId })).state.payment.chargeId ?? '';
+const paid =
+  (changes: Parameters<typeof paymentRequest>[1]): Enqueue =>
+  async (at) => {
+    const asked = request(changes);
+    await world.pay(asked, { processor: at });
+    return chargeOf(asked.paymentId);
+  };
+const record = async (name: string, effect: Omit<Effect, 'record' | 'transitions'>) => {
+  const operationId = callbackOperation(systemDigest, 'memory', name);
+  const written = { operationId, owner: ownerToken('owner-a'), recordedAtMs: world.clock.nowMs() };
+  await world.store.recordEffect({ record: written, transitions: [], ...effect });
+};
+
+const unknown: Enqueue = (at) => world.payUnknown(request(), at);
+const payer = paid({ source: 'tok_action' });
+const held = paid({ capture: 'manual' });
+const claimed: Enqueue = async (at) => {
+  const asked = request();
+  await world.claimThenDie(asked, false, { ...world.processor, ...at });
+  return asked.paymentId;
+};
+const owed: Enqueue = async (at) => {
+  const asked = request();
+  await world.pay(asked, { processor: at });
+  const chargeId = await chargeOf(asked.paymentId);
+  const charge = { paymentId: asked.paymentId, chargeId, by: 'void', foundAtMs: world.clock.nowMs() } as const;
+  await record(chargeId, { toReturn: [charge] });
+  return chargeId;
+};
+const orphaned: Enqueue = async ({ name }) => {
+  number += 1;
+  const chargeId = `ch_orphan${number}`;
+  const operationId = callbackOperation(systemDigest, 'memory', chargeId);
+  const event = { processorName: name, mode: 'test', eventId: chargeId, type: 'any', chargeId } as const;
+  const receivedAtMs = world.clock.nowMs();
+  await record(chargeId, { orphan: { operationId, event, reason: 'charge_unknown', receivedAtMs } });
+  return chargeId;
+};
+
+/** Writes the entries of both processors, and lets the other processor fall silent after this time. */
+async function begin(enqueue: Enqueue, silent: number, afterMs: number): Promise<readonly string[]> {
+  for (let each = 0; each < silent; each += 1) await enqueue(world.silent);
+  const healthy: string[] = [];
+  for (let each = 0; each < HEALTHY; each += 1) healthy.push(await enqueue(world.processor));
+  world.clock.advance(afterMs);
+  world.fallSilent();
+  return healthy;
+}
+
+const resolve = () => {
+  const { stock, referrals, mailer, ...tools } = world.tools;
+  return sweepAll({ ...tools, parties: { stock, referrals, mailer }, onResolved: () => undefined });
+};
+
+/** Returns the longest time between two calls about a name, or to the first or from the last one, in milliseconds. */
+function longestGapMs(name: string, fromMs: number): number {
+  const times = [fromMs, ...(world.seen.get(name) ?? []), world.clock.nowMs()];
+  return Math.max(...times.map((atMs, index) => (times[index + 1] ?? atMs) - atMs));
+}
+const worstGapMs = (healthy: readonly string[], fromMs: number) =>
+  Math.max(...healthy.map((name) => longestGapMs(name, fromMs)));
+
+test(
+  'a routine look-up is made in time, and an unknown outcome is checked within a minute, although many payers wait at a processor that does not respond',
+  async () => {
+    const waiting = await begin(payer, SILENT, 0);
+    const fromMs = world.clock.nowMs();
+    const unknowns = new Map<string, number>();
+    await world.everyMinute(60, async (startedAtMs, minute) => {
+      if (minute % 7 === 0) unknowns.set(await unknown(world.processor), startedAtMs);
+      await resolve();
+    });
+    expect(worstGapMs(waiting, fromMs)).toBeLessThanOrEqual(15 * MINUTE_MS + ALLOWANCE_MS);
+    const waits = [...unknowns].map(([name, atMs]) => (world.seen.get(name)?.[0] ?? Infinity) - atMs);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(MINUTE_MS);
+    expect(world.unanswered).toBeGreaterThan(0);
+  },
+  LONG_MS,
+);
+
+describe('despite many entries of a processor that does not respond', () => {
+  test.each<readonly [string, Enqueue, number, number, number]>([
+    ['an unknown outcome', unknown, SILENT, 3 * HOUR_MS, 15 * MINUTE_MS],
+    ['a stale claim', claimed, FEW_SILENT, HOUR_MS, MINUTE_MS],
+    ['a charge to return', owed, FEW_SILENT, 2 * HOUR_MS, 15 * MINUTE_MS],
+  ])(
+    '%s is checked within its interval plus the time to read all entries',
+    async (_what, enqueue, silent, afterMs, intervalMs) => {
+      const healthy = await begin(enqueue, silent, afterMs);
+      const fromMs = world.clock.nowMs();
+      const mostMs = intervalMs + ALLOWANCE_MS;
+      await world.everyMinute(mostMs / MINUTE_MS + 1, () => resolve());
+      const waits = healthy.map((name) => (world.seen.get(name)?.[0] ?? Infinity) - fromMs);
+      expect(Math.max(...waits)).toBeLessThanOrEqual(mostMs);
+    },
+    LONG_MS,
+  );
+
+  test(
+    'an orphaned callback is retried within the time to read all entries',
+    async () => {
+      const healthy = await begin(orphaned, FEW_SILENT, 0);
+      const fromMs = world.clock.nowMs();
+      await world.everyMinute(10, (startedAtMs) => retryOrphans(world.tools, startedAtMs));
+      expect(worstGapMs(healthy, fromMs)).toBeLessThanOrEqual(2 * MINUTE_MS + ALLOWANCE_MS);
+    },
+    LONG_MS,
+  );
+
+  test(
+    'a hold is voided by the first run after its expiry',
+    async () => {
+      const healthy = await begin(held, FEW_SILENT, 8 * DAY_MS);
+      const fromMs = world.clock.nowMs();
+      await sweepJob(expireAuthorizationsJob(world.tools), { nowMs: fromMs });
+      expect(worstGapMs(healthy, fromMs)).toBeLessThanOrEqual(10 * MINUTE_MS);
+    },
+    LONG_MS,
+  );
+});
+
+test.each([
+  ['is repeated within 15 minutes if the open breaker refused it', 'processor_circuit_open', 1],
+  ['is repeated a day later if the processor did not respond', 'processor_timeout', 0],
+])('a look-up that is made once a day %s', async (_what, code, soon) => {
+  const asked = request();
+  const { paymentId } = asked;
+  await world.pay(asked);
+  const operationId = storedOperationId(await chargeOf(paymentId));
+  const inquiry = { operationId, paymentId, claimedAtMs: world.clock.nowMs(), waitsFor: 'bank' } as const;
+  await record('pending', { inquiries: [inquiry] });
+  world.clock.advance(3 * DAY_MS);
+  const readCharge = () => Promise.reject(new RetryableError(code, 'no'));
+  await resolveInquiries({ ...world.tools, books: [{ ...world.processor, readCharge }] });
+  const due = (afterMs: number) => world.store.routineInquiries({ untilMs: world.clock.nowMs() + afterMs, limit: 10 });
+  expect(await due(0)).toEqual([]);
+  expect(await due(15 * MINUTE_MS)).toHaveLength(soon);
+  expect(await due(DAY_MS + MINUTE_MS)).toHaveLength(1);
+});

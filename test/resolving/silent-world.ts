@@ -1,0 +1,164 @@
+import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
+import type { PaymentId } from '../../lambdas/kernel/ids.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
+import type { SendRequest } from '../../lambdas/outbound/http-call.ts';
+import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import type { Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
+import { booksBreaker, retryingBooks } from '../../lambdas/processors/retrying-books.ts';
+import { createSandboxBooks, createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
+import type { SimulatedClock } from '../support/simulated-clock.ts';
+import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
+import { World, type WorldTools } from '../world/world.ts';
+
+const MINUTE_MS = 60_000;
+/** Duration of a call to the healthy processor, in milliseconds. */
+const HEALTHY_MS = 100;
+const URL = 'http://silent.example';
+
+/** Waits of concurrent work. When all work waits, the time advances to the end of the shortest wait. */
+class Waits {
+  readonly #clock: SimulatedClock;
+  readonly #ends: { readonly atMs: number; readonly end: () => void }[] = [];
+  /** Number of calls to the stores that have not returned. */
+  #calls = 0;
+  #isTurning = false;
+
+  constructor(clock: SimulatedClock) {
+    this.#clock = clock;
+  }
+
+  sleep(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#ends.push({ atMs: this.#clock.nowMs() + ms, end: resolve });
+    if (!this.#isTurning) setImmediate(() => this.#turn());
+    this.#isTurning = true;
+    return promise;
+  }
+
+  /** Wraps a store, so that no time passes during its calls. */
+  without<Port extends object>(port: Port): Port {
+    const get = (target: Port, name: string | symbol): unknown => {
+      const value = Reflect.get(target, name) as unknown;
+      if (typeof value !== 'function') return value;
+      return async (...input: readonly unknown[]): Promise<unknown> => {
+        this.#calls += 1;
+        try {
+          return await (Reflect.apply(value, target, input) as Promise<unknown>);
+        } finally {
+          this.#calls -= 1;
+        }
+      };
+    };
+    return new Proxy(port, { get });
+  }
+
+  #turn(): void {
+    if (this.#calls === 0) {
+      const first = this.#ends.reduce((soonest, each) => (each.atMs < soonest.atMs ? each : soonest));
+      this.#ends.splice(this.#ends.indexOf(first), 1);
+      this.#clock.advance(Math.max(0, first.atMs - this.#clock.nowMs()));
+      first.end();
+    }
+    this.#isTurning = this.#ends.length > 0;
+    if (this.#isTurning) setImmediate(() => this.#turn());
+  }
+}
+
+/** World with a second processor, `silent`, whose calls all time out from the time at which it falls silent. */
+export class SilentWorld extends World {
+  /** The times of all calls to the healthy processor about each payment or charge, in Unix milliseconds. */
+  readonly seen = new Map<string, number[]>();
+  readonly silent: Processor;
+  readonly #waits = new Waits(this.clock);
+  readonly #lasting: Clock = { nowMs: () => this.clock.nowMs(), sleep: (ms) => this.#waits.sleep(ms) };
+  readonly #silentBooks: ProcessorBooks;
+  #isSilent = false;
+  #calls = 0;
+
+  constructor() {
+    super();
+    const { send: answer } = createSandboxInProcess({
+      clock: this.clock,
+      newId: (prefix, count) => `${prefix}silent${count}`,
+    });
+    const send: SendRequest = async (call) => {
+      if (!this.#isSilent) return answer({ ...call, url: call.url.replace(URL, 'http://sandbox.example') });
+      this.#calls += 1;
+      await this.#waits.sleep(call.timeoutMs);
+      throw new AmbiguousError('processor_timeout', 'The processor did not respond.');
+    };
+    const access = { name: 'silent', url: URL, clock: this.clock, send };
+    this.silent = createSandboxClient(access);
+    this.#silentBooks = this.#asInJobs(createSandboxBooks(access));
+  }
+
+  /** Number of calls that the silent processor has not answered. */
+  get unanswered(): number {
+    return this.#calls;
+  }
+
+  override get tools(): WorldTools {
+    const { processor, silent } = this;
+    const { store, effects, work, orders, orphanStore, holds, ...tools } = super.tools;
+    const healthy: typeof processor = {
+      ...processor,
+      findCharge: (order, limit) => this.#observed(order.paymentId, () => processor.findCharge(order, limit)),
+      showCharge: (chargeId, limit) => this.#observed(chargeId, () => processor.showCharge(chargeId, limit)),
+      readCharge: (chargeId, limit) => this.#observed(chargeId, () => processor.readCharge(chargeId, limit)),
+    };
+    return {
+      ...tools,
+      store: this.#waits.without(store),
+      effects: this.#waits.without(effects),
+      work: this.#waits.without(work),
+      orders: this.#waits.without(orders),
+      orphanStore: this.#waits.without(orphanStore),
+      holds: this.#waits.without(holds),
+      clock: this.#lasting,
+      processor: healthy,
+      processors: [healthy, silent],
+      books: [healthy, this.#silentBooks],
+    };
+  }
+
+  override pay(request: CreatePayment, changes: Partial<WorldTools> = {}): ReturnType<World['pay']> {
+    const { processor = this.tools.processor } = changes;
+    return super.pay(request, { ...changes, processor, processors: [processor] });
+  }
+
+  /** Creates a payment whose requests to the processor get no response, so that its outcome is unknown. */
+  async payUnknown(request: CreatePayment, at: Processor): Promise<PaymentId> {
+    const noAnswer = () => Promise.reject(new AmbiguousError('processor_timeout', 'no'));
+    const charge: Processor['charge'] = async (...call) => {
+      await at.charge(...call);
+      return noAnswer();
+    };
+    await this.pay(request, { processor: { ...at, charge, findCharge: noAnswer } });
+    return request.paymentId;
+  }
+
+  fallSilent(): void {
+    this.#isSilent = true;
+  }
+
+  /** Runs the work every minute. A run starts late if the previous run is still busy. */
+  async everyMinute(minutes: number, work: (startedAtMs: number, minute: number) => Promise<unknown>): Promise<void> {
+    const beganAtMs = this.clock.nowMs();
+    for (let minute = 1; minute <= minutes; minute += 1) {
+      this.clock.advance(Math.max(0, beganAtMs + minute * MINUTE_MS - this.clock.nowMs()));
+      await work(this.clock.nowMs(), minute);
+    }
+  }
+
+  /** Composes the books as the jobs do. */
+  #asInJobs(books: ProcessorBooks): ProcessorBooks {
+    return retryingBooks(books, { clock: this.#lasting, entropy: this.entropy }, booksBreaker(this.#lasting));
+  }
+
+  /** Makes a call to the healthy processor, and records its time. */
+  async #observed<Answer>(name: string, call: () => Promise<Answer>): Promise<Answer> {
+    this.seen.set(name, [...(this.seen.get(name) ?? []), this.clock.nowMs()]);
+    await this.#waits.sleep(HEALTHY_MS);
+    return call();
+  }
+}
