@@ -13,6 +13,19 @@ import { ReconcileHarness } from './reconcile-harness.ts';
 /** Number of payments of the other processor whose charges must be read by id, because no list has them. */
 const REFUNDS = 120;
 
+/** Waits an hour, then runs the hourly comparison. */
+async function runAfterAnHour(harness: ReconcileHarness, books: readonly ProcessorBooks[]): Promise<void> {
+  const { clock } = harness;
+  harness.wait(60);
+  const job = reconcileRecentJob(harness.tools({ books })) as Job;
+  const atMs = Math.floor(clock.nowMs() / 60_000) * 60_000;
+  let cursor: string | undefined;
+  do {
+    const at = { ...acceptedRun('reconcile-recent', atMs, atMs), ...defined({ cursor }) };
+    ({ cursor } = await workPage({ job, clock, report: () => undefined }, at, 'whole_page'));
+  } while (cursor !== undefined);
+}
+
 test.each(['respond', 'time out'])(
   'a difference at one processor is reported although single reads at the other one %s',
   async (how) => {
@@ -31,16 +44,6 @@ test.each(['respond', 'time out'])(
       },
     };
     const books = [how === 'respond' ? first : slow, second];
-    const hourly = async (): Promise<void> => {
-      harness.wait(60);
-      const job = reconcileRecentJob(harness.tools({ books })) as Job;
-      const atMs = Math.floor(clock.nowMs() / 60_000) * 60_000;
-      let cursor: string | undefined;
-      do {
-        const at = { ...acceptedRun('reconcile-recent', atMs, atMs), ...defined({ cursor }) };
-        ({ cursor } = await workPage({ job, clock, report: () => undefined }, at, 'whole_page'));
-      } while (cursor !== undefined);
-    };
     const ids = [];
     for (let of = 0; of < REFUNDS; of += 1) ids.push(await harness.paid(`first-${of}`));
     const id = await atSecond.paid('second');
@@ -52,7 +55,34 @@ test.each(['respond', 'time out'])(
     const [charge] = second.charges(id);
     invariant(charge !== undefined, 'the payment has no charge');
     await second.inside.refund(charge.chargeId, 300);
-    for (let hour = 0; hour < 6; hour += 1) await hourly();
+    for (let hour = 0; hour < 6; hour += 1) await runAfterAnHour(harness, books);
     expect(harness.differences()).toMatchObject([{ subject: id, status: 'confirmed' }]);
+  },
+);
+
+test.each([
+  ['time out', 'processor_timeout', 8],
+  ['show unreadable charges', 'processor_answer_unreadable', 20],
+])(
+  'a run that compares 20 open mismatches again makes a limited number of reads if they %s',
+  async (_what, code, most) => {
+    const harness = new ReconcileHarness();
+    const { processor } = harness;
+    for (let each = 0; each < 20; each += 1) {
+      const id = await harness.paid(`open-${each}`);
+      await harness.inside.refund(harness.chargeOf(id).chargeId, 300);
+    }
+    await runAfterAnHour(harness, [processor]);
+    expect(harness.differences()).toHaveLength(20);
+    harness.wait(48 * 60);
+    let reads = 0;
+    const read = (): Promise<never> => {
+      reads += 1;
+      return Promise.reject(new AmbiguousError(code, 'no response'));
+    };
+    await runAfterAnHour(harness, [{ ...processor, readCharge: read, chargesOfPayment: read }]);
+    expect(reads).toBe(most);
+    await runAfterAnHour(harness, [processor]);
+    expect(harness.differences()).toMatchObject(Array.from({ length: 20 }, () => ({ status: 'confirmed' })));
   },
 );

@@ -1,3 +1,4 @@
+import type { RunId } from '../../jobs/domain/job-run.ts';
 import type { CarriedUntil } from '../../jobs/use/carried-until.ts';
 import { type Job, type JobCounts, ONE_DONE, ONE_LEFT } from '../../jobs/use/job.ts';
 import type { JobMarks } from '../../jobs/use/job-marks.ts';
@@ -131,13 +132,14 @@ function reconcile(
   windowOf: WindowOf,
   compared: (part: TimePart) => Promise<void>,
 ): Job<ComparisonItem> {
+  let ofOpen: { readonly runId: RunId; readonly reads: Reads } | undefined;
   return {
     page: async (cursor, limit, { scheduledForMs }) => {
       const { untilMs, latestMs } = (await tools.carriedUntil?.()) ?? ALWAYS_COMPLETE;
       const window = { ...windowOf(Math.min(scheduledForMs, latestMs)), completeMs: untilMs };
       return readPage(tools, window, cursor, limit);
     },
-    handle: async (thing, { scheduledForMs, deadlineMs }) => {
+    handle: async (thing, { runId, scheduledForMs, deadlineMs }) => {
       if (tools.clock.nowMs() >= deadlineMs) return ONE_LEFT;
       switch (thing.kind) {
         case 'part': {
@@ -148,7 +150,8 @@ function reconcile(
         case 'open':
           // This mismatch was already compared, by this run or a later one.
           if (thing.open.lastSeenAtMs >= scheduledForMs) return NOTHING;
-          return new Look(tools, deadlineMs).compareOpen(thing.open);
+          if (ofOpen?.runId !== runId) ofOpen = { runId, reads: new Reads() };
+          return new Look(tools, deadlineMs, ofOpen.reads).compareOpen(thing.open);
         case 'count':
           tools.observer.counted(await countMismatches(tools));
           return NOTHING;
@@ -244,8 +247,9 @@ interface InPart {
 }
 
 /**
- * The reads of one part. After {@link AT_ONCE} reads of a processor have failed in succession, the processor is not read
- * again. Otherwise the timeouts of its reads could use up the time for the payments of other processors.
+ * The reads of one part, or of the open mismatches of one run. After {@link AT_ONCE} reads of a processor have failed
+ * in succession, the processor is not read again. Otherwise the timeouts of its reads could use up the time for the
+ * payments of other processors.
  */
 class Reads {
   readonly #failures = new Map<ProcessorBooks, number>();
@@ -259,11 +263,16 @@ class Reads {
       this.#failures.delete(books);
       return answer;
     } catch (error) {
-      if (error instanceof RetryableError || error instanceof AmbiguousError)
-        this.#failures.set(books, (this.#failures.get(books) ?? 0) + 1);
+      if (isUnanswered(error)) this.#failures.set(books, (this.#failures.get(books) ?? 0) + 1);
       throw error;
     }
   }
+}
+
+/** Returns whether the processor did not answer a read. An unreadable charge is an answer. */
+function isUnanswered(error: unknown): boolean {
+  if (!(error instanceof RetryableError || error instanceof AmbiguousError)) return false;
+  return error.code !== 'processor_answer_unreadable';
 }
 
 /** One comparison. Its time is the time at which it started, because it may miss changes that occur while it runs. */
@@ -273,7 +282,7 @@ class Look {
   readonly #reads: Reads;
   readonly #beganAtMs: number;
 
-  constructor(tools: ReconcileTools, deadlineMs: number, reads = new Reads()) {
+  constructor(tools: ReconcileTools, deadlineMs: number, reads: Reads) {
     this.#tools = tools;
     this.#deadlineMs = deadlineMs;
     this.#reads = reads;
