@@ -20,6 +20,14 @@ export interface ProcessorProps {
   /** Same as `processorUrl`, in test mode. */
   readonly testProcessorUrl?: string;
   /**
+   * The abilities that your own processor lacks, one or several of `holds`, `partial-captures`, `refunds` and
+   * `partial-refunds`, separated by commas. Payonce refuses requests that need them.
+   * @default it has all abilities
+   */
+  readonly processorWithout?: string;
+  /** Same as `processorWithout`, in test mode. */
+  readonly testProcessorWithout?: string;
+  /**
    * The signature scheme of your own processor's callbacks: `sandbox`, `stripe` or `standard-webhooks`.
    * @default sandbox
    */

@@ -182,6 +182,18 @@ describe('settings', () => {
     ],
     [{ 'payonce:callbackScheme': 'stripe' }, 'but payonce:processorUrl is missing'],
     [{ 'payonce:testCallbackScheme': 'stripe' }, 'but payonce:testProcessorUrl is missing'],
+    [
+      { ...OWN_PROCESSOR, 'payonce:processorWithout': 'holds,refund' },
+      'payonce:processorWithout is "holds,refund", but must be one or several of holds, partial-captures, refunds, partial-refunds, separated by commas',
+    ],
+    [
+      { ...OWN_PROCESSOR, 'payonce:processorWithout': '' },
+      'payonce:processorWithout is "", but must be one or several of',
+    ],
+    [
+      { 'payonce:testProcessorWithout': 'holds' },
+      'payonce:testProcessorWithout is holds, so payonce:testProcessorUrl must be an https address',
+    ],
     [{ 'payonce:sandboxUrl': 'https://sandbox.example' }, 'there is no setting payonce:sandboxUrl'],
     [
       { 'payonce:routes': '[{"processor":"sandbox","mode":"live"}]' },

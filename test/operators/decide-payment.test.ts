@@ -130,6 +130,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     lookup: { kind: 'none' },
     keyRetentionMs: 0,
     partialCapture: true,
+    refund: true,
     partialRefund: true,
     holdValidityMs: 0,
   } as const;

@@ -39,6 +39,8 @@ export function describeChanges(
     ? testsOf(declared.partialCapture, 'the processor declares no partial captures')
     : holds;
   const noPartialCaptures = testsOf(!declared.partialCapture, 'the processor declares partial captures');
+  const refunds = testsOf(declared.refund, 'the processor declares no refunds');
+  const noRefunds = testsOf(!declared.refund, 'the processor declares refunds');
   const partialRefunds = testsOf(declared.partialRefund, 'the processor declares no partial refunds');
   const noPartialRefunds = testsOf(!declared.partialRefund, 'the processor declares partial refunds');
 
@@ -175,7 +177,13 @@ export function describeChanges(
       expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['applied', 'refused']);
     });
 
-    describe('a refund', () => {
+    noRefunds.test('refuses a refund if refunds are not supported, and refunds nothing', async () => {
+      const { toChange, state } = await charged();
+      expect((await change(toChange(refundOf(AMOUNT)))).kind).toBe('refused');
+      expect((await state()).refunds).toEqual([]);
+    });
+
+    refunds.describe('a refund', () => {
       test('is identified by its operation, and the look-up returns the same outcome', async () => {
         const { chargeId, toChange, state } = await charged();
         const order = toChange(refundOf(refundedMinor));
@@ -278,19 +286,25 @@ export function describeChanges(
       );
     });
 
-    test('reports a change of an unknown charge as retryable and its look-up as ambiguous, because the API key may be wrong', async () => {
-      const order = freshChange(freshOrder(), 'ch_none', refundOf(refundedMinor));
-      expect(await fault(order)).toMatchObject({ name: 'RetryableError', code: 'processor_charge_unknown' });
-      await expect(find(order)).rejects.toBeInstanceOf(AmbiguousError);
-    });
+    refunds.test(
+      'reports a change of an unknown charge as retryable and its look-up as ambiguous, because the API key may be wrong',
+      async () => {
+        const order = freshChange(freshOrder(), 'ch_none', refundOf(refundedMinor));
+        expect(await fault(order)).toMatchObject({ name: 'RetryableError', code: 'processor_charge_unknown' });
+        await expect(find(order)).rejects.toBeInstanceOf(AmbiguousError);
+      },
+    );
 
-    test('does not open the circuit breaker for other payments after repeated requests for an unknown charge', async () => {
-      const { toChange } = await charged();
-      const order = freshChange(freshOrder(), 'ch_none', refundOf(refundedMinor));
-      for (let time = 0; time < 6; time += 1)
-        expect(await fault(order)).toMatchObject({ code: 'processor_charge_unknown' });
-      expect(await change(toChange(refundOf(refundedMinor)))).toMatchObject({ kind: 'applied' });
-    });
+    refunds.test(
+      'does not open the circuit breaker for other payments after repeated requests for an unknown charge',
+      async () => {
+        const { toChange } = await charged();
+        const order = freshChange(freshOrder(), 'ch_none', refundOf(refundedMinor));
+        for (let time = 0; time < 6; time += 1)
+          expect(await fault(order)).toMatchObject({ code: 'processor_charge_unknown' });
+        expect(await change(toChange(refundOf(refundedMinor)))).toMatchObject({ kind: 'applied' });
+      },
+    );
 
     describe('with a fault:', () => {
       const kinds = [
@@ -305,7 +319,7 @@ export function describeChanges(
       ] as const;
 
       for (const [kind, wanted, capture, after] of kinds) {
-        const part = kind === 'refund' ? { test } : holds;
+        const part = kind === 'refund' ? refunds : holds;
         part.test(
           `a ${kind} that took effect without a response is found by the look-up, and has no second effect if it is resent`,
           async () => {
@@ -339,20 +353,22 @@ export function describeChanges(
         );
       }
 
-      test.each([
-        ['tok_unauthorized', { code: 'processor_unauthorized' }],
-        ['tok_rate_limited', { code: 'processor_rate_limited', retryAfterSeconds: 1 }],
-      ])('%s applies nothing', async (source, expected) => {
-        const { toChange } = await charged();
-        const order = toChange(refundOf(refundedMinor));
-        await subject.failNextChange(2, source);
-        for (let send = 1; send <= 2; send += 1) {
-          const error = await fault(order);
-          expect(error).toBeInstanceOf(RetryableError);
-          expect(error).toMatchObject(expected);
-        }
-        expect(await find(order)).toEqual({ kind: 'absent' });
-        expect((await change(order)).kind).toBe('applied');
+      refunds.describe('of a refund,', () => {
+        test.each([
+          ['tok_unauthorized', { code: 'processor_unauthorized' }],
+          ['tok_rate_limited', { code: 'processor_rate_limited', retryAfterSeconds: 1 }],
+        ])('%s applies nothing', async (source, expected) => {
+          const { toChange } = await charged();
+          const order = toChange(refundOf(refundedMinor));
+          await subject.failNextChange(2, source);
+          for (let send = 1; send <= 2; send += 1) {
+            const error = await fault(order);
+            expect(error).toBeInstanceOf(RetryableError);
+            expect(error).toMatchObject(expected);
+          }
+          expect(await find(order)).toEqual({ kind: 'absent' });
+          expect((await change(order)).kind).toBe('applied');
+        });
       });
     });
   });

@@ -32,6 +32,7 @@ describe('a charge at Stripe', () => {
         lookup: { kind: 'eventual', maxLagMs: HOUR_MS },
         keyRetentionMs: 24 * HOUR_MS,
         partialCapture: true,
+        refund: true,
         partialRefund: true,
         holdValidityMs: 7 * 24 * HOUR_MS,
       },

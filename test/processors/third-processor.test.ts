@@ -90,6 +90,23 @@ test('CLAIMS_LOST applies to every processor of the deployment', async () => {
   ]);
 });
 
+test('PROCESSOR_WITHOUT removes abilities of the operator’s own processor, in its own mode', async () => {
+  const abilitiesWith = async (more: Readonly<Record<string, string>>) => {
+    const config = readCallbacksConfig({ ...environment(double.url), ...more }, REGISTRY);
+    const tools = { clock, send: callOnce, secrets, breakerOpened: () => undefined };
+    const { processors } = await connectProcessors(config, tools);
+    return processors.find(({ name }) => name === 'external')?.abilities;
+  };
+  const all = { refund: true, partialRefund: true, partialCapture: true };
+  expect(await abilitiesWith({})).toMatchObject(all);
+  const without = (TEST_PROCESSOR_WITHOUT: string) => abilitiesWith({ TEST_PROCESSOR_WITHOUT });
+  expect(await without('refunds')).toMatchObject({ ...all, refund: false, partialRefund: false });
+  const rest = { holdValidityMs: 0, refund: true, partialRefund: false, partialCapture: false };
+  expect(await without('holds,partial-refunds')).toMatchObject(rest);
+  await expect(without('voids')).rejects.toThrow(/TEST_PROCESSOR_WITHOUT must be one or several of holds/);
+  await expect(abilitiesWith({ PROCESSOR_WITHOUT: 'holds' })).rejects.toThrow(/ PROCESSOR_URL is not set/);
+});
+
 const francs = (source: string) => ({ currency: 'CHF', source });
 
 describe('a processor added by one folder and one registry entry', () => {

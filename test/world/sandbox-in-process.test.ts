@@ -15,6 +15,7 @@ const MINUTE_MS = 60_000;
 const { abilities } = sandboxContract;
 const WHOLE_ONLY = { ...abilities, partialCapture: false, partialRefund: false };
 const NO_HOLDS = { ...abilities, partialCapture: false, holdValidityMs: 0 };
+const NO_REFUNDS = { ...abilities, refund: false, partialRefund: false };
 const ORDERED_MINOR = freshOrder().amountMinor;
 
 type Adapt = (processor: SandboxInProcess) => Processor;
@@ -43,6 +44,16 @@ function wholeOnly(processor: Processor): Processor {
       'amountMinor' in order.change && order.change.amountMinor < ORDERED_MINOR
         ? { kind: 'refused', failure }
         : processor.change(order, limit),
+  };
+}
+
+/** Returns a processor that declares no refunds, and refuses them. */
+function withoutRefunds(processor: Processor): Processor {
+  return {
+    ...processor,
+    abilities: NO_REFUNDS,
+    change: async (order, limit) =>
+      order.change.kind === 'refund' ? { kind: 'refused', failure } : processor.change(order, limit),
   };
 }
 
@@ -80,6 +91,7 @@ describeProcessor('sandbox in process', abilities, chargeable(unchanged));
 describeProcessor('sandbox in process without holds', NO_HOLDS, chargeable(withoutHolds));
 describeChanges('changes at the sandbox in process', abilities, changeable(unchanged));
 describeChanges('whole changes at the sandbox in process', WHOLE_ONLY, changeable(wholeOnly));
+describeChanges('changes at the sandbox in process without refunds', NO_REFUNDS, changeable(withoutRefunds));
 describeChanges('changes at the sandbox in process without holds', NO_HOLDS, changeable(withoutHolds));
 
 describe('the in-process sandbox', () => {

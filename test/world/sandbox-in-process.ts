@@ -73,7 +73,7 @@ export interface SandboxInProcessOptions {
    *
    * @default strongly consistent look-ups, and idempotency keys kept for 24 hours
    */
-  readonly abilities?: Partial<ProcessorAbilities>;
+  readonly abilities?: Partial<Processor['abilities']>;
   /**
    * Creates an id.
    * @default the prefix and a number

@@ -16,6 +16,16 @@ export type ChangeCommand =
   /** `amountMinor` defaults to the remaining amount. */
   | { readonly kind: 'refund'; readonly amountMinor?: number; readonly reason?: string };
 
+/** The changes that a processor supports. Payonce sends no others. */
+export interface ChangeAbilities {
+  /** True if a capture may be lower than the authorized amount. */
+  readonly partialCapture: boolean;
+  /** True if captured charges can be refunded. */
+  readonly refund: boolean;
+  /** True if a refund may be lower than the captured amount, so that several refunds are possible. */
+  readonly partialRefund: boolean;
+}
+
 /** The refusals, in order of precedence. A refusal is not stored: the same idempotency key may succeed later. */
 export type ChangeRefusal =
   | { readonly kind: 'wrong_status'; readonly status: Payment['status'] }

@@ -1,6 +1,7 @@
 import type { AmbiguousError } from '../../kernel/faults.ts';
 import type { Mode, OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { CallLimit } from '../../kernel/world.ts';
+import type { ChangeAbilities } from '../domain/change.ts';
 import type { Fact } from '../domain/facts.ts';
 import type { Fees } from '../domain/fees.ts';
 import type { CaptureMode, Failure } from '../domain/payment.ts';
@@ -57,16 +58,6 @@ export type ChangeOutcome =
   | { readonly kind: 'applied'; readonly facts: readonly Fact[] }
   /** The processor refused, and nothing changed (400, 402, 404, 422). */
   | { readonly kind: 'refused'; readonly failure: Failure };
-
-interface ChangeAbilities {
-  /** True if a capture may be lower than the authorized amount. Otherwise, `change` refuses such a capture. */
-  readonly partialCapture: boolean;
-  /**
-   * True if a refund may be lower than the captured amount, so that several refunds are possible. Otherwise, `change`
-   * refuses such a refund.
-   */
-  readonly partialRefund: boolean;
-}
 
 interface HoldAbilities {
   /**

@@ -1,3 +1,4 @@
+import type { Processor } from '../../payments/use/processor.ts';
 import type { ProcessorContract } from '../contract.ts';
 
 /** The sandbox processor (sandbox-api.ts). It holds no real money, so it accepts test payments only. */
@@ -23,6 +24,7 @@ export const sandboxContract = {
     lookup: { kind: 'strong' },
     keyRetentionMs: 24 * 60 * 60 * 1_000,
     partialCapture: true,
+    refund: true,
     partialRefund: true,
     // The sandbox itself never expires a hold. Seven days is the usual validity for cards.
     holdValidityMs: 7 * 24 * 60 * 60 * 1_000,
@@ -34,6 +36,34 @@ export const sandboxContract = {
   deployedBy: 'sandbox',
 } as const satisfies ProcessorContract;
 
+/** The abilities that the operator's own processor may lack, by their names in the setting `processorWithout`. */
+const OPTIONAL = ['holds', 'partial-captures', 'refunds', 'partial-refunds'] as const;
+
+export type OptionalAbility = (typeof OPTIONAL)[number];
+
+/** The form of the setting `processorWithout`. */
+export const ABILITY_LIST = {
+  pattern: new RegExp(`^(?:${OPTIONAL.join('|')})(?:,(?:${OPTIONAL.join('|')}))*$`),
+  allowed: `one or several of ${OPTIONAL.join(', ')}, separated by commas`,
+} as const;
+
+/**
+ * Returns the abilities of a processor that implements the sandbox's API without some abilities.
+ * @param list as in the setting `processorWithout`
+ */
+export function abilitiesWithout(list = ''): Processor['abilities'] {
+  const { abilities } = sandboxContract;
+  const lacks = (...names: readonly OptionalAbility[]) =>
+    list.split(',').some((name) => names.some((each) => each === name));
+  return {
+    ...abilities,
+    partialCapture: !lacks('holds', 'partial-captures'),
+    refund: !lacks('refunds'),
+    partialRefund: !lacks('refunds', 'partial-refunds'),
+    holdValidityMs: lacks('holds') ? 0 : abilities.holdValidityMs,
+  };
+}
+
 /**
  * The operator's own processor, which implements the sandbox's API (sandbox-api.ts). Payonce signs its requests to this
  * processor.
@@ -43,6 +73,7 @@ export const externalContract = {
   modes: ['test', 'live'],
   settings: {
     url: { context: 'processorUrl', variable: 'PROCESSOR_URL', form: 'address' },
+    without: { context: 'processorWithout', variable: 'PROCESSOR_WITHOUT', form: ABILITY_LIST, optional: true },
   },
   secrets: {
     signingKey: {

@@ -4,7 +4,7 @@ import { type BreakerSettings, createCircuitBreaker } from '../../outbound/circu
 import type { HttpAnswer } from '../../outbound/http-call.ts';
 import type { ChangeOrder, ChargeOrder, Processor } from '../../payments/use/processor.ts';
 import { chargeUnknown, isProcessorUnhealthy } from '../answers.ts';
-import { sandboxContract } from './contract.ts';
+import { abilitiesWithout, sandboxContract } from './contract.ts';
 import { chargeMetadata, readChargeAnswer, readHealthAnswer, readLookupAnswer } from './sandbox-answers.ts';
 import type { CreateCharge } from './sandbox-api.ts';
 import { createSandboxBooks, type SandboxAccess, sandboxCalls } from './sandbox-books.ts';
@@ -14,6 +14,8 @@ import { changeRequest, readChangeAnswer, readChangeLookup } from './sandbox-cha
 export { createSandboxBooks } from './sandbox-books.ts';
 
 export interface SandboxClientOptions extends SandboxAccess {
+  /** The abilities that the processor lacks, as in the setting `processorWithout`. @default it has all abilities */
+  readonly without?: string;
   /** The circuit breaker's settings. @default five consecutive failures open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
   /** Called each time the breaker opens, including after a failed probe. */
@@ -69,7 +71,7 @@ export function createSandboxClient(options: SandboxClientOptions): Processor {
     account: name,
     endpoint: url,
     apiVersion: '1',
-    abilities: sandboxContract.abilities,
+    abilities: abilitiesWithout(options.without),
     ready: () => breaker.ready(),
     charge: (order, { timeoutMs }) =>
       breaker.write(async () => {

@@ -39,6 +39,7 @@ export const stripeContract = {
      */
     keyRetentionMs: 24 * 60 * 60 * 1_000,
     partialCapture: true,
+    refund: true,
     partialRefund: true,
     /**
      * Holds are valid for seven days on most cards, and for less on some cards. Payonce does not request longer holds.

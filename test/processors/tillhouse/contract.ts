@@ -36,6 +36,7 @@ export const tillhouseContract = {
     lookup: { kind: 'strong' },
     keyRetentionMs: 30 * 24 * 60 * 60 * 1_000,
     partialCapture: false,
+    refund: true,
     partialRefund: true,
     holdValidityMs: 0,
   },
