@@ -6,7 +6,7 @@ import type { ProblemCode } from '../http/problems.ts';
  */
 export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   invalid_json: 'The body is not a JSON object, or different parsers would read different values (RFC 8259, RFC 7493).',
-  invalid_request: 'A field or parameter has an invalid value.',
+  invalid_request: 'A field or parameter has an invalid value, or one that the payment’s processor does not support.',
   unknown_field: 'The body has a field that this route does not accept.',
   unknown_parameter: 'The query has a parameter that this route does not accept.',
   card_number_not_allowed:

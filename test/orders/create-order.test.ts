@@ -10,6 +10,7 @@ import { NO_REFERRALS } from '../../lambdas/orders/parties/configured-parties.ts
 import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
+import { abilitiesWithout } from '../../lambdas/processors/sandbox/contract.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 import { ALL_DUE } from '../support/due.ts';
@@ -387,6 +388,15 @@ describe('a reversal', () => {
     await harness.resolveFor(16);
     expect(await harness.read(gone)).toMatchObject({ status: 'canceled', charge: { status: 'reversed' } });
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
+  });
+
+  test('waits for an operator if the processor has no refunds, and sends none', async () => {
+    harness = new World({ abilities: abilitiesWithout('refunds') });
+    await harness.order(gone);
+    await harness.resolveFor(60);
+    expect(await harness.read(gone)).toMatchObject({ status: 'needs_review', charge: { status: 'reversal_failed' } });
+    expect(harness.counted.get('order_needs_review')).toBeGreaterThan(0);
+    expect(harness.processor.inside.sent.map(({ kind }) => kind)).toEqual(['charge']);
   });
 
   test('stays pending while its refund is pending at the processor', async () => {

@@ -9,6 +9,7 @@ import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import { abilitiesWithout } from '../../lambdas/processors/sandbox/contract.ts';
 import { observedWork } from '../../lambdas/resolving/use/observed-work.ts';
 import { resolveClaims, resolveInquiries, resultOfClaim } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
@@ -78,6 +79,18 @@ describe('a stray charge', () => {
     await harness.processor.inside.refund(charge, 1000);
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
     expect(await harness.store.chargesToReturn(ALL_DUE)).toEqual([]);
+  });
+
+  test.each([
+    ['no refunds', 'refunds', 0],
+    ['no partial refunds and a part is disputed', 'partial-refunds', 400],
+  ])('is left to an operator, without a send, if its processor has %s', async (_what, without, disputedMinor) => {
+    harness = new World({ abilities: abilitiesWithout(without) });
+    const { charge } = await lateSuccess('unsupported');
+    if (disputedMinor > 0) await harness.processor.inside.dispute(charge, disputedMinor);
+    expect(await harness.returnCharges()).toMatchObject({ undecidable: 1, waiting: 0 });
+    expect(await harness.returnCharges()).toMatchObject({ undecidable: 0, waiting: 1 });
+    expect(harness.processor.inside.sent.map(({ kind }) => kind)).toEqual(['charge']);
   });
 
   /** Creates a failed payment whose hold was authorized later. */

@@ -342,7 +342,7 @@ async function reverse(
   if (kind === 'refund' && by === 'cancel') return { kind: 'reversal_turned' };
   if (status === 'reversal_failed') return undefined;
   const operationId = reversalOfOrder(digest, kind, paymentId, attempt);
-  await changePayment(tools, {
+  const outcome = await changePayment(tools, {
     operationId,
     paymentId,
     tenantId,
@@ -356,7 +356,10 @@ async function reverse(
   const after = await readChain(store, paymentId);
   invariant(after !== undefined, 'the payment has disappeared');
   if (isReversed(after.state)) return { kind: 'reversed' };
-  return isAttemptOver(operationId, after.state) ? { kind: 'reversal_failed', attempt, by: kind } : undefined;
+  const isUnsupported = outcome.kind === 'refused' && outcome.refusal.kind === 'unsupported';
+  return isUnsupported || isAttemptOver(operationId, after.state)
+    ? { kind: 'reversal_failed', attempt, by: kind }
+    : undefined;
 }
 
 /**

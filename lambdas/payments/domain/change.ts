@@ -33,7 +33,18 @@ export type ChangeRefusal =
   | { readonly kind: 'change_in_progress' }
   | { readonly kind: 'too_many_refunds' }
   /** Minor units. */
-  | { readonly kind: 'exceeds'; readonly leftMinor: number };
+  | { readonly kind: 'exceeds'; readonly leftMinor: number }
+  /** The processor does not support the change. */
+  | UnsupportedChange;
+
+export interface UnsupportedChange {
+  readonly kind: 'unsupported';
+  readonly processorName: string;
+  /** Name of the missing ability in messages. */
+  readonly ability: 'partial captures' | 'refunds' | 'partial refunds';
+  /** The only possible amount, in minor units. @default no amount is possible */
+  readonly onlyMinor?: number;
+}
 
 /**
  * Maximum number of refunds of one payment, including failed refunds. It is lower than the number that processors'
@@ -123,6 +134,32 @@ function decideRefund(
     ...(requested === undefined ? { wholeAmount: true } : {}),
   };
   return begin('refund.pending', payment, reason === undefined ? refund : { ...refund, reason });
+}
+
+/** Returns the refusal of a change that may begin, but that the payment's processor does not support. */
+export function unsupportedChange(
+  { payment, subject }: TransitionDraft,
+  state: PaymentState,
+  abilities: ChangeAbilities,
+): UnsupportedChange | undefined {
+  const { processorName } = payment;
+  const kind = 'unsupported';
+  if (subject?.kind === 'capture') {
+    const onlyMinor = payment.amountMinor;
+    if (abilities.partialCapture || subject.amountMinor === onlyMinor) return undefined;
+    return { kind, processorName, ability: 'partial captures', onlyMinor };
+  }
+  if (subject?.kind !== 'refund') return undefined;
+  const { capturedMinor, leftMinor } = moneyOf(subject.chargeId, state) ?? { capturedMinor: 0, leftMinor: 0 };
+  if (canRefund(abilities, subject.amountMinor, capturedMinor)) return undefined;
+  if (!abilities.refund) return { kind, processorName, ability: 'refunds' };
+  const whole = leftMinor === capturedMinor ? { onlyMinor: capturedMinor } : {};
+  return { kind, processorName, ability: 'partial refunds', ...whole };
+}
+
+/** Returns whether a processor can refund an amount of a charge, in minor units. */
+export function canRefund(abilities: ChangeAbilities, amountMinor: number, capturedMinor: number): boolean {
+  return abilities.refund && (abilities.partialRefund || amountMinor === capturedMinor);
 }
 
 /** Returns the current state of the change that this operation began. @returns undefined when the change never began */

@@ -1,7 +1,7 @@
 import { problemAnswer } from '../../http/http-answer.ts';
 import { type ProblemCode, problem } from '../../http/problems.ts';
-import type { Answer } from '../../kernel/answer.ts';
-import { type ChangeRefusal, MAX_REFUNDS } from '../domain/change.ts';
+import type { Answer, Problem } from '../../kernel/answer.ts';
+import { type ChangeRefusal, MAX_REFUNDS, type UnsupportedChange } from '../domain/change.ts';
 import type { ChangeKind } from '../ids.ts';
 import type { ChangeOutcome } from '../use/change-payment.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
@@ -76,5 +76,16 @@ function refusalAnswer(kind: ChangeKind, refusal: ChangeRefusal, requestId: stri
         members: { amount_left: refusal.leftMinor },
       });
     }
+    case 'unsupported':
+      return problemAnswer(unsupportedProblem(refusal), requestId);
   }
+}
+
+function unsupportedProblem({ processorName, ability, onlyMinor }: UnsupportedChange): Problem {
+  const missing = `${processorName} has no ${ability}.`;
+  if (onlyMinor !== undefined)
+    return problem('invalid_request', `amount must be ${onlyMinor} or absent: ${missing}`, 'amount');
+  const possible = ability === 'refunds' ? 'whose processor has refunds' : 'without refunds and disputes';
+  const detail = `id must name a payment ${possible}: ${missing} Return the money by other means.`;
+  return problem('invalid_request', detail, 'id');
 }

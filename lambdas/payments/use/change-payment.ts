@@ -28,6 +28,7 @@ import {
   decideChange,
   isRequestedBy,
   isUnderWay,
+  unsupportedChange,
 } from '../domain/change.ts';
 import { changeAnswer, changeAnswerFields } from '../domain/change-answer.ts';
 import type { Decision } from '../domain/decide.ts';
@@ -160,6 +161,8 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
     // idempotency key.
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) throw elsewhere();
+    const unsupported = unsupportedChange(decision.draft, chain.state, processor.abilities);
+    if (unsupported !== undefined) return { kind: 'refused', outcome: { kind: 'refused', refusal: unsupported } };
     await processor.ready();
     const { byOperator } = this.#request;
     if (byOperator !== undefined && !(await byOperator.admits(decision.draft)))

@@ -1,4 +1,5 @@
 import { nextLookUpMs } from '../../kernel/looks.ts';
+import { type ChangeAbilities, canRefund } from '../../payments/domain/change.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
 import { missingRefunds } from '../../payments/domain/nameless-refunds.ts';
 import { isOfAnotherPayment, type ProcessorCharge } from '../../payments/domain/processor-charge.ts';
@@ -42,7 +43,8 @@ async function returnCharge(tools: ResolveTools, owed: ChargeToReturn): Promise<
   if (processor === undefined) return elsewhere(tools, owed);
   const decideStep = async (): Promise<NextStep> => {
     const operationId = returnOperation(tools.digest, owed.paymentId, owed.chargeId, { attempt: 0, amountMinor: 0 });
-    return nextStep(tools, owed, await readChargeBeforeSend({ ...tools, processor }, { operationId, ...owed }));
+    const read = await readChargeBeforeSend({ ...tools, processor }, { operationId, ...owed });
+    return nextStep(tools, owed, read, processor.abilities);
   };
   await processor.ready();
   let step = await decideStep();
@@ -65,6 +67,7 @@ function nextStep(
   tools: ResolveTools,
   { paymentId, chargeId, by, foundAtMs }: ChargeToReturn,
   read: ReadCharge,
+  abilities: ChangeAbilities,
 ): NextStep {
   const {
     charge,
@@ -87,6 +90,7 @@ function nextStep(
   // If the hold was captured after it was queued for a void, the capture's transition replaced this entry by a refund.
   if (money === undefined) return rest(isWithoutMoney(charge) ? 'finished' : 'waiting');
   if (money.leftMinor > 0) {
+    if (!canRefund(abilities, money.leftMinor, money.capturedMinor)) return rest('undecidable');
     const returns = [...state.refunds.values()].filter(
       (refund) => refund.chargeId === chargeId && isReturn(refund.refundId),
     );
