@@ -47,6 +47,18 @@ describe('an authorization hold', () => {
     expect(await expire()).toMatchObject({ done: 1, left: 0 });
   });
 
+  test('keeps the usual validity at a processor that no longer declares holds', async () => {
+    await world.authorize();
+    const { processor } = world;
+    const without = { ...processor, abilities: { ...processor.abilities, holdValidityMs: 0 } };
+    const expire = () =>
+      sweepJob(expireAuthorizationsJob({ ...world.tools, processor: without }), { nowMs: world.clock.nowMs() });
+    world.clock.advance(7 * DAY_MS);
+    expect(await expire()).toMatchObject(NOTHING);
+    world.clock.advance(2 * HOUR_MS + 1);
+    expect(await expire()).toMatchObject({ done: 1 });
+  });
+
   test('is found whether a callback or the resolver recorded it', async () => {
     await world.authorize('tok_async');
     expect(world.store.holdsLeft()).toEqual([]);

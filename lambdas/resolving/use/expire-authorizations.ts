@@ -9,6 +9,7 @@ import { changePayment } from '../../payments/use/change-payment.ts';
 import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { Hold } from '../../payments/use/payment-store.ts';
 import { knownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
+import type { Processor } from '../../payments/use/processor.ts';
 import { recordIfKnown } from '../../payments/use/record-charge.ts';
 import { holdExpiryOperation } from '../ids.ts';
 import type { DueQueue } from './due-queue.ts';
@@ -25,6 +26,12 @@ type EndHoldTools = ExpireAuthorizationsTools & Pick<ResolveTools, 'cause'>;
  * arrives within this time. The time also exceeds any difference between the clocks of Payonce and the processor.
  */
 const MARGIN_MS = 2 * 60 * 60_000;
+
+/**
+ * Validity of a hold at a processor that declares no holds, in milliseconds: the usual validity for cards. The hold is
+ * older than the declaration, and the merchant may still capture it.
+ */
+const UNDECLARED_VALIDITY_MS = 7 * 24 * 60 * 60_000;
 
 /** Time until a hold that a run did not end is looked at again, in milliseconds: until the next run. */
 const AGAIN_MS = 60 * 60_000;
@@ -48,7 +55,7 @@ const MAX_ATTEMPTS = 10;
  */
 export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<Hold> {
   const { holds, clock } = tools;
-  const shortestMs = Math.min(...knownProcessors(tools).map(({ abilities }) => abilities.holdValidityMs));
+  const shortestMs = Math.min(...knownProcessors(tools).map(validityMs));
   return {
     atOnce: AT_ONCE,
     page: async (cursor, limit, { scheduledForMs }) => {
@@ -65,6 +72,10 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
     },
     handle: (hold, run) => handleHold({ ...tools, cause: { by: 'run', runId: run.runId } }, hold, run),
   };
+}
+
+function validityMs({ abilities: { holdValidityMs } }: Pick<Processor, 'abilities'>): number {
+  return holdValidityMs > 0 ? holdValidityMs : UNDECLARED_VALIDITY_MS;
 }
 
 /**
@@ -110,7 +121,7 @@ async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Pro
   if (processor === undefined) {
     throw new TerminalError('processor_elsewhere', `this deployment does not call the processor of ${hold.paymentId}`);
   }
-  const dueAtMs = hold.authorizedAtMs + processor.abilities.holdValidityMs + MARGIN_MS;
+  const dueAtMs = hold.authorizedAtMs + validityMs(processor) + MARGIN_MS;
   if (clock.nowMs() < dueAtMs) return dueAtMs;
   // The owner of the change, or the resolver, finishes the change.
   if (isHoldChanging(chain.state)) return 'left';
