@@ -1,10 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { App } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { ArtifactMetadataEntryType } from 'aws-cdk-lib/cloud-assembly-schema';
 import { StackName } from '../../lambdas/kernel/contract/api.ts';
 import { PROCESSORS } from '../../lambdas/processors/registry.ts';
+import { processorSettings } from '../../lib/settings/processors.ts';
 import { buildStacks } from '../../lib/stacks.ts';
+import { PROJECT } from '../../local/directories.ts';
 import { tillhouse } from '../processors/tillhouse/descriptor.ts';
 import { synthesize } from '../support/synth.ts';
 import { present, type Statement, statementsByOwner } from './templates.ts';
@@ -128,6 +132,13 @@ describe('the settings of a processor', () => {
     ],
   ])('stop the synth if they are incomplete or invalid: %j', (context, message) => {
     expect(() => buildStacks(testApp(context), { processors: REGISTRY })).toThrow(message);
+  });
+
+  test('are in ProcessorProps, the source of typed properties and of the settings page', () => {
+    const text = readFileSync(join(PROJECT, 'lib', 'settings', 'processors.ts'), 'utf8');
+    const [, props = ''] = /export interface ProcessorProps \{(.*?)\n\}/s.exec(text) ?? [];
+    const named = [...props.matchAll(/readonly (\w+)\?:/g)].map(([, name = '']) => name);
+    expect(named.toSorted()).toEqual(processorSettings(PROCESSORS).toSorted());
   });
 
   test('are refused if the processor is not in the registry', () => {

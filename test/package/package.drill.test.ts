@@ -4,8 +4,6 @@ import { basename, join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { AUTHORITY_FUNCTIONS, POSTGRES_AUTHORITY } from '../../lambdas/authority/contract.ts';
 import { readMigrations } from '../../lambdas/postgres/migrations.ts';
-import { PROCESSORS } from '../../lambdas/processors/registry.ts';
-import { processorSettings } from '../../lib/settings/processors.ts';
 import { BROWSER_ENTRY_POINTS, ENTRY_POINTS } from '../../package/manifest.ts';
 import { oldNode } from '../client/old-node.ts';
 import { installed, python } from '../client/python-lives.ts';
@@ -115,13 +113,6 @@ describe('entry points', () => {
 });
 
 describe('with the constructs of the package,', () => {
-  test('every setting of processors is a typed property', () => {
-    const text = readFileSync(join(import.meta.dirname, '..', '..', 'lib', 'settings', 'processors.ts'), 'utf8');
-    const [, props = ''] = /export interface ProcessorProps \{(.*?)\n\}/s.exec(text) ?? [];
-    const named = [...props.matchAll(/readonly (\w+)\?:/g)].map(([, name = '']) => name);
-    expect(named.toSorted()).toEqual(processorSettings(PROCESSORS).toSorted());
-  });
-
   test('the documented app has two environments, and an app with the id Default produces the same templates as a clone', async () => {
     const [app = '', points = ''] = blocksOf('docs/start/your-own-cdk-app.md', 'In your own CDK app', 'js');
     foreign.write('app.js', `${app}new Payonce(app, 'Default', { sandbox: true });\n`);
