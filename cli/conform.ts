@@ -8,6 +8,7 @@ import { isFromPage } from '../lambdas/kernel/page-request.ts';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { schemeNames } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
+import { ABILITY_LIST, abilitiesWithout } from '../lambdas/processors/sandbox/contract.ts';
 import type { SandboxEvent } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { signatureScheme } from '../lambdas/processors/signatures/verify-callback.ts';
 import { type Answered, type Asked, type Callbacks, conform, POINTS } from './conformance.ts';
@@ -27,7 +28,7 @@ interface Options {
   readonly source: string;
   readonly declined: string;
   readonly disputed?: string;
-  readonly holds: boolean;
+  readonly without?: string;
   readonly lag?: number;
   readonly callbackPort?: number;
   readonly callbackScheme: string;
@@ -51,7 +52,11 @@ export function addConform(program: Command, session: Session): void {
     .option('--source <source>', 'a source that is charged immediately', 'tok_ok')
     .option('--declined <source>', 'a source that is declined', 'tok_declined')
     .option('--disputed <source>', 'a source that is disputed after the charge')
-    .option('--no-holds', 'the processor refuses manual capture with 400: capture and void are skipped')
+    .option(
+      '--without <abilities>',
+      `what the processor lacks and refuses with 400, as in the setting processorWithout: ${ABILITY_LIST.allowed}`,
+      readAbilities,
+    )
     .option(
       '--lag <seconds>',
       'maximum delay until a look-up by key finds a charge; the default is a strongly consistent look-up',
@@ -80,7 +85,7 @@ export function addConform(program: Command, session: Session): void {
           sources: { ok, declined, ...defined({ disputed }) },
           lagMs: lag * 1_000,
           wait: async (milliseconds: number) => sleep(milliseconds),
-          hasHolds: options.holds,
+          abilities: abilitiesWithout(options.without),
           isSigned: options.signingKey !== undefined || options.secret !== undefined,
           ...defined({ callbacks: receiver?.callbacks }),
         };
@@ -220,6 +225,11 @@ export async function callbackReceiver(
 function readUrl(text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text.replace(/\/+$/, '');
   throw new CliFailure(ExitCode.usage, `${text} is not a URL. Example: https://processor.example.`);
+}
+
+function readAbilities(text: string): string {
+  if (ABILITY_LIST.pattern.test(text)) return text;
+  throw new InvalidArgumentError(`it must be ${ABILITY_LIST.allowed}.`);
 }
 
 function readKey(text: string): string {

@@ -1,4 +1,6 @@
 import type * as z from 'zod';
+import type { Processor } from '../lambdas/payments/use/processor.ts';
+import type { OptionalAbility } from '../lambdas/processors/sandbox/contract.ts';
 import { errorAnswer } from '../lambdas/processors/sandbox/sandbox-answers.ts';
 import type { SandboxEvent } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { chargeAnswer, listAnswer, refundAnswer } from '../lambdas/processors/sandbox/sandbox-charge.ts';
@@ -32,8 +34,8 @@ export interface Subject {
   readonly wait: (milliseconds: number) => Promise<void>;
   /** True if requests have a signature or a bearer token, so that the processor must refuse a request without it. */
   readonly isSigned: boolean;
-  /** True if the processor can authorize a charge and capture it later. Otherwise, it must refuse manual capture. */
-  readonly hasHolds: boolean;
+  /** The declared abilities. The processor must refuse everything else. */
+  readonly abilities: Pick<Processor['abilities'], 'holdValidityMs' | 'partialCapture' | 'refund' | 'partialRefund'>;
   /** Receiver of the callbacks. Absent if the processor does not call back to this machine. */
   readonly callbacks?: Callbacks;
 }
@@ -125,19 +127,37 @@ async function listed(subject: Subject, query: string, isComplete: (ids: readonl
 
 const passed = undefined;
 
-/** Sends a change twice with the same key, and then with another body and this key. Returns the three responses. */
+/** Checks that the processor did not refuse a request for a declared ability. */
+function provides(ability: OptionalAbility, { status }: Answered): void {
+  hold(
+    ![400, 404, 405, 501].includes(status),
+    `it returned ${status}: if it has no ${ability}, name them in --without and processorWithout`,
+  );
+}
+
+/** Checks that the processor refused a request for an ability that it lacks according to its declaration. */
+function lacks(ability: OptionalAbility, answer: Answered, hadEffect: boolean): void {
+  hold(!hadEffect && answer.status >= 400, `it has ${ability}: do not name them in --without and processorWithout`);
+  refusal(answer, 400);
+}
+
+/**
+ * Sends a change twice with the same key, and then with another body and this key. Returns the three responses.
+ * @param ability the ability that the change needs
+ */
 async function changesOnce(
   subject: Subject,
   path: string,
-  body: object,
-  status: 200 | 201,
+  body: { readonly amount: number; readonly metadata?: object },
+  { status, ability }: { readonly status: 200 | 201; readonly ability: OptionalAbility },
 ): Promise<readonly Answered[]> {
   const key = subject.freshKey();
   const first = await subject.ask('POST', path, { key, body });
+  provides(ability, first);
   const second = await subject.ask('POST', path, { key, body });
   hold(first.status === status, `the first call returned ${first.status} instead of ${status}`);
   hold(second.status === status, `the same call with the same key returned ${second.status} instead of ${status}`);
-  return [first, second, await subject.ask('POST', path, { key, body: { ...body, amount: PART + 1 } })];
+  return [first, second, await subject.ask('POST', path, { key, body: { ...body, amount: body.amount - 1 } })];
 }
 
 const NO_HOLDS = 'the processor has no holds';
@@ -146,9 +166,23 @@ const NO_HOLDS = 'the processor has no holds';
 async function refusesManualCapture(subject: Subject): Promise<string> {
   const key = subject.freshKey();
   const body = order(subject.sources.ok, key, { capture: 'manual' });
-  refusal(await subject.ask('POST', '/charges', { key, body }), 400);
-  hold((await listed(subject, `key=${key}`, () => false)).length === 0, 'it created a charge');
+  const answer = await subject.ask('POST', '/charges', { key, body });
+  lacks('holds', answer, (await listed(subject, `key=${key}`, () => false)).length > 0);
   return NO_HOLDS;
+}
+
+async function authorized(subject: Subject): Promise<Charge> {
+  const key = subject.freshKey();
+  const body = order(subject.sources.ok, key, { capture: 'manual' });
+  const answer = await subject.ask('POST', '/charges', { key, body });
+  provides('holds', answer);
+  return parse(chargeAnswer, answer, 201);
+}
+
+/** Checks that the processor refuses a refund. */
+async function refusesRefund(subject: Subject, id: string, amount: number, ability: OptionalAbility): Promise<void> {
+  const answer = await subject.ask('POST', `/charges/${id}/refunds`, { key: subject.freshKey(), body: { amount } });
+  lacks(ability, answer, (await read(subject, id)).refunds.length > 0);
 }
 
 export const POINTS: readonly Point[] = [
@@ -286,22 +320,30 @@ export const POINTS: readonly Point[] = [
     must: 'calls with the same key create one refund; another body with the key, or an amount above the remainder, is refused',
     examine: async (subject) => {
       const { charge } = await charged(subject);
+      const { refund: hasRefunds, partialRefund: hasParts } = subject.abilities;
+      if (!hasRefunds) {
+        await refusesRefund(subject, charge.id, AMOUNT, 'refunds');
+        return 'the processor has no refunds';
+      }
+      if (!hasParts) await refusesRefund(subject, charge.id, PART, 'partial-refunds');
       const path = `/charges/${charge.id}/refunds`;
       const metadata = { operation: subject.freshKey() };
-      const [first, second, other] = await changesOnce(subject, path, { amount: PART, metadata }, 201);
+      const [amount, ability] = hasParts ? ([PART, 'partial-refunds'] as const) : ([AMOUNT, 'refunds'] as const);
+      const [first, second, other] = await changesOnce(subject, path, { amount, metadata }, { status: 201, ability });
       const ids = [first, second].map((each) => parse(refundAnswer, each ?? { status: 0, body: null }, 201).id);
       hold(ids[0] === ids[1], 'the same key created a second refund');
       refusal(other ?? { status: 0, body: null }, 422, 'idempotency_key_mismatch');
       const key = subject.freshKey();
       refusal(await subject.ask('POST', path, { key, body: { amount: AMOUNT } }), 400);
-      parse(
-        refundAnswer,
-        await subject.ask('POST', path, { key: subject.freshKey(), body: { amount: AMOUNT - PART } }),
-        201,
-      );
+      if (hasParts)
+        parse(
+          refundAnswer,
+          await subject.ask('POST', path, { key: subject.freshKey(), body: { amount: AMOUNT - PART } }),
+          201,
+        );
       const { amount_refunded: refunded, refunds } = await read(subject, charge.id);
       hold(
-        refunds.length === 2 && refunded <= AMOUNT,
+        refunds.length === (hasParts ? 2 : 1) && refunded <= AMOUNT,
         `the charge has ${refunds.length} refunds of ${refunded} in total`,
       );
       hold(
@@ -315,17 +357,24 @@ export const POINTS: readonly Point[] = [
     name: 'capture',
     must: 'an authorized charge is captured once, in part if requested; another body with the key is refused',
     examine: async (subject) => {
-      if (!subject.hasHolds) return refusesManualCapture(subject);
-      const { charge } = await charged(subject, { capture: 'manual' });
+      const { holdValidityMs, partialCapture: hasParts } = subject.abilities;
+      if (holdValidityMs === 0) return refusesManualCapture(subject);
+      const charge = await authorized(subject);
       hold(
         charge.status === 'authorized' && charge.amount_captured === 0,
         `the charge is ${charge.status}, with ${charge.amount_captured} captured`,
       );
-      const [, second, other] = await changesOnce(subject, `/charges/${charge.id}/capture`, { amount: PART }, 200);
+      const path = `/charges/${charge.id}/capture`;
+      if (!hasParts) {
+        const answer = await subject.ask('POST', path, { key: subject.freshKey(), body: { amount: PART } });
+        lacks('partial-captures', answer, (await read(subject, charge.id)).amount_captured > 0);
+      }
+      const [amount, ability] = hasParts ? ([PART, 'partial-captures'] as const) : ([AMOUNT, 'holds'] as const);
+      const [, second, other] = await changesOnce(subject, path, { amount }, { status: 200, ability });
       const { amount_captured: captured, status } = parse(chargeAnswer, second ?? { status: 0, body: null }, 200);
-      hold(captured === PART && status === 'succeeded', `the charge is ${status}, with ${captured} captured`);
+      hold(captured === amount && status === 'succeeded', `the charge is ${status}, with ${captured} captured`);
       refusal(other ?? { status: 0, body: null }, 422, 'idempotency_key_mismatch');
-      refusal(await subject.ask('POST', `/charges/${charge.id}/capture`, { key: subject.freshKey(), body: {} }), 400);
+      refusal(await subject.ask('POST', path, { key: subject.freshKey(), body: {} }), 400);
       return passed;
     },
   },
@@ -333,8 +382,8 @@ export const POINTS: readonly Point[] = [
     name: 'void',
     must: 'an authorized charge can be voided; its void_reason is requested, and captures are refused',
     examine: async (subject) => {
-      if (!subject.hasHolds) return NO_HOLDS;
-      const { charge } = await charged(subject, { capture: 'manual' });
+      if (subject.abilities.holdValidityMs === 0) return NO_HOLDS;
+      const charge = await authorized(subject);
       const key = subject.freshKey();
       for (const path of [`/charges/${charge.id}/void`, `/charges/${charge.id}/void`]) {
         const { status, void_reason: reason } = parse(chargeAnswer, await subject.ask('POST', path, { key }), 200);

@@ -7,6 +7,7 @@ import { type Answered, conform, type Finding, POINTS, type Subject } from '../.
 import { payonceProgram } from '../../cli/program.ts';
 import { giftCards } from '../../examples/gift-cards/gift-cards.ts';
 import { listenerOf } from '../../examples/listener.ts';
+import { abilitiesWithout } from '../../lambdas/processors/sandbox/contract.ts';
 import { callSandbox } from '../sandbox/sandbox-calls.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { createTestSandbox, SANDBOX_SECRET } from '../sandbox/sandbox-world.ts';
@@ -15,6 +16,8 @@ import { emptyBooks } from '../world/sandbox-books.ts';
 
 const ACCESS = 'access-secret';
 const PATIENCE_MS = 20_000;
+/** The amount of the charges of the suite, in minor units. */
+const WHOLE = 1_999;
 
 let receive: Awaited<ReturnType<typeof callbackReceiver>>['receive'];
 const server = createServer((request, response) => {
@@ -72,7 +75,7 @@ async function subject({ ask: wrongly = (ask) => ask, takesRefusal }: Wrong = {}
     lagMs: 0,
     wait: async (milliseconds) => sandbox.runFor(milliseconds),
     isSigned: true,
-    hasHolds: true,
+    abilities: abilitiesWithout(),
     callbacks: receiver.callbacks,
   };
 }
@@ -181,25 +184,65 @@ describe('payonce conform', () => {
     expect(await failed(0)).toContain('look-up');
   });
 
-  test('skips holds for a processor without them, which must refuse manual capture', async () => {
-    const manual = (body: object = {}) => 'capture' in body && body.capture === 'manual';
-    const failure = { error: { code: 'no_holds', message: 'There are no holds.' } };
-    const without = await subject({
+  /** Returns a processor that lacks abilities: it refuses requests that need them with 400. */
+  const lacking = (list: string) => {
+    const lacks = (ability: string) => list.split(',').includes(ability);
+    const known = new Set<string | undefined>();
+    const needs = (path: string, { amount = WHOLE, capture }: { amount?: number; capture?: string }): boolean =>
+      (lacks('holds') && capture === 'manual') ||
+      (lacks('partial-captures') && path.endsWith('/capture') && amount < WHOLE) ||
+      (lacks('refunds') && path.endsWith('/refunds')) ||
+      (lacks('partial-refunds') && path.endsWith('/refunds') && amount < WHOLE);
+    return subject({
       ask:
         (ask) =>
-        async (method, path, asked = {}) =>
-          manual(asked.body) ? { status: 400, body: failure } : ask(method, path, asked),
+        async (method, path, asked = {}) => {
+          const { key, body = {} } = asked;
+          if (!known.has(key) && needs(path, body))
+            return { status: 400, body: { error: { code: 'unsupported', message: 'It is not supported.' } } };
+          known.add(key);
+          return ask(method, path, asked);
+        },
     });
-    const notPassed = async (examinedSubject: Subject) =>
-      (await conform(examinedSubject, () => undefined)).filter(({ result }) => result !== 'passed');
-    expect(await notPassed({ ...without, hasHolds: false })).toEqual([
-      { point: 'capture', result: 'skipped', seen: 'the processor has no holds' },
-      { point: 'void', result: 'skipped', seen: 'the processor has no holds' },
-    ]);
-    expect(await notPassed({ ...(await subject()), hasHolds: false })).toMatchObject([
-      { point: 'capture', result: 'failed' },
-      { point: 'void', result: 'skipped' },
-    ]);
+  };
+  /** Returns the points that a processor without `list` does not pass if it is declared to lack `declared`. */
+  const notPassed = async (list: string, declared: string) => {
+    const findings = await conform(
+      { ...(await lacking(list)), abilities: abilitiesWithout(declared) },
+      () => undefined,
+    );
+    return findings.filter(({ result }) => result !== 'passed');
+  };
+  const skipped = (point: string, seen: string) => ({ point, result: 'skipped', seen });
+  const failed = (point: string, seen: string) => ({ point, result: 'failed', seen: expect.stringContaining(seen) });
+  const NO_HOLDS = [skipped('capture', 'the processor has no holds'), skipped('void', 'the processor has no holds')];
+
+  test.each([
+    ['holds', NO_HOLDS],
+    ['partial-captures', []],
+    ['refunds', [skipped('refund', 'the processor has no refunds')]],
+    ['partial-refunds', []],
+    ['holds,partial-refunds', NO_HOLDS],
+  ])('tests only what is declared, of a processor without %s', async (list, expected) => {
+    expect(await notPassed(list, list)).toEqual(expected);
+  });
+
+  test.each([
+    ['holds', [failed('capture', 'it returned 400: if it has no holds'), failed('void', 'it has no holds')]],
+    ['partial-captures', [failed('capture', 'it returned 400: if it has no partial-captures')]],
+    ['refunds', [failed('refund', 'it returned 400: if it has no partial-refunds')]],
+    ['partial-refunds', [failed('refund', 'it returned 400: if it has no partial-refunds')]],
+  ])('reports that a declared ability is missing: %s', async (list, expected) => {
+    expect(await notPassed(list, '')).toEqual(expected);
+  });
+
+  test.each([
+    ['holds', [failed('capture', 'it has holds'), NO_HOLDS[1]]],
+    ['partial-captures', [failed('capture', 'it has partial-captures')]],
+    ['refunds', [failed('refund', 'it has refunds')]],
+    ['partial-refunds', [failed('refund', 'it has partial-refunds')]],
+  ])('reports an ability that is declared to be missing: %s', async (declared, expected) => {
+    expect(await notPassed('', declared)).toEqual(expected);
   });
 
   test('reports which checks it skipped', async () => {

@@ -251,6 +251,7 @@ describe('payonce', () => {
     ['db check --role r --ca missing.pem', "option '--ca <file>': there is no file missing.pem."],
     ['conform processor.example', 'processor.example is not a URL. Example: https://processor.example.'],
     ['conform https://processor.example --callback-port 8080', 'With --callback-port, set --callback-secret'],
+    ['conform https://processor.example --without hold', 'it must be one or several of holds, partial-captures,'],
     ['completion powershell', 'powershell is not a supported shell: bash, zsh, fish.'],
     ['payments decide pay_a --outcome failed', "required option '--reason <text>' not specified"],
     ['tenants list --all', "unknown option '--all'"],
