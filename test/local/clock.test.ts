@@ -15,14 +15,17 @@ import type { HttpCall } from '../../lambdas/outbound/http-call.ts';
 import { signedCalls } from '../../lambdas/outbound/signed-calls.ts';
 import { sandboxSignature } from '../../lambdas/processors/sandbox/sandbox-signature.ts';
 import { verifyCallback } from '../../lambdas/processors/signatures/verify-callback.ts';
+import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
 import { PROJECT } from '../../local/directories.ts';
 import { StateFile } from '../../local/state-file.ts';
 import { sendEvent } from '../../sandbox/delivering.ts';
+import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { endpointNamed, eventNamed } from '../webhooks/webhook-fixtures.ts';
 import { WebhookWorld } from '../webhooks/webhook-world.ts';
 import { emptyBooks } from '../world/sandbox-books.ts';
+import { World } from '../world/world.ts';
 
 const DAY_MS = 86_400_000;
 const SECRET = 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA';
@@ -114,6 +117,42 @@ describe('after the clock was advanced, other systems accept', () => {
   });
 });
 
+describe('after the clock was advanced, Payonce returns money of a canceled payment once', () => {
+  const hold = { status: 'authorized' } as const;
+  const charge = { status: 'succeeded', amount_captured: 1000 } as const;
+
+  test.each([
+    ['a hold that arrived earlier', hold, 'before', 'void'],
+    ['a charge that arrived earlier', charge, 'before', 'refund'],
+    ['a hold that arrives later', hold, 'after', 'void'],
+    ['a charge that arrives later', charge, 'after', 'refund'],
+  ] as const)('%s, at a processor whose clock was not advanced', async (_what, changes, arrives, returned) => {
+    const world = new World();
+    const clock = advanced(world.clock);
+    const run = () => returnCharges({ ...world.tools, clock });
+    const request = paymentRequest('late', { capture: 'manual' });
+    await world.pay(request);
+    await world.change(change(request, 'cancel', { kind: 'cancel' }));
+    const chargeId = world.chargeOf(request);
+    await world.processor.inside.correct(chargeId, changes);
+    if (arrives === 'before') {
+      await world.deliver(callback('late', chargeId));
+      // The return fails after two hours, and is then due a quarter of an hour later.
+      world.clock.advance(DAY_MS / 12);
+      await world.processor.inside.goDown();
+      expect(await world.returnCharges()).toMatchObject({ failed: 1 });
+      await world.processor.inside.recover();
+      expect(await world.returnCharges()).toMatchObject({ finished: 0, failed: 0 });
+    } else await world.deliver(callback('late', chargeId), { clock });
+    expect(await run()).toMatchObject({ finished: 1, failed: 0 });
+    expect(await run()).toMatchObject({ finished: 0, failed: 0 });
+    expect(world.processor.inside.sent.map(({ kind }) => kind)).toEqual(['charge', 'void', returned]);
+    const status = returned === 'void' ? 'voided' : 'succeeded';
+    expect(world.processor.charges(request.paymentId)).toMatchObject([{ status }]);
+    expect(world.refundedAtProcessor(request)).toBe(returned === 'refund' ? 1000 : 0);
+  });
+});
+
 test('after the clock was advanced, a callback from a processor whose clock was not advanced is accepted', async () => {
   const clock = new SimulatedClock();
   const seconds = Math.floor(clock.nowMs() / 1000);
@@ -121,9 +160,9 @@ test('after the clock was advanced, a callback from a processor whose clock was 
   const signature = createHmac('sha256', SECRET).update(`${seconds}.`).update(body).digest('hex');
   const secrets = { active: async () => [SECRET], renewed: async () => undefined };
   const source = { name: 'sandbox', mode: 'test', scheme: 'sandbox', secretId: 's' } as const;
-  const callback = { body, header: () => [`t=${seconds},v1=${signature}`] };
+  const signed = { body, header: () => [`t=${seconds},v1=${signature}`] };
   const verification = { scheme: sandboxSignature, secrets, clock: advanced(clock) };
-  expect(await verifyCallback(verification, source, callback)).toEqual({ kind: 'valid' });
+  expect(await verifyCallback(verification, source, signed)).toEqual({ kind: 'valid' });
 });
 
 test('no SQL of the product reads the clock of the database, which is not advanced', () => {
