@@ -42,7 +42,7 @@ export const openApiDocument = createDocument(
           type: 'http',
           scheme: 'bearer',
           description:
-            'An API key of a tenant, for example `sk_test_…`. A revoked key can remain valid for 10 more seconds.',
+            'An API key of a tenant: `sk_test_…` in test mode, `sk_live_…` in live mode. A revoked key can remain valid for 10 more seconds.',
         },
         operator: {
           type: 'http',
