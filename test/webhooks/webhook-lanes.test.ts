@@ -12,7 +12,7 @@ import {
   withEndpoint,
   withoutEndpoint,
 } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
-import { afterRun } from '../../lambdas/webhooks/domain/webhook-lane.ts';
+import { afterRun, claimedLane, withAnnouncement } from '../../lambdas/webhooks/domain/webhook-lane.ts';
 import { runWebhookTasks } from '../../lambdas/webhooks/http/webhook-tasks.ts';
 import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { resendWebhook } from '../../lambdas/webhooks/use/resend-webhook.ts';
@@ -453,4 +453,13 @@ test('a lane run without attempts does not change the count of slow attempts', (
   expect(afterRun(lane, lane, run, 1_000).hung).toBe(3);
   expect(afterRun(lane, lane, { ...run, tried: 1 }, 1_000).hung).toBe(0);
   expect(afterRun(lane, lane, { ...run, hung: true, tried: 1 }, 1_000)).toMatchObject({ hung: 4, dueAtMs: 301_000 });
+});
+
+test('a lane runs again after an announcement during its run, even if the announcing clock is behind', () => {
+  const held = claimedLane(withAnnouncement(undefined, OWNER, 'we_1', 60_000), 60_000);
+  if (held === undefined) throw new Error('the lane was not claimed');
+  const run = { hung: false, tried: 1, isSlow: false };
+  const woken = withAnnouncement(held, OWNER, 'we_1', 1_000);
+  expect(afterRun(woken, held, run, 61_000).dueAtMs).toBe(61_000);
+  expect(afterRun(held, held, run, 61_000).dueAtMs).toBeGreaterThan(61_000);
 });

@@ -126,7 +126,8 @@ export function afterRun(lane: WebhookLane, held: WebhookLane, run: LaneRun, now
   const hung = run.hung ? lane.hung + 1 : run.tried > 0 ? 0 : lane.hung;
   const next: WebhookLane = { ...rest, revision: lane.revision + 1, hung };
   if (run.hung) return { ...next, ...dueAndSweepTimes(nowMs + waitAfter(hung), nowMs) };
-  if (lane.wokenAtMs > held.wokenAtMs) return { ...next, ...dueAndSweepTimes(nowMs, nowMs) };
+  // While a run holds the lane, only announcements write it. Their times prove nothing, because clocks differ.
+  if (lane.revision > held.revision) return { ...next, ...dueAndSweepTimes(nowMs, nowMs) };
   const soonestMs = run.tried > 0 ? nowMs : nowMs + IDLE_WAIT_MS;
   if (run.isSlow || run.nextAtMs !== undefined) {
     // A delivery that is written after the run's last read can be due before the first delivery that the run found.
