@@ -313,15 +313,15 @@ describe('the queue entries of a commit', () => {
       },
     };
     const { status } = await harness.answered(request, { store });
-    const [{ hold, inquiry } = {} as Commit] = commits;
-    return { status, hold: hold !== undefined, inquiry: inquiry?.waitsFor ?? inquiry !== undefined };
+    const [{ hold, inquiries = [] } = {} as Commit] = commits;
+    return { status, hold: hold !== undefined, inquiries: inquiries.map(({ waitsFor = 'outcome' }) => waitsFor) };
   };
 
   test.each([
-    ['tok_ok', 'automatic', { status: 201, hold: false, inquiry: false }],
-    ['tok_ok', 'manual', { status: 201, hold: true, inquiry: false }],
-    ['tok_async', 'automatic', { status: 202, hold: false, inquiry: true }],
-    ['tok_action', 'automatic', { status: 202, hold: false, inquiry: 'payer' }],
+    ['tok_ok', 'automatic', { status: 201, hold: false, inquiries: [] }],
+    ['tok_ok', 'manual', { status: 201, hold: true, inquiries: [] }],
+    ['tok_async', 'automatic', { status: 202, hold: false, inquiries: ['outcome'] }],
+    ['tok_action', 'automatic', { status: 202, hold: false, inquiries: ['payer'] }],
   ] as const)(
     'contain the remaining work of a payment with the source %s and %s capture',
     async (source, capture, expected) => {

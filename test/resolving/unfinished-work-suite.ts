@@ -75,7 +75,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
     test('list an inquiry from the commit of its 202 response until the inquiry is closed', async () => {
       await claim();
       const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
-      await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
+      await payments.commit({ record: completedRecord(id), expects: 'open', inquiries: [inquiry] });
       expect(await inquiries()).toContainEqual(inquiry);
       await work.postponeInquiry(inquiry, { dueAtMs: 0, undecidable: true });
       expect(await inquiries()).toContainEqual({ ...inquiry, undecidable: true });
@@ -160,7 +160,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
 
     test('do not list an inquiry from a commit whose condition failed', async () => {
       const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
-      const outcome = await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
+      const outcome = await payments.commit({ record: completedRecord(id), expects: 'open', inquiries: [inquiry] });
       expect(outcome.kind).toBe('fenced');
       expect(await inquiries()).not.toContainEqual(inquiry);
     });

@@ -93,12 +93,12 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
    * Writes the stored response and the outcome, if the owner still holds the claim. For the timelines, see
    * `executeOnce`.
    */
-  async commit({ record, expects, transition, toReturn = [], hold, inquiry }: Commit): Promise<CommitOutcome> {
+  async commit({ record, expects, transition, toReturn = [], hold, inquiries = [] }: Commit): Promise<CommitOutcome> {
     const items: TransactItem[] = [completionItem(this.#tables, record, expects)];
     if (transition !== undefined) items.push(appendItem(this.#tables, transition));
     items.push(...toReturn.map((charge) => returnItem(this.#tables, charge)));
     if (hold !== undefined) items.push(holdItem(this.#tables, hold));
-    if (inquiry !== undefined) items.push(inquiryItem(this.#tables, inquiry));
+    items.push(...inquiries.map((inquiry) => inquiryItem(this.#tables, inquiry)));
     const written = await this.#transact(items);
     if (written.kind === 'applied') return { kind: 'committed' };
 

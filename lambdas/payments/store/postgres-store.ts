@@ -56,12 +56,11 @@ export class PostgresStore extends PostgresRecords implements PaymentStore {
    * Writes the stored response and the outcome only while the owner holds the claim. See the timelines in
    * `executeOnce`.
    */
-  async commit({ record, expects, transition, inquiry, ...queued }: Commit): Promise<CommitOutcome> {
+  async commit({ record, expects, transition, ...queued }: Commit): Promise<CommitOutcome> {
     const nowMs = this.tools.pacing.clock.nowMs();
     const statement = recordStatement(rowOfCompleted(record), expects, {
       ...queued,
       rows: rowsOfTransitions(transition === undefined ? [] : [transition]),
-      inquiries: inquiry === undefined ? [] : [inquiry],
       nowMs,
     });
     const outcome = await this.commitBy(statement, record);

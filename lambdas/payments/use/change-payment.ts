@@ -41,7 +41,7 @@ import { type CreatePaymentTools, fromCopies, withPersonalFields } from './creat
 import type { EffectStore } from './effect-store.ts';
 import { decideNotAttempted, findOutChange } from './find-out-change.ts';
 import { hasBegun, readOwnChain } from './payment-chain.ts';
-import type { Claim, ClaimOutcome, Commit } from './payment-store.ts';
+import type { Claim, ClaimOutcome, Commit, Inquiry } from './payment-store.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
 import { inquiryForCharge } from './queued-with.ts';
 import type { AlarmTools } from './raise-alarms.ts';
@@ -232,10 +232,12 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
       isRefusal: decision?.kind === 'append' && decision.draft.type.endsWith('.failed'),
       write: {
         ...defined({ transition }),
-        ...(unknown ? { inquiry: { operationId, paymentId, claimedAtMs } } : {}),
-        ...(transition === undefined && (decideOutcome !== undefined || sent === 'maybe')
-          ? this.#endedByRival(state, nowMs)
-          : {}),
+        inquiries: [
+          ...(unknown ? [{ operationId, paymentId, claimedAtMs }] : []),
+          ...(transition === undefined && (decideOutcome !== undefined || sent === 'maybe')
+            ? this.#endedByRival(state, nowMs)
+            : []),
+        ],
       },
     };
   }
@@ -266,10 +268,10 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
    * Returns an inquiry if a rival has recorded the change as failed, although a request from this owner or an earlier
    * one may still take effect.
    */
-  #endedByRival(state: PaymentState, nowMs: number): Pick<Write, 'inquiry'> {
+  #endedByRival(state: PaymentState, nowMs: number): readonly Inquiry[] {
     const { id, chargeId } = state.payment;
-    if (this.#changeIn(state).status !== 'failed' || chargeId === undefined) return {};
-    return { inquiry: inquiryForCharge(id, chargeId, nowMs) };
+    if (this.#changeIn(state).status !== 'failed' || chargeId === undefined) return [];
+    return [inquiryForCharge(id, chargeId, nowMs)];
   }
 
   #changeIn(state: PaymentState): HoldChange | Refund {

@@ -291,9 +291,10 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
       write: {
         ...(transition === undefined ? {} : { transition, toReturn: chargesToReturn(chain, transitions) }),
         ...holdEntryFor(transitions),
-        ...(isAwaited(payment)
-          ? { inquiry: inquiryAbout(payment, claimedAtMs) }
-          : endedByRival(fact, sent, payment, nowMs)),
+        inquiries: [
+          ...(isAwaited(payment) ? [inquiryAbout(payment, claimedAtMs)] : []),
+          ...besidesRival(fact, sent, payment, nowMs),
+        ],
       },
     };
   }
@@ -369,22 +370,25 @@ function inquiryAbout(payment: Payment, claimedAtMs: number): Inquiry {
 }
 
 /**
- * Returns the queue entry of a charge that this owner or an earlier owner sent. Although a rival has ended the payment
- * with a different charge or none, this charge may still take money:
+ * Returns the queue entry of a charge that this owner or an earlier owner sent. Although a rival has recorded a
+ * different charge or none, this charge may still take money:
  *
- *   owner   charge 1 sent ──────────────────────── answer: pending, or none ── changes nothing
- *   rival   ─────────────── payment ends with charge 2
+ *   owner   charge 1 sent ───────────────────────────────────── answer: pending, or none ── changes nothing
+ *   rival   ─────────────── charge 2 ends the payment, or waits for its payer
  *
  * @param sent whether an earlier owner may have sent
  */
-function endedByRival(
+function besidesRival(
   fact: ChargeFact | undefined,
   sent: Held<PaymentChain>['sent'],
-  { id, chargeId }: Payment,
+  payment: Payment,
   nowMs: number,
-): Pick<Commit, 'inquiry'> {
+): readonly Inquiry[] {
+  const { id, chargeId } = payment;
   if (fact?.kind === 'pending' || fact?.kind === 'action_required')
-    return fact.chargeId === chargeId ? {} : { inquiry: inquiryForCharge(id, fact.chargeId, nowMs) };
-  const isUnknown = fact?.kind === 'unknown' || (fact === undefined && sent === 'maybe');
-  return isUnknown ? { inquiry: booksInquiry(id, nowMs) } : {};
+    return fact.chargeId === chargeId ? [] : [inquiryForCharge(id, fact.chargeId, nowMs)];
+  const isUnknown = fact === undefined ? sent === 'maybe' : fact.kind === 'unknown' || fact.kind === 'undecidable';
+  // While no charge is recorded, the inquiry about the payment or an operator looks for this charge.
+  const isLookedFor = (isUnresolved(payment) || payment.status === 'needs_review') && chargeId === undefined;
+  return isUnknown && !isLookedFor ? [booksInquiry(id, nowMs)] : [];
 }

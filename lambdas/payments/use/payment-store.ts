@@ -45,11 +45,11 @@ export interface Commit {
   readonly toReturn?: readonly ChargeToReturn[];
   readonly hold?: Hold;
   /**
-   * Inquiry to queue in the same transaction. Set if the response is not final, or if a concurrent request has ended
-   * the payment although the charge of this request may still take money. If no callback arrives, the resolver
-   * determines the outcome.
+   * Inquiries to queue in the same transaction: one if the response is not final, and one if a rival has recorded a
+   * different charge although the charge of this request may still take money. If no callback arrives, the resolver
+   * determines the outcomes.
    */
-  readonly inquiry?: Inquiry;
+  readonly inquiries?: readonly Inquiry[];
 }
 
 export interface PaymentHistory {
@@ -138,7 +138,7 @@ export interface Inquiry {
    * `payer` or `bank` if the inquiry waits only for the payer or for a bank; such inquiries are made less often.
    * `books` if all charges of the payment must be read and recorded: after an operator's decision about the payment; if
    * only a part of a charge's facts was recorded; or if a charge without a response may still take money although a
-   * rival has ended the payment.
+   * rival has recorded a different charge.
    */
   readonly waitsFor?: 'payer' | 'bank' | 'books';
   /**

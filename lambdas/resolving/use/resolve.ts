@@ -14,7 +14,7 @@ import { changeOf, commandOf, isUnderWay } from '../../payments/domain/change.ts
 import { type Decision, decide } from '../../payments/domain/decide.ts';
 import type { ChargeFact } from '../../payments/domain/facts.ts';
 import { isOpen, isOpenInChain } from '../../payments/domain/open-at-processor.ts';
-import { isAwaited, notesOf, termsOf } from '../../payments/domain/payment.ts';
+import { isAwaited, isUnresolved, notesOf, termsOf } from '../../payments/domain/payment.ts';
 import { OUTCOME_KNOWN_WITHIN_MS, SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
 import { detailsOf, nextTransition } from '../../payments/domain/transition.ts';
 import { inquiryOperation } from '../../payments/ids.ts';
@@ -35,7 +35,7 @@ import {
   type Processor,
   type ProcessorBooks,
 } from '../../payments/use/processor.ts';
-import { inquiryForCharge, queueEntriesFor } from '../../payments/use/queued-with.ts';
+import { booksInquiry, inquiryForCharge, queueEntriesFor } from '../../payments/use/queued-with.ts';
 import { alarmContradictions, alarmLateSuccess } from '../../payments/use/raise-alarms.ts';
 import { readCharge, recordCharge, recordIfKnown } from '../../payments/use/record-charge.ts';
 import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
@@ -213,6 +213,10 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResul
     // A restore has lost the payment but kept its queue entry.
     if (chain === undefined) return 'finished';
     if (inquiry.waitsFor === 'bank') return inquireCharge(tools, inquiry, chain);
+    if (isOvertaken(inquiry, chain)) {
+      const inquiries = [booksInquiry(inquiry.paymentId, inquiry.claimedAtMs)];
+      await tools.effects.queueIfAbsent({ toReturn: [], inquiries });
+    }
     if (!isOpenOperation(inquiry.operationId, chain)) return 'finished';
     const charge = chargeOfPayer(inquiry, chain);
     const looked = charge === undefined ? undefined : await inquireKnownCharge(tools, inquiry, chain, charge);
@@ -222,6 +226,19 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResul
     // decision is made.
     return inquireOperation(tools, inquiry, chain);
   });
+}
+
+/**
+ * Returns whether a callback has recorded a charge before the look-up of a charge without a response. The charge
+ * without a response can be a different one, which may still take money, so all charges must be read:
+ *
+ *   owner     charge 1 sent ── no response, answers 202
+ *   callback  ────────────────────────────────────────── charge 2 ends the payment, or waits for its payer
+ */
+function isOvertaken({ operationId, waitsFor }: Inquiry, { transitions, state }: PaymentChain): boolean {
+  const isOfCharge = waitsFor === undefined && changeOf(state, operationId) === undefined;
+  if (!isOfCharge || isUnresolved(state.payment)) return false;
+  return transitions.every((each) => each.type !== 'payment.processing' || each.payment.chargeId === undefined);
 }
 
 /**

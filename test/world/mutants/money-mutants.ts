@@ -344,8 +344,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/create-payment.ts',
-        find: '...(isAwaited(payment)\n',
-        replace: '...(isAwaited(payment) && payment.amountMinor < 0\n',
+        find: '...(isAwaited(payment) ? [',
+        replace: '...(isAwaited(payment) && payment.amountMinor < 0 ? [',
       },
     ],
   },
@@ -355,8 +355,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/change-payment.ts',
-        find: '...(unknown ? { inquiry:',
-        replace: '...(unknown && nowMs < 0 ? { inquiry:',
+        find: '...(unknown ? [{ operationId',
+        replace: '...(unknown && nowMs < 0 ? [{ operationId',
       },
     ],
   },
