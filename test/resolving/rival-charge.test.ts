@@ -113,3 +113,17 @@ test.each(['processing', 'requires action'] as const)(
     await endsWithoutCallback(payment, await rival(payment, 'tok_async'));
   },
 );
+
+test('a payment without a response that is found to wait for its payer is no longer an unknown outcome', async () => {
+  const payment = paymentRequest('payer', { source: 'tok_action' });
+  await world.pay(payment, { processor: silent() });
+  expect(await world.store.undetermined(10)).toHaveLength(1);
+  await world.live(4);
+  expect((await world.chain(payment)).state.payment.status).toBe('requires_action');
+  expect(await world.store.undetermined(10)).toEqual([]);
+  expect(await world.store.routineInquiries(ALL_DUE)).toMatchObject([{ waitsFor: 'payer' }]);
+  await world.processor.inside.approve(firstOf(payment));
+  await world.live(1);
+  expect((await world.chain(payment)).state.payment.status).toBe('succeeded');
+  expect(await world.store.inquiries()).toEqual([]);
+});

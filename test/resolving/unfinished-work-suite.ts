@@ -158,6 +158,16 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await work.unknownOutcomes(ALL_DUE)).toContainEqual({ ...unknown, undecidable: false });
     });
 
+    test('list an unknown outcome as a routine look-up after it was found to wait for its payer', async () => {
+      const unknown = await queueInquiry('unknown', { operationId: chargeOperation(id), paymentId: id, claimedAtMs });
+      const payer = { ...unknown, waitsFor: 'payer' } as const;
+      await lookAt(payer, 0);
+      expect(await work.routineInquiries(ALL_DUE)).toContainEqual(payer);
+      expect(await work.undetermined(1_000)).not.toContainEqual(payer);
+      await lookAt(payer, 1);
+      expect(await work.routineInquiries(ALL_DUE)).toContainEqual(payer);
+    });
+
     test('do not list an inquiry from a commit whose condition failed', async () => {
       const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
       const outcome = await payments.commit({ record: completedRecord(id), expects: 'open', inquiries: [inquiry] });

@@ -36,7 +36,10 @@ export interface UnfinishedWork {
   undetermined(limit: number): Promise<readonly Inquiry[]>;
   /** Deletes the entry if it has not changed. If the inquiry was queued again after the read, the new entry stays. */
   closeInquiry(inquiry: Inquiry): Promise<void>;
-  /** Sets the time of the next inquiry. Has no effect if the entry was closed or queued again after it was read. */
+  /**
+   * Sets the time of the next inquiry, and what it waits for. Has no effect if the entry was closed or queued again
+   * after it was read.
+   */
   postponeInquiry(inquiry: Inquiry, next: Postponement): Promise<void>;
   chargesToReturn(due: Due): Promise<readonly ChargeToReturn[]>;
   /**

@@ -1,6 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { IdempotencyTable } from '../../kernel/contract/tables.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Due } from '../../kernel/looks.ts';
 import { type Pacing, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
@@ -98,7 +99,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
 
   async postponeInquiry(inquiry: Inquiry, { dueAtMs, undecidable }: Postponement): Promise<void> {
     const queued = inquiryQueueAttributes({ ...inquiry, undecidable }, dueAtMs);
-    const now = { ...queued, ...markOf(inquiry, undecidable) };
+    const now = { ...queued, ...markOf(inquiry, undecidable), ...defined({ waitsFor: inquiry.waitsFor }) };
     await setAttributes(this.#queues, inquiryKey(inquiry), now, isUnchanged(inquiry));
   }
 

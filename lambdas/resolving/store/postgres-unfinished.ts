@@ -69,9 +69,12 @@ export class PostgresUnfinishedWork implements UnfinishedWork {
   async postponeInquiry(inquiry: Inquiry, { dueAtMs, undecidable }: Postponement): Promise<void> {
     const queue = inquiryQueue({ ...inquiry, undecidable });
     const next = [queue, timestamp(dueAtMs), markOf(inquiry, undecidable)];
-    await this.#write('inquiry-postpone', `${POSTPONE} ${THIS_ENTRY} AND since = $7`, workKeyOfInquiry(inquiry), [
+    const text = `${POSTPONE}, reason = coalesce($8, reason) ${THIS_ENTRY} AND since = $7`;
+    const unchanged = timestamp(inquiry.claimedAtMs);
+    await this.#write('inquiry-postpone', text, workKeyOfInquiry(inquiry), [
       ...next,
-      timestamp(inquiry.claimedAtMs),
+      unchanged,
+      inquiry.waitsFor ?? null,
     ]);
   }
 

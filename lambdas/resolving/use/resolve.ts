@@ -190,23 +190,26 @@ export async function resolveInquiries(
 
 function inquireEach(tools: ResolveTools, inquiries: readonly Inquiry[], startedAtMs: number): Promise<Resolved> {
   const { work } = tools;
+  const ofPayer = new Set<Inquiry>();
   return each(tools, inquiries, {
     about: ({ paymentId }) => paymentId,
-    handle: (inquiry) => inquire(tools, inquiry),
+    handle: (inquiry) => inquire(tools, inquiry, () => void ofPayer.add(inquiry)),
     close: (inquiry) => work.closeInquiry(inquiry),
     keep: (inquiry, undecidable, isRefused = false) => {
+      const kept: Inquiry = ofPayer.has(inquiry) ? { ...inquiry, waitsFor: 'payer' } : inquiry;
       const latestMs = isRefused ? startedAtMs + REFUSED_RETRY_DELAY_MS : Number.POSITIVE_INFINITY;
-      const dueAtMs = Math.min(latestMs, nextLookUpMs(inquirySchedule(inquiry), startedAtMs));
-      return work.postponeInquiry(inquiry, { dueAtMs, undecidable });
+      const dueAtMs = Math.min(latestMs, nextLookUpMs(inquirySchedule(kept), startedAtMs));
+      return work.postponeInquiry(kept, { dueAtMs, undecidable });
     },
   });
 }
 
 /**
  * Makes one inquiry.
+ * @param awaitPayer called when the outcome is known to wait for the payer
  * @returns `finished` when the outcome is known now, or the payment waits for an operator's decision
  */
-async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResult> {
+async function inquire(tools: ResolveTools, inquiry: Inquiry, awaitPayer: () => void): Promise<ItemResult> {
   if (inquiry.waitsFor === 'books') return inquireBooks(tools, inquiry);
   return rounds<ItemResult>('this payment', async () => {
     const chain = await readChain(tools.store, inquiry.paymentId);
@@ -219,6 +222,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResul
     }
     if (!isOpenOperation(inquiry.operationId, chain)) return 'finished';
     const charge = chargeOfPayer(inquiry, chain);
+    if (charge !== undefined) awaitPayer();
     const looked = charge === undefined ? undefined : await inquireKnownCharge(tools, inquiry, chain, charge);
     if (looked !== undefined) return looked;
     if (pinnedProcessor(tools, chain.first) === undefined) return elsewhere(tools, inquiry);
