@@ -5,7 +5,12 @@ import { RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { AttemptResult } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
-import { RETRY_WAITS_SECONDS, withRequestedAttempt } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import {
+  DELIVERY_KEPT_SECONDS,
+  RETRY_WAITS_SECONDS,
+  withRequestedAttempt,
+} from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { fanOut } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { acceptReplay } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import { resendWebhook } from '../../lambdas/webhooks/use/resend-webhook.ts';
 import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
@@ -224,6 +229,18 @@ test('an event reaches only the endpoints of its tenant and mode with a subscrip
   await world.publish(eventNamed('one'));
   await world.drain();
   expect(world.arrivals.map(({ url }) => url)).toEqual([ENDPOINT.url]);
+});
+
+test('an event that is redriven when its deliveries may already be deleted is refused', async () => {
+  const world = await worldWith(ENDPOINT);
+  const keptMs = DELIVERY_KEPT_SECONDS * 1000;
+  const old = eventNamed('old', world.clock.nowMs() - keptMs + HOUR_MS);
+  await expect(fanOut(world.webhookTools(world.actor('consumer')), old)).rejects.toMatchObject({
+    code: 'event_too_old',
+  });
+  expect(await deliveriesOf(world)()).toEqual([]);
+  await world.publish(eventNamed('kept', world.clock.nowMs() - keptMs + 2 * HOUR_MS));
+  expect(await deliveriesOf(world)()).toHaveLength(1);
 });
 
 test('disabling one endpoint during a fan-out to sixteen endpoints does not affect the other fifteen', async () => {

@@ -114,7 +114,7 @@ export function refuseTooOld(
   if (nowMs - occurredAtMs < (keptHours - 1) * HOUR_MS) return;
   throw new TerminalError(
     TOO_OLD,
-    `${event.id} is older than the retention of event records: it may already have taken effect`,
+    `${event.id} is older than the retention of its records: it may already have taken effect`,
   );
 }
 

@@ -2,11 +2,14 @@ import type { PayonceEvent } from '../../events/domain/event.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { type OperationId, storedOperationId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
+import { refuseTooOld } from '../../once/use/consume-event.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
-import { type Delivery, newDelivery, type WebhookMessage } from '../domain/webhook-delivery.ts';
+import { DELIVERY_KEPT_SECONDS, type Delivery, newDelivery, type WebhookMessage } from '../domain/webhook-delivery.ts';
 import { type EndpointList, groupOf, isSubscribedTo, type WebhookOwner } from '../domain/webhook-endpoint.ts';
 import type { WebhookStore, WebhookTask, WebhookTasks } from './webhooks.ts';
+
+const DELIVERY_KEPT_HOURS = DELIVERY_KEPT_SECONDS / 3_600;
 
 export interface FanOutTools {
   readonly webhooks: WebhookStore;
@@ -24,9 +27,11 @@ export interface FanOutTools {
  * redelivered event creates the missing ones.
  *
  * @throws RetryableError, AmbiguousError: the event can be processed again
+ * @throws TerminalError as `refuseTooOld`: the event's deliveries may already be deleted
  */
-export function fanOut(tools: FanOutTools, event: PayonceEvent): Promise<'fanned_out' | 'before'> {
+export async function fanOut(tools: FanOutTools, event: PayonceEvent): Promise<'fanned_out' | 'before'> {
   const { webhooks, runner, clock, digest } = tools;
+  refuseTooOld(event, DELIVERY_KEPT_HOURS, clock.nowMs());
   return commitOnce<undefined, 'fanned_out' | 'before'>(runner, {
     operationId: fanOutOperation(event.event.id),
     find: async () => undefined,
