@@ -6,8 +6,8 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { annotatePayment } from '../../lambdas/operators/use/annotate-payment.ts';
-import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
-import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
+import { callback, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { sliceOf } from '../support/slice.ts';
 import { COURSES, DAY_HOURS, KINDS, OpenObjectsWorld, opened } from './open-objects-world.ts';
@@ -134,4 +134,54 @@ test('a dispute that is open in the chain stays queued although an operator stat
   await declareMissing(chargeId);
   await world.live(3 * DAY_HOURS, unknown);
   expect(await world.queued()).toEqual([chargeId]);
+});
+
+describe('a pending charge of the payment itself', () => {
+  const absent = async () => ({ kind: 'absent' as const });
+
+  test.each([
+    ['an inquiry', false],
+    ['the takeover of a claim', true],
+  ])(
+    'that the look-up by key does not find is waited for by %s, because the books contain it',
+    async (_by, isClaimed) => {
+      const request = paymentRequest('without-key', { source: 'tok_async' });
+      if (isClaimed) await world.claimThenDie(request, true);
+      else await world.pay(request);
+      const chargeId = world.chargeOf(request);
+      await world.deliver(callback('pending', chargeId));
+      const withoutKey = { processor: { ...world.processor, findCharge: absent } };
+      for (let hour = 0; hour < 3; hour += 1) {
+        world.clock.advance(HOUR_MS);
+        await resolveClaims({ ...world.tools, ...withoutKey });
+        await resolveInquiries({ ...world.tools, ...withoutKey });
+      }
+      expect((await world.chain(request)).state.payment).toMatchObject({ status: 'processing', chargeId });
+      await world.processor.inside.approve(chargeId);
+      await world.live(DAY_HOURS, withoutKey);
+      expect((await world.chain(request)).state.payment.status).toBe('succeeded');
+      expect(await world.queued()).toEqual([]);
+      expect(world.store.openClaims()).toBe(0);
+    },
+  );
+
+  test('that the processor no longer knows is read again until it has a result, or an operator states that it does not exist', async () => {
+    const request = paymentRequest('gone', { source: 'tok_async' });
+    await world.pay(request);
+    const chargeId = world.chargeOf(request);
+    const gone = {
+      ...unknown,
+      processor: { ...world.processor, findCharge: absent, readCharge: async () => undefined },
+    };
+    await world.live(3, gone);
+    const { payment: reviewed } = (await world.chain(request)).state;
+    expect(reviewed).toMatchObject({ status: 'needs_review', failure: { code: 'charge_vanished' } });
+    expect(await world.queued()).toEqual([chargeId]);
+    await world.live(DAY_HOURS);
+    await world.processor.inside.approve(chargeId);
+    await world.live(2 * DAY_HOURS);
+    expect((await world.chain(request)).state.payment.status).toBe('failed');
+    expect(world.refundedAtProcessor(request)).toBe(1000);
+    expect(await world.queued()).toEqual([]);
+  });
 });

@@ -5,7 +5,7 @@ import { moneyOf } from './charge-money.ts';
 import type { ChargeFact, DisputeFact, Fact, FeeFact, ForeignChargeFact, RefundFact } from './facts.ts';
 import { type Fees, feeList, increaseOfFees, sumFees } from './fees.ts';
 import type { Dispute, Failure, Payment, StrayCharge, TransitionDraft } from './payment.ts';
-import { asProcessorFailure, isOwnFailure, NOT_ATTEMPTED, WRONG_AMOUNT } from './payment.ts';
+import { asProcessorFailure, CHARGE_VANISHED, isOwnFailure, NOT_ATTEMPTED, WRONG_AMOUNT } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import type { Posting } from './posting.ts';
 import { netDebitMinor } from './posting.ts';
@@ -188,7 +188,7 @@ function settled(payment: Payment, { status = payment.status }: Append, fact: Ch
 
 const NOT_REQUESTED: Failure = { code: NOT_ATTEMPTED, message: 'No charge was requested from the processor.' };
 const VANISHED: Failure = {
-  code: 'charge_vanished',
+  code: CHARGE_VANISHED,
   message: 'The processor confirmed the charge earlier and no longer has it.',
 };
 const CAPTURED_WRONG_AMOUNT: Failure = {

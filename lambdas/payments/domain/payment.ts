@@ -38,6 +38,8 @@ export const DECIDED_BY_OPERATOR = 'decided_by_operator';
 
 /** The failure code of a payment whose captured amount or currency differs from the request. */
 export const WRONG_AMOUNT = 'wrong_amount';
+/** The code of a review because the processor no longer knows the payment's charge. */
+export const CHARGE_VANISHED = 'charge_vanished';
 
 /** Returns whether Payonce itself determined the failure. All other failures were reported by a processor. */
 export function isOwnFailure({ code }: Failure): boolean {

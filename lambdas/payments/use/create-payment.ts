@@ -273,7 +273,10 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     return { fact: await settleCharge({ ...this.#tools, processor }, underway), chain };
   }
 
-  conclude({ fact, chain }: Work, nowMs: number, { claimedAtMs, sent }: Held<PaymentChain>): Conclusion<Write> {
+  conclude({ fact: found, chain }: Work, nowMs: number, { claimedAtMs, sent }: Held<PaymentChain>): Conclusion<Write> {
+    // Only an inquiry, which reads the processor's books, can prove that a charge with a known id no longer exists.
+    const isUnproven = found?.kind === 'not_attempted' && chain.state.payment.chargeId !== undefined;
+    const fact: ChargeFact | undefined = isUnproven ? { kind: 'unknown' } : found;
     const decision =
       fact !== undefined && mayBeNewer(fact, chain.state.payment) ? decide(fact, chain.state) : undefined;
     const occasion = { occurredAtMs: nowMs, cause: this.#request.cause };

@@ -1,7 +1,7 @@
 import { defined } from '../../kernel/defined.ts';
 import { type PaymentId, storedOperationId } from '../../kernel/ids.ts';
 import { moneyOf } from '../domain/charge-money.ts';
-import type { Payment } from '../domain/payment.ts';
+import { CHARGE_VANISHED, type Payment } from '../domain/payment.ts';
 import { stateAfter } from '../domain/payment-state.ts';
 import { detailsOf, type Transition } from '../domain/transition.ts';
 import { chargeOperation, isRefundOf, isReturn } from '../ids.ts';
@@ -52,8 +52,9 @@ export function chargesToReturn(before: Before, transitions: readonly Transition
 }
 
 /**
- * Returns inquiries for new refunds and disputes that began at the processor. A callback usually reports their result.
- * If the callback is lost, the inquiry reads the charge instead. Two groups of refunds are excluded: Payonce's own
+ * Returns inquiries for new refunds and disputes that began at the processor, and for a charge that the processor no
+ * longer knows. A callback usually reports their result. If the callback is lost, the inquiry reads the charge instead.
+ * Two groups of refunds are excluded: Payonce's own
  * refunds, which are recorded before they are sent, and returns of stray charges, which have a separate queue. Metadata
  * alone does not prove that a refund belongs to either group.
  */
@@ -63,7 +64,8 @@ function undecidedAtBank(before: Before, transitions: readonly Transition[]): re
   if (newest === undefined) return [];
   const { id } = newest.payment;
   const isOfReturn = (refundId: string) => isReturn(refundId) && isRefundOf(refundId, id);
-  const charges = transitions.flatMap(({ subject }): readonly string[] => {
+  const charges = transitions.flatMap(({ type, payment, subject }): readonly string[] => {
+    if (type === 'payment.review_required') return vanishedCharge(payment);
     if (subject?.kind === 'dispute' && subject.status === 'open') return [subject.chargeId];
     const isForeign =
       subject?.kind === 'refund' &&
@@ -73,6 +75,15 @@ function undecidedAtBank(before: Before, transitions: readonly Transition[]): re
     return isForeign ? [subject.chargeId] : [];
   });
   return [...new Set(charges)].map((chargeId) => inquiryForCharge(id, chargeId, newest.occurredAtMs));
+}
+
+/**
+ * Returns the charge that the processor no longer knows, if the payment is in review for this reason. The processor may
+ * know the charge again later.
+ */
+export function vanishedCharge({ status, failure, chargeId }: Payment): readonly string[] {
+  const isVanished = status === 'needs_review' && failure?.code === CHARGE_VANISHED;
+  return isVanished && chargeId !== undefined ? [chargeId] : [];
 }
 
 /** Creates the inquiry that reads all charges of the payment from the processor's books and records them. */

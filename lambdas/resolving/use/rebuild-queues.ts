@@ -19,7 +19,13 @@ import type {
   PaymentStore,
   ReferenceName,
 } from '../../payments/use/payment-store.ts';
-import { booksInquiry, holdEntryFor, inquiryForCharge, queueEntriesFor } from '../../payments/use/queued-with.ts';
+import {
+  booksInquiry,
+  holdEntryFor,
+  inquiryForCharge,
+  queueEntriesFor,
+  vanishedCharge,
+} from '../../payments/use/queued-with.ts';
 import type { LedgerScan } from '../../views/use/ledger-scan.ts';
 import { type ScanPositions, scanAll } from '../../views/use/scan-all.ts';
 
@@ -186,6 +192,7 @@ function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
     inquiryForCharge(paymentId, chargeId, Math.max(...parts.map(({ createdAtMs }) => createdAtMs))),
   );
   const returns = [...strayCharges.values()].flatMap(({ chargeId, status }): readonly ChargeToReturn[] => {
+  const vanished = vanishedCharge(payment).map((id) => inquiryForCharge(paymentId, id, newest.occurredAtMs));
     const entry = { paymentId, chargeId, foundAtMs: newest.occurredAtMs };
     const money = moneyOf(chargeId, state);
     if (status === 'authorized') return [{ ...entry, by: 'void' }];
@@ -197,7 +204,7 @@ function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
   const isHeld = hold !== undefined && payment.status === 'requires_capture';
   const isReferred = reference !== undefined && !freesReference(payment);
   return [
-    ...[...ofCharges, ...books].map((row) => ({ kind: 'inquiry', row }) as const),
+    ...[...ofCharges, ...vanished, ...books].map((row) => ({ kind: 'inquiry', row }) as const),
     ...returns.map((row) => ({ kind: 'return', row }) as const),
     ...(isHeld ? [{ kind: 'hold', row: hold } as const] : []),
     ...(reopened === undefined ? [] : [{ kind: 'open_order', row: reopened } as const]),

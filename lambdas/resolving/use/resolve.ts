@@ -422,6 +422,9 @@ export function elsewhere(
 /** Kinds of facts that leave a payment in `processing`. */
 const OPEN_FACTS: ReadonlySet<string> = new Set(['unknown', 'pending', 'undecidable'] satisfies ChargeFact['kind'][]);
 
+/** Kinds of facts that contain no charge after a look-up by key. */
+const ABSENT_FACTS: ReadonlySet<string> = new Set(['not_attempted', 'undecidable'] satisfies ChargeFact['kind'][]);
+
 type DecideOn = (chain: PaymentChain) => Decision | undefined;
 
 /**
@@ -455,10 +458,11 @@ async function ask(tools: LookUpTools, { operationId, claimedAtMs }: Inquiry, ch
   const order = returnUrl === undefined ? asked : { ...asked, returnUrl };
   const found = await settleCharge({ processor, clock, entropy }, { order, ...underway });
   const isOverdue = clock.nowMs() > claimedAtMs + OUTCOME_KNOWN_WITHIN_MS;
-  // If the processor has no look-up by key, only its books can prove that a charge with a known id no longer exists.
-  const isGone =
-    isOverdue && found.kind === 'undecidable' && books !== undefined && (await isChargeUnknown(books, chain));
-  const fact: ChargeFact = isGone ? { kind: 'not_attempted' } : found;
+  // Only the books can prove that a charge with a known id no longer exists. A look-up by key does not find a charge
+  // that was created without the key, and some processors have no such look-up.
+  const isFound = chain.state.payment.chargeId === undefined || !ABSENT_FACTS.has(found.kind);
+  const isGone = !isFound && isOverdue && books !== undefined && (await isChargeUnknown(books, chain));
+  const fact: ChargeFact = isFound ? found : { kind: isGone ? 'not_attempted' : 'undecidable' };
   // Read the charge instead: the look-up by key refuses a charge that differs from the request, and reports a charge's
   // first outcome instead of its current state.
   const another = chargeOfAnother(fact, chain);

@@ -32,9 +32,10 @@ const LATE_COPIES = { processor: 'its', lost: 0, doubled: 0.6, late: 0.5, lateMs
 
 /**
  * A pending charge appears that names the payment and its operation, but was created without the payment's idempotency
- * key. An operator decides the outcome, usually as a success.
+ * key, so only the processor's books contain it. Days later its amount is wrong, and an operator decides the outcome,
+ * usually as a success.
  */
-const vanishedCharge: Course = {
+const chargeWithoutKey: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_timeout_not_charged' },
   goesOn: (dice, root) => {
@@ -502,7 +503,7 @@ const emailSentBefore: Course = {
 };
 
 export const CELL_COURSES: readonly Course[] = [
-  vanishedCharge,
+  chargeWithoutKey,
   canceledOnPaper('automatic'),
   canceledOnPaper('manual'),
   heldAgain,
