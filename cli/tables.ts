@@ -125,6 +125,7 @@ async function recover(session: Session, { client, tables, pacing }: Opened, seg
         orders,
         ledger: new DynamoDbLedgerScan(client, tables.ledger, pacing),
         rows,
+        ...pacing,
         commission: async (chain) => {
           const commission = commissionOfChain(systemDigest, chain);
           return commission !== undefined && commissions.restore(commission);

@@ -68,6 +68,7 @@ export async function recoverPostgres(
       orders: new PostgresOrders(tools),
       ledger: scan,
       rows: new PostgresImpliedRows(tools),
+      clock: pacing.clock,
       // Commissions are in DynamoDB.
       commission: async () => false,
     },

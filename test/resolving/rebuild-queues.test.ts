@@ -47,7 +47,8 @@ function rebuild(
     const implied = commissionOfChain(systemDigest, chain);
     return implied !== undefined && lost.restore(implied);
   };
-  return rebuildQueues({ store, orders: store, ledger: store.ledgerScan, rows, commission }, begin, progress);
+  const tools = { store, orders: store, ledger: store.ledgerScan, rows, clock: world.clock, commission };
+  return rebuildQueues(tools, begin, progress);
 }
 
 /** Lists the stored rows that a rebuild would write. */
@@ -186,6 +187,26 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(queued()).toEqual(expect.arrayContaining([...was]));
   });
 
+  test('voids a stray hold that reappeared after a void under a new operation id', async () => {
+    const held = await pay('reappears', { source: 'tok_async', capture: 'manual' });
+    const charge = world.chargeOf(held);
+    await world.processor.inside.decline(charge);
+    await world.deliver(callback('evt_1', charge));
+    await world.processor.inside.approve(charge);
+    await world.deliver(callback('evt_2', charge));
+    await world.returnCharges();
+    expect(world.processor.charges(held.paymentId)).toMatchObject([{ status: 'voided' }]);
+    await world.processor.inside.correct(charge, { status: 'authorized' });
+    await world.deliver(callback('evt_3', charge));
+    expect(await world.store.chargesToReturn(ALL_DUE)).toMatchObject([{ by: 'void' }]);
+    await lose();
+    await rebuild();
+    await world.returnCharges();
+    expect(world.processor.charges(held.paymentId)).toMatchObject([{ status: 'voided' }]);
+    const voids = world.processor.inside.sent.filter(({ kind }) => kind === 'void');
+    expect(new Set(voids.map(({ operationId }) => operationId)).size).toBe(2);
+  });
+
   test('queues the refund of a stray charge again while this refund is pending at the bank', async () => {
     const stray = await pay('stray-at-bank', { source: 'tok_async' });
     const charge = world.chargeOf(stray);
@@ -266,6 +287,7 @@ describe('the queue rebuild after a Registry restore', () => {
       orders: store,
       ledger: store.ledgerScan,
       rows: { putMissing },
+      clock: world.clock,
       commission: putMissing,
     };
     await expect(rebuildQueues(tools, initialQueueRebuildState(2), async () => undefined)).rejects.toMatchObject({

@@ -159,6 +159,7 @@ export class RestoredWorld {
         orders: store,
         ledger: store.ledgerScan,
         rows: new DynamoDbImpliedRows(client, TABLES, basics),
+        clock: this.world.clock,
         commission: async (chain) => {
           const implied = commissionOfChain(systemDigest, chain);
           return implied !== undefined && lost.restore(implied);

@@ -1,5 +1,6 @@
 import { isFault } from '../../kernel/faults.ts';
 import type { OperationId, PaymentId } from '../../kernel/ids.ts';
+import type { Clock } from '../../kernel/world.ts';
 import { isSettled } from '../../orders/domain/order.ts';
 import type { OrderTransition } from '../../orders/domain/order-transition.ts';
 import { orderOperation } from '../../orders/ids.ts';
@@ -53,6 +54,7 @@ export interface RebuildQueuesTools {
   readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
   readonly ledger: LedgerScan;
   readonly rows: ImpliedRows;
+  readonly clock: Pick<Clock, 'nowMs'>;
   /**
    * Writes the commission that follows from a payment, if it is missing. @returns whether the commission was missing
    */
@@ -95,7 +97,7 @@ const WHOLE_ORDER = { afterSequence: 0, limit: LONGEST_ORDER_CHAIN } as const;
  * @param progress called after every page
  */
 export async function rebuildQueues(
-  { store, orders, ledger, rows, commission }: RebuildQueuesTools,
+  { store, orders, ledger, rows, clock, commission }: RebuildQueuesTools,
   begin: QueueRebuildState,
   progress: (state: QueueRebuildState) => Promise<void>,
 ): Promise<QueueRebuildState> {
@@ -111,7 +113,8 @@ export async function rebuildQueues(
     try {
       const order = isOrderId(id) ? await orders.listOrderTransitions(id, WHOLE_ORDER) : [];
       const chain = isOrderId(id) ? undefined : await readChain(store, id);
-      const implied = chain === undefined ? impliedByOrder(store, order) : impliedByPayment(store, chain);
+      const implied =
+        chain === undefined ? impliedByOrder(store, order) : impliedByPayment(store, chain, clock.nowMs());
       for (const row of await implied) if (await rows.putMissing(row, isEnded)) found.push(row.kind);
       if (chain !== undefined && (await commission(chain))) found.push('commission');
       isTorn = !isWhole(chain?.transitions ?? order);
@@ -143,10 +146,11 @@ export async function rebuildQueues(
 async function impliedByPayment(
   store: RebuildQueuesTools['store'],
   chain: PaymentChain,
+  nowMs: number,
 ): Promise<readonly ImpliedRow[]> {
   const waiting: Inquiry[] = [];
   for (const inquiry of ownInquiries(chain)) if (!(await isClaimed(store, inquiry.operationId))) waiting.push(inquiry);
-  return [...waiting.map((row) => ({ kind: 'inquiry', row }) as const), ...otherRows(chain)];
+  return [...waiting.map((row) => ({ kind: 'inquiry', row }) as const), ...otherRows(chain, nowMs)];
 }
 
 /** Returns whether the operation has an open claim, which the resolver finds without a queue entry. */
@@ -178,7 +182,7 @@ function ownInquiries({ first, transitions, state }: PaymentChain): readonly Inq
   return isAwaited(payment) ? [ofPayer, ...changes] : changes;
 }
 
-function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
+function otherRows(chain: PaymentChain, nowMs: number): readonly ImpliedRow[] {
   const { first, newest, transitions, state } = chain;
   const { payment, refunds, disputes, strayCharges, decisions } = state;
   const { id: paymentId, tenantId, mode, reference } = payment;
@@ -188,14 +192,16 @@ function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
     ...[...refunds.values()].filter(({ status, refundId }) => status === 'pending' && !isRefundOf(refundId, paymentId)),
     ...[...disputes.values()].filter(({ status }) => status === 'open'),
   ];
+  const vanished = vanishedCharge(payment).map((id) => inquiryForCharge(paymentId, id, newest.occurredAtMs));
   const ofCharges = [...Map.groupBy(atBank, ({ chargeId }) => chargeId)].map(([chargeId, parts]) =>
     inquiryForCharge(paymentId, chargeId, Math.max(...parts.map(({ createdAtMs }) => createdAtMs))),
   );
   const returns = [...strayCharges.values()].flatMap(({ chargeId, status }): readonly ChargeToReturn[] => {
-  const vanished = vanishedCharge(payment).map((id) => inquiryForCharge(paymentId, id, newest.occurredAtMs));
     const entry = { paymentId, chargeId, foundAtMs: newest.occurredAtMs };
     const money = moneyOf(chargeId, state);
-    if (status === 'authorized') return [{ ...entry, by: 'void' }];
+    // The lost entry may have been about a hold that reappeared after a void. Its void needs an operation id of its
+    // own, which follows from the time.
+    if (status === 'authorized') return [{ ...entry, foundAtMs: nowMs, by: 'void' }];
     return money !== undefined && money.leftMinor + money.pendingMinor > 0 ? [{ ...entry, by: 'refund' }] : [];
   });
   // After a decision or a stray charge, an inquiry reads all charges of the payment. Queue it again, because it may be

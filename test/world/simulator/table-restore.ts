@@ -122,6 +122,7 @@ export class TableRestores {
         orders: store,
         ledger: store.ledgerScan,
         rows: implied,
+        clock: process.clock,
         commission: async (chain) => {
           const due = commissionOfChain(systemDigest, chain);
           return due !== undefined && commissions.restore(due);
