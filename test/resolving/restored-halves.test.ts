@@ -160,8 +160,11 @@ describe('the recovery', () => {
     ['a refund', 2, 'ref', 'claim', 201],
     ['an order', 0, 'ord', 'claim', 201],
     ['a correction', 2, 'cor', 'effect', 201],
+    ['a payment', 1, 'pay', 'answer', 201],
     ['an approved correction', 3, 'apr', 'effect', 200],
+    ['a refund', 3, 'ref', 'answer', 201],
   ])(
+    ['an order', 6, 'ord', 'answer', 201],
     'reports the key of %s, and handles a retry with that key as a first request',
     async (history, transaction, row, kind, status) => {
       const { world, last } = await restored(history, transaction, [row]);

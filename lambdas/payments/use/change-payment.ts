@@ -40,7 +40,7 @@ import { detailsOf, nextTransition } from '../domain/transition.ts';
 import { type CreatePaymentTools, fromCopies, withPersonalFields } from './create-payment.ts';
 import type { EffectStore } from './effect-store.ts';
 import { decideNotAttempted, findOutChange } from './find-out-change.ts';
-import { hasBegun, readOwnChain } from './payment-chain.ts';
+import { hasAnswer, hasBegun, readOwnChain } from './payment-chain.ts';
 import type { Claim, ClaimOutcome, Commit, Inquiry } from './payment-store.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
 import { inquiryForCharge } from './queued-with.ts';
@@ -183,7 +183,7 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
     const { state, transitions } = chain;
     const change = this.#changeIn(state);
     return {
-      isAnswered: change.answered === true || !isUnderWay(change, state),
+      isAnswered: hasAnswer(chain, operationId),
       isSameRequest: () => isRequestedBy(change, command),
       claimedAtMs: begunAtMs(transitions, operationId) ?? this.#tools.clock.nowMs(),
     };

@@ -40,7 +40,7 @@ import {
 } from '../domain/transition.ts';
 import { chargeOperation } from '../ids.ts';
 import { settleCharge } from './find-out.ts';
-import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
+import { chainOf, hasAnswer, type PaymentChain, readChain } from './payment-chain.ts';
 import type { Claim, Commit, Inquiry, PaymentStore } from './payment-store.ts';
 import { type KnownProcessors, type NoProcessor, pinnedProcessor, processorFor } from './pinned-processor.ts';
 import type { ChargeOrder, Processor } from './processor.ts';
@@ -238,10 +238,10 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     return processorFor({ processor: this.#tools.processor }, this.#request);
   }
 
-  lostRecord({ first, newest, state }: PaymentChain): LostRecord {
+  lostRecord(chain: PaymentChain): LostRecord {
+    const { first } = chain;
     return {
-      // A stored 202 `processing` is a response, too.
-      isAnswered: !isUnresolved(newest.payment) || state.isProcessingRecorded,
+      isAnswered: hasAnswer(chain, this.key.operationId),
       isSameRequest: () => isRequestedBy(this.#tools.digest, first, this.#request),
       claimedAtMs: this.#claimedAt(first.occurredAtMs),
     };

@@ -1,7 +1,8 @@
 import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Owner } from '../../tenants/owners.ts';
-import { changeOf } from '../domain/change.ts';
+import { changeOf, isUnderWay } from '../domain/change.ts';
+import { isUnresolved } from '../domain/payment.ts';
 import { type PaymentState, stateAfter } from '../domain/payment-state.ts';
 import type { Transition } from '../domain/transition.ts';
 import { chargeOperation } from '../ids.ts';
@@ -60,6 +61,16 @@ export async function readChain(
  */
 export function hasBegun({ first, state }: PaymentChain, operationId: OperationId): boolean {
   return operationId === chargeOperation(first.payment.id) || changeOf(state, operationId) !== undefined;
+}
+
+/**
+ * Returns whether the chain contains the response to this operation: its outcome, or the transition that marks it as
+ * answered with 202.
+ */
+export function hasAnswer({ state }: PaymentChain, operationId: OperationId): boolean {
+  const change = changeOf(state, operationId);
+  if (change !== undefined) return change.answered === true || !isUnderWay(change, state);
+  return !isUnresolved(state.payment) || state.isProcessingRecorded;
 }
 
 /**

@@ -3,10 +3,10 @@ import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { APPROVAL_ID } from '../../operators/domain/approval.ts';
 import type { ApprovingStore } from '../../operators/use/approving-store.ts';
-import { readOrderChain } from '../../orders/use/order-chain.ts';
+import { type OrderChain, readOrderChain } from '../../orders/use/order-chain.ts';
 import type { OrderStore } from '../../orders/use/order-store.ts';
 import { type ChainId, isOrderId } from '../../payments/ids.ts';
-import { hasBegun, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
+import { hasAnswer, hasBegun, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import { booksInquiry } from '../../payments/use/queued-with.ts';
 import { scanAll } from '../../views/use/scan-all.ts';
@@ -97,6 +97,7 @@ const TABLES = ['registry', 'idempotency'] as const;
  *
  *   claim    record ✓ transition 1 ✗ ── record removed: a retry is a first request, which looks up its charge first
  *   refund   record ✓ transition n ✗ ── record removed; a queued inquiry records the refund if it was made
+ *   response record ✓ transition n ✗ ── record removed: the next look-up at the processor decides the outcome again
  *   approval verdict ✓ transition n ✗ ── verdict removed: the approval is pending again, or has expired
  *   any      entry ✓ transition ✗ ── entry removed
  *
@@ -119,7 +120,7 @@ export async function closeRemnants(
     try {
       const chain = isOrderId(row.chainId) ? undefined : await readChain(tools.store, row.chainId);
       const isThere = isOrderId(row.chainId)
-        ? (await readOrderChain(tools.orders, row.chainId)) !== undefined
+        ? isInOrder(await readOrderChain(tools.orders, row.chainId), row)
         : chain !== undefined && (await hasWritten(tools, chain, row));
       if (isThere || !(await tools.chainRows.remove(row))) return;
       removed[row.kind] = (removed[row.kind] ?? 0) + 1;
@@ -151,12 +152,17 @@ async function hasWritten(
   { kind, operationId, approvalId }: RowOfChain,
 ): Promise<boolean> {
   if (operationId === undefined) return true;
-  if (kind !== 'effect' && kind !== 'verdict') return hasBegun(chain, operationId);
+  if (kind === 'claim' || kind === 'answer')
+    return hasBegun(chain, operationId) && (kind === 'claim' || hasAnswer(chain, operationId));
   if (approvalId !== undefined) return (await approvals.readApproval(approvalId)) !== undefined;
   if (!APPROVAL_ID.test(operationId)) return hasEffect(chain, operationId);
   const approval = await approvals.readApproval(operationId);
   if (approval === undefined) return false;
   return approval.end?.verdict === 'rejected' || hasEffect(chain, approval.operationId);
+}
+
+function isInOrder(chain: OrderChain | undefined, { kind }: RowOfChain): boolean {
+  return chain !== undefined && (kind !== 'answer' || chain.order.answered);
 }
 
 function hasEffect({ state: { corrections, decisions, annotations } }: PaymentChain, id: OperationId): boolean {

@@ -96,6 +96,7 @@ const STORIES = [
   'dead-letter-is-redriven',
   'correction-with-differences',
   'stray-charge-is-voided',
+  'late-hold-is-captured-before-its-void',
   'late-hold-is-authorized-again',
 ];
 const HISTORIES: Readonly<Record<string, History>> = {

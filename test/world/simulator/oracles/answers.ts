@@ -1,6 +1,6 @@
 /** Oracle: clients get one response per idempotency key, and each response agrees with the chain. */
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
-import type { ClientCall, Observed, Violation } from '../contract.ts';
+import type { ClientCall, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import { isKnownThere } from './processors.ts';
 import { MAX_SKEW_MS, type Seen, type StoredAnswer, type Written } from './seen.ts';
@@ -163,19 +163,13 @@ export function checkErrors({ world }: Seen): readonly Violation[] {
   });
 }
 
-/** Maximum time between a loss of the tables and their recovery, in milliseconds. */
-const RESTORED_MS = 15 * 60_000;
-
 /** I4: checks that a stored response agrees with the chain at the time of the response. */
 export function checkStored(
   operation: string,
   { answer, atMs }: StoredAnswer,
   chain: readonly Written<Transition>[],
-  restores: Observed['restores'] = [],
 ): readonly Violation[] {
-  // If a restore kept the response but lost its transition, the jobs write the transition again.
-  const isKept = restores.some((restore) => restore.atMs >= atMs && restore.atMs - atMs <= RESTORED_MS);
-  const then = chain.filter((each) => isKept || each.atMs <= atMs);
+  const then = chain.filter((each) => each.atMs <= atMs);
   const wrong = (what: string): readonly Violation[] => [
     { oracle: 'I4 answers say what the chain says', what, about: operation },
   ];
@@ -186,9 +180,7 @@ export function checkStored(
   );
   const statuses = new Set(then.map(({ row }) => row.payment.status));
   if (refund?.kind === 'refund') {
-    // The bank can reject the refund after the lost transition, before a job writes it again.
-    const isRejectedSince = isKept && refund.status === 'failed';
-    if (answer.status === 201 && refund.status !== 'succeeded' && !isRejectedSince)
+    if (answer.status === 201 && refund.status !== 'succeeded')
       return wrong(`the response is 201, but the refund is ${refund.status}`);
     if (answer.status >= 400 && refund.status !== 'failed')
       return wrong(`the response says failed, but the refund is ${refund.status}`);

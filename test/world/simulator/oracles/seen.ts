@@ -128,6 +128,8 @@ export class Seen {
       const what = 'the record of a completed operation was overwritten';
       this.#wrong.push({ oracle: 'I3 one stored answer', what, about: operation });
     }
+    // A recovery removes a response whose transition was lost.
+    if (after === undefined && this.world.isRestoring) this.answers.delete(operation);
     const answer = after?.['status'] === 'COMPLETED' ? answerIn(after) : undefined;
     if (answer === undefined) return;
     const known = this.answers.get(operation) ?? [];

@@ -81,7 +81,7 @@ export class Watch {
     for (const [operation, answers] of seen.answers) {
       for (const answer of answers) {
         const chain = seen.payments.get(operation) ?? chainOfChange(operation, seen);
-        if (chain !== undefined) found.push(...checkStored(operation, answer, chain, seen.world.restores));
+        if (chain !== undefined) found.push(...checkStored(operation, answer, chain));
       }
     }
     for (const calls of byKey(seen.world.calls).values()) found.push(...checkKey(calls, seen.answers));
