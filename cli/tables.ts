@@ -135,10 +135,11 @@ async function recover(session: Session, { client, tables, pacing }: Opened, seg
       async (state) => report(`${state.read} payments and orders read`),
     ),
   );
-  const { removed, lost } = remnants;
+  const { removed, ended, lost } = remnants;
   const unreadable = [...new Set([...remnants.unreadable, ...rebuilt.unreadable])];
-  session.show({ removed, lost, read, missing, unreadable, broken, left: LEFT }, [
+  session.show({ removed, ended, lost, read, missing, unreadable, broken, left: LEFT }, [
     `Rows of lost transactions that were removed: ${countsOf(removed).join(', ') || 'none'}.`,
+    `Approvals that were ended, because their request has taken effect: ${ended}.`,
     `${read} payments and orders read. Rows that were missing: ${countsOf(missing).join(', ')}.`,
     ...LEFT,
     ...lost.slice(0, MAX_SHOWN).map(lineOfLost),

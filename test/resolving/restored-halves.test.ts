@@ -1,7 +1,9 @@
 /** Tests the guarantee "restored tables". */
-import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
+import { IdempotencyRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import type { OrderId } from '../../lambdas/kernel/ids.ts';
+import { approvalPlace } from '../../lambdas/operators/domain/approval.ts';
 import { parseOrderId } from '../../lambdas/orders/ids.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { booksInquiry } from '../../lambdas/payments/use/queued-with.ts';
@@ -10,7 +12,7 @@ import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import { ALL_DUE } from '../support/due.ts';
 import { sliceOf } from '../support/slice.ts';
 import { TABLES } from '../world/tables.ts';
-import { HISTORIES } from './restored-histories.ts';
+import { BEN, HISTORIES } from './restored-histories.ts';
 import { type Cut, type HistoryStep, RestoredWorld, type Transaction } from './restored-world.ts';
 
 /** Actor after the restore: the client retries its request, or only the jobs run. */
@@ -40,7 +42,8 @@ async function playRestored(history: readonly HistoryStep[], cut: Cut, next: Nex
   await world.work(50);
   await world.work(12, 20 * 60_000);
   await world.compare();
-  found.push(...(await world.endless()), ...(await world.differences()), ...(await world.unmade()), ...world.left());
+  found.push(...(await world.endless()), ...(await world.differences()), ...(await world.unmade()));
+  found.push(...(await world.misjudged()), ...world.left());
   return found;
 }
 
@@ -157,14 +160,14 @@ describe('before the recovery,', () => {
 describe('the recovery', () => {
   test.each([
     ['a payment', 0, 'pay', 'claim', 201],
-    ['a refund', 2, 'ref', 'claim', 201],
-    ['an order', 0, 'ord', 'claim', 201],
-    ['a correction', 2, 'cor', 'effect', 201],
     ['a payment', 1, 'pay', 'answer', 201],
-    ['an approved correction', 3, 'apr', 'effect', 200],
+    ['a refund', 2, 'ref', 'claim', 201],
     ['a refund', 3, 'ref', 'answer', 201],
-  ])(
+    ['an order', 0, 'ord', 'claim', 201],
     ['an order', 6, 'ord', 'answer', 201],
+    ['a correction', 2, 'cor', 'effect', 201],
+    ['an approved correction', 3, 'apr', 'effect', 200],
+  ])(
     'reports the key of %s, and handles a retry with that key as a first request',
     async (history, transaction, row, kind, status) => {
       const { world, last } = await restored(history, transaction, [row]);
@@ -183,6 +186,50 @@ describe('the recovery', () => {
     const { state } = await world.world.chain({ paymentId: world.paymentId });
     expect(state.corrections.size).toBe(1);
     expect(await world.recover()).toEqual([]);
+  });
+
+  test.each(['an approved correction', 'an approved decision', 'an approved refund'])(
+    'ends %s whose verdict was lost, so that it can be neither approved nor rejected',
+    async (history) => {
+      const steps = HISTORIES[history] ?? [];
+      const world = new RestoredWorld();
+      for (const step of steps) await world.do(step);
+      const { store } = world.world;
+      const [approved] = await store.listApprovals({ limit: 1 });
+      const { end, id } = approved ?? {};
+      expect(end).toMatchObject({ verdict: 'approved', by: { name: 'Ben Example' } });
+      expect(await world.recover()).toEqual([]);
+      expect(await store.listApprovals({ limit: 1 })).toEqual([approved]);
+      await store.database.client.send(
+        new UpdateCommand({
+          TableName: TABLES.registry,
+          Key: { pk: RegistryRow.approvals, sk: approvalPlace(id ?? '') },
+          UpdateExpression: 'REMOVE #end',
+          ExpressionAttributeNames: { '#end': 'end' },
+        }),
+      );
+      await store.database.client.send(
+        new DeleteCommand({ TableName: TABLES.idempotency, Key: { pk: `${IdempotencyRow.record}${id}` } }),
+      );
+      expect(await world.recover()).toEqual([]);
+      expect(await store.listApprovals({ limit: 1 })).toEqual([approved]);
+      expect(await world.api.reject(id ?? '', BEN)).toMatchObject({ status: 409, body: { code: 'approval_ended' } });
+      expect(await world.recover()).toEqual([]);
+    },
+  );
+
+  test('leaves an approval that cannot be rejected after its repeated request took effect with another approval', async () => {
+    const { world, steps } = await restored('an approved correction', 2, ['APPROVALS', 'DETAILS']);
+    await world.recover();
+    const [kept] = await world.world.store.listApprovals({ limit: 1 });
+    for (const step of steps.slice(1)) await world.do(step);
+    expect(world.made('approval')).toMatchObject({ status: 200 });
+    expect(kept?.end).toBeUndefined();
+    expect(await world.api.reject(kept?.id ?? '', BEN)).toMatchObject({
+      status: 409,
+      body: { code: 'approval_ended' },
+    });
+    expect(await world.misjudged()).toEqual([]);
   });
 
   test('finds an executed refund with a lost claim by reading the processor’s books', async () => {

@@ -10,7 +10,7 @@ import { callback, paymentIdFor } from '../payments/payment-fixtures.ts';
 import type { Reply } from '../world/api.ts';
 import type { HistoryStep, RestoredWorld } from './restored-world.ts';
 
-const BEN = { headers: { Authorization: 'Bearer ok_benbenbenbenbenbenbenben00' } };
+export const BEN = { headers: { Authorization: 'Bearer ok_benbenbenbenbenbenbenben00' } };
 const PAYMENT = paymentIdFor('pay', 'ten_desk');
 const SAID = { reason: 'Seen on the statement' };
 
@@ -144,6 +144,26 @@ export const HISTORIES: Readonly<Record<string, readonly HistoryStep[]>> = {
       (payment) => ({ ...SAID, payment, reverses: 2 }),
     ),
     request('approval', (world) => world.api.approve(String(world.made('correction').body['id']), BEN)),
+  ],
+  'an approved decision': [
+    pays({ source: 'tok_async', amount: 9_000 }),
+    bank('less is taken', (inside, charge) => inside.correct(charge, { status: 'succeeded', amount_captured: 6_000 })),
+    callbacks('evt_1'),
+    asOperator(
+      'decision',
+      (world) => `/v1/admin/payments/${world.paymentId}/resolve`,
+      () => ({ ...SAID, outcome: 'succeeded', amount: 6_000 }),
+    ),
+    request('approval', (world) => world.api.approve(String(world.made('decision').body['id']), BEN)),
+  ],
+  'an approved refund': [
+    pays({ amount: 9_000 }),
+    asOperator(
+      'refund',
+      (world) => `/v1/admin/payments/${world.paymentId}/refunds`,
+      () => ({ ...SAID, amount: 6_000 }),
+    ),
+    request('approval', (world) => world.api.approve(String(world.made('refund').body['id']), BEN)),
   ],
   'a commission': [pays({ metadata: { affiliate: 'aff_7', order: 'o1' } }), commissions],
   'an export': [

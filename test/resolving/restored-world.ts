@@ -226,10 +226,28 @@ export class RestoredWorld {
     const effects = [...this.#made].filter(([what]) => /^(?:decision|correction|annotation|approval)$/.test(what));
     if (effects.length === 0) return [];
     const chain = await readChain(this.world.store, this.paymentId);
-    const { corrections, decisions, annotations } = chain?.state ?? {};
-    const made = [corrections, decisions, annotations].reduce((sum, each) => sum + (each?.size ?? 0), 0);
+    const { corrections, decisions, annotations, refunds } = chain?.state ?? {};
+    const made = [corrections, decisions, annotations, refunds].reduce((sum, each) => sum + (each?.size ?? 0), 0);
     const isAnswered = effects.some(([, { status }]) => status === 200 || status === 201);
     return isAnswered && made === 0 ? ['an operator’s effect was acknowledged but is missing from the chain'] : [];
+  }
+
+  /** Returns the approvals whose status disagrees with the chain of their payment. */
+  async misjudged(): Promise<readonly string[]> {
+    const { store } = this.world;
+    const found: string[] = [];
+    const approvals = await store.listApprovals({ limit: 100, withReasons: false });
+    for (const { operationId, paymentId, end } of approvals) {
+      // The request was repeated after its record was lost. A second approval made the effect; this one expires.
+      const isRepeated = approvals.some((other) => other.operationId === operationId && other.end !== undefined);
+      if (end === undefined && isRepeated) continue;
+      const chain = await readChain(store, paymentId);
+      const { corrections, decisions, refunds } = chain?.state ?? {};
+      const isMade = [corrections, decisions, refunds].some((each) => each?.has(operationId) === true);
+      if (isMade !== (end?.verdict === 'approved'))
+        found.push(`an approval with the verdict ${end?.verdict} has ${isMade ? 'an' : 'no'} effect`);
+    }
+    return found;
   }
 
   left(): readonly string[] {

@@ -3,12 +3,12 @@ import { base32, type Digest } from '../../kernel/digest.ts';
 import type { Mode, OperationId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { UNSEEN } from '../../kernel/one-line.ts';
 import { timeSortKey } from '../../kernel/places.ts';
-import { changeOf } from '../../payments/domain/change.ts';
+import { changeOf, operationIdOf } from '../../payments/domain/change.ts';
 import { shownReason } from '../../payments/domain/given-reason.ts';
 import type { GivenReason, PaymentStatus, TransitionDraft, TransitionType } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import { type Posting, postingObject } from '../../payments/domain/posting.ts';
-import type { Transition } from '../../payments/domain/transition.ts';
+import { decisionOf, type Transition } from '../../payments/domain/transition.ts';
 import type { ChangeKind } from '../../payments/ids.ts';
 import type { CorrectionRequest } from './correction.ts';
 import type { DecisionRequest } from './operator-decision.ts';
@@ -258,6 +258,32 @@ export function approvalObject(approval: Approval, nowMs: number): Record<string
     created: seconds(approval.createdAtMs),
     expires: seconds(approval.expiresAtMs),
   };
+}
+
+/**
+ * Returns the transition that an operator's request has made.
+ * @param id the id of the correction, decision, annotation or change
+ */
+export function effectIn(transitions: readonly Transition[], id: OperationId): Transition | undefined {
+  return transitions.find((each) => idOfEffect(each.subject) === id || decisionOf(each)?.decisionId === id);
+}
+
+function idOfEffect(subject: Transition['subject']): string | undefined {
+  switch (subject?.kind) {
+    case 'correction':
+      return subject.correctionId;
+    case 'annotation':
+      return subject.annotationId;
+    case 'refund':
+    case 'capture':
+    case 'void':
+      return operationIdOf(subject);
+    case 'decision':
+    case 'dispute':
+    case 'stray_charge':
+    case undefined:
+      return undefined;
+  }
 }
 
 function effectObject(id: OperationId, { type, paymentStatus, postings }: ShownEffect): Record<string, unknown> {

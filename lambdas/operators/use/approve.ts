@@ -9,11 +9,12 @@ import { reasonFields, withoutPersonalFields } from '../../payments/domain/given
 import type { TransitionDraft } from '../../payments/domain/payment.ts';
 import type { ChangeKind } from '../../payments/ids.ts';
 import { isReplay, withPersonalFields } from '../../payments/use/create-payment.ts';
-import type { PaymentChain } from '../../payments/use/payment-chain.ts';
+import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import {
   type Approval,
   type ApprovalEnd,
   approvalObject,
+  effectIn,
   isOpen,
   isSamePerson,
   matchesApprovedEffect,
@@ -186,7 +187,10 @@ export async function reject(tools: KeyedEffectTools, verdict: Verdict): Promise
       if (!isOpen(approval, atMs)) return { kind: 'done', outcome: { kind: 'approval_expired' } };
       // The approval of a change writes no record of the verdict, so read the approval.
       const current = await effects.readApproval(operationId);
-      if (current?.end?.verdict === 'approved') return { kind: 'done', outcome: { kind: 'approval_ended' } };
+      // After a restore, a repeated request can have made the effect with a second approval.
+      const chain = await readChain(effects, paymentId);
+      const isMade = chain !== undefined && effectIn(chain.transitions, approval.operationId) !== undefined;
+      if (isMade || current?.end?.verdict === 'approved') return { kind: 'done', outcome: { kind: 'approval_ended' } };
       const end = endBy(verdict.by, 'rejected')(atMs);
       const answer = answerOf({ ...approval, end }, atMs);
       const request = { fingerprint, answer: withoutPersonalFields(answer, reasonFields(approval)) };

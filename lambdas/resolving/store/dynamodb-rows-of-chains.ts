@@ -7,6 +7,7 @@ import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/p
 import type { Item } from '../../kernel/platform/items.ts';
 import { operationOfKey } from '../../once/store/record-items.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
+import type { ApprovalEnd } from '../../operators/domain/approval.ts';
 import { parseOrderId } from '../../orders/ids.ts';
 import { type ChainId, parsePaymentId } from '../../payments/ids.ts';
 import type { ScanPage, ScanRequest } from '../../views/use/view-store.ts';
@@ -32,6 +33,7 @@ const anyRow = z.object({
   claimedAtMs: z.int().optional(),
   recordedAtMs: z.int().optional(),
   id: z.string().optional(),
+  operationId: z.string().optional(),
   end: z.looseObject({ verdict: z.string(), atMs: z.int() }).optional(),
   request: z.object({ answer: z.object({ status: z.int(), body: z.string() }) }).optional(),
 });
@@ -48,8 +50,11 @@ const KINDS = [
   ['details', RegistryRow.details],
 ] as const satisfies readonly (readonly [RowOfChain['kind'], string])[];
 
-const { correction, decision, annotation, approval } = OperationPrefix;
-const EFFECTS = [correction, decision, annotation, approval];
+const { correction, decision, annotation, changeRequest, approval } = OperationPrefix;
+const EFFECTS = [correction, decision, annotation, changeRequest, approval];
+
+/** The approval in the stored response to a request that waits, or to a verdict. */
+const storedApproval = z.object({ id: z.string(), effect: z.object({ id: z.string() }) });
 
 /** The key of a row, and an attribute that reveals whether the row has changed. */
 interface Place {
@@ -116,11 +121,28 @@ export class DynamoDbRowsOfChains implements RowsOfChains {
     const written = await writeConditionally(this.#pacing, send);
     return written.kind === 'applied';
   }
+
+  async endApproval({ row }: RowOfChain, end: ApprovalEnd): Promise<boolean> {
+    const { key: Key } = row as Place;
+    const written = await writeConditionally(this.#pacing, () =>
+      this.#client.send(
+        new UpdateCommand({
+          TableName: this.#tables.registry,
+          Key,
+          UpdateExpression: 'SET #end = :end',
+          ConditionExpression: 'attribute_exists(#id) AND attribute_not_exists(#end)',
+          ExpressionAttributeNames: { '#id': 'id', '#end': 'end' },
+          ExpressionAttributeValues: { ':end': end },
+        }),
+      ),
+    );
+    return written.kind === 'applied';
+  }
 }
 
 function rowOfRegistry(row: AnyRow): RowOfChain | undefined {
   const { pk, sk, salt, paymentId, orderId } = row;
-  if (pk === RegistryRow.approvals) return verdictOf(row);
+  if (pk === RegistryRow.approvals) return approvalOf(row);
   const [kind, prefix = ''] = KINDS.find(([, each]) => pk.startsWith(each)) ?? [];
   const chainId = chainIdOf(kind === 'details' ? pk.slice(prefix.length) : (orderId ?? paymentId));
   if (kind === undefined || chainId === undefined) return undefined;
@@ -130,20 +152,17 @@ function rowOfRegistry(row: AnyRow): RowOfChain | undefined {
 }
 
 /**
- * Parses a verdict, the row that ends an approval.
- * @returns undefined for an approval without a verdict, or a verdict without an effect
+ * Parses an approval, or the verdict that ends it.
+ * @returns undefined for a rejected approval, which has no effect
  */
-function verdictOf({ pk, sk, id, paymentId, end }: AnyRow): RowOfChain | undefined {
+function approvalOf({ pk, sk, id, operationId, paymentId, end }: AnyRow): RowOfChain | undefined {
   const chainId = chainIdOf(paymentId);
-  if (end?.verdict !== 'approved' || chainId === undefined || id === undefined) return undefined;
+  if (end?.verdict === 'rejected' || chainId === undefined || id === undefined) return undefined;
   const key = { [KeyAttribute.partition]: pk, [KeyAttribute.sort]: sk };
-  return {
-    kind: 'verdict',
-    chainId,
-    operationId: id as OperationId,
-    writtenAtMs: end.atMs,
-    row: { table: 'registry', key, unchanged: ['end', end], attribute: 'end' },
-  };
+  const named = { chainId, operationId: id as OperationId, effectId: operationId as OperationId };
+  if (end === undefined) return { ...named, kind: 'approval', row: { table: 'registry', key, unchanged: ['id', id] } };
+  const row: Place = { table: 'registry', key, unchanged: ['end', end], attribute: 'end' };
+  return { ...named, kind: 'verdict', writtenAtMs: end.atMs, row };
 }
 
 /**
@@ -170,8 +189,12 @@ function recordOf({
     return { ...named, kind: status === 'INPROGRESS' ? 'claim' : 'answer', writtenAtMs: claimedAtMs };
   if (request === undefined || !EFFECTS.some((prefix) => operationId.startsWith(prefix))) return undefined;
   const { status: answered, body } = request.answer;
-  const waiting = answered === WAITING ? { approvalId: (JSON.parse(body) as { readonly id: string }).id } : {};
-  return { ...named, ...waiting, kind: 'effect', writtenAtMs: recordedAtMs ?? 0 };
+  const isWaiting = answered === WAITING;
+  const isOfApproval = isWaiting || operationId.startsWith(approval);
+  const { id: approvalId, effect } = isOfApproval ? storedApproval.parse(JSON.parse(body)) : {};
+  const effectId = (effect?.id ?? operationId) as OperationId;
+  const waiting = isWaiting && approvalId !== undefined ? { approvalId } : {};
+  return { ...named, ...waiting, effectId, kind: 'effect', writtenAtMs: recordedAtMs ?? 0 };
 }
 
 function chainIdOf(text: string | undefined): ChainId | undefined {

@@ -1,10 +1,12 @@
+import { KEY_ID } from '../../kernel/cause.ts';
 import { isFault } from '../../kernel/faults.ts';
 import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
-import { APPROVAL_ID } from '../../operators/domain/approval.ts';
+import { type ApprovalEnd, effectIn, isSamePerson } from '../../operators/domain/approval.ts';
 import type { ApprovingStore } from '../../operators/use/approving-store.ts';
 import { type OrderChain, readOrderChain } from '../../orders/use/order-chain.ts';
 import type { OrderStore } from '../../orders/use/order-store.ts';
+import type { Transition } from '../../payments/domain/transition.ts';
 import { type ChainId, isOrderId } from '../../payments/ids.ts';
 import { hasAnswer, hasBegun, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
@@ -30,13 +32,17 @@ export interface RowOfChain {
     | 'claim'
     /** The idempotency record of a request that has a stored response. */
     | 'answer'
-    /** The record of an operator's correction, decision, annotation or approval. */
+    /** The record of an operator's request or approval. */
     | 'effect'
     /** The end of an approval whose request took effect. Without this row, the approval is pending, or has expired. */
-    | 'verdict';
+    | 'verdict'
+    /** An approval that has not ended. */
+    | 'approval';
   readonly chainId: ChainId;
   /** The operation of a record or of an approval; absent for other rows. */
   readonly operationId?: OperationId;
+  /** The correction, decision, annotation or change that an operator's request makes; absent for other rows. */
+  readonly effectId?: OperationId;
   /** The approval for which an operator's request waits. The request wrote this approval instead of a transition. */
   readonly approvalId?: string;
   /** Time at which a record or a verdict was written, in Unix milliseconds. */
@@ -49,6 +55,8 @@ export interface RowsOfChains {
   rows(table: ChainRowTable, step: ScanRequest): Promise<ScanPage<RowOfChain>>;
   /** Deletes the row if it has not changed. @returns false when it has changed or does not exist */
   remove(row: RowOfChain): Promise<boolean>;
+  /** Ends the approval. @returns false when it has ended or does not exist */
+  endApproval(row: RowOfChain, end: ApprovalEnd): Promise<boolean>;
 }
 
 export interface CloseRemnantsTools {
@@ -80,6 +88,8 @@ export interface LostOperation {
 export interface Remnants {
   /** Number of removed rows by kind. */
   readonly removed: Readonly<Partial<Record<RowOfChain['kind'], number>>>;
+  /** Number of approvals that were ended, because the Ledger has their effect. */
+  readonly ended: number;
   /** The removed operations. They are reported to operators, because a processor or a client may know of them. */
   readonly lost: readonly LostOperation[];
   /** Chains that this code cannot read. Their rows were not removed. */
@@ -99,6 +109,7 @@ const TABLES = ['registry', 'idempotency'] as const;
  *   refund   record ✓ transition n ✗ ── record removed; a queued inquiry records the refund if it was made
  *   response record ✓ transition n ✗ ── record removed: the next look-up at the processor decides the outcome again
  *   approval verdict ✓ transition n ✗ ── verdict removed: the approval is pending again, or has expired
+ *   approval verdict ✗ transition n ✓ ── verdict written: the approval can be neither approved nor rejected again
  *   any      entry ✓ transition ✗ ── entry removed
  *
  * Traffic may continue: records and their transitions are written together, and the scan of the Ledger that follows
@@ -114,17 +125,22 @@ export async function closeRemnants(
   const removed: Partial<Record<RowOfChain['kind'], number>> = {};
   const lost: LostOperation[] = [];
   const unreadable = new Set<ChainId>();
+  let ended = 0;
   let read = 0;
   const each = async (row: RowOfChain): Promise<void> => {
     read += 1;
     try {
       const chain = isOrderId(row.chainId) ? undefined : await readChain(tools.store, row.chainId);
+      if (row.kind === 'approval') {
+        if (chain !== undefined && (await endApproval(tools, chain, row))) ended += 1;
+        return;
+      }
       const isThere = isOrderId(row.chainId)
         ? isInOrder(await readOrderChain(tools.orders, row.chainId), row)
         : chain !== undefined && (await hasWritten(tools, chain, row));
       if (isThere || !(await tools.chainRows.remove(row))) return;
       removed[row.kind] = (removed[row.kind] ?? 0) + 1;
-      const operation = lostOperation(row);
+      const operation = chain !== undefined && effectOf(chain, row) !== undefined ? undefined : lostOperation(row);
       if (operation !== undefined && lost.length < MAX_KEPT) lost.push(operation);
       if (chain !== undefined) await queueBooksInquiry(tools, chain.first.payment.id);
     } catch (error) {
@@ -139,7 +155,7 @@ export async function closeRemnants(
       Array.from({ length: segments }, () => ''),
     );
   }
-  return { removed, lost, unreadable: [...unreadable] };
+  return { removed, ended, lost, unreadable: [...unreadable] };
 }
 
 /**
@@ -149,24 +165,38 @@ export async function closeRemnants(
 async function hasWritten(
   { approvals }: Pick<CloseRemnantsTools, 'approvals'>,
   chain: PaymentChain,
-  { kind, operationId, approvalId }: RowOfChain,
+  row: RowOfChain,
 ): Promise<boolean> {
+  const { kind, operationId, approvalId } = row;
   if (operationId === undefined) return true;
   if (kind === 'claim' || kind === 'answer')
     return hasBegun(chain, operationId) && (kind === 'claim' || hasAnswer(chain, operationId));
   if (approvalId !== undefined) return (await approvals.readApproval(approvalId)) !== undefined;
-  if (!APPROVAL_ID.test(operationId)) return hasEffect(chain, operationId);
-  const approval = await approvals.readApproval(operationId);
-  if (approval === undefined) return false;
-  return approval.end?.verdict === 'rejected' || hasEffect(chain, approval.operationId);
+  return effectOf(chain, row) !== undefined || (await approvals.readApproval(operationId))?.end?.verdict === 'rejected';
 }
 
 function isInOrder(chain: OrderChain | undefined, { kind }: RowOfChain): boolean {
   return chain !== undefined && (kind !== 'answer' || chain.order.answered);
 }
 
-function hasEffect({ state: { corrections, decisions, annotations } }: PaymentChain, id: OperationId): boolean {
-  return corrections.has(id) || decisions.has(id) || annotations.has(id);
+function effectOf({ transitions }: PaymentChain, { effectId }: RowOfChain): Transition | undefined {
+  return effectId === undefined ? undefined : effectIn(transitions, effectId);
+}
+
+/** Ends an approval whose effect is in the chain. The transition names the person who approved it. */
+async function endApproval(
+  { approvals, chainRows }: Pick<CloseRemnantsTools, 'approvals' | 'chainRows'>,
+  chain: PaymentChain,
+  row: RowOfChain,
+): Promise<boolean> {
+  const { cause, occurredAtMs: atMs = 0 } = effectOf(chain, row) ?? {};
+  if (cause?.by !== 'operator') return false;
+  const { operator: name, identity } = cause;
+  const by = { name, person: KEY_ID.test(identity) ? name : identity, identity };
+  const approval = await approvals.readApproval(row.operationId ?? '');
+  // The requester can have repeated the request under a higher limit. It then had no second person.
+  if (approval === undefined || isSamePerson(by, approval.askedBy)) return false;
+  return chainRows.endApproval(row, { verdict: 'approved', by, atMs });
 }
 
 function lostOperation({ kind, operationId, chainId, writtenAtMs = 0 }: RowOfChain): LostOperation | undefined {

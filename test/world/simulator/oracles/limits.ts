@@ -25,9 +25,12 @@ export function checkApprovals({ world, payments }: Seen): readonly Violation[] 
     const made = (payments.get(paymentId) ?? []).filter(
       ({ row }) => operatorsId(row) === operationId && row.cause.by === 'operator',
     );
-    // A restore can keep the effect but lose the verdict. Another verdict then has no second effect.
-    const isRestored = end === undefined && world.restores.length > 0 && made.length === 1;
-    if (!isRestored && made.length !== (end?.verdict === 'approved' ? 1 : 0))
+    // A restore can lose the record of a request but keep its approval. If the request is repeated, a second approval
+    // makes the effect, and the first one expires.
+    const isRepeated =
+      end === undefined &&
+      approvals.some((other) => other.operationId === operationId && other.end?.verdict === 'approved');
+    if (!isRepeated && made.length !== (end?.verdict === 'approved' ? 1 : 0))
       wrong(`is ${end?.verdict}, but has ${made.length} effects`, id);
     if (end !== undefined && end.by.name === askedBy.name) wrong('was decided by the person who requested it', id);
     if (end !== undefined && end.atMs >= expiresAtMs) wrong('was decided after its expiry', id);
