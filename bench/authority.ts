@@ -20,7 +20,7 @@ import { engineProcess } from '../test/bench/bench-engine.ts';
 import { meteredClient } from '../test/bench/bench-metered-client.ts';
 import { trivialProcessor, typicalPayment } from '../test/bench/bench-typical-payment.ts';
 import { openRecord, outcomeTransition, paymentIdFor, pendingTransition } from '../test/payments/payment-fixtures.ts';
-import { heldBeforeCommit, openTestDatabase } from '../test/postgres/store-database.ts';
+import { heldBeforeCommit, openUrl } from '../test/postgres/store-database.ts';
 import { QUIET_INSTRUMENTS } from '../test/support/quiet-instruments.ts';
 import { until } from '../test/support/until.ts';
 import { median } from './median.ts';
@@ -72,7 +72,7 @@ export async function measureAuthority(
   // rocket-rides calls its processor with `fetch`.
   globalThis.fetch = async () => Response.json({ id: 'ch_bench' }, { status: 201 });
   const url = server.url(server.port);
-  const database = openTestDatabase(url, { connections: CONNECTIONS });
+  const database = openUrl(url, { connections: CONNECTIONS });
   try {
     await migrate({ database, clock: systemClock, migrations: readMigrations() });
     const payonce = (client: DynamoDBClient, on?: Database): Pay => payWithPayonce(client, tables, on);

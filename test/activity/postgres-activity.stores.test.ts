@@ -27,7 +27,7 @@ describeOnPostgres((toolsOf, database) => {
         });
       },
       forge: (chain, sequence) =>
-        database().run(
+        database().owner.run(
           sql(
             `UPDATE activity SET body = replace(body::text, 'correction.made', 'decision.made')::json
               WHERE chain = $1 AND sequence = $2`,

@@ -20,7 +20,7 @@ import { finishJob } from '../jobs/finish-job.ts';
 import { effectOf } from '../payments/copies.ts';
 import { paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { PostgresProxy } from '../postgres/postgres-proxy.ts';
-import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
+import { asFunctions, createDatabase, openTestDatabase } from '../postgres/store-database.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { CREDENTIALS, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -39,7 +39,13 @@ beforeAll(async () => {
   writeFileSync(caFile, certificate.cert);
   url = await createDatabase();
   proxy = await PostgresProxy.start(url, certificate);
-  const { user: username, database: dbname, password, host, port } = parseServerUrl(proxy.url('localhost'));
+  const {
+    user: username,
+    database: dbname,
+    password,
+    host,
+    port,
+  } = parseServerUrl(asFunctions(proxy.url('localhost')));
   const SecretString = JSON.stringify({ username, password, host, port, dbname });
   const { ARN = '' } = await manager.send(new CreateSecretCommand({ Name: `authority-${process.pid}`, SecretString }));
   secretId = ARN;

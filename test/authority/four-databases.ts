@@ -14,7 +14,6 @@ import type { Pacing } from '../../lambdas/kernel/platform/attempts.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
-import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
 import type { Database, Row, Statement } from '../../lambdas/postgres/database.ts';
 import { readMigrations, tablesOf } from '../../lambdas/postgres/migrations.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
@@ -22,7 +21,7 @@ import { TenantMoves } from '../../lambdas/tenants/store/tenant-moves.ts';
 import { tenantRowKey } from '../../lambdas/tenants/store/tenant-owners.ts';
 import type { TenantPlace } from '../../lambdas/tenants/store/tenant-shards.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
-import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
+import { createDatabase, openTestDatabase, type StoreDatabase } from '../postgres/store-database.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { QUIET_INSTRUMENTS } from '../support/quiet-instruments.ts';
 import { TABLES } from '../world/tables.ts';
@@ -56,14 +55,14 @@ export interface MoveChanges {
 
 /** Four PostgreSQL databases of one server. */
 export class FourDatabases {
-  readonly #databases: ReadonlyMap<string, OpenDatabase>;
+  readonly #databases: ReadonlyMap<string, StoreDatabase>;
 
-  private constructor(databases: ReadonlyMap<string, OpenDatabase>) {
+  private constructor(databases: ReadonlyMap<string, StoreDatabase>) {
     this.#databases = databases;
   }
 
   static async create(): Promise<FourDatabases> {
-    const opened: [string, OpenDatabase][] = [];
+    const opened: [string, StoreDatabase][] = [];
     for (const name of NAMES) opened.push([name, openTestDatabase(await createDatabase(), { connections: 4 })]);
     return new FourDatabases(new Map(opened));
   }
@@ -72,14 +71,14 @@ export class FourDatabases {
     await Promise.all([...this.#databases.values()].map((each) => each.close()));
   }
 
-  database(name: string): OpenDatabase {
+  database(name: string): StoreDatabase {
     const found = this.#databases.get(name);
     invariant(found !== undefined, `there is no database ${name}`);
     return found;
   }
 
   async query(name: string, text: string, ...values: readonly unknown[]): Promise<readonly Row[]> {
-    return this.database(name).run(sql(text, ...values));
+    return this.database(name).owner.run(sql(text, ...values));
   }
 
   async empty(): Promise<void> {
@@ -196,7 +195,7 @@ export class ShardedDeployment {
     const { clock, entropy, store } = this.world;
     const { client = store.database.client, database = (_, given) => given, pacing = { clock, entropy } } = changes;
     const move = planMove(id, await this.placeOf(id, client), to);
-    const [source, target] = [move.from, move.to].map((name) => database(name, this.#databases.database(name)));
+    const [source, target] = [move.from, move.to].map((name) => database(name, this.#databases.database(name).owner));
     invariant(source !== undefined && target !== undefined, 'a database is missing');
     await moveTenant({ client, tables: TABLES, pacing, source, target, progress: () => undefined }, move);
   }

@@ -5,12 +5,11 @@ import type { Imported } from '../../lambdas/authority/import-authority.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { CreatePaymentOutcome } from '../../lambdas/payments/use/create-payment.ts';
-import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
-import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
+import { createDatabase, openTestDatabase, type StoreDatabase } from '../postgres/store-database.ts';
 import { MovingDeployment } from './moving-deployment.ts';
 
-let database: OpenDatabase;
+let database: StoreDatabase;
 beforeAll(async () => {
   database = openTestDatabase(await createDatabase());
 });

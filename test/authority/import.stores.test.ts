@@ -17,7 +17,6 @@ import { nextOrderTransitions } from '../../lambdas/orders/domain/order-transiti
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { paymentPartition, transitionSort } from '../../lambdas/payments/store/items.ts';
 import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
-import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
 import type { Statement } from '../../lambdas/postgres/database.ts';
 import { correctionApproval } from '../operators/approving-store-suite.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
@@ -32,7 +31,7 @@ import {
   pendingTransition,
 } from '../payments/payment-fixtures.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
-import { createDatabase, databaseOf, openTestDatabase } from '../postgres/store-database.ts';
+import { createDatabase, databaseOf, openTestDatabase, type StoreDatabase } from '../postgres/store-database.ts';
 import { OPERATOR, requestedAt } from '../support/causes.ts';
 import { ALL_DUE } from '../support/due.ts';
 import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
@@ -42,7 +41,7 @@ import { sliceOf, whole } from '../support/slice.ts';
 import { TABLES } from '../world/tables.ts';
 import { MovingDeployment } from './moving-deployment.ts';
 
-let database: OpenDatabase;
+let database: StoreDatabase;
 let moving: MovingDeployment;
 beforeAll(async () => {
   database = openTestDatabase(await createDatabase());
@@ -259,20 +258,22 @@ describe('an import with a difference', () => {
   const differences: readonly Difference[] = [
     {
       name: 'a transition that was changed in PostgreSQL',
-      make: () => database.run(sql(`UPDATE transition SET body = '{}' WHERE chain_id = $1 AND sequence = 2`, id)),
+      make: () => database.owner.run(sql(`UPDATE transition SET body = '{}' WHERE chain_id = $1 AND sequence = 2`, id)),
       found: { different: [{ chainId: id, because: 'differs' }] },
     },
     {
       name: 'a payment that only PostgreSQL has',
       make: async () => {
         for (const table of ['transition', 'posting'])
-          await database.run(sql(`UPDATE ${table} SET chain_id = $2 WHERE chain_id = $1`, id, paymentIdFor('other')));
+          await database.owner.run(
+            sql(`UPDATE ${table} SET chain_id = $2 WHERE chain_id = $1`, id, paymentIdFor('other')),
+          );
       },
       found: { different: [{ chainId: paymentIdFor('other'), because: 'differs' }] },
     },
     {
       name: 'postings without their transition',
-      make: () => database.run(sql('DELETE FROM transition WHERE chain_id = $1', id)),
+      make: () => database.owner.run(sql('DELETE FROM transition WHERE chain_id = $1', id)),
       found: { different: [{ chainId: id, because: 'differs' }] },
     },
     {
@@ -373,7 +374,7 @@ describe('an import with a difference', () => {
 });
 
 test('a deployment that began with PostgreSQL has nothing to import', async () => {
-  await database.run(sql('TRUNCATE transition'));
+  await database.owner.run(sql('TRUNCATE transition'));
   const began = new MovingDeployment(database);
   await began.world.store.activity.recordSettings({ authority: 'postgres' });
   expect(await began.finish()).toEqual({ kind: 'postgres' });

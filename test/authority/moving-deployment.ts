@@ -14,6 +14,7 @@ import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import type { Database } from '../../lambdas/postgres/database.ts';
 import { readMigrations, tablesOf } from '../../lambdas/postgres/migrations.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
+import type { StoreDatabase } from '../postgres/store-database.ts';
 import { TABLES } from '../world/tables.ts';
 import { World, type WorldOptions } from '../world/world.ts';
 
@@ -26,16 +27,16 @@ const AT_ONCE: Around = (_command, apply) => apply();
  */
 export class MovingDeployment {
   readonly world: World;
-  readonly #database: Database;
+  readonly #database: StoreDatabase;
 
-  constructor(database: Database, options: WorldOptions = {}) {
+  constructor(database: StoreDatabase, options: WorldOptions = {}) {
     this.#database = database;
     this.world = new World(options);
   }
 
   /** Empties the database, and records the first settings. */
   async begin(): Promise<this> {
-    for (const table of tablesOf(readMigrations())) await this.#database.run(sql(`TRUNCATE ${table}`));
+    for (const table of tablesOf(readMigrations())) await this.#database.owner.run(sql(`TRUNCATE ${table}`));
     await this.world.store.activity.recordSettings({ authority: 'dynamodb' });
     return this;
   }

@@ -12,18 +12,17 @@ import { orderOperation, paymentOfOrder } from '../../lambdas/orders/ids.ts';
 import { orderPartition } from '../../lambdas/orders/store/order-items.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { positionAt } from '../../lambdas/payments/use/transition-reader.ts';
-import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
 import { firstOf } from '../orders/order-store-suite.ts';
 import { firstWithNotes, refundAfter } from '../payments/carried-chain.ts';
 import { Copies, effectOf } from '../payments/copies.ts';
 import { openRecord, outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
-import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
+import { createDatabase, openTestDatabase, type StoreDatabase } from '../postgres/store-database.ts';
 import { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 
-let database: OpenDatabase;
+let database: StoreDatabase;
 let copies: Copies;
 let postgres: PostgresStores;
 let commissions: string[];
@@ -34,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 beforeEach(async () => {
   for (const table of ['transition', 'details', 'outbox', 'idempotency'])
-    await database.run(sql(`DELETE FROM ${table}`));
+    await database.owner.run(sql(`DELETE FROM ${table}`));
   copies = new Copies(database);
   commissions = [];
   postgres = postgresStores({ ...copies.tools(), client: copies.tables.client, tables: TABLES, observer: copies });

@@ -14,7 +14,6 @@ import type { ChainId } from '../../lambdas/payments/ids.ts';
 import { paymentPartition, transitionSort } from '../../lambdas/payments/store/items.ts';
 import { LedgerCarrier, PAYMENT_CHAIN } from '../../lambdas/payments/store/postgres-carrier.ts';
 import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
-import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
 import type { Runner } from '../../lambdas/postgres/database.ts';
 import { PostgresUnfinishedWork } from '../../lambdas/resolving/store/postgres-unfinished.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
@@ -23,7 +22,13 @@ import { chainOfAllKinds, firstWithNotes, refundAfter } from '../payments/carrie
 import { Copies } from '../payments/copies.ts';
 import { openRecord, outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
-import { createDatabase, databaseOf, ERRORS, openTestDatabase } from '../postgres/store-database.ts';
+import {
+  createDatabase,
+  databaseOf,
+  ERRORS,
+  openTestDatabase,
+  type StoreDatabase,
+} from '../postgres/store-database.ts';
 import { requestedAt } from '../support/causes.ts';
 import { ALL_DUE } from '../support/due.ts';
 import { beforeEachCall, type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
@@ -32,7 +37,7 @@ import { SDK_ERRORS } from '../support/faulty-client.ts';
 import { sliceOf } from '../support/slice.ts';
 import { TABLES } from '../world/tables.ts';
 
-let database: OpenDatabase;
+let database: StoreDatabase;
 let copies: Copies;
 beforeAll(async () => {
   database = openTestDatabase(await createDatabase());
@@ -57,7 +62,7 @@ function recover(of = copies, tools: Partial<Parameters<typeof recoverPostgres>[
 /** Deletes the rows after a transition, as a restore to an earlier point in time does. */
 async function restoreTo(id: ChainId, sequence: number): Promise<void> {
   for (const table of ['transition', 'posting', 'details', 'outbox'])
-    await database.run(sql(`DELETE FROM ${table} WHERE chain_id = $1 AND sequence > $2`, id, sequence));
+    await database.owner.run(sql(`DELETE FROM ${table} WHERE chain_id = $1 AND sequence > $2`, id, sequence));
 }
 
 /** Returns the rows of a chain in PostgreSQL. */

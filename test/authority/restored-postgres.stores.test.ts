@@ -16,13 +16,11 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import { LedgerCarrier, PAYMENT_CHAIN } from '../../lambdas/payments/store/postgres-carrier.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { carryShard } from '../../lambdas/postgres/carry.ts';
-import { migrate } from '../../lambdas/postgres/migrate.ts';
-import { readMigrations } from '../../lambdas/postgres/migrations.ts';
 import { OUTBOX_SHARDS, Outbox } from '../../lambdas/postgres/outbox.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
-import { openTestDatabase, toolsOn } from '../postgres/store-database.ts';
+import { openTestDatabase, prepareDatabase, toolsOn } from '../postgres/store-database.ts';
 import { BY_OPERATOR } from '../support/causes.ts';
 import { payonce } from '../support/command-line.ts';
 import { CREDENTIALS, createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
@@ -67,8 +65,8 @@ async function createStacks(tables: LocalAws['tables'], replayCache: string): Pr
 async function startRestorable() {
   const { server, url: address } = await startServer('postgres-server.ts');
   const { url } = await createDatabase(address);
+  await prepareDatabase(url, new World().clock);
   const database = openTestDatabase(url);
-  await migrate({ database, clock: new World().clock, migrations: readMigrations() });
   const ask = async (path: string): Promise<void> => {
     await database.close();
     const answer = await fetch(`${address}${path}`);

@@ -10,12 +10,11 @@ import { Session } from '../../cli/session.ts';
 import { recoverTables } from '../../cli/tables.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
-import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
 import { firstWithNotes, refundAfter } from '../payments/carried-chain.ts';
 import { Copies } from '../payments/copies.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
-import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
+import { createDatabase, openTestDatabase, type StoreDatabase } from '../postgres/store-database.ts';
 import { BY_OPERATOR } from '../support/causes.ts';
 import { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
@@ -26,7 +25,7 @@ const SECRET = { authority: 'postgres', postgresSecretArn: 'arn', postgresHost: 
 const SURROUNDINGS = { print: () => undefined, isTerminal: false, freshKey: () => 'key' };
 
 let url: string;
-let database: OpenDatabase;
+let database: StoreDatabase;
 let copies: Copies;
 let stores: Stores;
 let made = 0;
@@ -40,7 +39,7 @@ afterEach(() => {
   delete process.env['PAYONCE_DATABASE_URL'];
 });
 beforeEach(async () => {
-  for (const table of ['outbox', 'activity']) await database.run(sql(`DELETE FROM ${table}`));
+  for (const table of ['outbox', 'activity']) await database.owner.run(sql(`DELETE FROM ${table}`));
   copies = new Copies(database);
   stores = new Stores(copies.clock, copies.tables);
   await stores.activity.recordSettings(SECRET);
@@ -115,7 +114,7 @@ describe('payonce activity', () => {
       { log: 'postgres', chain, entries: 2, broken: null },
       valid,
     ]);
-    await database.run(
+    await database.owner.run(
       sql(`UPDATE activity SET body = replace(body::text, 'payment.erased', 'order.erased')::json WHERE sequence = 2`),
     );
     expect(await run((opened) => verifyChains(opened, OWN))).toEqual([

@@ -6,17 +6,16 @@ import { ExitCode, endingOf } from '../../cli/failure.ts';
 import { importPayments } from '../../cli/importing.ts';
 import { defined } from '../../lambdas/kernel/defined.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
 import { databaseOfNewTenant, TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { MovingDeployment } from '../authority/moving-deployment.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
-import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
+import { createDatabase, openTestDatabase, type StoreDatabase } from '../postgres/store-database.ts';
 import { TABLES } from '../world/tables.ts';
 import { DatabaseSecrets } from './database-secrets.ts';
 
 let url: string;
-let database: OpenDatabase;
+let database: StoreDatabase;
 beforeAll(async () => {
   url = await createDatabase();
   database = openTestDatabase(url);
@@ -52,10 +51,10 @@ test('payonce db import copies payments, reports a difference, can be canceled a
   const use = () => requireAuthority(opened, 'dynamodb');
 
   // The import does not stop writes if the database cannot store the payments.
-  await database.run(sql('ALTER TABLE work RENAME TO other'));
+  await database.owner.run(sql('ALTER TABLE work RENAME TO other'));
   expect((await run({ finish: true })).exitCode).not.toBe(ExitCode.done);
   await use();
-  await database.run(sql('ALTER TABLE other RENAME TO work'));
+  await database.owner.run(sql('ALTER TABLE other RENAME TO work'));
 
   expect(await run({ finish: true, cancel: true })).toEqual({ lines: [], exitCode: ExitCode.usage });
   expect(await run({ cancel: true })).toEqual({ lines: [], exitCode: ExitCode.refused });
@@ -65,7 +64,7 @@ test('payonce db import copies payments, reports a difference, can be canceled a
   });
   await use();
 
-  await database.run(sql(`UPDATE transition SET body = '{}' WHERE chain_id = $1`, paymentId));
+  await database.owner.run(sql(`UPDATE transition SET body = '{}' WHERE chain_id = $1`, paymentId));
   expect(await run({ finish: true })).toEqual({
     lines: ['1 payments and orders read. Copied: 0 transitions.', `differs     ${paymentId}`],
     exitCode: ExitCode.incomplete,
@@ -74,7 +73,7 @@ test('payonce db import copies payments, reports a difference, can be canceled a
   expect(await run({ cancel: true })).toMatchObject({ exitCode: ExitCode.done });
   await use();
 
-  await database.run(sql('TRUNCATE transition, posting, details'));
+  await database.owner.run(sql('TRUNCATE transition, posting, details'));
   expect(await run({ finish: true })).toEqual({
     lines: [
       '1 payments and orders read. Copied: 2 transitions.',
@@ -112,12 +111,12 @@ test('payonce db import --shards copies into several databases, and names the on
     exitCode: ExitCode.done,
   });
   const b = openTestDatabase(urls.get('payonce/b') ?? '');
-  await b.run(sql(`UPDATE transition SET body = '{}'`));
+  await b.owner.run(sql(`UPDATE transition SET body = '{}'`));
   expect(await run({ secret, finish: true })).toEqual({
     lines: ['1 payments and orders read. Copied: 0 transitions.', `differs     ${request.paymentId} in b`],
     exitCode: ExitCode.incomplete,
   });
-  await b.run(sql('TRUNCATE transition, posting, details'));
+  await b.owner.run(sql('TRUNCATE transition, posting, details'));
   await b.close();
   expect(await run({ secret, finish: true })).toEqual({
     lines: [

@@ -6,13 +6,12 @@ import { moveTenantOf } from '../../cli/moving-tenant.ts';
 import { recoverTables } from '../../cli/tables.ts';
 import { postgresStores } from '../../lambdas/authority/postgres-stores.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { firstWithNotes } from '../payments/carried-chain.ts';
 import { Copies } from '../payments/copies.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
-import { createDatabase, openTestDatabase } from '../postgres/store-database.ts';
+import { createDatabase, openTestDatabase, type StoreDatabase } from '../postgres/store-database.ts';
 import { asUser } from '../support/postgres.ts';
 import { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
@@ -26,16 +25,16 @@ const SETTINGS = {
 const ROLE = `payonce_reader_${process.pid}`;
 
 let urls: Readonly<Record<'fromUrl' | 'toUrl', string>>;
-let source: OpenDatabase;
-let target: OpenDatabase;
+let source: StoreDatabase;
+let target: StoreDatabase;
 beforeAll(async () => {
   urls = { fromUrl: await createDatabase(), toUrl: await createDatabase() };
   source = openTestDatabase(urls.fromUrl);
   target = openTestDatabase(urls.toUrl);
 });
 afterAll(async () => {
-  await source.run(sql(`DROP OWNED BY ${ROLE}`));
-  await source.run(sql(`DROP ROLE ${ROLE}`));
+  await source.owner.run(sql(`DROP OWNED BY ${ROLE}`));
+  await source.owner.run(sql(`DROP ROLE ${ROLE}`));
   await source.close();
   await target.close();
 });
@@ -74,9 +73,9 @@ test('payonce db move-tenant moves a tenant once, and reports problems before it
   ] as const;
   for (const [ended, exitCode, sentence] of refusals) expect(ended).toEqual({ exitCode, sentence });
 
-  await source.run(sql(`CREATE ROLE ${ROLE} LOGIN PASSWORD 'p'`));
-  await source.run(sql(`GRANT USAGE ON SCHEMA payonce TO ${ROLE}`));
-  await source.run(sql(`GRANT SELECT ON ALL TABLES IN SCHEMA payonce TO ${ROLE}`));
+  await source.owner.run(sql(`CREATE ROLE ${ROLE} LOGIN PASSWORD 'p'`));
+  await source.owner.run(sql(`GRANT USAGE ON SCHEMA payonce TO ${ROLE}`));
+  await source.owner.run(sql(`GRANT SELECT ON ALL TABLES IN SCHEMA payonce TO ${ROLE}`));
   expect(await run({ to: 'first', fromUrl: asUser(urls.fromUrl, ROLE, 'p') })).toEqual({
     exitCode: ExitCode.refused,
     sentence: expect.stringMatching(

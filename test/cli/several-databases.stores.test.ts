@@ -84,9 +84,9 @@ test('the doctor examines each database, and names it', async () => {
   expect(await problemsOfDatabase({ aws }, SETTINGS)).toEqual(
     expect.arrayContaining([expect.stringMatching(/^first: /), expect.stringMatching(/^b: /)]),
   );
-  await database.run(sql('ALTER TABLE orphan RENAME TO orphans'));
+  await database.owner.run(sql('ALTER TABLE orphan RENAME TO orphans'));
   const problems = await problemsOfDatabase({ aws }, SETTINGS);
-  await database.run(sql('ALTER TABLE orphans RENAME TO orphan'));
+  await database.owner.run(sql('ALTER TABLE orphans RENAME TO orphan'));
   await database.close();
   expect(problems).toContain('b: The table orphan is missing.');
   expect(problems).not.toContain('first: The table orphan is missing.');

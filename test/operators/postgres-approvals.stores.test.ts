@@ -7,7 +7,7 @@ import { describeApprovingStore } from './approving-store-suite.ts';
 
 describeOnPostgres((toolsOf, database) => {
   describeApprovingStore('postgres', async () => {
-    await database().run(sql('DELETE FROM approval'));
+    await database().owner.run(sql('DELETE FROM approval'));
     const payments = new PostgresStore(toolsOf());
     return {
       payments,

@@ -1,13 +1,15 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { PostgresSendingClaims } from '../../lambdas/outbound/store/postgres-sending-claims.ts';
-import { readMigrations } from '../../lambdas/postgres/migrations.ts';
+import { privilegesFor, readMigrations } from '../../lambdas/postgres/migrations.ts';
 import { describeOnPostgres } from '../postgres/describe-on-postgres.ts';
+import { sql } from '../postgres/postgres-fixture.ts';
 import { describeSendingClaims } from './sending-claims-suite.ts';
 
 describeOnPostgres((toolsOf, plain) => {
   beforeAll(async () => {
-    for (const { statements } of readMigrations('service'))
-      for (const text of statements) await plain().run({ name: '', text, values: [] });
+    const grant = `GRANT ${privilegesFor('sending').join(', ')} ON sending TO PUBLIC`;
+    const statements = readMigrations('service').flatMap((migration) => migration.statements);
+    for (const text of [...statements, grant]) await plain().owner.run(sql(text));
   });
 
   const claimsOf = (tools: ReturnType<typeof toolsOf>, vendor = 'postmark') =>

@@ -11,11 +11,10 @@ import { PostgresEffects } from '../../lambdas/payments/store/postgres-effects.t
 import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
 import { carriedUntilMs } from '../../lambdas/postgres/carried-until.ts';
 import type { Carrier } from '../../lambdas/postgres/carry.ts';
-import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
 import { Outbox } from '../../lambdas/postgres/outbox.ts';
 import { timestamp } from '../../lambdas/postgres/values.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
-import { createDatabase, heldBeforeCommit, openTestDatabase } from '../postgres/store-database.ts';
+import { createDatabase, heldBeforeCommit, openTestDatabase, type StoreDatabase } from '../postgres/store-database.ts';
 import { timedOut } from '../support/faulty-client.ts';
 import { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
@@ -23,7 +22,7 @@ import { chainOfAllKinds, firstWithNotes, refundAfter } from './carried-chain.ts
 import { Copies, effectOf } from './copies.ts';
 import { completedRecord, openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
-let database: OpenDatabase;
+let database: StoreDatabase;
 let copies: Copies;
 beforeAll(async () => {
   database = openTestDatabase(await createDatabase());
@@ -75,7 +74,7 @@ describe('a copy', () => {
     const { id, pending } = newPayment();
     await copies.write(pending);
     const later = `replace(body::text, '"sums":""', '"sums":"01020304050607"')::json`;
-    await database.run(sql(`UPDATE transition SET body = ${later} WHERE chain_id = $1`, id));
+    await database.owner.run(sql(`UPDATE transition SET body = ${later} WHERE chain_id = $1`, id));
     await copies.carrier().carry(id);
     expect(copies.ledger(id)).toMatchObject([{ sums: Uint8Array.from([1, 2, 3, 4, 5, 6, 7]) }]);
   });
@@ -232,7 +231,7 @@ describe('a chain with a row that differs from the Ledger', () => {
     expect(copied.length).toBeGreaterThan(1);
     // PostgreSQL is restored to the point in time after the first transition, and the payment continues.
     for (const table of ['transition', 'posting', 'details'])
-      await database.run(sql(`DELETE FROM ${table} WHERE chain_id = $1 AND sequence > 1`, id));
+      await database.owner.run(sql(`DELETE FROM ${table} WHERE chain_id = $1 AND sequence > 1`, id));
     await copies.write(outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' }));
     for (let pass = 0; pass < 2; pass += 1) expect(await copies.carrier().carry(id)).toBe('stopped');
     expect(copies.details(id)).toEqual(copied);

@@ -11,7 +11,7 @@ import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import { type OpenDatabase, SCHEMA } from '../../lambdas/postgres/connection.ts';
 import type { Database, Row } from '../../lambdas/postgres/database.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
-import { createDatabase, openTestDatabase, toolsOn } from '../postgres/store-database.ts';
+import { asFunctions, createDatabase, openTestDatabase, toolsOn } from '../postgres/store-database.ts';
 import { until } from '../support/until.ts';
 import { completedRecord, openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
@@ -118,7 +118,11 @@ describe('of 20 concurrent deliveries of one callback', () => {
   test('one delivery records the effect if the process of the first delivery dies before its commit', async () => {
     const effectOf = await callbackOf('killed');
     const socket = new Socket();
-    const client = new Client({ connectionString: url, stream: () => socket, options: `-c search_path=${SCHEMA}` });
+    const client = new Client({
+      connectionString: asFunctions(url),
+      stream: () => socket,
+      options: `-c search_path=${SCHEMA}`,
+    });
     client.on('error', () => undefined);
     await client.connect();
     await client.query('BEGIN');

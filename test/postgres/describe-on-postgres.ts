@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { PostgresTools } from '../../lambdas/postgres/attempts.ts';
-import type { OpenDatabase } from '../../lambdas/postgres/connection.ts';
 import type { Database, Row, Runner, Statement } from '../../lambdas/postgres/database.ts';
 import { sql } from './postgres-fixture.ts';
-import { createDatabase, ERRORS, openTestDatabase, toolsOn } from './store-database.ts';
+import { createDatabase, ERRORS, openTestDatabase, type StoreDatabase, toolsOn } from './store-database.ts';
 
 /** Limits of a transaction of Aurora DSQL (user guide, "Cluster quotas and database limits"). */
 export const DSQL_LIMITS = { rows: 3_000, bytes: 10 * 1_024 * 1_024 } as const;
@@ -57,12 +56,12 @@ function withFaultsAtEachStatement(database: Database): Database {
  * the conflict when it commits.
  */
 export function describeOnPostgres(
-  register: (toolsOf: (clock?: Clock) => PostgresTools, plain: () => Database, isFaulty: boolean) => void,
+  register: (toolsOf: (clock?: Clock) => PostgresTools, plain: () => StoreDatabase, isFaulty: boolean) => void,
 ): void {
   for (const isolation of ['read committed', 'repeatable read'] as const) {
     const isFaulty = isolation === 'repeatable read';
     describe(`with isolation level ${isolation}${isFaulty ? ' and faults at each statement' : ''},`, () => {
-      let database: OpenDatabase;
+      let database: StoreDatabase;
       beforeAll(async () => {
         database = openTestDatabase(await createDatabase(), { isolation });
       });

@@ -7,12 +7,12 @@ import { parseServerUrl } from '../../lambdas/postgres/server.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { DSQL_LIMITS, runAsOnDsql } from './describe-on-postgres.ts';
 import { Databases, sql } from './postgres-fixture.ts';
-import { createDatabase, toolsOn } from './store-database.ts';
+import { asFunctions, createDatabase, toolsOn } from './store-database.ts';
 
 const databases = new Databases();
 let url: string;
 beforeAll(async () => {
-  url = await createDatabase();
+  url = asFunctions(await createDatabase());
 });
 afterAll(() => databases.close());
 

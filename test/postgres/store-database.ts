@@ -9,29 +9,76 @@ import { readMigrations } from '../../lambdas/postgres/migrations.ts';
 import { parseServerUrl } from '../../lambdas/postgres/server.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import type { Actor, FaultErrors } from '../support/fault-plan.ts';
-import { startPostgres } from '../support/postgres.ts';
+import { asUser, startPostgres } from '../support/postgres.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { fixed, sql } from './postgres-fixture.ts';
 
+/** The role of the functions on a test server. */
+const ROLE = 'payonce_functions';
+
+/** A database that is open for the functions' role. */
+export interface StoreDatabase extends OpenDatabase {
+  /** A connection of the owner of the tables, for what the functions must not do. */
+  readonly owner: OpenDatabase;
+}
+
+type Options = Pick<ConnectionOptions, 'connections' | 'isolation' | 'statementMs'>;
+
 /**
- * Creates a database with Payonce's tables on the server of the run.
+ * Creates a database with Payonce's tables and the role of the functions on the server of the run.
  *
  * @param clock the clock of the migrations @default all databases have the same identity
- * @returns its connection URL
+ * @returns the connection URL of the owner of the tables
  */
 export async function createDatabase(clock: Clock = new SimulatedClock()): Promise<string> {
   const { url } = await startPostgres();
-  const database = openTestDatabase(url);
-  await migrate({ database, clock, migrations: readMigrations() });
-  await database.close();
+  await prepareDatabase(url, clock);
   return url;
 }
 
-/** Opens a database. @default 8 connections */
-export function openTestDatabase(
-  url: string,
-  options: Pick<ConnectionOptions, 'connections' | 'isolation' | 'statementMs'> = {},
-): OpenDatabase {
+/** Creates Payonce's tables and the role of the functions. */
+export async function prepareDatabase(url: string, clock: Clock): Promise<void> {
+  const database = openUrl(url);
+  try {
+    await createRole(database, ROLE);
+    await migrate({ database, clock, migrations: readMigrations(), role: ROLE });
+  } finally {
+    await database.close();
+  }
+}
+
+/** Creates a role whose password is its name, unless another test file has created it on the same server. */
+export async function createRole(database: Database, name: string): Promise<void> {
+  const hasRole = async (): Promise<boolean> =>
+    (await database.run(sql('SELECT FROM pg_roles WHERE rolname = $1', name))).length > 0;
+  if (await hasRole()) return;
+  await database.run(sql(`CREATE ROLE ${name} LOGIN PASSWORD '${name}'`)).catch(async (error: unknown) => {
+    if (!(await hasRole())) throw error;
+  });
+}
+
+/** Returns the connection URL of the functions' role. */
+export function asFunctions(url: string): string {
+  return asUser(url, ROLE, ROLE);
+}
+
+/** Opens a database as the functions do. @default 8 connections */
+export function openTestDatabase(url: string, options: Options = {}): StoreDatabase {
+  const database = openUrl(asFunctions(url), options);
+  const owner = openUrl(url);
+  return {
+    run: (statement) => database.run(statement),
+    transaction: (work) => database.transaction(work),
+    close: async () => {
+      await database.close();
+      await owner.close();
+    },
+    owner,
+  };
+}
+
+/** Opens a database as the user in the URL. @default 8 connections */
+export function openUrl(url: string, options: Options = {}): OpenDatabase {
   const credentials = fixed(parseServerUrl(url));
   return openDatabase({ connections: 8, ...options, credentials, clock: { nowMs: () => Date.now() } });
 }

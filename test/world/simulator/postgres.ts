@@ -7,12 +7,11 @@ import { ORDER_CHAIN } from '../../../lambdas/orders/store/postgres-orders.ts';
 import type { NewDetails } from '../../../lambdas/payments/store/items.ts';
 import { LedgerCarrier, PAYMENT_CHAIN } from '../../../lambdas/payments/store/postgres-carrier.ts';
 import { newDetailsOf, newDetailsOfCopy } from '../../../lambdas/payments/store/postgres-rows.ts';
-import type { OpenDatabase } from '../../../lambdas/postgres/connection.ts';
 import type { Database, Row, Runner, Statement } from '../../../lambdas/postgres/database.ts';
 import { DatabaseFault } from '../../../lambdas/postgres/faults.ts';
 import { valuesOf } from '../../../lambdas/postgres/values.ts';
 import { sql } from '../../postgres/postgres-fixture.ts';
-import { createDatabase, openTestDatabase } from '../../postgres/store-database.ts';
+import { createDatabase, openTestDatabase, type StoreDatabase } from '../../postgres/store-database.ts';
 import { countingEntropy } from '../../support/counting-entropy.ts';
 import { MemoryDynamoDb, type RowChange } from '../memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from '../tables.ts';
@@ -41,6 +40,9 @@ const NOTE = [
       CASE WHEN TG_OP = 'INSERT' THEN NULL ELSE row_to_json(OLD) END,
       CASE WHEN TG_OP = 'DELETE' THEN NULL ELSE row_to_json(NEW) END);
     RETURN NULL; END $$`,
+  'GRANT USAGE ON SCHEMA simulator TO PUBLIC',
+  'GRANT SELECT, INSERT, DELETE ON simulator.change TO PUBLIC',
+  'GRANT USAGE ON SEQUENCE simulator.change_id_seq TO PUBLIC',
 ];
 const CHANGES: Statement = {
   name: 'simulator-changes',
@@ -75,10 +77,10 @@ const DETAILS = 'SELECT chain_id, part, salt, details, email_hash FROM details W
 
 /** PostgreSQL database for one history at a time. */
 export class SimulatedPostgres {
-  readonly #database: OpenDatabase;
+  readonly #database: StoreDatabase;
   readonly #reset: Statement;
 
-  private constructor(database: OpenDatabase, tables: readonly string[]) {
+  private constructor(database: StoreDatabase, tables: readonly string[]) {
     this.#database = database;
     this.#reset = sql(`TRUNCATE ${[...tables, 'simulator.change'].join(', ')}`);
   }
@@ -86,13 +88,13 @@ export class SimulatedPostgres {
   /** Creates a database on the server of the run. */
   static async create(): Promise<SimulatedPostgres> {
     const database = openTestDatabase(await createDatabase());
-    for (const text of NOTE) await database.run(sql(text));
+    for (const text of NOTE) await database.owner.run(sql(text));
     const found = await database.run(
       sql(`SELECT tablename FROM pg_tables WHERE schemaname = 'payonce' AND tablename <> 'schema_version'`),
     );
     const tables = found.map(({ tablename }) => String(tablename));
     for (const table of tables) {
-      await database.run(
+      await database.owner.run(
         sql(`CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON ${table}
           FOR EACH ROW EXECUTE FUNCTION simulator.note()`),
       );
@@ -101,8 +103,8 @@ export class SimulatedPostgres {
   }
 
   /** Deletes all rows, and returns the database for a new history. */
-  async empty(): Promise<OpenDatabase> {
-    await this.#database.run(this.#reset);
+  async empty(): Promise<StoreDatabase> {
+    await this.#database.owner.run(this.#reset);
     return this.#database;
   }
 
