@@ -3,19 +3,23 @@ import { SERVICE_SCHEMA } from '../../lambdas/postgres/contract.ts';
 import { migrate } from '../../lambdas/postgres/migrate.ts';
 import { readMigrations } from '../../lambdas/postgres/migrations.ts';
 import { Administrator, Databases } from '../postgres/postgres-fixture.ts';
-import { startPostgres, type TestDatabase } from '../support/postgres.ts';
+import { createRole } from '../postgres/store-database.ts';
+import { asUser, startPostgres, type TestDatabase } from '../support/postgres.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+
+const ROLE = 'payonce_service';
 
 /** The database of a team's service, with a separate table. */
 export class ServiceDatabase {
   readonly administrator: Administrator;
+  /** Connection URL of the service's role, which may create tables in the schema `public`. */
   readonly url: string;
   readonly #server: TestDatabase;
   readonly #pools: Pool[] = [];
 
   private constructor(server: TestDatabase, administrator: Administrator) {
     this.#server = server;
-    this.url = server.url;
+    this.url = asUser(server.url, ROLE, ROLE);
     this.administrator = administrator;
   }
 
@@ -24,11 +28,20 @@ export class ServiceDatabase {
     const databases = new Databases();
     for (const schema of schemas) {
       const database = databases.open(server.url, { schema });
-      await migrate({ database, clock: new SimulatedClock(), migrations: readMigrations('service'), schema });
+      await createRole(database, ROLE);
+      await migrate({
+        database,
+        clock: new SimulatedClock(),
+        migrations: readMigrations('service'),
+        schema,
+        role: ROLE,
+      });
     }
     await databases.close();
     const administrator = await Administrator.connect(server.url);
     await administrator.query('CREATE TABLE points (member text PRIMARY KEY, points integer NOT NULL)');
+    await administrator.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON points TO ${ROLE}`);
+    await administrator.query(`GRANT CREATE ON SCHEMA public TO ${ROLE}`);
     return new ServiceDatabase(server, administrator);
   }
 
