@@ -1,0 +1,120 @@
+/**
+ * A process that creates a payment with PostgreSQL as the authority, each time its parent asks. It can stop at a
+ * statement until its parent lets it continue. Its clock shows the time that its parent gives.
+ */
+
+import { isFault, TerminalError } from '../../lambdas/kernel/faults.ts';
+import { systemDigest, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
+import type { Clock } from '../../lambdas/kernel/world.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
+import { PostgresStore } from '../../lambdas/payments/store/postgres-store.ts';
+import { type CreatePaymentOutcome, createPayment } from '../../lambdas/payments/use/create-payment.ts';
+import { openDatabase } from '../../lambdas/postgres/connection.ts';
+import type { Database } from '../../lambdas/postgres/database.ts';
+import { parseServerUrl } from '../../lambdas/postgres/server.ts';
+import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
+import { fixed, sql } from '../postgres/postgres-fixture.ts';
+import { paymentRequest } from './payment-fixtures.ts';
+
+/** The statement at which a process stops, once. */
+export interface Stop {
+  readonly at: 'payment-claim' | 'record-complete';
+  /** `inside`: before the transaction of the statement commits. `after`: after the response of the server. */
+  readonly moment: 'inside' | 'after';
+  /** Whether the transaction may be idle. @default the time limits of the connection */
+  readonly mayIdle?: boolean;
+}
+
+export interface OwnerSettings {
+  /** Connection URL of the functions' role. */
+  readonly url: string;
+  /** Address of the processor. */
+  readonly processor: string;
+  /** Idempotency key. */
+  readonly key: string;
+  readonly stop?: Stop;
+}
+
+/** A message to the process. */
+export type OwnerOrder = { readonly kind: 'pay'; readonly nowMs: number } | { readonly kind: 'continue' };
+
+/** A message from the process. */
+export type OwnerReport =
+  | { readonly kind: 'stopped' }
+  /** The transaction in which the process stopped was refused. */
+  | { readonly kind: 'refused'; readonly code: string | undefined }
+  | { readonly kind: 'paid'; readonly outcome: CreatePaymentOutcome };
+
+/** Time between two attempts after a fault, as a client waits, in milliseconds. */
+const RETRY_AFTER_MS = 100;
+
+const { url, processor, key, stop } = JSON.parse(process.argv[2] ?? '') as OwnerSettings;
+const resumed = Promise.withResolvers<void>();
+let nowMs = 0;
+
+const clock: Clock = {
+  nowMs: () => nowMs,
+  sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+};
+const send = (report: OwnerReport): void => void process.send?.(report);
+
+async function pause(): Promise<void> {
+  send({ kind: 'stopped' });
+  await resumed.promise;
+}
+
+function stopping(database: Database, { at, moment, mayIdle = false }: Stop): Database {
+  let hasStopped = false;
+  return {
+    run: async (statement) => {
+      if (hasStopped || statement.name !== at) return database.run(statement);
+      hasStopped = true;
+      if (moment === 'after') {
+        const rows = await database.run(statement);
+        await pause();
+        return rows;
+      }
+      const committed = database.transaction(async (transaction) => {
+        if (mayIdle) await transaction.run(sql('SET LOCAL idle_in_transaction_session_timeout = 0'));
+        const rows = await transaction.run(statement);
+        await pause();
+        return rows;
+      });
+      return committed.catch((error: unknown) => {
+        send({ kind: 'refused', code: isFault(error) ? error.code : String(error) });
+        throw error;
+      });
+    },
+    transaction: (work) => database.transaction(work),
+  };
+}
+
+const opened = openDatabase({ credentials: fixed(parseServerUrl(url)), clock });
+const pacing = { clock, entropy: systemEntropy };
+const tools = {
+  ...pacing,
+  runner: idempotentRunner,
+  digest: systemDigest,
+  store: new PostgresStore({ database: stop === undefined ? opened : stopping(opened, stop), pacing }),
+  processor: createSandboxClient({ url: processor, clock }),
+};
+
+/** Creates the payment, and tries again after a 503, as a client does. */
+async function pay(): Promise<CreatePaymentOutcome> {
+  for (;;) {
+    try {
+      return await createPayment({ ...tools, replays: new ProcessReplayCache() }, paymentRequest(key));
+    } catch (error) {
+      if (!isFault(error) || error instanceof TerminalError) throw error;
+      await clock.sleep(RETRY_AFTER_MS);
+    }
+  }
+}
+
+process.on('message', (order: OwnerOrder) => {
+  if (order.kind === 'continue') return resumed.resolve();
+  ({ nowMs } = order);
+  void pay().then((outcome) => send({ kind: 'paid', outcome }));
+});
+process.on('disconnect', () => process.exit());
