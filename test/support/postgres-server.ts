@@ -12,7 +12,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startCluster } from '../../local/postgres-cluster.ts';
 
-/** Maximum number of connections. Each test file uses its own database, and several files can run at once. */
+/**
+ * Maximum number of connections, unless it is the parameter of the program. Each test file uses its own database, and
+ * several files can run at once.
+ */
 const MAX_CONNECTIONS = 200;
 
 interface Running {
@@ -30,7 +33,7 @@ async function start(): Promise<Running> {
   const files = join(directory, 'server');
   const saved = join(directory, 'saved');
   const startOn = (port: number) =>
-    startCluster({ directory: files, port, maxConnections: MAX_CONNECTIONS, tls: false });
+    startCluster({ directory: files, port, maxConnections: Number(process.argv[2] ?? MAX_CONNECTIONS), tls: false });
   let server = await startOn(15_432);
   const { port, password } = server;
   const copy = async (from: string, to: string): Promise<void> => {
