@@ -10,4 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-describeChangesOn({ name: 'PostgreSQL', call: 'statement', stores: () => storesOnPostgres(database) });
+const stores = () => storesOnPostgres(database);
+describeChangesOn(
+  { name: 'PostgreSQL', call: 'statement', stores },
+  { calls: 'statements', stores, oneOf: [1, 31, 37], atLeast: 2_500 },
+);

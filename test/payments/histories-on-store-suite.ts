@@ -31,6 +31,9 @@ const AT_ONCE = 8;
 /** Two for each simulation: a process with a fault can hold a connection while its rival runs. */
 export const MAX_CONNECTIONS = 2 * AT_ONCE;
 
+/** A takeover by the duplicate of a change, between its claim and its commit. */
+const TAKEOVER = { rivalAt: 5, leaseEnded: true };
+
 let made = 0;
 function newRequest(changes: Partial<CreatePayment> = {}): CreatePayment {
   made += 1;
@@ -60,25 +63,31 @@ export function describePaymentsOn({ name, call, stores }: GivenDatabase, pairs:
   });
 }
 
-/** Tests changes of payments on the stores of a database, with injected faults. */
-export function describeChangesOn({ name, call, stores }: GivenDatabase): void {
+/**
+ * Tests changes of payments on the stores of a database, with injected faults.
+ *
+ * @param pairs histories of single changes, with faults at two calls @default no such histories
+ */
+export function describeChangesOn({ name, call, stores }: GivenDatabase, pairs?: Pairs): void {
   describe(`the guarantees of a change with a concurrent retry or a competing change on ${name}`, () => {
+    const storyOf = (of: () => GivenStores, command: ChangeCommand, rival?: ChangeCommand) =>
+      changeStory(() => {
+        const payment = newRequest({ capture: command.kind === 'refund' ? 'automatic' : 'manual' });
+        return {
+          payment,
+          change: change(payment, 'mine', command),
+          stores: of(),
+          ...(rival === undefined ? {} : { rival: change(payment, 'rival', rival) }),
+        };
+      });
+
     test.each<[string, ChangeCommand, ChangeCommand]>([
       ['two refunds of 70 out of 100', { kind: 'refund', amountMinor: 700 }, { kind: 'refund', amountMinor: 700 }],
       ['a capture and a cancellation', { kind: 'capture' }, { kind: 'cancel' }],
     ])(
       `hold for %s under every single fault at every ${call} and every call to the processor`,
       async (_what, command, rival) => {
-        const story = changeStory(() => {
-          const payment = newRequest({ capture: command.kind === 'refund' ? 'automatic' : 'manual' });
-          return {
-            payment,
-            change: change(payment, 'mine', command),
-            rival: change(payment, 'rival', rival),
-            stores: stores(),
-          };
-        });
-        const found = await surveyFaults(story, {
+        const found = await surveyFaults(storyOf(stores, command, rival), {
           faults: 1,
           races: CHANGE_RACES,
           atOnce: AT_ONCE,
@@ -86,6 +95,25 @@ export function describeChangesOn({ name, call, stores }: GivenDatabase): void {
         });
         expect(found.findings.slice(0, 3)).toEqual([]);
         expect(found.histories).toBeGreaterThan(whole(200, { slice: 6 }));
+      },
+    );
+
+    if (pairs === undefined) return;
+    test.each<[string, ChangeCommand]>([
+      ['a refund', { kind: 'refund', amountMinor: 700 }],
+      ['a capture', { kind: 'capture', amountMinor: 900 }],
+      ['a cancellation', { kind: 'cancel' }],
+    ])(
+      `hold for %s under pairs of faults at any two ${pairs.calls}, without a rival and with a takeover`,
+      async (_what, command) => {
+        const found = await surveyFaults(storyOf(pairs.stores, command), {
+          faults: 2,
+          races: [{}, TAKEOVER],
+          atOnce: AT_ONCE,
+          oneOf: pairs.oneOf,
+        });
+        expect(found.findings.slice(0, 3)).toEqual([]);
+        expect(found.histories).toBeGreaterThan(whole(pairs.atLeast, { slice: 4 }));
       },
     );
   });
