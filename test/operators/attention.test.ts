@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
@@ -9,7 +9,13 @@ import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { paymentInReview } from '../payments/provoked-changes.ts';
 import { comparedPayment } from '../reconciliation/mismatch-fixtures.ts';
+import { PEAK, setPeakRates } from '../support/peak-rates.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+import { MemoryViews } from '../views/memory-views.ts';
 import { Api, as, dataOf, OPERATOR_KEY } from '../world/api.ts';
+import { CountedDynamoDb } from '../world/counted-dynamodb.ts';
+import { Stores } from '../world/stores.ts';
+import { World } from '../world/world.ts';
 import { MemoryMessages } from './memory-messages.ts';
 
 const HOUR_MS = 3_600_000;
@@ -54,7 +60,7 @@ async function troubled() {
     toReturn: [{ paymentId: paid, chargeId: 'ch_stray', by: 'refund', foundAtMs: claimedAtMs, ...marked }],
   });
   await record(api, { toReturn: [{ paymentId: paid, chargeId: 'ch_soon', by: 'refund', foundAtMs: claimedAtMs }] });
-  await record(api, { hold: { paymentId: held, authorizedAtMs: claimedAtMs, ...marked } });
+  await record(api, { hold: { paymentId: held, authorizedAtMs: claimedAtMs, dueAtMs: claimedAtMs, ...marked } });
   await record(api, { hold: { paymentId: paid, authorizedAtMs: claimedAtMs + 1 } });
   const orphan = {
     operationId: callbackOperation(systemDigest, 'memory', 'orphan'),
@@ -219,4 +225,39 @@ test('if a kind was read only in part, the list says that it may have more entri
   const { body } = await api.with({ queues }).get(PATH);
   const counts = body['counts'] as readonly Readonly<Record<string, unknown>>[];
   expect(counts.find(({ kind }) => kind === 'hold_to_void')).toMatchObject({ count: 0, more: true });
+});
+
+describe('a page of the default size', () => {
+  afterEach(() => setPeakRates());
+
+  /** Returns a deployment with stuck refunds whose payments cost the most calls: other transitions followed the refund. */
+  async function manyStuck() {
+    const database = new CountedDynamoDb(new SimulatedClock());
+    const api = new Api({}, new World({ store: new Stores(new SimulatedClock(), database) }));
+    const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
+    const desk = api.with({ processor: { ...api.processor, change: silent, findChange: silent } });
+    for (let number = 0; number < 20; number += 1) {
+      const id = await api.paid(`k-${number}`, { amount: 2_000 });
+      for (const earlier of ['a', 'b']) await api.change(`${id}/refunds`, `${earlier}-${number}`, { amount: 1 });
+      await desk.change(`${id}/refunds`, `r-${number}`, { amount: 500 });
+      for (let after = 0; after < 4; after += 1) await api.annotate(id, `n-${number}-${after}`);
+    }
+    for (const inquiry of await api.store.inquiries())
+      await api.store.postponeInquiry(inquiry, { dueAtMs: api.clock.nowMs(), undecidable: true });
+    return { api: api.with({ views: new MemoryViews(database) }), database };
+  }
+
+  test.each([
+    ['with the standard shards', []],
+    ['at 20,000 payments a second', [{ from: '2026-01-01', ...PEAK }]],
+  ])('costs at most 60 DynamoDB calls, even if each entry costs the most, %s', async (_name, rates) => {
+    setPeakRates(...rates);
+    const { api, database } = await manyStuck();
+    const { calls, result } = await database.counted(() => api.get(PATH));
+    const shown = dataOf(result);
+    expect(shown.every(({ amount }) => amount === 500)).toBe(true);
+    expect(calls - 3 * shown.length).toBe(11);
+    expect(calls).toBeGreaterThan(60 - 5);
+    expect(calls).toBeLessThanOrEqual(60);
+  });
 });

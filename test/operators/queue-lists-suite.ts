@@ -73,7 +73,7 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
       await record(`work-${each}`, {
         inquiries: [{ operationId: claim.record.operationId, paymentId, claimedAtMs: sinceMs, ...marked }],
         toReturn: [{ paymentId, chargeId: `ch_${each}`, by: 'refund', foundAtMs: sinceMs, ...marked }],
-        hold: { paymentId, authorizedAtMs: sinceMs, ...marked },
+        hold: { paymentId, authorizedAtMs: sinceMs, ...marked, ...(each === 2 ? { dueAtMs: sinceMs } : {}) },
         reopened: { orderId, createdAtMs: sinceMs, sequence: 1 },
         orphan: orphanOf(`ch_${each}`, paymentId, sinceMs),
       });

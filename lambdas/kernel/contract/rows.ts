@@ -125,6 +125,8 @@ export const QueueRow = {
   routineInquiry: 'QUEUE_ROUTINE#',
   /** Inquiries whose latest look-up could not determine the outcome; an operator must act. */
   undecidable: 'QUEUE_UNDECIDABLE#',
+  /** Holds that no job can void; an operator must act. Other holds are in no queue of the index. */
+  hold: 'QUEUE_HOLD#',
   return: 'QUEUE_RETURN#',
   openOrder: 'QUEUE_ORDER#',
   orphan: 'QUEUE_ORPHAN#',

@@ -6,7 +6,7 @@ import { isFault, TerminalError } from '../faults.ts';
 import type { Due } from '../looks.ts';
 import { type Pacing, readWithRetries, writeConditionally } from './attempts.ts';
 import { type Item, shardOf } from './items.ts';
-import { eachShard, mostShards, shardsAt } from './shards.ts';
+import { eachShard, mostShards, OPERATOR_SHARD, shardsAt } from './shards.ts';
 
 /** Interval at which the same unreadable row is reported again, in milliseconds. The row does not block other rows. */
 export const UNREADABLE_AGAIN_MS = 5 * 60_000;
@@ -38,6 +38,12 @@ type QueueName = (typeof QueueRow)[keyof typeof QueueRow];
 export interface Queue<Row> {
   readonly of: readonly QueueName[];
   readonly parse: (item: Item) => Row;
+}
+
+/** Returns the attributes that list a row in a queue, as one that only an operator can resolve. */
+export function queuedForOperator(queue: QueueName, dueAtMs: number): Item {
+  const { partitionKey, sortKey } = RegistryTable.queuesIndex;
+  return { [partitionKey]: `${queue}${OPERATOR_SHARD}`, [sortKey]: dueAtMs };
 }
 
 /** Returns the attributes that list a row in a queue. @param id selects the shard */
@@ -196,5 +202,7 @@ export interface DueRows<Row> {
   /** Returns the number of partitions that can contain rows. */
   readonly shards: () => number;
   readonly keyOf: (row: Row) => Item;
+  /** Returns the attributes of the row that list it in an index. @default none */
+  readonly indexed?: (row: Row) => Item;
   readonly parse: (item: Item) => Row;
 }

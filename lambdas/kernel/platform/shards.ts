@@ -50,6 +50,12 @@ export function mostShards(untilMs = Number.POSITIVE_INFINITY): Shards {
   };
 }
 
+/**
+ * Shard of the entries of any queue that only an operator can resolve, so that one query finds them. A run writes at
+ * most a thousand of them.
+ */
+export const OPERATOR_SHARD = 0;
+
 /** Returns the numbers from 0 (inclusive) to `count` (exclusive). */
 export function eachShard(count: number): readonly number[] {
   return Array.from({ length: count }, (_, shard) => shard);

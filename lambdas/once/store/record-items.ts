@@ -7,7 +7,7 @@ import { defined } from '../../kernel/defined.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
-import { shardsAt } from '../../kernel/platform/shards.ts';
+import { OPERATOR_SHARD, shardsAt } from '../../kernel/platform/shards.ts';
 import type {
   CompletedRecord,
   EarlierOwner,
@@ -148,12 +148,14 @@ export function fieldsOf({ [KEY]: key, [EXPIRY]: expiresAtSeconds, ...fields }: 
  * write removes them.
  */
 export function openRecordItem(record: OpenRecord): Item {
+  return { ...toRecordItem(record), ...openAttributes(record, dueAtMs(record)) };
+}
+
+/** Returns the attributes that list an open record in the open-claims index. */
+export function openAttributes({ operationId, claimedAtMs, undecidable }: OpenRecord, dueMs: number): Item {
   const { partitionKey, sortKey } = openClaimsIndex;
-  return {
-    ...toRecordItem(record),
-    [partitionKey]: shardOf(record.operationId, shardsAt(record.claimedAtMs).claims),
-    [sortKey]: dueAtMs(record),
-  };
+  const shard = undecidable === true ? OPERATOR_SHARD : shardOf(operationId, shardsAt(claimedAtMs).claims);
+  return { [partitionKey]: shard, [sortKey]: dueMs };
 }
 
 /** Returns the time at which the resolver looks at an open claim for the first time, in Unix milliseconds. */

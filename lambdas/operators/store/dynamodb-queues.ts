@@ -5,7 +5,7 @@ import { defined } from '../../kernel/defined.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { rowsAfter } from '../../kernel/platform/rows-after.ts';
-import { eachShard, mostShards } from '../../kernel/platform/shards.ts';
+import { eachShard, mostShards, OPERATOR_SHARD } from '../../kernel/platform/shards.ts';
 import { parseRecord } from '../../once/store/record-items.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
 import {
@@ -21,7 +21,6 @@ import {
 import {
   CLAIM_SORT_KEY_PATTERN,
   type OperatorQueue,
-  type QueueEntry,
   type QueueLists,
   type QueueName,
   type QueuePosition,
@@ -74,8 +73,8 @@ const MAX_COUNTED = 125;
 /** Minimum number of claims to read at once. Claims with an active owner are also read, but not listed. */
 const CLAIMS_AT_ONCE = 250;
 
-/** Maximum number of unmatched callbacks to read in each shard. */
-const CALLBACKS_AT_ONCE = 1_000;
+/** Maximum number of entries to read for an operator, in each shard. */
+const NEEDING_AT_ONCE = 1_000;
 
 /** Filter conditions on open claims. */
 const IS_WITHOUT_OWNER = 'leaseExpiresAtMs <= :now';
@@ -107,36 +106,30 @@ export class DynamoDbQueues implements QueueLists {
   }
 
   async needingOperator(queue: OperatorQueue) {
-    const found = await Promise.all(eachShard(shardsOf(queue)).map((shard) => this.#needing(queue, shard)));
-    return { entries: found.flatMap(({ entries }) => entries), hasMore: found.some(({ isWhole }) => !isWhole) };
+    const pages = await Promise.all(this.#readNeeding(queue));
+    return {
+      entries: pages.flatMap(({ Items = [] }) => Items.map((item) => readableEntry(() => rendered(queue, item)))),
+      hasMore: pages.some(({ LastEvaluatedKey }) => LastEvaluatedKey !== undefined),
+    };
   }
 
-  async #needing(
-    queue: OperatorQueue,
-    shard: number,
-  ): Promise<{ readonly entries: readonly QueueEntry[]; readonly isWhole: boolean }> {
-    if (queue === 'claims') {
-      const { Items = [], LastEvaluatedKey } = await this.#openClaims(shard, IS_UNDECIDABLE, CLAIMS_AT_ONCE);
-      const entries = Items.map((item) => readableEntry(() => ENTRY_OF.claims(parseRecord(item))));
-      return { entries, isWhole: LastEvaluatedKey === undefined };
+  #readNeeding(queue: OperatorQueue): readonly Promise<QueryCommandOutput>[] {
+    switch (queue) {
+      case 'claims':
+        return [this.#openClaims(OPERATOR_SHARD, IS_UNDECIDABLE, NEEDING_AT_ONCE)];
+      case 'inquiries':
+        return [this.#undecidable(QueueRow.undecidable)];
+      case 'returns':
+        return [this.#undecidable(QueueRow.return)];
+      case 'holds':
+        return [this.#undecidable(QueueRow.hold)];
+      case 'unmatched_callbacks':
+        return eachShard(ORPHAN_SHARDS).map((shard) => this.#ownCallbacks(shard));
     }
-    if (queue === 'inquiries') {
-      const { Items = [], LastEvaluatedKey } = await this.#undecidable(shard);
-      const entries = Items.map((item) => readableEntry(() => ENTRY_OF.inquiries(parseInquiry(item))));
-      return { entries, isWhole: LastEvaluatedKey === undefined };
-    }
-    if (queue === 'unmatched_callbacks') {
-      const { Items = [], LastEvaluatedKey } = await this.#ownCallbacks(shard);
-      const entries = Items.map((item) => readableEntry(() => ENTRY_OF.unmatched_callbacks(parseOrphan(item))));
-      return { entries, isWhole: LastEvaluatedKey === undefined };
-    }
-    const found = await this.#shard(queue, shard, MAX_COUNTED + 1);
-    const entries = found.slice(0, MAX_COUNTED).flatMap(({ entry }) => (entry.needsOperator ? [entry] : []));
-    return { entries, isWhole: found.length <= MAX_COUNTED };
   }
 
-  /** Reads inquiries that no job can resolve. The index has a separate partition for them. */
-  #undecidable(shard: number) {
+  /** Reads entries that no job can resolve. They are in one shard of the index. */
+  #undecidable(queue: (typeof QueueRow)[keyof typeof QueueRow]): Promise<QueryCommandOutput> {
     const { name: IndexName, partitionKey } = RegistryTable.queuesIndex;
     return readWithRetries(this.#pacing, () =>
       this.#client.send(
@@ -144,16 +137,17 @@ export class DynamoDbQueues implements QueueLists {
           TableName: this.#tables.registry,
           IndexName,
           KeyConditionExpression: '#part = :part',
+          FilterExpression: IS_UNDECIDABLE,
           ExpressionAttributeNames: { '#part': partitionKey },
-          ExpressionAttributeValues: { ':part': `${QueueRow.undecidable}${shard}` },
-          Limit: MAX_COUNTED,
+          ExpressionAttributeValues: { ':part': `${queue}${OPERATOR_SHARD}`, ':true': true },
+          Limit: NEEDING_AT_ONCE,
         }),
       ),
     );
   }
 
   /** Reads unmatched callbacks, without those of other programs. */
-  #ownCallbacks(shard: number) {
+  #ownCallbacks(shard: number): Promise<QueryCommandOutput> {
     return readWithRetries(this.#pacing, () =>
       this.#client.send(
         new QueryCommand({
@@ -167,7 +161,7 @@ export class DynamoDbQueues implements QueueLists {
             ':foreign': FOREIGN_SORT,
             ':false': false,
           },
-          Limit: CALLBACKS_AT_ONCE,
+          Limit: NEEDING_AT_ONCE,
         }),
       ),
     );
@@ -234,6 +228,10 @@ export class DynamoDbQueues implements QueueLists {
     };
     return readWithRetries(this.#pacing, () => this.#client.send(new QueryCommand(input)));
   }
+}
+
+function rendered(queue: QueueName, item: Item): ReturnType<Rows['entryOf']> {
+  return queue === 'claims' ? ENTRY_OF.claims(parseRecord(item)) : ROWS[queue].entryOf(item);
 }
 
 function shardsOf(queue: QueueName): number {

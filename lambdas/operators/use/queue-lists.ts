@@ -60,7 +60,7 @@ export type OperatorQueue = (typeof OPERATOR_QUEUES)[number];
 /** Reads the queues of unfinished work across all tenants. */
 export interface QueueLists {
   /**
-   * Reads entries that need an operator, with one query for each shard.
+   * Reads entries that need an operator, in at most four queries, however many shards the queue has.
    * @returns the entries in no particular order; `hasMore` if there may be more
    */
   needingOperator(

@@ -5,7 +5,7 @@ import { dueSort, postponedSort } from '../../kernel/due-sort.ts';
 import type { OperationId, OrderId, PaymentId } from '../../kernel/ids.ts';
 import { firstLookUpMs } from '../../kernel/looks.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
-import { type DueRows, type Queue, queuedFor } from '../../kernel/platform/queue-rows.ts';
+import { type DueRows, type Queue, queuedFor, queuedForOperator } from '../../kernel/platform/queue-rows.ts';
 import { mostShards, shardsAt } from '../../kernel/platform/shards.ts';
 
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
@@ -129,7 +129,8 @@ export function returnItem({ registry }: StoreTables, charge: ChargeToReturn): T
 }
 
 /** Returns the queue attributes of a charge that must be reversed. */
-export function returnQueued({ paymentId }: ChargeToReturn, dueAtMs: number): Item {
+export function returnQueued({ paymentId, undecidable }: ChargeToReturn, dueAtMs: number): Item {
+  if (undecidable === true) return queuedForOperator(QueueRow.return, dueAtMs);
   return queuedFor(QueueRow.return, paymentId, dueAtMs);
 }
 
@@ -174,8 +175,8 @@ export function inquiryItem({ registry }: StoreTables, inquiry: Inquiry): Transa
  */
 export function inquiryQueueAttributes(inquiry: Inquiry, dueAtMs: number): Item {
   const { unknownOutcome, routineInquiry, undecidable } = QueueRow;
-  const known = isRoutine(inquiry) ? routineInquiry : unknownOutcome;
-  return queuedFor(inquiry.undecidable === true ? undecidable : known, inquiry.paymentId, dueAtMs);
+  if (inquiry.undecidable === true) return queuedForOperator(undecidable, dueAtMs);
+  return queuedFor(isRoutine(inquiry) ? routineInquiry : unknownOutcome, inquiry.paymentId, dueAtMs);
 }
 
 export function parseInquiry(item: Item): Inquiry {
@@ -198,11 +199,13 @@ export const HOLDS: DueRows<Hold> = {
     [KeyAttribute.partition]: HOLDS.partition(shardOf(paymentId, shardsAt(authorizedAtMs).queues)),
     [KeyAttribute.sort]: dueAtMs === undefined ? dueSort(authorizedAtMs, paymentId) : postponedSort(dueAtMs, paymentId),
   }),
+  indexed: ({ dueAtMs, undecidable }) =>
+    undecidable === true && dueAtMs !== undefined ? queuedForOperator(QueueRow.hold, dueAtMs) : {},
   parse: (item) => holdFields.parse(item),
 };
 
 export function holdItem({ registry }: StoreTables, hold: Hold): TransactItem {
-  return { Put: { TableName: registry, Item: { ...HOLDS.keyOf(hold), ...hold } } };
+  return { Put: { TableName: registry, Item: { ...HOLDS.keyOf(hold), ...hold, ...HOLDS.indexed?.(hold) } } };
 }
 
 // ------------------------------------------------------------------------------------------------------------ open orders

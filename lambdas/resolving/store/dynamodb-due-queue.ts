@@ -82,7 +82,7 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
     };
     await transactOnce(client, pacing, [
       { Delete: { TableName: table, Key: this.#rows.keyOf(row), ...exists } },
-      { Put: { TableName: table, Item: { ...this.#rows.keyOf(moved), ...moved } } },
+      { Put: { TableName: table, Item: { ...this.#rows.keyOf(moved), ...moved, ...this.#rows.indexed?.(moved) } } },
     ]);
   }
 

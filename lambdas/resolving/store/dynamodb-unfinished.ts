@@ -17,7 +17,7 @@ import {
 import { eachShard, mostShards } from '../../kernel/platform/shards.ts';
 import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import { isLeased } from '../../once/domain/idempotency.ts';
-import { parseRecord, recordKey } from '../../once/store/record-items.ts';
+import { openAttributes, parseRecord, recordKey } from '../../once/store/record-items.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
 import {
   COUNTED_INQUIRIES,
@@ -77,7 +77,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 
   async postponeClaim(record: OpenRecord, { dueAtMs, undecidable }: Postponement): Promise<void> {
-    const now = { [openClaimsIndex.sortKey]: dueAtMs, ...markOf(record, undecidable) };
+    const now = { ...openAttributes({ ...record, undecidable }, dueAtMs), ...markOf(record, undecidable) };
     await setAttributes(this.#claims, recordKey(record.operationId), now, IS_OPEN);
   }
 
@@ -118,7 +118,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 
   async postponeReturn(charge: ChargeToReturn, { dueAtMs, undecidable }: Postponement): Promise<void> {
-    const now = { ...returnQueued(charge, dueAtMs), ...markOf(charge, undecidable) };
+    const now = { ...returnQueued({ ...charge, undecidable }, dueAtMs), ...markOf(charge, undecidable) };
     await setAttributes(this.#queues, chargeToReturnKey(charge), now, isSameReturn(charge));
   }
 
