@@ -67,15 +67,19 @@ export async function measure(
   const needs = { payment: warm.payment, events: eventCpu, settings, units };
   const capacity = capacityTable(units, await paidCapacity(1_000), await eventUnits());
   const measured = { ...speed, authority, refund, listCalls, weight, start, warm, profiles, eventCpu };
-  const page = report({
-    ...measured,
-    engine,
-    capacity,
-    reconciling: await reconcileTable(),
-    events: await eventRateTable(settings, eventCpu),
-    needs: needsTable(needs),
-    quotas: quotaTable(needs),
-    byHand,
-  });
-  return { page, results: resultsOf(measured) };
+  const results = resultsOf(measured);
+  const page = report(
+    {
+      ...measured,
+      engine,
+      capacity,
+      reconciling: await reconcileTable(),
+      events: await eventRateTable(settings, eventCpu),
+      needs: needsTable(needs),
+      quotas: quotaTable(needs),
+      byHand,
+    },
+    results,
+  );
+  return { page, results };
 }

@@ -3,7 +3,7 @@ import { regionRows } from '../lib/region-quotas.ts';
 import { eventCpuTable } from '../test/bench/bench-event-rate.ts';
 import type { PathCost } from './paths.ts';
 import { sharesTable } from './profile.ts';
-import { goalsTable, type Measured } from './results.ts';
+import { type Measured, missesOf, type Result, resultsTable } from './results.ts';
 import type { SkeletonTime, SpeedRatio } from './speed.ts';
 
 export interface Measurements extends Measured {
@@ -23,8 +23,8 @@ export interface Measurements extends Measured {
   readonly overhead: readonly SpeedRatio[];
 }
 
-/** Renders the benchmarks. */
-export function report(measurements: Measurements): string {
+/** Renders the benchmarks. @param results the content of `bench/results.json` */
+export function report(measurements: Measurements, results: readonly Result[]): string {
   const {
     engine,
     capacity,
@@ -53,7 +53,9 @@ Ratios of times include the local DynamoDB, which shares the machine; ratios of 
 
 \`bench/results.json\` has the same values. "Peer" is the same measurement of plain Powertools; for a refund, a query and a claim; for the files, a bundle without chunks; for a page of a list, a list without filters; with PostgreSQL, rocket-rides.
 
-${goalsTable(measurements)}
+${resultsTable(results)}
+
+${missesOf(measurements)}
 
 [Why not just …?](comparison.md) compares Payonce with other programs that take a payment.
 

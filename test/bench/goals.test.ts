@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { comparisonPage } from '../../bench/compare/comparison-page.ts';
 import type { History } from '../../bench/compare/kill-test.ts';
 import { type CpuProfile, sharesOf } from '../../bench/profile.ts';
-import { goalsTable, type Measured, resultsOf } from '../../bench/results.ts';
+import { isMet, type Measured, missesOf, type Result, resultsOf, resultsTable } from '../../bench/results.ts';
 
 const ratio = (subject: string, value: number) => ({
   subject,
@@ -54,11 +56,42 @@ test('the results have a finite value and a goal for each metric, and all metric
 });
 
 test('the page gives a cause for each missed goal, and for no other goal', () => {
-  const causes = (table: string): number => table.split('\n').filter((line) => line.startsWith('- **')).length;
-  expect(causes(goalsTable(measured(0.5)))).toBe(0);
-  const missed = goalsTable(measured(1_000));
+  const causes = (text: string): number => text.split('\n').filter((line) => line.startsWith('- **')).length;
+  expect(causes(missesOf(measured(0.5)))).toBe(0);
+  const missed = missesOf(measured(1_000));
   expect(causes(missed)).toBe(resultsOf(measured(1_000)).length);
   expect(missed).not.toMatch(/\*\*: $/m);
+});
+
+const ROOT = resolve(import.meta.dirname, '..', '..');
+const PAGE = readFileSync(join(ROOT, 'docs', 'proof', 'benchmarks.md'), 'utf8');
+const RESULTS = JSON.parse(readFileSync(join(ROOT, 'bench', 'results.json'), 'utf8')) as readonly Result[];
+
+test('bench/results.json has each measured metric, with its goal and unit', () => {
+  const goals = (results: readonly Result[]) => results.map(({ metric, goal, unit }) => ({ metric, goal, unit }));
+  expect(goals(RESULTS)).toEqual(goals(resultsOf(measured(2))));
+  expect(RESULTS.map(({ metric }) => metric)).toEqual(
+    expect.arrayContaining([
+      'CPU time of the import of the payments function',
+      'CPU time of the import and the first payment',
+      'CPU time of a payment, engine alone',
+      'CPU time of a payment, whole handler',
+      'throughput, 32 payments in flight',
+      'DynamoDB calls of the 400th refund of a payment',
+      'read units of the 400th refund of a payment',
+      'DynamoDB calls of a page of a list, any filters',
+      'events that the projector handles',
+      'files read at the start of the payments function',
+      'code read at the start of the payments function',
+    ]),
+  );
+});
+
+test('each row of the goals in docs/proof/benchmarks.md is a row of bench/results.json, and each missed goal has a cause', () => {
+  const [, goals = ''] = PAGE.split(/^## /m);
+  expect(goals).toContain(`\n\n${resultsTable(RESULTS)}\n\n`);
+  const explained = [...goals.matchAll(/^- \*\*(.+)\*\*: /gm)].map(([, metric]) => metric);
+  expect(explained).toEqual(RESULTS.filter((each) => !isMet(each)).map(({ metric }) => metric));
 });
 
 test('the comparison counts the histories with more or fewer than one charge, response, event or effect', () => {
