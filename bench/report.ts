@@ -65,8 +65,7 @@ ${missesOf(measurements)}
 |---|---|---|---|---|
 ${rows(engine, costCells)}
 
-Budgets: a first execution is two durable writes and at most 11 write units, 13 with a reference or a hold. A cold replay is one rejected
-call, a warm replay none. A rejected call does not report its cost. DynamoDB charges it for the items whose conditions failed: here two items
+Budgets: a first execution is two durable writes and at most 11 write units, 13 with a reference or a hold. A rejected call does not report its cost. DynamoDB charges it for the items whose conditions failed: here two items
 of at most one kilobyte, 4 units (three items and 6 units with a reference).
 
 ## One tenant at 1,000 payments a second
@@ -126,7 +125,7 @@ ${quotas}
 ## Quotas by region
 
 What AWS admits with the default quotas of an account, computed from the documents of [EventBridge](https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html) and [API Gateway](https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html). Every event goes to two queues, the lists and the webhooks, and each counts as an invocation;
-the bridge of NATS is a third. EventBridge delays events beyond the quota. \`payonce doctor\` compares \`throttlingRate\` (at most 50,000) with both. Service Quotas raises them.
+the bridge of NATS is a third. EventBridge delays events beyond the quota. \`payonce doctor\` compares \`throttlingRate\` (at most 50,000) with both.
 
 | region | events/s | requests/s |
 |---|---|---|
@@ -167,7 +166,7 @@ One payment after another through the engine, without a handler, with a processo
 |---|---|---|---|---|
 ${rows(overhead, ({ subject, ...spent }) => [subject, '1.15', ...ratioCells(spent)])}
 
-No test holds a ratio of times. \`test/payments/budgets.stores.test.ts\` holds the calls and writes that it consists of.
+\`test/payments/budgets.stores.test.ts\` holds the calls and writes.
 
 ## Throughput
 
@@ -200,27 +199,14 @@ A duplicate of an effect that waits for the row of the first gets its response $
 |---|---|---|
 ${rows([...weight.kilobytes], ([name, size]) => [name, name === 'payments' ? '400' : '', size.toFixed(0)])}
 
-CPU time of the payments function with the sandbox as its processor, each time in a new process, divided by another
-program's in the same round (medians):
-
-| payments function | compared with | goal | ratio |
-|---|---|---|---|
-| import | a DynamoDB client alone, credentials from the environment | 1.5 | ${start.importToBareClient.toFixed(2)} |
-| import | a Powertools handler with zod that takes the same payment | | ${start.importToPowertools.toFixed(2)} |
-| import and first payment | that Powertools handler | 1.5 | ${start.firstToPowertools.toFixed(2)} |
-| a payment of a warm process | a naive handler (check, then act) | 1.0 | ${warm.toNaive.toFixed(2)} |
-| a payment of a warm process | that Powertools handler | | ${warm.toPowertools.toFixed(2)} |
-
-The server of this measurement plays DynamoDB, Secrets Manager and the processor, so that only the programs differ.
+CPU time of the payments function with the sandbox, relative to a Powertools handler with zod that takes the same payment (new processes, medians): import ${start.importToPowertools.toFixed(2)}, a payment of a warm process ${warm.toPowertools.toFixed(2)}. The server plays DynamoDB, Secrets Manager and the processor, so that only the programs differ.
 
 Where the CPU time goes, by the owner of the code that runs (V8's sampling profiler): the import of the payments function, a process that pays many times, and a process of the projector that handles many events, both with their imports. "Compilation" is of modules, by V8; the rest of V8 is mostly garbage collection. A profile includes the start of Node.js.
 
 ${sharesTable(profiles)}
 
-Schemas of rows are built when a row is first read (220 instead of 542 at the start), and the function reads three files instead of 20. Code that V8 has compiled
-before would save a fifth, but Lambda would not accept what a build can make
-([0145](../design/decisions/0145-no-compiled-code-in-the-bundles.md)). Source maps, other processors' packages, the code
-of tracing, JSON schemas and Secrets Manager's client are not read at the start.
+Schemas of rows are built when a row is first read. Source maps, other processors' packages, the code of tracing, JSON
+schemas and the client of Secrets Manager ([0160](../design/decisions/0160-secrets-at-first-use.md)) are not read at the start.
 `;
 }
 
