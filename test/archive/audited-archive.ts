@@ -30,10 +30,15 @@ export class AuditedArchive implements ReadableArchive {
     this.verifications = new StoredVerifications(objects, objects);
   }
 
-  /** Stores an object with one line, and the manifest of its hour. */
-  async manifest(atMs: number): Promise<void> {
+  /** Stores an object with one line. */
+  async lineAt(atMs: number): Promise<void> {
     const line = { change: 'INSERT', atMs, sequence: String(atMs), event: `evt_${atMs}`, item: { pk: { S: 'PAY#' } } };
     await this.objects.put(archiveObject(systemDigest, [line as never]));
+  }
+
+  /** Stores an object with one line, and the manifest of its hour. */
+  async manifest(atMs: number): Promise<void> {
+    await this.lineAt(atMs);
     const clock = new SimulatedClock(atMs + 300_000);
     await writeManifests({ manifests: this.manifests, digest: systemDigest, clock }, clock.nowMs());
   }

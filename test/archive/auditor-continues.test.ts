@@ -26,6 +26,7 @@ const VARIABLES = {
 };
 /** Night, and an hour in which a part of the older archive is due. */
 const NIGHT_MS = Date.UTC(2026, 2, 10, 2, 5);
+const HOUR_MS = 3_600_000;
 const YESTERDAY_NOON_MS = Date.UTC(2026, 2, 9, 12);
 
 let wire: typeof Wire;
@@ -34,11 +35,20 @@ beforeAll(async () => {
   ({ wire } = await import('../../lambdas/functions/archive-auditor.ts'));
 });
 
-/** Runs the auditor of one hour as often as Lambda retries it. @returns the keys of the recorded verifications */
-async function audit(archive: AuditedArchive, isAway: (name: string) => boolean): Promise<readonly string[]> {
+/**
+ * Runs the auditor of one hour as often as Lambda retries it.
+ * @param called called for each request to the bucket
+ * @returns the keys of the recorded verifications
+ */
+async function audit(
+  archive: AuditedArchive,
+  isAway: (name: string) => boolean,
+  called: () => void = () => undefined,
+): Promise<readonly string[]> {
   const { objects } = archive;
   const clock = new SimulatedClock(NIGHT_MS);
   const send = async (command: unknown): Promise<unknown> => {
+    called();
     if (command instanceof PutObjectCommand) return answerPut(objects, command);
     if (command instanceof ListObjectVersionsCommand) return {};
     if (command instanceof ListObjectsV2Command) {
@@ -91,4 +101,27 @@ test.each(['valid', 'changed'])('verifies the archive if the newest manifest is 
   if (how === 'changed' && newest !== undefined)
     archive.objects.objects.set(newest, { name: newest, text: '{}', sha256: new Uint8Array(32) });
   expect((await audit(archive, () => false)).length).toBeGreaterThan(0);
+});
+
+test('makes the same number of requests to the bucket for each additional object', async () => {
+  const calls = new Map<number, number>();
+  for (const objects of [10, 100, 1_000]) {
+    const archive = await archiveOfAYear();
+    const atOnce = objects / 10;
+    for (let hour = 0; hour < 10; hour += 1) {
+      for (let each = 1; each <= atOnce; each += 1) await archive.lineAt(YESTERDAY_NOON_MS + hour * HOUR_MS + each);
+      await archive.manifest(YESTERDAY_NOON_MS + (hour + 1) * HOUR_MS);
+    }
+    let made = 0;
+    await audit(
+      archive,
+      () => false,
+      () => void (made += 1),
+    );
+    calls.set(objects, made);
+  }
+  const [few = 0, more = 0, most = 0] = calls.values();
+  const [first, second] = [(more - few) / 90, (most - more) / 900];
+  expect(first).toBeGreaterThan(0);
+  expect(second).toBeLessThanOrEqual(1.2 * first + 1);
 });

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { carryJob } from '../../lambdas/authority/carry-job.ts';
 import { readCarriedUntil } from '../../lambdas/jobs/use/carried-until.ts';
 import { CLOCK_DIFFERENCE_MS, LONGEST_TRANSACTION_MS } from '../../lambdas/postgres/carried-until.ts';
-import { OUTBOX_SHARDS, type OutboxState, type WaitingChain } from '../../lambdas/postgres/outbox.ts';
+import { OUTBOX_SHARDS, type Outbox, type OutboxState, type WaitingChain } from '../../lambdas/postgres/outbox.ts';
 import { finishJob } from '../jobs/finish-job.ts';
 import { RUN } from '../support/causes.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -104,5 +104,24 @@ describe('the copy job', () => {
     clock.advance(60_000);
     await Promise.allSettled(items.map(({ thing }) => job.handle(thing, run)));
     expect(await readCarriedUntil(first.marks)).toMatchObject({ untilMs, latestMs: clock.nowMs() - MARGIN_MS });
+  });
+
+  test.each([10, 100, 1_000])('reads %i chains in pages, and copies each once', async (chains) => {
+    waiting.set(
+      3,
+      Array.from({ length: chains }, (_, each) => `chain-${String(each).padStart(4, '0')}`),
+    );
+    const limits: number[] = [];
+    const { outbox, ...others } = tools();
+    const waitingChains: Outbox['waitingChains'] = async (shard, { after, limit }) => {
+      const all = await outbox.waitingChains(shard);
+      const left = all.filter(({ chainId }) => after === undefined || chainId > after.chainId);
+      if (shard === 3) limits.push(limit);
+      return left.slice(0, limit);
+    };
+    await finishJob(carryJob({ ...others, outbox: { ...outbox, waitingChains } }), clock.nowMs());
+    expect(carried).toHaveLength(chains);
+    expect(new Set(carried).size).toBe(chains);
+    expect(limits).toHaveLength(1 + Math.floor(chains / (limits[0] ?? 0)));
   });
 });

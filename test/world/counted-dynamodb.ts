@@ -1,12 +1,29 @@
-import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import {
+  type BatchGetCommandOutput,
+  type GetCommandOutput,
+  PutCommand,
+  type QueryCommandOutput,
+} from '@aws-sdk/lib-dynamodb';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { Item } from './dynamodb-values.ts';
 import { type Around, MemoryDynamoDb, type MemoryDynamoDbOptions } from './memory-dynamodb.ts';
 import { TABLE_SHAPES } from './tables.ts';
 
-/** In-memory DynamoDB with the product's tables. Counts the calls of all clients. */
+/** Returns the number of items that a call read, with those that its filter dropped. @param answer the call's answer */
+export function itemsRead(answer: unknown): number {
+  const {
+    ScannedCount,
+    Item: item,
+    Responses = {},
+  } = (answer ?? {}) as Partial<QueryCommandOutput & GetCommandOutput> & Partial<BatchGetCommandOutput>;
+  const batch = Object.values(Responses).reduce((sum, { length }) => sum + length, 0);
+  return batch + (ScannedCount ?? (item === undefined ? 0 : 1));
+}
+
+/** In-memory DynamoDB with the product's tables. Counts the calls of all clients, and the items that they read. */
 export class CountedDynamoDb extends MemoryDynamoDb {
   calls = 0;
+  read = 0;
 
   constructor(clock: Pick<Clock, 'nowMs'>, options: Pick<MemoryDynamoDbOptions, 'pageBytes'> = {}) {
     super({ ...options, tables: TABLE_SHAPES, nowMs: () => clock.nowMs() });
@@ -15,15 +32,22 @@ export class CountedDynamoDb extends MemoryDynamoDb {
   override clientWith(around: Around): MemoryDynamoDb['client'] {
     return super.clientWith((command, apply, sent) => {
       this.calls += 1;
-      return around(command, apply, sent);
+      const counted: typeof apply = async () => {
+        const answer = await apply();
+        this.read += itemsRead(answer);
+        return answer;
+      };
+      return around(command, counted, sent);
     });
   }
 
-  /** Counts the calls that `act` makes. */
-  async counted<Result>(act: () => Promise<Result>): Promise<{ readonly result: Result; readonly calls: number }> {
-    const before = this.calls;
+  /** Counts the calls that `act` makes, and the items that it reads. */
+  async counted<Result>(
+    act: () => Promise<Result>,
+  ): Promise<{ readonly result: Result; readonly calls: number; readonly read: number }> {
+    const before = { calls: this.calls, read: this.read };
     const result = await act();
-    return { result, calls: this.calls - before };
+    return { result, calls: this.calls - before.calls, read: this.read - before.read };
   }
 
   /**

@@ -8,8 +8,10 @@ import { MetadataName } from '../../../lambdas/kernel/contract/metadata.ts';
 import { RegistryRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { storedOperationId } from '../../../lambdas/kernel/ids.ts';
 import { inTurn, whole } from '../../support/slice.ts';
+import { itemsRead } from '../counted-dynamodb.ts';
 import { eventIdOf } from './acts/objects.ts';
 import type { FunctionName } from './functions.ts';
+import { rebuildAllQueues, verifyAll } from './operator.ts';
 import { SimulatedSystem } from './system.ts';
 
 /** Three sizes of the same workload, so that subtraction cancels out the calls that do not depend on the size. */
@@ -19,14 +21,14 @@ const SIZES = whole([100, 550, 1_000] as const, { slice: [10, 55, 100] as const 
  * second half.
  */
 const MAX_GROWTH = 1.2;
-/** Tolerance in calls per item, because the borders of pages and batches vary. */
+/** Tolerance in calls per item, and in items read per item, because the borders of pages and batches vary. */
 const TOLERANCE = 1;
 
 /** Functions whose calls do not grow with the data, or are counted by another test. */
 const NOT_COUNTED = {
   'api-documents': 'It reads no table.',
   archiver: 'It reads no table.',
-  'archive-auditor': 'test/archive/many-transitions.test.ts',
+  'archive-auditor': 'test/archive/auditor-continues.test.ts',
   audit: 'It reads no table.',
   'cron-executor': 'It calls only the API.',
   'dead-letters': 'An operator redrives at most a hundred messages at once.',
@@ -40,11 +42,13 @@ const NOT_COUNTED = {
   'upkeep-jobs': 'Each job is counted by itself.',
 } as const;
 
-type Counted = Exclude<FunctionName, keyof typeof NOT_COUNTED> | JobId | 'rebuild';
+/** Commands that read every row. */
+const COMMANDS = ['rebuild', 'rebuild-queues', 'verify'] as const;
+type Counted = Exclude<FunctionName, keyof typeof NOT_COUNTED> | JobId | (typeof COMMANDS)[number];
 
 /**
- * All other functions, all jobs, and the rebuild of the Views, each with a minimum number of calls per item. The
- * minimum ensures that each of them has work.
+ * All other functions, all jobs, and the commands that read every row, each with a minimum number of calls per item.
+ * The minimum ensures that each of them has work.
  */
 const COUNTED: Readonly<Record<Counted, number>> = {
   callbacks: 1,
@@ -71,6 +75,9 @@ const COUNTED: Readonly<Record<Counted, number>> = {
   'retry-orphans': 0.1,
   'sweep-webhooks': 0.1,
   rebuild: 1,
+  'rebuild-queues': 1,
+  // A call reads a thousand rows.
+  verify: 0,
 };
 
 const MINUTE_MS = 60_000;
@@ -98,19 +105,31 @@ function readsRunsOfJobs(command: string, sent: object): boolean {
   );
 }
 
-/** Counts the DynamoDB calls of each function and each job for a workload. */
-async function callsOf(items: number): Promise<ReadonlyMap<string, number>> {
+interface Counts {
+  readonly calls: Map<string, number>;
+  /** Items that the calls read. */
+  readonly read: Map<string, number>;
+}
+
+/** Counts the DynamoDB calls of each function, each job and each command for a workload. */
+async function countsOf(items: number): Promise<Counts> {
   const system = await SimulatedSystem.begin(1);
   const { account } = system;
   const { database } = account;
-  const calls = new Map<string, number>();
+  const counts: Counts = { calls: new Map(), read: new Map() };
+  const add = (to: Map<string, number>, name: string, more: number) => to.set(name, (to.get(name) ?? 0) + more);
   const running = new AsyncLocalStorage<string>();
   const clientWith = database.clientWith.bind(database);
   database.clientWith = (around) =>
     clientWith((command, apply, sent) => {
       const name = readsRunsOfJobs(command, sent) ? 'the watch for overdue jobs' : (running.getStore() ?? 'others');
-      calls.set(name, (calls.get(name) ?? 0) + 1);
-      return around(command, apply, sent);
+      add(counts.calls, name, 1);
+      const counted: typeof apply = async () => {
+        const answer = await apply();
+        add(counts.read, name, itemsRead(answer));
+        return answer;
+      };
+      return around(command, counted, sent);
     });
   // Disables time to live, so that the nightly purge deletes the rows.
   database.deleteExpired = () => 0;
@@ -129,9 +148,15 @@ async function callsOf(items: number): Promise<ReadonlyMap<string, number>> {
     system.at(startMs + 2 * DAY_MS + at * 10 * MINUTE_MS, kind, asked);
   }
   system.at(startMs + 3 * DAY_MS, 'rebuild', () => running.run('rebuild', () => system.rebuildViews()));
+  system.at(startMs + 5 * DAY_MS, 'rebuild-queues', async () => {
+    await running.run('rebuild-queues', () => system.asOperator(rebuildAllQueues));
+  });
+  system.at(startMs + 6 * DAY_MS, 'verify', async () => {
+    expect(await running.run('verify', () => system.asOperator(verifyAll))).toBe(0);
+  });
   system.at(startMs + 4 * DAY_MS, 'republish', () => system.republish(startMs, startMs + DAY_MS));
   await system.run(startMs + 32 * DAY_MS);
-  return calls;
+  return counts;
 }
 
 /** Returns the name of a function, or of the job whose page a worker receives. */
@@ -187,9 +212,9 @@ function requested(id: number, atMs: number) {
   };
 }
 
-/** Returns the number of calls per additional item between two sizes. */
-function marginal(name: string, calls: readonly ReadonlyMap<string, number>[], at: 0 | 1): number {
-  const [before = 0, after = 0] = [calls[at]?.get(name), calls[at + 1]?.get(name)];
+/** Returns the number of calls, or of items read, per additional item between two sizes. */
+function marginal(name: string, counts: readonly Counts[], what: keyof Counts, at: 0 | 1): number {
+  const [before = 0, after = 0] = [counts[at]?.[what].get(name), counts[at + 1]?.[what].get(name)];
   return (after - before) / ((SIZES[at + 1] ?? Number.NaN) - (SIZES[at] ?? Number.NaN));
 }
 
@@ -197,15 +222,24 @@ function marginal(name: string, calls: readonly ReadonlyMap<string, number>[], a
 const sometimes = inTurn(describe, { place: 0, of: 3, otherwise: describe.skip });
 
 sometimes('the DynamoDB calls per additional item', () => {
-  const calls: ReadonlyMap<string, number>[] = [];
+  const counts: Counts[] = [];
   beforeAll(async () => {
-    for (const size of SIZES) calls.push(await callsOf(size));
+    for (const size of SIZES) counts.push(await countsOf(size));
   });
 
-  test.each(Object.entries(COUNTED))('stay the same for %s, regardless of the number of items', (name, least) => {
-    const [first, second] = [marginal(name, calls, 0), marginal(name, calls, 1)];
-    expect(second).toBeGreaterThanOrEqual(least);
-    expect(second).toBeLessThanOrEqual(MAX_GROWTH * first + TOLERANCE);
+  test.each(Object.entries(COUNTED))(
+    'stay the same for %s, and so do the items that they read, regardless of the number of items',
+    (name, least) => {
+      expect(marginal(name, counts, 'calls', 1)).toBeGreaterThanOrEqual(least);
+      for (const what of ['calls', 'read'] as const) {
+        const [first, second] = [marginal(name, counts, what, 0), marginal(name, counts, what, 1)];
+        expect([what, second, second <= MAX_GROWTH * first + TOLERANCE]).toEqual([what, second, true]);
+      }
+    },
+  );
+
+  test.each(COMMANDS)('include all rows of an additional item for %s', (name) => {
+    expect(marginal(name, counts, 'read', 1)).toBeGreaterThanOrEqual(1);
   });
 });
 
@@ -214,6 +248,6 @@ test('the DynamoDB calls per additional item are counted or excluded for every f
   const functions = readdirSync(folder)
     .filter((file) => file.endsWith('.ts') && readFileSync(new URL(file, folder), 'utf8').includes('const handler'))
     .map((file) => file.replace('.ts', ''));
-  const names = [...functions, ...JOBS.map(({ id }) => id), 'rebuild'];
+  const names = [...functions, ...JOBS.map(({ id }) => id), ...COMMANDS];
   expect([...Object.keys(COUNTED), ...Object.keys(NOT_COUNTED)].sort()).toEqual(names.sort());
 });

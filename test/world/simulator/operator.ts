@@ -1,6 +1,15 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Action, ActivityDraft } from '../../../lambdas/activity/domain/activity.ts';
 import { eraseDetails } from '../../../lambdas/activity/store/dynamodb-activity.ts';
+import { NO_BOUNDS } from '../../../lambdas/archive/domain/judge-chain.ts';
+import { DynamoDbLedgerRows } from '../../../lambdas/archive/store/dynamodb-ledger-rows.ts';
+import { RowFiles } from '../../../lambdas/archive/store/row-files.ts';
+import { verifyRows } from '../../../lambdas/archive/use/verify-rows.ts';
 import type { PostgresStores } from '../../../lambdas/authority/postgres-stores.ts';
+import { commissionOfChain } from '../../../lambdas/follow-ups/recover-commission.ts';
+import { DynamoDbLostCommissions } from '../../../lambdas/follow-ups/store/dynamodb-lost-commissions.ts';
 import { invariant } from '../../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
 import { erasePayment } from '../../../lambdas/operators/use/erase-payment.ts';
@@ -8,6 +17,13 @@ import { parseOrderId } from '../../../lambdas/orders/ids.ts';
 import { eraseOrder } from '../../../lambdas/orders/use/erase-order.ts';
 import type { Payment } from '../../../lambdas/payments/domain/payment.ts';
 import { parsePaymentId } from '../../../lambdas/payments/ids.ts';
+import type { PaymentChain } from '../../../lambdas/payments/use/payment-chain.ts';
+import { DynamoDbImpliedRows } from '../../../lambdas/resolving/store/dynamodb-implied-rows.ts';
+import {
+  initialQueueRebuildState,
+  type QueueRebuildState,
+  rebuildQueues,
+} from '../../../lambdas/resolving/use/rebuild-queues.ts';
 import { DynamoDbViews } from '../../../lambdas/views/store/dynamodb-views.ts';
 import { ProjectedEvents } from '../../../lambdas/views/use/projected-events.ts';
 import { initialRebuildState, rebuildViews } from '../../../lambdas/views/use/rebuild-views.ts';
@@ -44,6 +60,27 @@ export async function rebuildAllViews({ process, pacing, views, store }: Operato
     initialRebuildState(1),
     async () => {},
   );
+}
+
+/** Queues all unfinished work again that is missing in the Registry. */
+export function rebuildAllQueues({ documents, pacing, store }: Operator): Promise<QueueRebuildState> {
+  const commissions = new DynamoDbLostCommissions(documents, TABLES.registry, pacing);
+  const commission = async (chain: PaymentChain): Promise<boolean> => {
+    const due = commissionOfChain(systemDigest, chain);
+    return due !== undefined && commissions.restore(due);
+  };
+  const rows = new DynamoDbImpliedRows(documents, TABLES, pacing);
+  const tools = { store, orders: store, ledger: store.ledgerScan, rows, commission };
+  return rebuildQueues(tools, initialQueueRebuildState(1), async () => {});
+}
+
+/** Verifies all chains of the Ledger. @returns the number of findings */
+export async function verifyAll({ documents, pacing }: Operator): Promise<number> {
+  const ledger = new DynamoDbLedgerRows(documents, TABLES.ledger, pacing);
+  const parts = new RowFiles(mkdtempSync(join(tmpdir(), 'payonce-verify-')));
+  const { findings } = await verifyRows({ ledger, parts, save: () => undefined }, { bounds: NO_BOUNDS });
+  parts.close();
+  return findings.length;
 }
 
 /**

@@ -389,6 +389,10 @@ export class SimulatedSystem implements RunningSystem {
     return rebuildAllViews(this.#operator());
   }
 
+  asOperator<Result>(command: (operator: ReturnType<typeof operatorIn>) => Promise<Result>): Promise<Result> {
+    return command(this.#operator());
+  }
+
   erase(id: string): Promise<void> {
     return eraseNamed(this.#operator(), id, this.account.books?.operatorIn(this.simulation.process));
   }

@@ -1,15 +1,11 @@
 import { recoverPostgres } from '../../../lambdas/authority/recover-postgres.ts';
-import { commissionOfChain } from '../../../lambdas/follow-ups/recover-commission.ts';
-import { DynamoDbLostCommissions } from '../../../lambdas/follow-ups/store/dynamodb-lost-commissions.ts';
-import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
 import { DynamoDbImpliedRows } from '../../../lambdas/resolving/store/dynamodb-implied-rows.ts';
 import { DynamoDbRowsOfChains } from '../../../lambdas/resolving/store/dynamodb-rows-of-chains.ts';
 import { closeRemnants } from '../../../lambdas/resolving/use/close-remnants.ts';
-import { initialQueueRebuildState, rebuildQueues } from '../../../lambdas/resolving/use/rebuild-queues.ts';
 import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import { TABLES } from '../tables.ts';
 import type { RestoreSeen } from './contract.ts';
-import { operatorIn } from './operator.ts';
+import { operatorIn, rebuildAllQueues } from './operator.ts';
 import type { AuthorityBooks } from './postgres.ts';
 import type { Simulation } from './simulation.ts';
 
@@ -105,7 +101,8 @@ export class TableRestores {
 
   async #recover(): Promise<Omit<RestoreSeen, 'atMs'>> {
     const { simulation, database, books } = this.#deployed;
-    const { documents, pacing, store, process } = operatorIn(simulation, database);
+    const operator = operatorIn(simulation, database);
+    const { documents, pacing, store, process } = operator;
     if (books !== undefined) {
       const tools = { client: documents, tables: TABLES, pacing, database: books.operatorDatabase(process) };
       const { stopped, erased, broken, unreadable } = await recoverPostgres(tools, 1, () => {});
@@ -115,22 +112,7 @@ export class TableRestores {
     const chainRows = new DynamoDbRowsOfChains(documents, TABLES, pacing);
     const tools = { store, approvals: store, orders: store, chainRows, implied, clock: process.clock };
     const { lost } = await closeRemnants(tools, 1, () => {});
-    const commissions = new DynamoDbLostCommissions(documents, TABLES.registry, pacing);
-    const { unreadable, broken } = await rebuildQueues(
-      {
-        store,
-        orders: store,
-        ledger: store.ledgerScan,
-        rows: implied,
-        clock: process.clock,
-        commission: async (chain) => {
-          const due = commissionOfChain(systemDigest, chain);
-          return due !== undefined && commissions.restore(due);
-        },
-      },
-      initialQueueRebuildState(1),
-      async () => {},
-    );
+    const { unreadable, broken } = await rebuildAllQueues(operator);
     return { lost, named: [...unreadable, ...broken] };
   }
 }
