@@ -29,6 +29,7 @@ export async function paidCapacity(payments: number, more: Partial<CreatePayment
   const { tools, deliver } = await typicalTools(client, pacing);
   meter.clear();
   for (let index = 0; index < payments; index += 1) {
+    meter.payment = index;
     const request = typicalPayment(`hot-${index}`, { reference: `order-${index}`, ...more });
     await createPayment(tools, request);
     const chain = await tools.store.listTransitions(request.paymentId, { afterSequence: 0, limit: 10 });

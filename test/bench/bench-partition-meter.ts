@@ -17,6 +17,10 @@ const IN_TRANSACTION = 2;
 export class PartitionMeter {
   /** Units, keyed by `<table> <partition>` and `<table>/<index> <partition>`. */
   readonly units = new Map<string, number>();
+  /** Payments that wrote to each partition, with the keys of `units`. */
+  readonly writers = new Map<string, Set<number>>();
+  /** Number of the payment to which the recorded writes belong. */
+  payment = 0;
   /** Number of reads by key, for each `<table> <partition>`. */
   readonly reads = new Map<string, number>();
   /** True while the recorded writes belong to a transaction, where units count double. */
@@ -48,6 +52,7 @@ export class PartitionMeter {
 
   clear(): void {
     this.units.clear();
+    this.writers.clear();
     this.reads.clear();
   }
 
@@ -96,6 +101,8 @@ export class PartitionMeter {
   #add(name: string, partition: KeyPart, item: Item, units: number): void {
     const place = `${name} ${item[partition.name] as string | number}`;
     this.units.set(place, (this.units.get(place) ?? 0) + units);
+    const writers = this.writers.get(place) ?? new Set();
+    this.writers.set(place, writers.add(this.payment));
   }
 }
 
