@@ -7,26 +7,59 @@ import { ListedWorld } from './listed-world.ts';
 const ROWS = 1_200;
 /** Maximum number of DynamoDB calls for a page of the default size. */
 const MAX_CALLS = 60;
+/** Slices of the combinations of filters. It has no common factor with the numbers of sample values. */
+const SLICES = 11;
+/**
+ * Lists whose pages count the entries of a queue up to a limit, sum the entries of days that are not closed, or read the
+ * chain and the notes of one payment.
+ */
+const READS_ALL =
+  /^\/v1\/(?:admin\/(?:attention|queues)|balances|reports\/volume|corrections|decisions|annotations|(?:admin\/)?payments\/\{id\}\/.*)$/;
+/** Maximum growth of the calls, and of the items read, of a page, and its tolerance, because the borders of pages vary. */
+const [MAX_GROWTH, TOLERANCE] = [1.2, 2];
 /** Maximum number of additional calls for each object on a larger page. */
 const MAX_CALLS_PER_OBJECT = 4;
 
+/** In `npm test`, a slice of the pairs and triples. */
+const someOf = <Query>(combinations: readonly Query[]): readonly Query[] => sliceOf(combinations, SLICES);
+
+/** Lengths of the same lists for which the cost of a page is compared. */
+const LENGTHS = [10, 100, ROWS] as const;
+
+/** Worlds whose lists have these lengths. The last one has the longest lists. */
+const worlds: ListedWorld[] = [];
 let world: ListedWorld;
 beforeAll(async () => {
-  world = await ListedWorld.with(ROWS);
+  for (const length of LENGTHS) worlds.push(await ListedWorld.with(length));
+  world = worlds.at(-1) as ListedWorld;
 });
 
 describe.each(sliceOf(LISTS, 5))('a page of $path', (list) => {
   const { path, filters, limit } = list;
-  test('costs at most 60 DynamoDB calls with every filter and every pair of filters', async () => {
+  test('costs at most 60 DynamoDB calls with every filter and every pair and triple of filters', async () => {
     const tooMany: unknown[] = [];
     const tried = new Set<string>();
-    for await (const { real, asked, calls, reply, isRefused } of filteredPages(world, list)) {
+    for await (const { real, asked, calls, reply, isRefused } of filteredPages(world, list, someOf)) {
       if (!isRefused) expect([real, asked, reply.status]).toEqual([real, asked, 200]);
       if (!isRefused) for (const name of Object.keys(asked)) tried.add(name);
       if (calls > (CONSTANT_CALLS[path] ?? MAX_CALLS)) tooMany.push({ real, asked, calls });
     }
     expect(tooMany).toEqual([]);
     expect([...tried].sort()).toEqual(Object.keys(filters).sort());
+  });
+
+  test('costs no more calls, and reads no more items, if the list is longer', async () => {
+    const page = limit === undefined ? {} : { limit: '10' };
+    for (const at of world.pathsOf(path).keys()) {
+      const costs = await Promise.all(
+        worlds.map((each) => pageOf(each, each.pathsOf(path)[at] ?? '', { ...each.baseOf(path), ...page })),
+      );
+      expect(costs.map(({ reply }) => reply.status)).toEqual(LENGTHS.map(() => 200));
+      const long = costs.pop();
+      const most = (of: 'calls' | 'read') => MAX_GROWTH * Math.max(...costs.map((each) => each[of])) + TOLERANCE;
+      expect(long?.calls).toBeLessThanOrEqual(most('calls'));
+      if (!READS_ALL.test(path)) expect(long?.read).toBeLessThanOrEqual(most('read'));
+    }
   });
 
   if (limit === undefined) return;

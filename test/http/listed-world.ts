@@ -191,7 +191,7 @@ async function seed(api: Api, database: CountedDynamoDb, rows: number): Promise<
   // Projects all events.
   const events = dataOf(await api.get('/v1/events'));
   const tenant = await seedTenants(database, api);
-  await multiply(database, Math.ceil(rows / REAL));
+  await multiply(database, rows);
   return { payment, charge, endpoint, event: String(events[0]?.['id']), tenant, nowSeconds: Math.floor(nowMs / 1000) };
 }
 
@@ -234,8 +234,10 @@ async function seedTenants(database: CountedDynamoDb, api: Api): Promise<string>
   return tenant;
 }
 
-/** Multiplies the rows of each list that is sorted by time or id. */
-async function multiply(database: CountedDynamoDb, copies: number): Promise<void> {
+/** Multiplies the rows of each list that is sorted by time or id, to at least `rows`. */
+async function multiply(database: CountedDynamoDb, rows: number): Promise<void> {
+  const copy = (table: string, prefix: string, changed: Parameters<CountedDynamoDb['copy']>[3]): Promise<void> =>
+    database.copy(table, prefix, Math.ceil(rows / database.items(table, prefix).length), changed);
   const lists = [
     ViewsRow.payment,
     ViewsRow.reference,
@@ -246,14 +248,14 @@ async function multiply(database: CountedDynamoDb, copies: number): Promise<void
     ViewsRow.allMismatches,
   ];
   for (const prefix of lists) {
-    await database.copy(TABLES.views, prefix, copies, (row, number) => ({ [SK]: later(text(row, SK), number) }));
+    await copy(TABLES.views, prefix, (row, number) => ({ [SK]: later(text(row, SK), number) }));
   }
   const { partitionKey, sortKey } = RegistryTable.emailIndex;
-  await database.copy(TABLES.registry, RegistryRow.details, copies, (row, number) =>
+  await database.copy(TABLES.registry, RegistryRow.details, Math.ceil(rows / REAL), (row, number) =>
     row[partitionKey] === undefined ? {} : { [SK]: `copy-${number}`, [sortKey]: later(text(row, sortKey), number) },
   );
   for (const prefix of [RegistryRow.approvals, RegistryRow.export, RegistryRow.hold]) {
-    await database.copy(TABLES.registry, prefix, copies, (row, number) =>
+    await copy(TABLES.registry, prefix, (row, number) =>
       /^\d{13}/.test(text(row, SK)) ? { [SK]: later(text(row, SK), number) } : {},
     );
   }
@@ -263,7 +265,7 @@ async function multiply(database: CountedDynamoDb, copies: number): Promise<void
     [RegistryRow.apiKeys, SK],
     [RegistryRow.apiKey, PK],
   ] as const) {
-    await database.copy(TABLES.registry, prefix, copies, (row, number) => ({ [name]: other(text(row, name), number) }));
+    await copy(TABLES.registry, prefix, (row, number) => ({ [name]: other(text(row, name), number) }));
   }
 }
 

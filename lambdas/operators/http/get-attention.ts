@@ -63,7 +63,7 @@ export const getAttention = reading({
     description:
       'Work that no job can finish, across all tenants, sorted by kind, then oldest first. `act` is the action that resolves an entry. A message ' +
       'queue is one entry with its number of messages. A page covers a limited number of entries of each kind; `more` marks kinds that may have ' +
-      'more entries. Kinds in `unread` could not be read completely; repeat the request. Reviews and mismatches can lag by about a second.',
+      'more entries. Kinds in `unread` could not be read completely; repeat the request. The list can lag by about a second.',
     answers: {
       200: { description: 'A page of entries, and the number of entries of each kind.', schema: attentionList },
     },

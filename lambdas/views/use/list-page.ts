@@ -54,7 +54,7 @@ const MAX_READS = 5;
  * Maximum number of extra objects that a page loads to replace objects that do not match. Each extra object costs up to
  * four calls, and a page with the default limit costs at most 60 calls (test/http/list-calls.test.ts).
  */
-const MAX_EXTRA_OBJECTS = 3;
+const MAX_EXTRA_OBJECTS = 2;
 
 /**
  * Returns a page of objects. Rows that do not match are skipped. The page ends when:
