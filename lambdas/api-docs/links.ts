@@ -23,7 +23,7 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
   resendWebhook: 'deliveries',
 };
 /** Operations that do not accept every id of their collection. */
-const WITHOUT_LINK = ['redriveQueue'];
+const WITHOUT_LINK = ['redriveQueue', 'dismissMessage'];
 
 /**
  * Returns the paths with links (OpenAPI 3.1, "Link Object") from each response that contains an id to the operations

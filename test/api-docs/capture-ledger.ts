@@ -247,6 +247,14 @@ export async function captureOperatorLists(examples: CapturedExamples): Promise<
   const path = '/v1/admin/queues/Webhooks-Tasks-DeadLetters/redrive';
   const redriven = await api.with({ messages }).write(path, 'again', all);
   examples.answer('redriveQueue', 'webhooks', 'A webhook message was put back into its queue', redriven);
+  const one = examples.declared('redriveQueue', 'one');
+  messages.arrive('Webhooks-Tasks-DeadLetters', { id: String(one['entry']) });
+  const redrivenAlone = await api.with({ messages }).write(path, 'one', one);
+  examples.answer('redriveQueue', 'one', 'One message was put back into its queue', redrivenAlone);
+  const done = examples.declared('dismissMessage', 'done');
+  messages.arrive('Webhooks-Tasks-DeadLetters', { id: String(done['entry']) });
+  const dismissed = await api.with({ messages }).write(path.replace(/redrive$/, 'dismiss'), 'dismissed', done);
+  examples.answer('dismissMessage', 'done', 'The message was dismissed', dismissed);
 }
 
 export async function captureDismissal(examples: CapturedExamples): Promise<void> {

@@ -34,8 +34,9 @@ describe('the links between operations', () => {
       // The sender of the event chooses the id.
       'getPaymentRequest',
       'getIdempotencyRecord',
-      // Only some queues can be redriven.
+      // Only the messages of some queues can be redriven or dismissed.
       'redriveQueue',
+      'dismissMessage',
       // Only some entries are callbacks.
       'dismissCallback',
     ]);

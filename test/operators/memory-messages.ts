@@ -1,6 +1,7 @@
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type {
   DeployedQueues,
+  HeldMessage,
   MessageEntry,
   MessageQueues,
   RedriveRange,
@@ -26,6 +27,8 @@ export class MemoryMessages implements MessageQueues {
    */
   onSent: (id: string) => void = () => undefined;
   readonly #clock: Pick<Clock, 'nowMs'>;
+  /** Messages that a request hides while it ends them. */
+  readonly #held = new Set<StoredMessage>();
   readonly #messages = new Map<string, StoredMessage[]>();
 
   constructor(clock: Pick<Clock, 'nowMs'>) {
@@ -40,9 +43,9 @@ export class MemoryMessages implements MessageQueues {
     return this.#of(queue).map(({ id }) => id);
   }
 
-  /** Moves all messages of a queue to its dead-letter queue, as after repeated failures. */
+  /** Moves all messages of a queue to its dead-letter queue, as after repeated failures. They have new ids. */
   failAll(queue: string, to: string): void {
-    for (const { sentAtMs: _, ...message } of this.#of(queue).splice(0)) this.arrive(to, message);
+    for (const { id } of this.#of(queue).splice(0)) this.arrive(to, { id: `${id}-again` });
   }
 
   async count(queue: string): Promise<number> {
@@ -58,12 +61,40 @@ export class MemoryMessages implements MessageQueues {
   async redrive(queue: string, { beforeMs, stopAtMs }: RedriveRange): Promise<number> {
     const messages = this.#of(queue);
     const older = messages.filter(({ sentAtMs }) => sentAtMs < beforeMs && this.#clock.nowMs() < stopAtMs);
-    for (const message of older) {
-      this.arrive(this.deployed[queue]?.redriveTo ?? '', message);
-      this.onSent(message.id);
-      messages.splice(messages.indexOf(message), 1);
-    }
+    for (const message of older) this.#move(queue, message);
     return older.length;
+  }
+
+  async hold(queue: string, id: string): Promise<HeldMessage | undefined> {
+    const message = this.#of(queue).find((each) => each.id === id && !this.#held.has(each));
+    if (message === undefined) return undefined;
+    const { sentAtMs: sinceMs, ...shown } = message;
+    this.#held.add(message);
+    const end = async (ending: () => void): Promise<void> => {
+      try {
+        ending();
+      } finally {
+        this.#held.delete(message);
+      }
+    };
+    return {
+      ...shown,
+      sinceMs,
+      needsOperator: true,
+      redrive: () => end(() => this.#move(queue, message)),
+      delete: () => end(() => this.#remove(queue, message)),
+    };
+  }
+
+  #move(queue: string, message: StoredMessage): void {
+    this.arrive(this.deployed[queue]?.redriveTo ?? '', message);
+    this.onSent(message.id);
+    this.#remove(queue, message);
+  }
+
+  #remove(queue: string, message: StoredMessage): void {
+    const messages = this.#of(queue);
+    messages.splice(messages.indexOf(message), 1);
   }
 
   #of(queue: string): StoredMessage[] {

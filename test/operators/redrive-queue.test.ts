@@ -49,7 +49,7 @@ test('a dead letter that fails again stays in the dead-letter queue when the red
   messages.failAll(QUEUE, DEAD_LETTERS);
   const again = await api.write(PATH, 'k');
   expect([again.status, again.headers['Idempotency-Replayed']]).toEqual([202, 'true']);
-  expect(messages.ids(DEAD_LETTERS)).toEqual(['a', 'b', 'c']);
+  expect(messages.ids(DEAD_LETTERS)).toEqual(['a-again', 'b-again', 'c-again']);
   api.clock.advance(1_000);
   expect((await api.write(PATH, 'another')).status).toBe(202);
   expect(messages.ids(DEAD_LETTERS)).toEqual([]);

@@ -134,3 +134,32 @@ async function made(): Promise<string> {
   urls.push(QueueUrl);
   return QueueUrl;
 }
+
+test('one dead letter is held by one of two requests, and is then moved or deleted; the others stay visible', async () => {
+  const [from, to] = [await made(), await made()];
+  const deployed = { letters: { url: from, isKept: true, redriveTo: 'tasks' }, tasks: { url: to, isKept: false } };
+  const queues = new SqsQueues(client, deployed, { nowMs: Date.now });
+  for (let index = 0; index < 15; index += 1)
+    await client.send(new SendMessageCommand({ QueueUrl: from, MessageBody: `letter ${index}` }));
+  const [one, other] = await queues.peek('letters', 15);
+  const stopAtMs = Date.now() + LONG_MS;
+  const hold = (id = '') => queues.hold('letters', id, stopAtMs);
+  const held = await Promise.all([hold(one?.id), hold(one?.id)]);
+  expect(held.filter((each) => each !== undefined)).toMatchObject([{ id: one?.id, needsOperator: true }]);
+  await held.find((each) => each !== undefined)?.redrive();
+  await (await hold(other?.id))?.delete();
+  expect([await queues.count('letters'), await queues.count('tasks')]).toEqual([13, 1]);
+  expect(await hold(one?.id)).toBeUndefined();
+  expect((await queues.peek('letters', 15)).length).toBe(13);
+});
+
+test('a message that could not be moved is visible again at once', async () => {
+  const from = await made();
+  const deployed = { stuck: { url: from, isKept: true, redriveTo: 'Republisher', redriver: 'away' } };
+  const queues = new SqsQueues(client, deployed, { nowMs: Date.now }, () => Promise.reject(new Error('throttled')));
+  await client.send(new SendMessageCommand({ QueueUrl: from, MessageBody: '{"eventName":"INSERT"}' }));
+  const [{ id } = { id: '' }] = await queues.peek('stuck', 1);
+  const hold = () => queues.hold('stuck', id, Date.now() + LONG_MS);
+  await expect((await hold())?.redrive()).rejects.toMatchObject({ code: 'queues_unavailable' });
+  expect(await hold()).toMatchObject({ id });
+});

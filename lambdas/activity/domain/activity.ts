@@ -41,6 +41,8 @@ export const ACTIONS = [
   'operator_key.revoked',
   'job.run_requested',
   'queue.redrive_requested',
+  'message.redrive_requested',
+  'message.dismissed',
   'callback.dismissed',
   'dead_letters.redrive_started',
   'events.redrive_started',

@@ -22,7 +22,7 @@ import { CHANGE_ROUTES } from './post-changes.ts';
 import { postCorrection } from './post-correction.ts';
 import { postDecision } from './post-decision.ts';
 import { postDismissal } from './post-dismissal.ts';
-import { postRedrive } from './post-redrive.ts';
+import { postMessageDismissal, postRedrive } from './post-redrive.ts';
 import { NO_TENANT } from './recorded-answer.ts';
 
 export interface AdminTools
@@ -62,6 +62,7 @@ export const ADMIN_ROUTES: readonly OperatorEndpoint<AdminTools>[] = [
   searchPayments,
   ...LIST_ROUTES,
   postRedrive,
+  postMessageDismissal,
   postDismissal,
 ].map(forKnownTenant);
 

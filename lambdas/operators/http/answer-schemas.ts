@@ -7,6 +7,7 @@ import { causedBy, posting, transitionSubject } from '../../payments/http/paymen
 import { shownAmount, unixSeconds } from '../../payments/http/payment-objects.ts';
 import { APPROVAL_ID } from '../domain/approval.ts';
 import { QUEUES } from '../use/queue-lists.ts';
+import { MESSAGE_DISMISSAL_REASONS } from '../use/redrive-queue.ts';
 import { actor } from './activity-answers.ts';
 import { TENANT_ID } from './ledger-schemas.ts';
 
@@ -158,6 +159,9 @@ const queue = z
     no_redrive_because: z.string().nullable().meta({
       description: 'The reason why a redrive is not possible, and what to do instead. Null when a redrive is possible.',
     }),
+    no_dismissal_because: z.string().nullable().meta({
+      description: 'The reason why messages cannot be dismissed. Null when they can.',
+    }),
     waiting: z.int().min(0).nullable().meta({
       description:
         'The number of entries; a lower bound if `more_waiting` is true. Approximate for Amazon SQS queues. Null if the queue cannot be read now.',
@@ -175,6 +179,7 @@ export const redrive = z
   .looseObject({
     object: z.literal('redrive'),
     queue: queueId,
+    entry: z.string().nullable().meta({ description: 'The `id` of the only redriven entry. Null for all.' }),
     to: z.string().meta({ description: 'The queue or function that the messages are moved to.' }),
     waiting: z
       .int()
@@ -183,6 +188,23 @@ export const redrive = z
     created: unixSeconds,
   })
   .meta({ id: 'Redrive' });
+
+/** Matches the message ids of Amazon SQS. */
+export const messageId = z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the id of an entry of this queue');
+
+export const messageDismissalReason = {
+  description: '`done_otherwise`: the work was done in another way. `not_needed`: the work is no longer needed.',
+};
+
+export const messageDismissal = z
+  .looseObject({
+    object: z.literal('message_dismissal'),
+    queue: queueId,
+    entry: z.string().meta({ description: 'The `id` of the dismissed entry.' }),
+    reason: z.enum(MESSAGE_DISMISSAL_REASONS).meta(messageDismissalReason),
+    created: unixSeconds,
+  })
+  .meta({ id: 'MessageDismissal' });
 
 const queueEntry = z
   .looseObject({
@@ -219,7 +241,7 @@ export const redrivePath = z.object({
   id: z.string().meta({
     ...described({ type: 'string', pattern: QUEUE_ID.source, not: { enum: ofWork } }),
     description:
-      'The name of a message queue with `redrive_to` in the list of queues. Other queues cannot be redriven; their `no_redrive_because` says why.',
+      'The name of a message queue with `is_kept` in the list of queues. If a queue cannot be redriven or its messages cannot be dismissed, `no_redrive_because` or `no_dismissal_because` says why.',
     example: 'Webhooks-Tasks-DeadLetters',
   }),
 });

@@ -11,6 +11,7 @@ import type { Operator } from '../../tenants/operators.ts';
 import {
   CLAIM_SORT_KEY_PATTERN,
   type DeployedQueues,
+  dismissalOf,
   type MessageEntry,
   type MessageQueues,
   QUEUES,
@@ -149,9 +150,11 @@ async function listQueues({ tools, request }: Call): Promise<Handled> {
 
 function redriveOf(deployed: DeployedQueues, id: string) {
   const target = redriveTarget(deployed, id);
+  const dismissal = dismissalOf(deployed, id);
   return {
     redrive_to: target?.kind === 'target' ? target.to : null,
     no_redrive_because: target?.kind === 'none' ? target.because : null,
+    no_dismissal_because: dismissal?.kind === 'none' ? dismissal.because : null,
   };
 }
 

@@ -1,6 +1,6 @@
 import { InvokeCommand } from '@aws-sdk/client-lambda';
 import {
-  ChangeMessageVisibilityCommand,
+  ChangeMessageVisibilityBatchCommand,
   DeleteMessageCommand,
   GetQueueAttributesCommand,
   type Message,
@@ -18,7 +18,7 @@ import type { Clock } from '../../kernel/world.ts';
 import { ORDER_ID } from '../../orders/ids.ts';
 import { PAYMENT_ID } from '../../payments/ids.ts';
 import { DEAD_LETTERS_END, type MessageQueueNames, REDRIVE_TARGETS, TASKS_END } from '../contract.ts';
-import type { DeployedQueues, MessageEntry, MessageQueues, RedriveRange } from '../use/queue-lists.ts';
+import type { DeployedQueues, HeldMessage, MessageEntry, MessageQueues, RedriveRange } from '../use/queue-lists.ts';
 
 /**
  * Visibility timeout of a message that is only listed, in seconds. Longer than a listing takes, so that no message is
@@ -120,15 +120,7 @@ export class SqsQueues implements MessageQueues {
     const found = new Map<string, MessageEntry>();
     const taken: Message[] = [];
     for (let receives = 0; receives < MAX_RECEIVES && found.size < limit; receives += 1) {
-      const command = new ReceiveMessageCommand({
-        QueueUrl: this.deployed[queue]?.url,
-        MaxNumberOfMessages: Math.min(limit - found.size, MAX_AT_ONCE),
-        VisibilityTimeout: HIDDEN_SECONDS,
-        WaitTimeSeconds: LONG_POLL_SECONDS,
-        MessageSystemAttributeNames: ['SentTimestamp'],
-        MessageAttributeNames: ['reason'],
-      });
-      const { Messages = [] } = await answered(this.#client.send(command));
+      const Messages = await this.#receive(queue, HIDDEN_SECONDS, Math.min(limit - found.size, MAX_AT_ONCE));
       if (Messages.length === 0) break;
       for (const message of Messages) {
         found.set(message.MessageId ?? '', entryOf(message));
@@ -139,12 +131,32 @@ export class SqsQueues implements MessageQueues {
     return [...found.values()];
   }
 
-  /** Makes listed messages visible again at once, instead of after {@link HIDDEN_SECONDS}. */
+  async #receive(queue: string, VisibilityTimeout: number, MaxNumberOfMessages = MAX_AT_ONCE): Promise<Message[]> {
+    const command = new ReceiveMessageCommand({
+      QueueUrl: this.deployed[queue]?.url,
+      MaxNumberOfMessages,
+      VisibilityTimeout,
+      WaitTimeSeconds: LONG_POLL_SECONDS,
+      MessageSystemAttributeNames: ['All'],
+      MessageAttributeNames: ['All'],
+    });
+    return (await answered(this.#client.send(command))).Messages ?? [];
+  }
+
+  /** Makes messages visible again at once, instead of at the end of their visibility timeout. */
   async #show(queue: string, taken: readonly Message[]): Promise<void> {
     const QueueUrl = this.deployed[queue]?.url;
-    const show = ({ ReceiptHandle }: Message) =>
-      this.#client.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout: 0 }));
-    await Promise.allSettled(taken.map(show));
+    const entries = taken.map(({ ReceiptHandle }, index) => ({
+      Id: String(index),
+      ReceiptHandle,
+      VisibilityTimeout: 0,
+    }));
+    const batches = Array.from({ length: Math.ceil(entries.length / MAX_AT_ONCE) }, (_, index) =>
+      entries.slice(index * MAX_AT_ONCE, (index + 1) * MAX_AT_ONCE),
+    );
+    await Promise.allSettled(
+      batches.map((Entries) => this.#client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl, Entries }))),
+    );
   }
 
   /**
@@ -152,29 +164,58 @@ export class SqsQueues implements MessageQueues {
    * @throws as `count`
    */
   async redrive(queue: string, { beforeMs, stopAtMs }: RedriveRange): Promise<number> {
-    const { url, redriveTo = '', redriver } = this.deployed[queue] ?? {};
-    const to = this.deployed[redriveTo]?.url;
-    const put = (message: Message) =>
-      redriver === undefined ? this.#send(message, to) : this.#start(redriver, message.Body ?? '');
     let count = 0;
     let empty = 0;
     // Repeat empty receives: another operator's listing may hide the messages for a few seconds.
     while (empty < EMPTY_RECEIVES && this.#nowMs() < stopAtMs) {
-      const command = new ReceiveMessageCommand({
-        QueueUrl: url,
-        MaxNumberOfMessages: MAX_AT_ONCE,
-        VisibilityTimeout: MOVED_WITHIN_SECONDS,
-        WaitTimeSeconds: LONG_POLL_SECONDS,
-        MessageSystemAttributeNames: ['All'],
-        MessageAttributeNames: ['All'],
-      });
-      const { Messages = [] } = await answered(this.#client.send(command));
+      const Messages = await this.#receive(queue, MOVED_WITHIN_SECONDS);
       empty = Messages.length === 0 ? empty + 1 : 0;
       const older = Messages.filter(({ Attributes }) => Number(Attributes?.SentTimestamp) < beforeMs);
-      await answered(Promise.all(older.map((message) => put(message).then(() => this.#remove(message, url)))));
+      await answered(Promise.all(older.map((message) => this.#move(queue, message))));
       count += older.length;
     }
     return count;
+  }
+
+  /**
+   * Implements `MessageQueues.hold`. Repeats empty receives as `redrive` does.
+   * @throws as `count`
+   */
+  async hold(queue: string, id: string, stopAtMs: number): Promise<HeldMessage | undefined> {
+    const others: Message[] = [];
+    try {
+      for (let empty = 0; empty < EMPTY_RECEIVES && this.#nowMs() < stopAtMs; ) {
+        const messages = await this.#receive(queue, MOVED_WITHIN_SECONDS);
+        empty = messages.length === 0 ? empty + 1 : 0;
+        const found = messages.find(({ MessageId }) => MessageId === id);
+        others.push(...messages.filter((message) => message !== found));
+        if (found !== undefined) return this.#held(queue, found);
+      }
+      return undefined;
+    } finally {
+      await this.#show(queue, others);
+    }
+  }
+
+  #held(queue: string, message: Message): HeldMessage {
+    // After a failure, a retry finds the message at once.
+    const end = (ending: Promise<void>) =>
+      answered(ending).catch(async (error: unknown) => {
+        await this.#show(queue, [message]);
+        throw error;
+      });
+    return {
+      ...entryOf(message),
+      redrive: () => end(this.#move(queue, message)),
+      delete: () => end(this.#remove(queue, message)),
+    };
+  }
+
+  async #move(queue: string, message: Message): Promise<void> {
+    const { redriveTo = '', redriver } = this.deployed[queue] ?? {};
+    if (redriver === undefined) await this.#send(message, this.deployed[redriveTo]?.url);
+    else await this.#start(redriver, message.Body ?? '');
+    await this.#remove(queue, message);
   }
 
   async #send({ Body, MessageAttributes, Attributes }: Message, QueueUrl: string | undefined): Promise<void> {
@@ -183,7 +224,8 @@ export class SqsQueues implements MessageQueues {
     await this.#client.send(new SendMessageCommand({ QueueUrl, MessageBody: Body, MessageAttributes, ...group }));
   }
 
-  async #remove({ ReceiptHandle }: Message, QueueUrl: string | undefined): Promise<void> {
+  async #remove(queue: string, { ReceiptHandle }: Message): Promise<void> {
+    const QueueUrl = this.deployed[queue]?.url;
     await this.#client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
   }
 }

@@ -97,6 +97,13 @@ const NO_REDRIVE_BECAUSE: Readonly<Record<string, string>> = {
     'The next run of each job does all work that is due. Request a run of the job, and then purge the queue.',
 };
 
+/** Reasons why the messages of these queues cannot be dismissed. Each reason names the alternative. */
+const NO_DISMISSAL_BECAUSE: Readonly<Record<string, string>> = {
+  'Archive-Parked': 'Without these messages, the archive would lack rows. Run `payonce redrive` instead.',
+};
+
+const NO_DISMISSAL = 'Only messages that no function receives can be dismissed.';
+
 /** Default reason why a queue cannot be redriven. None of the stacks' queues needs it. */
 export const NO_REDRIVE = 'No function processes these messages again.';
 
@@ -121,6 +128,21 @@ export function redriveTarget(
   return to === undefined ? none(NO_REDRIVE_BECAUSE[id] ?? NO_REDRIVE) : { kind: 'target', to };
 }
 
+/**
+ * Returns whether the messages of a queue can be dismissed, or the reason why not. Undefined for an unknown queue.
+ */
+export function dismissalOf(
+  deployed: DeployedQueues,
+  id: string,
+): { readonly kind: 'possible' } | { readonly kind: 'none'; readonly because: string } | undefined {
+  const none = (because: string) => ({ kind: 'none', because }) as const;
+  if (isQueueName(id)) return none(NO_DISMISSAL);
+  const queue = Object.hasOwn(deployed, id) ? deployed[id] : undefined;
+  if (queue === undefined) return undefined;
+  const because = queue.isKept ? NO_DISMISSAL_BECAUSE[id] : NO_DISMISSAL;
+  return because === undefined ? { kind: 'possible' } : none(because);
+}
+
 function isQueueName(id: string): id is QueueName {
   return Object.hasOwn(QUEUES, id);
 }
@@ -129,6 +151,15 @@ export interface MessageEntry extends QueueEntry {
   readonly id: string;
   /** Reason why processing of the message was abandoned, if its sender provided one. */
   readonly reason?: string;
+}
+
+/** A message that is hidden from all other readers for some seconds. */
+export interface HeldMessage extends MessageEntry {
+  /**
+   * Moves the message, unchanged, to the queue or function that `redriveTo` names. A moved message has a new id.
+   */
+  redrive(): Promise<void>;
+  delete(): Promise<void>;
 }
 
 /** Selects the messages that a redrive moves. */
@@ -161,4 +192,13 @@ export interface MessageQueues {
    * @returns the number of moved messages
    */
   redrive(queue: string, which: RedriveRange): Promise<number>;
+  /**
+   * Finds a message in a queue that no function reads, and hides it until its caller ends it. The queue has no order and
+   * no index, so the search hides the messages that it receives until it has found this one.
+   *
+   * @param id the message id
+   * @param stopAtMs time after which no more messages are received, in Unix milliseconds
+   * @returns undefined when the message was not found: it is gone, hidden, or behind too many others
+   */
+  hold(queue: string, id: string, stopAtMs: number): Promise<HeldMessage | undefined>;
 }

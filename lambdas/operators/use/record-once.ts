@@ -1,12 +1,13 @@
 import type { ActivityDraft } from '../../activity/domain/activity.ts';
-import type { Answer } from '../../kernel/answer.ts';
+import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import type { OperatorCause } from '../../kernel/cause.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { type EffectRecord, expirySeconds } from '../../once/domain/idempotency.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
-import type { EffectStore } from '../../payments/use/effect-store.ts';
+import type { Effect, EffectStore } from '../../payments/use/effect-store.ts';
 import type { KeyedEffectTools } from './keyed-effect.ts';
 
 export interface RecordTools extends Pick<KeyedEffectTools, 'runner' | 'clock' | 'entropy'> {
@@ -42,31 +43,77 @@ export interface DeploymentRequest extends Pick<RecordedAct, 'operationId' | 'fi
   readonly by: OperatorCause;
 }
 
-/** Returns the record of a request and its entry in the activity log, which one transaction writes. */
-export function recordOfRequest(
-  tools: Pick<KeyedEffectTools, 'entropy' | 'retention'>,
+/** The effect of a request that concerns the deployment: the response, the entry in the activity log, and rows. */
+export type RequestedAct = Pick<ActivityDraft, 'action' | 'about' | 'details'> &
+  Pick<Effect, 'dismissed'> & { readonly answer: Answer };
+
+export type RequestTools = Pick<KeyedEffectTools, 'effects' | 'runner' | 'clock' | 'entropy' | 'retention'>;
+
+/** A recorded request, with the time at which it was recorded first, in Unix milliseconds. */
+export type RecordedRequest =
+  | { readonly kind: 'recorded'; readonly atMs: number; readonly outcome: RecordedOutcome }
+  | Exclude<RecordedOutcome, { readonly kind: 'first' | 'replay' }>;
+
+/**
+ * Records a request that concerns the deployment exactly once, in one transaction with its entry in the activity log.
+ * The record expires.
+ *
+ * @param act returns the effect of the request at this time; undefined to refuse the request
+ * @throws RetryableError when nothing was written
+ * @throws AmbiguousError when it is unknown whether the write took effect; a retry with the same key finds out
+ */
+export async function recordRequest(
+  tools: RequestTools,
   { operationId, fingerprint, by }: DeploymentRequest,
-  {
-    answer,
-    atMs,
-    ...act
-  }: Pick<ActivityDraft, 'action' | 'about' | 'details'> & {
-    readonly answer: Answer;
-    /** Unix milliseconds. */
-    readonly atMs: number;
-  },
-) {
-  return {
-    record: {
-      operationId,
-      owner: tools.entropy.ownerToken(),
-      recordedAtMs: atMs,
-      request: { fingerprint, answer },
-      expiresAtSeconds: expirySeconds(tools, 'events', atMs),
-    },
-    transitions: [],
-    activity: { chain: 'deployment' as const, actor: by, occurredAtMs: atMs, ...act },
+  act: (atMs: number) => Promise<RequestedAct | undefined>,
+): Promise<RecordedRequest> {
+  const { effects, runner, clock, entropy } = tools;
+  const find = async (): Promise<RecordedRequest | undefined> => {
+    const record = await effects.readEffect(operationId);
+    if (record === undefined) return undefined;
+    const outcome = judgeEffect(record, fingerprint);
+    return outcome.kind === 'replay' ? { kind: 'recorded', atMs: record.recordedAtMs, outcome } : outcome;
   };
+  return commitOnce<undefined, RecordedRequest>(runner, {
+    operationId,
+    find,
+    prepare: async () => undefined,
+    write: async () => {
+      const atMs = clock.nowMs();
+      const made = await act(atMs);
+      if (made === undefined) return { kind: 'done', outcome: (await find()) ?? { kind: 'refused' } };
+      const { answer, dismissed, ...entry } = made;
+      const written = await effects.recordEffect({
+        record: {
+          operationId,
+          owner: entropy.ownerToken(),
+          recordedAtMs: atMs,
+          request: { fingerprint, answer },
+          expiresAtSeconds: expirySeconds(tools, 'events', atMs),
+        },
+        transitions: [],
+        activity: { chain: 'deployment', actor: by, occurredAtMs: atMs, ...entry },
+        ...defined({ dismissed }),
+      });
+      if (written.kind === 'recorded')
+        return { kind: 'done', outcome: { kind: 'recorded', atMs, outcome: { kind: 'first', answer } } };
+      // A rival with the same key has recorded the request, a rival with another key has taken the effect, or another
+      // action took the next sequence number in the log.
+      const found = await find();
+      return found === undefined ? { kind: 'again', prepared: undefined } : { kind: 'done', outcome: found };
+    },
+  });
+}
+
+/** Returns the outcome that the operator gets. */
+export function outcomeOf(recorded: RecordedRequest): RecordedOutcome {
+  return recorded.kind === 'recorded' ? recorded.outcome : recorded;
+}
+
+/** Renders the response to a request, with its time in Unix seconds. */
+export function responseTo(status: 201 | 202, body: Readonly<Record<string, unknown>>, atMs: number): Answer {
+  const created = Math.floor(atMs / 1000);
+  return { status, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify({ ...body, created }) };
 }
 
 /**

@@ -1,11 +1,16 @@
-import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
-import { commitOnce } from '../../once/use/execute-once.ts';
-import { judgeEffect } from '../../once/use/judge-record.ts';
-import type { KeyedEffectTools } from './keyed-effect.ts';
-import type { MessageQueues } from './queue-lists.ts';
-import { type DeploymentRequest, type RecordedOutcome, recordOfRequest } from './record-once.ts';
+import { defined } from '../../kernel/defined.ts';
+import type { HeldMessage, MessageQueues } from './queue-lists.ts';
+import {
+  type DeploymentRequest,
+  outcomeOf,
+  type RecordedOutcome,
+  type RequestedAct,
+  type RequestTools,
+  recordRequest,
+  responseTo,
+} from './record-once.ts';
 
-export interface RedriveTools extends Pick<KeyedEffectTools, 'effects' | 'runner' | 'clock' | 'entropy' | 'retention'> {
+export interface RedriveTools extends RequestTools {
   readonly messages: MessageQueues;
 }
 
@@ -15,8 +20,27 @@ export interface Redrive extends DeploymentRequest {
   readonly to: string;
 }
 
+/** An operator's request to redrive one dead letter. */
+export interface MessageRedrive extends Redrive {
+  /** The id of the message. */
+  readonly entry: string;
+}
+
+/** The reasons for which an operator may dismiss a message. They contain no text, because the activity log is kept. */
+export const MESSAGE_DISMISSAL_REASONS = ['done_otherwise', 'not_needed'] as const;
+
+/** An operator's request to dismiss one dead letter. */
+export interface MessageDismissal extends DeploymentRequest {
+  readonly queue: string;
+  /** The id of the message. */
+  readonly entry: string;
+  readonly reason: (typeof MESSAGE_DISMISSAL_REASONS)[number];
+}
+
 /** Time limit for moving messages, in milliseconds. The request thus ends before API Gateway's timeout. */
 const MOVES_FOR_MS = 15_000;
+/** Time limit for finding one message, in milliseconds. The request finds it twice at most. */
+const FINDS_FOR_MS = 8_000;
 
 /**
  * Redrives the messages that were in a dead-letter queue when the request arrived. First records the request in the
@@ -30,51 +54,92 @@ const MOVES_FOR_MS = 15_000;
  * @throws AmbiguousError when it is unknown whether the request was recorded: a retry with the same key continues
  */
 export async function redriveQueue(tools: RedriveTools, asked: Redrive): Promise<RecordedOutcome> {
-  const recorded = await recordRequest(tools, asked);
-  if (recorded.kind !== 'recorded') return recorded;
-  const stopAtMs = tools.clock.nowMs() + MOVES_FOR_MS;
-  await tools.messages.redrive(asked.queue, { beforeMs: recorded.atMs, stopAtMs });
-  return recorded.outcome;
+  const { messages, clock } = tools;
+  const { queue, to } = asked;
+  const recorded = await recordRequest(tools, asked, async (atMs) => {
+    const waiting = await messages.count(queue);
+    if (waiting === 0) return undefined;
+    return {
+      answer: responseTo(202, { object: 'redrive', queue, entry: null, to, waiting }, atMs),
+      action: 'queue.redrive_requested',
+      about: [queue],
+      details: { to, waiting: String(waiting) },
+    };
+  });
+  if (recorded.kind === 'recorded')
+    await messages.redrive(queue, { beforeMs: recorded.atMs, stopAtMs: clock.nowMs() + MOVES_FOR_MS });
+  return outcomeOf(recorded);
 }
 
-type Recorded =
-  | { readonly kind: 'recorded'; readonly atMs: number; readonly outcome: RecordedOutcome }
-  | Exclude<RecordedOutcome, { readonly kind: 'first' | 'replay' }>;
-
-async function recordRequest(tools: RedriveTools, asked: Redrive): Promise<Recorded> {
-  const { effects, runner, clock, messages } = tools;
-  const { operationId, fingerprint, queue, to } = asked;
-  const find = async (): Promise<Recorded | undefined> => {
-    const record = await effects.readEffect(operationId);
-    if (record === undefined) return undefined;
-    const outcome = judgeEffect(record, fingerprint);
-    return outcome.kind === 'replay' ? { kind: 'recorded', atMs: record.recordedAtMs, outcome } : outcome;
-  };
-  return commitOnce<undefined, Recorded>(runner, {
-    operationId,
-    find,
-    prepare: async () => undefined,
-    write: async () => {
-      const waiting = await messages.count(queue);
-      if (waiting === 0) return { kind: 'done', outcome: { kind: 'refused' } };
-      const atMs = clock.nowMs();
-      const answer = answerOf(asked, waiting, atMs);
-      const act = {
-        action: 'queue.redrive_requested',
-        about: [queue],
-        details: { to, waiting: String(waiting) },
-      } as const;
-      const written = await effects.recordEffect(recordOfRequest(tools, asked, { answer, atMs, ...act }));
-      if (written.kind === 'recorded')
-        return { kind: 'done', outcome: { kind: 'recorded', atMs, outcome: { kind: 'first', answer } } };
-      // A rival with the same key has recorded the request, or another action took the next sequence number in the log.
-      const found = await find();
-      return found === undefined ? { kind: 'again', prepared: undefined } : { kind: 'done', outcome: found };
-    },
+/**
+ * Redrives one message. The message stays hidden from other requests until it is deleted. Thus only one of two
+ * concurrent requests moves it. A moved message that fails again has a new id, so no retry moves it again.
+ *
+ *   hold (hidden) ── record the request ── send ── (crash) ── delete
+ *
+ * A crash before the send leaves the message in its queue. A crash before the delete leaves it in both places: its
+ * handler is idempotent, so that it takes effect once. A retry with the same key continues in both cases, as soon as
+ * the message is visible again.
+ *
+ * @returns `refused` when the message is not found: it is no longer in the queue, or another request holds it
+ * @throws as `redriveQueue`
+ */
+export async function redriveMessage(tools: RedriveTools, asked: MessageRedrive): Promise<RecordedOutcome> {
+  const { queue, entry, to } = asked;
+  return endMessage(tools, asked, {
+    recordedAs: (message, atMs) => ({
+      answer: responseTo(202, { object: 'redrive', queue, entry, to, waiting: 1 }, atMs),
+      action: 'message.redrive_requested',
+      about: idsOf(asked, message),
+      details: { to },
+    }),
+    end: (message) => message.redrive(),
   });
 }
 
-function answerOf({ queue, to }: Redrive, waiting: number, atMs: number): Answer {
-  const body = { object: 'redrive', queue, to, waiting, created: Math.floor(atMs / 1000) };
-  return { status: 202, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(body) };
+/**
+ * Deletes one message, so that its work is never done. A retry with the same key continues after a crash.
+ *
+ * @returns `refused` as `redriveMessage`
+ * @throws as `redriveQueue`
+ */
+export async function dismissMessage(tools: RedriveTools, asked: MessageDismissal): Promise<RecordedOutcome> {
+  const { queue, entry, reason } = asked;
+  return endMessage(tools, asked, {
+    recordedAs: (message, atMs) => ({
+      answer: responseTo(201, { object: 'message_dismissal', queue, entry, reason }, atMs),
+      action: 'message.dismissed',
+      about: idsOf(asked, message),
+      details: { reason, ...defined({ part: message.part }) },
+    }),
+    end: (message) => message.delete(),
+  });
+}
+
+interface Ending {
+  readonly recordedAs: (message: HeldMessage, atMs: number) => RequestedAct;
+  readonly end: (message: HeldMessage) => Promise<void>;
+}
+
+/** Returns the ids of a message, its queue, and its payment or order, if it is known. */
+function idsOf({ queue, entry }: Pick<MessageRedrive, 'queue' | 'entry'>, { about }: HeldMessage): readonly string[] {
+  return [entry, queue, ...(about === undefined ? [] : [about])];
+}
+
+async function endMessage(
+  tools: RedriveTools,
+  asked: DeploymentRequest & { readonly queue: string; readonly entry: string },
+  { recordedAs, end }: Ending,
+): Promise<RecordedOutcome> {
+  const { messages, clock } = tools;
+  let held: HeldMessage | undefined;
+  const hold = async () => (held ??= await messages.hold(asked.queue, asked.entry, clock.nowMs() + FINDS_FOR_MS));
+  const recorded = await recordRequest(tools, asked, async (atMs) => {
+    const message = await hold();
+    return message === undefined ? undefined : recordedAs(message, atMs);
+  });
+  if (recorded.kind !== 'recorded') return recorded;
+  const message = await hold();
+  if (message !== undefined) await end(message);
+  return recorded.outcome;
 }
