@@ -63,7 +63,8 @@ export const GROUPS = {
   payments: 'lists, shows and changes the payments of a tenant, and decides unknown outcomes',
   orders: 'lists and shows the orders of a tenant',
   exports: 'exports rows of a tenant to CSV files, with the key of the tenant or an operator',
-  parked: 'lists unfinished work and parked messages, and dismisses unmatched callbacks, with an operator’s key',
+  parked:
+    'lists unfinished work and parked messages, redrives and dismisses messages, and dismisses unmatched callbacks, with an operator’s key',
   webhooks: 'lists the deliveries of a webhook endpoint, and sends events again, with a tenant’s key',
   jobs: 'lists the scheduled jobs and their runs, and starts a run, with an operator’s key',
 } as const;
@@ -198,6 +199,25 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
         const document = await (queue === undefined ? ask('GET', '/v1/admin/queues') : send());
         session.show(document, linesOf(queue === undefined ? queueLines : waitingLines, document));
       },
+    },
+    'redrive <queue>': {
+      does: 'redrives one message of a queue, or all of them; each takes effect once',
+      example: 'Webhooks-Tasks-DeadLetters --entry 6f1c7a52-9d0e-4d6b-8a54-0c8f3f5e2b11',
+      calls: 'POST /v1/admin/queues/{id}/redrive',
+      options: [['--entry <id>', 'the message, by its id in the list of the queue; the default is all messages']],
+      lines: sentence(
+        (row) => `${row('entry') || `${row('waiting')} messages of ${row('queue')}`}: moved to ${row('to')}.`,
+      ),
+    },
+    'dismiss-message <queue>': {
+      does: 'deletes one message of a queue, whose work is then never done',
+      example: 'Webhooks-Tasks-DeadLetters --entry 6f1c7a52-9d0e-4d6b-8a54-0c8f3f5e2b11 --reason done_otherwise',
+      calls: 'POST /v1/admin/queues/{id}/dismiss',
+      required: [
+        ['--entry <id>', 'the message, by its id in the list of the queue'],
+        ['--reason <reason>', 'done_otherwise or not_needed'],
+      ],
+      lines: sentence((row) => `${row('entry')} of ${row('queue')} is dismissed.`),
     },
     'dismiss <callback>': {
       does: 'dismisses an unmatched callback, after you have looked up its charge at the processor',

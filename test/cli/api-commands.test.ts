@@ -9,6 +9,7 @@ import { previewLines } from '../../cli/payments.ts';
 import { payonceProgram } from '../../cli/program.ts';
 import { SCENARIOS } from '../../cli/trigger.ts';
 import { verifyWebhook } from '../../client/webhooks.ts';
+import { MemoryMessages } from '../operators/memory-messages.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { API_KEY, Api, OPERATOR_KEY } from '../world/api.ts';
 import { apiServer } from './api-over-http.ts';
@@ -263,6 +264,26 @@ describe('payonce parked', () => {
     const [queue = ''] = lines[1] ?? [];
     expect(await run('parked', 'list', queue)).toEqual(['No entries.']);
     expect(await ending('parked', 'list', 'nothing')).toMatchObject({ exitCode: ExitCode.notFound });
+  });
+
+  test('redrives or dismisses one message of a queue', async () => {
+    const messages = new MemoryMessages(harness.clock);
+    harness = harness.with({ messages });
+    const queue = 'Webhooks-Tasks-DeadLetters';
+    for (const id of ['a', 'b', 'c', 'd']) messages.arrive(queue, { id });
+    harness.clock.advance(1_000);
+    const [headings, first] = (await run('parked', 'list', queue)).map(cells);
+    expect([headings?.at(-1), first?.at(-1)]).toEqual(['ENTRY', 'a']);
+    expect(await run('parked', 'redrive', queue, '--entry', 'b')).toEqual(['b: moved to Webhooks-Tasks-Queue.']);
+    expect(await run('parked', 'dismiss-message', queue, '--entry', 'c', '--reason', 'not_needed')).toEqual([
+      `c of ${queue} is dismissed.`,
+    ]);
+    expect([messages.ids(queue), messages.ids('Webhooks-Tasks-Queue')]).toEqual([['a', 'd'], ['b']]);
+    expect(await run('parked', 'redrive', queue)).toEqual([`2 messages of ${queue}: moved to Webhooks-Tasks-Queue.`]);
+    expect(messages.ids(queue)).toEqual([]);
+    expect(await ending('parked', 'redrive', queue, '--entry', 'b')).toMatchObject({
+      sentence: expect.stringContaining('has no message b now'),
+    });
   });
 });
 
