@@ -60,10 +60,14 @@ type Entry = Schemas['QueueEntryList']['data'][number];
 
 export function Queue({ id }: { readonly id: string }) {
   const [isRedriven, setRedriven] = useState(false);
+  const read = useRead<Queues>('/v1/admin/queues');
+  const queue = read.answer?.data.find((each) => each.id === id);
   return (
     <>
       <h1>Queue: {queueTitle(id)}</h1>
-      <Redrive id={id} done={() => setRedriven(true)} />
+      <Loaded of={read}>
+        {() => (queue === undefined ? <></> : <RedriveAll queue={queue} done={() => setRedriven(true)} />)}
+      </Loaded>
       {isRedriven && (
         <p role="status">
           The messages were moved and are processed again. Messages that are here now have failed again, or arrived
@@ -85,6 +89,9 @@ export function Queue({ id }: { readonly id: string }) {
             by: ({ needs_operator: needs }) => Number(needs),
           },
           { title: 'Reason', of: ({ reason }) => reason ?? '–' },
+          ...(queue?.is_kept === true
+            ? [{ title: 'Act', isActs: true as const, of: (row: Entry) => <MessageActs queue={queue} row={row} /> }]
+            : []),
         ]}
       />
     </>
@@ -95,29 +102,58 @@ export function Queue({ id }: { readonly id: string }) {
  * Offers a redrive of messages that could not be handled. For other queues, the button is disabled, and shows the
  * reason.
  */
-function Redrive({ id, done }: { readonly id: string; readonly done: () => void }) {
-  const read = useRead<Queues>('/v1/admin/queues');
+function RedriveAll({ queue, done }: { readonly queue: QueueRow; readonly done: () => void }) {
+  const { id, redrive_to: to, no_redrive_because: because, waiting } = queue;
+  const about = waiting === null ? '' : ` (about ${waiting})`;
   return (
-    <Loaded of={read}>
-      {({ data }) => {
-        const queue = data.find((each) => each.id === id);
-        if (queue === undefined) return <></>;
-        const { redrive_to: to, no_redrive_because: because, waiting } = queue;
-        const about = waiting === null ? '' : ` (about ${waiting})`;
-        return (
-          <div class="acts">
-            <Act
-              name="Redrive"
-              does={`Passes the waiting messages${about} to ${to ?? ''}, each once. They are processed again, and each takes effect only once.`}
-              role="operator"
-              because={because ?? (waiting === 0 ? 'The queue is empty.' : undefined)}
-              path={`/v1/admin/queues/${encodeURIComponent(id)}/redrive`}
-              fields={[]}
-              done={done}
-            />
-          </div>
-        );
-      }}
-    </Loaded>
+    <div class="acts">
+      <Act
+        name="Redrive all"
+        does={`Passes the waiting messages${about} to ${to ?? ''}, each once. They are processed again, and each takes effect only once.`}
+        role="operator"
+        because={because ?? (waiting === 0 ? 'The queue is empty.' : undefined)}
+        path={`/v1/admin/queues/${encodeURIComponent(id)}/redrive`}
+        fields={[]}
+        done={done}
+      />
+    </div>
+  );
+}
+
+const DISMISSAL_REASONS = [
+  ['done_otherwise', 'Its work was done in another way'],
+  ['not_needed', 'Its work is no longer needed'],
+] as const;
+
+/** Offers the redrive and the dismissal of one message. If neither is possible, the reason is above the list. */
+function MessageActs({ queue, row: { id: entry, about, part } }: { readonly queue: QueueRow; readonly row: Entry }) {
+  const { id, redrive_to: to, no_dismissal_because: noDismissal } = queue;
+  const path = `/v1/admin/queues/${encodeURIComponent(id)}`;
+  const which = [part ?? `the message ${entry}`, ...(about === null ? [] : [about])].join(' of ');
+  return (
+    <span class="acts">
+      {to !== null && (
+        <Act
+          name="Redrive"
+          does={`Passes ${which} to ${to}. It is processed again, and takes effect only once. The other messages stay.`}
+          role="operator"
+          path={`${path}/redrive`}
+          fixed={{ entry }}
+          fields={[]}
+          says={() => 'The message was moved and is processed again. If it fails again, it returns to this list.'}
+        />
+      )}
+      {noDismissal === null && (
+        <Act
+          name="Dismiss"
+          does={`Deletes ${which}. Payonce will never do its work.`}
+          role="operator"
+          path={`${path}/dismiss`}
+          fixed={{ entry }}
+          fields={[{ name: 'reason', label: 'Reason', choices: DISMISSAL_REASONS }]}
+          says={() => 'The message was dismissed.'}
+        />
+      )}
+    </span>
   );
 }

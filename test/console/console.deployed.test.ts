@@ -250,8 +250,8 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
       await page.getByRole('link', { name: 'Waiting for work' }).click();
       await page.getByRole('link', { name: 'Views-Events-Tasks-DeadLetters', exact: true }).click();
       await page.getByRole('link', { name: String(json['id']) }).waitFor();
-      await page.getByRole('button', { name: 'Redrive' }).click();
-      await page.getByRole('dialog', { name: 'Redrive' }).getByRole('button', { name: 'Redrive' }).dblclick();
+      await page.getByRole('button', { name: 'Redrive all' }).click();
+      await page.getByRole('dialog', { name: 'Redrive all' }).getByRole('button', { name: 'Redrive all' }).dblclick();
       await page.getByText('The messages were moved').waitFor();
       const queues = () =>
         api.send('GET', '/v1/admin/queues', { headers: { authorization: `Bearer ${aws.operatorKey}` } });

@@ -364,7 +364,7 @@ describeConsole('the attention list in a browser', (shown) => {
     await page.getByRole('button', { name: '2 Dead letters' }).click();
     await list.getByRole('row').nth(2).waitFor({ state: 'detached' });
     await list.getByRole('link', { name: 'Redrive' }).click();
-    await decideOn(page, 'Redrive');
+    await decideOn(page, 'Redrive all');
     await page.getByText('The messages were moved').waitFor();
     await page.getByRole('link', { name: 'Overview', exact: true }).click();
     await list.getByRole('row', { name: review }).getByRole('link', { name: 'Decide' }).click();

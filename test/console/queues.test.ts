@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { MemoryMessages } from '../operators/memory-messages.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
-import { accessible, decideOn, describeConsole } from './console-in-browser.ts';
+import { accessible, decideOn, describeConsole, tabTo } from './console-in-browser.ts';
 
 const DEAD_LETTERS = 'Webhooks-Tasks-DeadLetters';
 const QUEUE = 'Webhooks-Tasks-Queue';
@@ -29,7 +29,7 @@ describeConsole('dead letters in a browser', (shown) => {
     const page = await shown.signedIn(key);
     await page.getByRole('link', { name: 'Waiting for work' }).click();
     await page.getByRole('link', { name: queue, exact: true }).click();
-    await page.getByRole('button', { name: 'Redrive' }).waitFor();
+    await page.getByRole('button', { name: 'Redrive all' }).waitFor();
     return page;
   }
 
@@ -37,10 +37,10 @@ describeConsole('dead letters in a browser', (shown) => {
     const page = await openQueue(DEAD_LETTERS);
     await page.getByText('<b>malformed</b>').first().waitFor();
     await accessible(page);
-    await page.getByRole('button', { name: 'Redrive' }).click();
-    await page.getByRole('dialog', { name: 'Redrive' }).getByText(`(about 2) to ${QUEUE}`).waitFor();
+    await page.getByRole('button', { name: 'Redrive all' }).click();
+    await page.getByRole('dialog', { name: 'Redrive all' }).getByText(`(about 2) to ${QUEUE}`).waitFor();
     await accessible(page);
-    await page.getByRole('dialog', { name: 'Redrive' }).getByRole('button', { name: 'Redrive' }).dblclick();
+    await page.getByRole('dialog', { name: 'Redrive all' }).getByRole('button', { name: 'Redrive all' }).dblclick();
     await page.getByText('The messages were moved').waitFor();
     await page.getByText('The queue is empty.').first().waitFor();
     await accessible(page);
@@ -49,10 +49,35 @@ describeConsole('dead letters in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
+  test('are redriven and dismissed one by one, by keyboard and at phone width', async () => {
+    const page = await openQueue(DEAD_LETTERS);
+    const [first, second] = messages.ids(DEAD_LETTERS);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await accessible(page);
+    await tabTo(page, 'Redrive all');
+    await tabTo(page, 'Redrive');
+    await page.keyboard.press('Enter');
+    const asks = page.getByRole('dialog', { name: 'Redrive', exact: true });
+    await asks.getByText(`the message ${first}`).waitFor();
+    await accessible(page);
+    await asks.getByRole('button', { name: 'Redrive' }).press('Enter');
+    await page.getByText('The message was moved').waitFor();
+    expect([messages.ids(DEAD_LETTERS), messages.ids(QUEUE)]).toEqual([[second], [first]]);
+    const [opens] = await page.getByRole('cell').getByRole('button', { name: 'Dismiss' }).all();
+    await opens?.click();
+    const dialog = page.getByRole('dialog', { name: 'Dismiss' });
+    await dialog.getByLabel('Reason').selectOption('not_needed');
+    await dialog.getByRole('button', { name: 'Dismiss' }).dblclick();
+    await page.getByText('The queue is empty.').first().waitFor();
+    expect([messages.ids(DEAD_LETTERS), messages.ids(QUEUE)]).toEqual([[], [first]]);
+    expect(shown.written).toEqual(['redrive', 'dismiss'].map((act) => `POST /v1/admin/queues/${DEAD_LETTERS}/${act}`));
+    expect(shown.violations).toEqual([]);
+  });
+
   test('are reported as nothing_to_redrive if another person has just redriven them', async () => {
     const page = await openQueue(DEAD_LETTERS);
     await shown.api.write(`/v1/admin/queues/${DEAD_LETTERS}/redrive`, 'another');
-    await decideOn(page, 'Redrive');
+    await decideOn(page, 'Redrive all');
     await page.getByRole('alert').getByText('nothing_to_redrive').waitFor();
     expect(messages.ids(QUEUE)).toEqual(['a', 'b']);
   });
@@ -70,8 +95,8 @@ describeConsole('dead letters in a browser', (shown) => {
     const page = await openQueue(from);
     for (const text of shows) await page.getByText(text).waitFor();
     await accessible(page);
-    await page.getByRole('button', { name: 'Redrive' }).click();
-    await page.getByRole('dialog', { name: 'Redrive' }).getByRole('button', { name: 'Redrive' }).dblclick();
+    await page.getByRole('button', { name: 'Redrive all' }).click();
+    await page.getByRole('dialog', { name: 'Redrive all' }).getByRole('button', { name: 'Redrive all' }).dblclick();
     await page.getByText('The messages were moved').waitFor();
     await page.getByText('The queue is empty.').first().waitFor();
     expect([messages.ids(from), messages.ids(to)]).toEqual([[], [id]]);
@@ -85,13 +110,19 @@ describeConsole('dead letters in a browser', (shown) => {
       ['Open claims', 'A job empties this queue. Request a run of the job.'],
     ] as const) {
       const page = await openQueue(queue);
-      expect(await page.getByRole('button', { name: 'Redrive' }).isDisabled()).toBe(true);
+      expect(await page.getByRole('button', { name: 'Redrive all' }).isDisabled()).toBe(true);
       await page.getByText(because).waitFor();
+      expect(
+        await page
+          .getByRole('cell')
+          .getByRole('button', { name: /^(?:Redrive|Dismiss)$/ })
+          .count(),
+      ).toBe(0);
     }
     shown.api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
     const viewer = await openQueue('Vendors-DeadLetters', VIEWER_KEY);
-    expect(await viewer.getByRole('button', { name: 'Redrive' }).isDisabled()).toBe(true);
-    await viewer.getByText('Your role is viewer; this action requires the role operator.').waitFor();
+    expect(await viewer.getByRole('button', { name: 'Redrive all' }).isDisabled()).toBe(true);
+    await viewer.getByText('Your role is viewer; this action requires the role operator.').first().waitFor();
     expect(shown.written).toEqual([]);
     expect(shown.violations).toEqual([]);
   });
