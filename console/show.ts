@@ -150,9 +150,10 @@ const QUEUE_TITLES: ReadonlyMap<string, string> = new Map([
   ['holds', 'Uncaptured holds'],
   ['orphans', 'Callbacks without a payment'],
   ['unmatched_callbacks', 'Unmatched callbacks'],
+  ['Jobs-Missed', 'Missed job runs'],
 ]);
 
-/** Returns the title of a queue of unfinished work. A queue of messages is shown under its own name. */
+/** Returns the title of a queue. Most queues of messages are shown under their own names. */
 export function queueTitle(id: string): string {
   return QUEUE_TITLES.get(id) ?? id;
 }

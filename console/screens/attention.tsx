@@ -180,6 +180,8 @@ function actOf({ act, about, queue, tenant, mode }: Entry, to: Place['to']) {
       return { name: 'Approve or reject', address: to('approvals') };
     case 'redrive':
       return { name: 'Redrive', address: entries };
+    case 'run_job':
+      return { name: 'Run or dismiss', address: entries };
     case 'dismiss':
     case 'look':
       return { name: 'View', address: payment ?? order ?? entries };

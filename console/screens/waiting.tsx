@@ -66,7 +66,7 @@ export function Queue({ id }: { readonly id: string }) {
     <>
       <h1>Queue: {queueTitle(id)}</h1>
       <Loaded of={read}>
-        {() => (queue === undefined ? <></> : <RedriveAll queue={queue} done={() => setRedriven(true)} />)}
+        {() => (queue === undefined ? <></> : <QueueActs queue={queue} redriven={() => setRedriven(true)} />)}
       </Loaded>
       {isRedriven && (
         <p role="status">
@@ -100,33 +100,56 @@ export function Queue({ id }: { readonly id: string }) {
 
 /**
  * Offers a redrive of messages that could not be handled. For other queues, the button is disabled, and shows the
- * reason.
+ * reason. Offers the dismissal of all messages if the queue allows it.
  */
-function RedriveAll({ queue, done }: { readonly queue: QueueRow; readonly done: () => void }) {
-  const { id, redrive_to: to, no_redrive_because: because, waiting } = queue;
+function QueueActs({ queue, redriven }: { readonly queue: QueueRow; readonly redriven: () => void }) {
+  const { id, redrive_to: to, no_redrive_because: because, can_dismiss_all: canDismissAll, waiting } = queue;
   const about = waiting === null ? '' : ` (about ${waiting})`;
+  const path = `/v1/admin/queues/${encodeURIComponent(id)}`;
+  const empty = waiting === 0 ? 'The queue is empty.' : undefined;
   return (
     <div class="acts">
       <Act
         name="Redrive all"
         does={`Passes the waiting messages${about} to ${to ?? ''}, each once. They are processed again, and each takes effect only once.`}
         role="operator"
-        because={because ?? (waiting === 0 ? 'The queue is empty.' : undefined)}
-        path={`/v1/admin/queues/${encodeURIComponent(id)}/redrive`}
+        because={because ?? empty}
+        path={`${path}/redrive`}
         fields={[]}
-        done={done}
+        done={redriven}
       />
+      {canDismissAll && (
+        <Act
+          name="Dismiss all"
+          does={`Deletes the waiting messages${about}. Run each job first: one run does all work that is due.`}
+          role="operator"
+          because={empty}
+          path={`${path}/dismiss`}
+          fields={[REASON]}
+          says={() => 'The messages were dismissed.'}
+        />
+      )}
     </div>
   );
 }
 
-const DISMISSAL_REASONS = [
-  ['done_otherwise', 'Its work was done in another way'],
-  ['not_needed', 'Its work is no longer needed'],
-] as const;
+const REASON = {
+  name: 'reason',
+  label: 'Reason',
+  choices: [
+    ['done_otherwise', 'The work was done in another way'],
+    ['not_needed', 'The work is no longer needed'],
+  ],
+} as const;
 
-/** Offers the redrive and the dismissal of one message. If neither is possible, the reason is above the list. */
-function MessageActs({ queue, row: { id: entry, about, part } }: { readonly queue: QueueRow; readonly row: Entry }) {
+/** Offers the actions that end one message. If none is possible, the reason is above the list. */
+function MessageActs({
+  queue,
+  row: { id: entry, about, part, job },
+}: {
+  readonly queue: QueueRow;
+  readonly row: Entry;
+}) {
   const { id, redrive_to: to, no_dismissal_because: noDismissal } = queue;
   const path = `/v1/admin/queues/${encodeURIComponent(id)}`;
   const which = [part ?? `the message ${entry}`, ...(about === null ? [] : [about])].join(' of ');
@@ -143,6 +166,16 @@ function MessageActs({ queue, row: { id: entry, about, part } }: { readonly queu
           says={() => 'The message was moved and is processed again. If it fails again, it returns to this list.'}
         />
       )}
+      {job !== null && (
+        <Act
+          name="Run now"
+          does={`Starts one run of ${job}, which does all work that is due. Then dismiss the messages of this job.`}
+          role="operator"
+          path={`/v1/admin/jobs/${encodeURIComponent(job)}/runs`}
+          fields={[]}
+          says={() => `The job ${job} was started. Now dismiss its messages.`}
+        />
+      )}
       {noDismissal === null && (
         <Act
           name="Dismiss"
@@ -150,7 +183,7 @@ function MessageActs({ queue, row: { id: entry, about, part } }: { readonly queu
           role="operator"
           path={`${path}/dismiss`}
           fixed={{ entry }}
-          fields={[{ name: 'reason', label: 'Reason', choices: DISMISSAL_REASONS }]}
+          fields={[REASON]}
           says={() => 'The message was dismissed.'}
         />
       )}

@@ -255,6 +255,11 @@ export async function captureOperatorLists(examples: CapturedExamples): Promise<
   messages.arrive('Webhooks-Tasks-DeadLetters', { id: String(done['entry']) });
   const dismissed = await api.with({ messages }).write(path.replace(/redrive$/, 'dismiss'), 'dismissed', done);
   examples.answer('dismissMessage', 'done', 'The message was dismissed', dismissed);
+  messages.arrive('Jobs-Missed', { id: 'missed', part: 'resolve', job: 'resolve' });
+  api.clock.advance(1_000);
+  const together = examples.declared('dismissMessage', 'all');
+  const missed = await api.with({ messages }).write('/v1/admin/queues/Jobs-Missed/dismiss', 'all', together);
+  examples.answer('dismissMessage', 'all', 'The missed job runs were dismissed', missed);
 }
 
 export async function captureDismissal(examples: CapturedExamples): Promise<void> {

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { MemoryMessages } from '../operators/memory-messages.ts';
-import { Api, OPERATOR_KEY } from '../world/api.ts';
+import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { accessible, decideOn, describeConsole, tabTo } from './console-in-browser.ts';
 
 const DEAD_LETTERS = 'Webhooks-Tasks-DeadLetters';
@@ -71,6 +71,32 @@ describeConsole('dead letters in a browser', (shown) => {
     await page.getByText('The queue is empty.').first().waitFor();
     expect([messages.ids(DEAD_LETTERS), messages.ids(QUEUE)]).toEqual([[], [first]]);
     expect(shown.written).toEqual(['redrive', 'dismiss'].map((act) => `POST /v1/admin/queues/${DEAD_LETTERS}/${act}`));
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('of missed job runs lead from the overview to a run of the job and to their dismissal', async () => {
+    const missed = { part: 'resolve', job: 'resolve', reason: 'jobs_api_unreachable' };
+    for (const id of ['m1', 'm2']) messages.arrive('Jobs-Missed', { id, ...missed });
+    messages.arrive('Jobs-Missed', { id: 'm3', part: 'shop nightly', reason: 'window_ended' });
+    shown.api.clock.advance(1_000);
+    const page = await shown.signedIn();
+    await page.getByRole('region', { name: 'Entries' }).getByRole('link', { name: 'Run or dismiss' }).click();
+    await page.getByRole('heading', { name: 'Queue: Missed job runs' }).waitFor();
+    await accessible(page);
+    const runs = page.getByRole('button', { name: 'Run now' });
+    await runs.first().waitFor();
+    expect(await runs.count()).toBe(2);
+    await runs.first().click();
+    await page.getByRole('dialog', { name: 'Run now' }).getByRole('button', { name: 'Run now' }).dblclick();
+    await page.getByText('The job resolve was started').waitFor();
+    await page.getByRole('button', { name: 'Dismiss all' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Dismiss all' });
+    await dialog.getByLabel('Reason').selectOption('done_otherwise');
+    await dialog.getByRole('button', { name: 'Dismiss all' }).dblclick();
+    await page.getByText('The queue is empty.').first().waitFor();
+    expect(messages.ids('Jobs-Missed')).toEqual([]);
+    expect(dataOf(await shown.api.get('/v1/admin/jobs/resolve/runs'))).toHaveLength(1);
+    expect(shown.written).toEqual(['POST /v1/admin/jobs/resolve/runs', 'POST /v1/admin/queues/Jobs-Missed/dismiss']);
     expect(shown.violations).toEqual([]);
   });
 

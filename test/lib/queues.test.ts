@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { MESSAGE_QUEUES } from '../../lambdas/operators/contract.ts';
 import { deployedQueues, messageQueueNames } from '../../lambdas/operators/store/sqs-queues.ts';
-import { NO_REDRIVE, redriveTarget } from '../../lambdas/operators/use/queue-lists.ts';
+import { dismissalOf, MISSED_RUNS, NO_REDRIVE, redriveTarget } from '../../lambdas/operators/use/queue-lists.ts';
 import { synthesize } from '../support/synth.ts';
 import { EVERYTHING, present, WITH_STRIPE } from './templates.ts';
 
@@ -120,6 +120,7 @@ test.each([
   const text = parts.map((part) => (typeof part === 'string' ? part : 'https://sqs.invalid/1/queue')).join('');
   const deployed = deployedQueues(messageQueueNames.parse(JSON.parse(text)));
   const kept = Object.keys(deployed).filter((id) => deployed[id]?.isKept);
+  expect(dismissalOf(deployed, MISSED_RUNS)).toEqual({ kind: 'all' });
   const targets = kept.map((id) => [id, redriveTarget(deployed, id)] as const);
   expect(targets.filter(([, target]) => target?.kind === 'none' && target.because === NO_REDRIVE)).toEqual([]);
   const redriven = targets.flatMap(([id, target]) => (target?.kind === 'target' ? [[id, target.to]] : []));

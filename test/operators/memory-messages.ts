@@ -7,7 +7,7 @@ import type {
   RedriveRange,
 } from '../../lambdas/operators/use/queue-lists.ts';
 
-interface StoredMessage extends Pick<MessageEntry, 'id' | 'about' | 'part' | 'reason'> {
+interface StoredMessage extends Pick<MessageEntry, 'id' | 'about' | 'part' | 'reason' | 'job'> {
   readonly sentAtMs: number;
 }
 
@@ -15,6 +15,7 @@ interface StoredMessage extends Pick<MessageEntry, 'id' | 'about' | 'part' | 're
 export class MemoryMessages implements MessageQueues {
   readonly deployed: DeployedQueues = {
     'Archive-Parked': { url: 'batches', isKept: true },
+    'Jobs-Missed': { url: 'missed', isKept: true },
     'Events-Parked': { url: 'parked', isKept: true, redriveTo: 'Events-Republisher' },
     'Vendors-DeadLetters': { url: 'vendors', isKept: true, redriveTo: 'Parties-DelayedCalls-Queue' },
     'Parties-DelayedCalls-Queue': { url: 'delayed', isKept: false },
@@ -58,11 +59,18 @@ export class MemoryMessages implements MessageQueues {
       .map(({ sentAtMs: sinceMs, ...message }) => ({ ...message, sinceMs, needsOperator: true }));
   }
 
-  async redrive(queue: string, { beforeMs, stopAtMs }: RedriveRange): Promise<number> {
-    const messages = this.#of(queue);
-    const older = messages.filter(({ sentAtMs }) => sentAtMs < beforeMs && this.#clock.nowMs() < stopAtMs);
+  async redrive(queue: string, which: RedriveRange): Promise<number> {
+    const older = this.#selected(queue, which);
     for (const message of older) this.#move(queue, message);
     return older.length;
+  }
+
+  async dismiss(queue: string, which: RedriveRange): Promise<void> {
+    for (const message of this.#selected(queue, which)) this.#remove(queue, message);
+  }
+
+  #selected(queue: string, { beforeMs, stopAtMs }: RedriveRange): readonly StoredMessage[] {
+    return this.#of(queue).filter(({ sentAtMs }) => sentAtMs < beforeMs && this.#clock.nowMs() < stopAtMs);
   }
 
   async hold(queue: string, id: string): Promise<HeldMessage | undefined> {

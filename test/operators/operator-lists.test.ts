@@ -78,6 +78,7 @@ test('message queues show their number of messages, and list the messages only i
       deployed: { 'Events-Parked': { url: 'parked', isKept: true }, 'Webhooks-Queue': { url: 'tasks', isKept: false } },
       count: async (queue) => (queue === 'Events-Parked' ? 3 : 7),
       redrive: async () => 0,
+      dismiss: async () => undefined,
       hold: async () => undefined,
       peek: async (queue, limit) => {
         peeked.push(queue);

@@ -53,6 +53,30 @@ test('messages that wait for an operator are shown with their subject and reason
   expect(await queues.count('letters')).toBe(3);
 });
 
+test('missed job runs are shown with their job and error, and are dismissed together', async () => {
+  const at = await made();
+  const queues = new SqsQueues(client, { missed: { url: at, isKept: true } }, { nowMs: Date.now });
+  const fired = { job: 'resolve', scheduledTime: '2026-03-01T12:00:00Z' };
+  const errorMessage = 'jobs_api_unreachable';
+  const code = { DataType: 'String', StringValue: 'AccessDeniedException' };
+  for (const [body, MessageAttributes] of [
+    [fired, { ERROR_CODE: code }],
+    [{ requestPayload: fired, responsePayload: { errorType: 'RetryableError', errorMessage } }],
+    [{ ...fired, target: 'shop', job: 'nightly', reason: 'window_ended' }],
+  ] as const)
+    await client.send(new SendMessageCommand({ QueueUrl: at, MessageBody: JSON.stringify(body), MessageAttributes }));
+  const found = await queues.peek('missed', 10);
+  expect(found.map(({ part, job, reason }) => ({ part, job, reason }))).toEqual(
+    expect.arrayContaining([
+      { part: 'resolve', job: 'resolve', reason: 'AccessDeniedException' },
+      { part: 'resolve', job: 'resolve', reason: errorMessage },
+      { part: 'shop nightly', job: undefined, reason: 'window_ended' },
+    ]),
+  );
+  await queues.dismiss('missed', { beforeMs: Date.now() + 60_000, stopAtMs: Date.now() + LONG_MS });
+  expect(await queues.count('missed')).toBe(0);
+});
+
 test('queues that do not respond cause a retryable error', async () => {
   const queues = new SqsQueues(
     client,

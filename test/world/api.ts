@@ -447,6 +447,7 @@ export class Api<Of extends World = World> {
         count: async () => 0,
         peek: async () => [],
         redrive: async () => 0,
+        dismiss: async () => undefined,
         hold: async () => undefined,
       },
       keysBy: (by) => new TenantAdministration(client, TABLES, by, { clock, entropy }),

@@ -162,6 +162,9 @@ const queue = z
     no_dismissal_because: z.string().nullable().meta({
       description: 'The reason why messages cannot be dismissed. Null when they can.',
     }),
+    can_dismiss_all: z.boolean().meta({
+      description: 'Whether all messages can be dismissed by one request, because later runs of jobs do their work.',
+    }),
     waiting: z.int().min(0).nullable().meta({
       description:
         'The number of entries; a lower bound if `more_waiting` is true. Approximate for Amazon SQS queues. Null if the queue cannot be read now.',
@@ -200,7 +203,7 @@ export const messageDismissal = z
   .looseObject({
     object: z.literal('message_dismissal'),
     queue: queueId,
-    entry: z.string().meta({ description: 'The `id` of the dismissed entry.' }),
+    entry: z.string().nullable().meta({ description: 'The `id` of the dismissed entry. Null for all.' }),
     reason: z.enum(MESSAGE_DISMISSAL_REASONS).meta(messageDismissalReason),
     created: unixSeconds,
   })
@@ -219,6 +222,9 @@ const queueEntry = z
         'The id of the operation or charge. For a call to a vendor, the vendor and the operation, for example `postmark email.send`.',
     }),
     callback: z.string().nullable().meta({ description: 'The id of the callback, in `unmatched_callbacks`.' }),
+    job: z.string().nullable().meta({
+      description: 'The job whose scheduled run was missed, in `Jobs-Missed`. Null for a job of another service.',
+    }),
     since: unixSeconds.nullable().meta({
       description: 'Time since which the entry has been waiting, in Unix seconds. Null when the row cannot be read.',
     }),

@@ -36,7 +36,7 @@ const attentionEntry = z
     act: z.enum(ATTENTION_ACTS).meta({
       description:
         'The action that resolves the entry. `decide_payment` and `decide_change`: `POST /v1/admin/payments/{about}/resolve`, for a change with `part` ' +
-        'as `change`. `cancel`: `POST /v1/admin/payments/{about}/cancel`. `redrive`: redrive `queue`. `compare`: compare with the processor’s ' +
+        'as `change`. `cancel`: `POST /v1/admin/payments/{about}/cancel`. `redrive`: redrive `queue`. `run_job`: run the jobs that the entries of `queue` name, then dismiss the entries. `compare`: compare with the processor’s ' +
         'books, then correct or decide. `approve`: approve or reject the approval `part`. `dismiss`: `POST /v1/admin/callbacks/{callback}/dismiss`. `look`: read `reason`; no single action of the API resolves it.',
     }),
   })

@@ -197,6 +197,8 @@ const SENTENCES: Readonly<Record<Exclude<Reason['kind'], 'payment' | 'change' | 
   callback:
     'The processor sent a callback about a charge that belongs to no known payment. Look the charge up at the processor. If nothing is due, refund it. Then dismiss the callback.',
   messages: 'The messages could not be processed.',
+  missed_runs:
+    'Schedules fired, but no run was accepted. Run each job once: it does all work that is due. Then dismiss the messages.',
   ended: 'The outcome is known. A job removes this entry at its next look-up.',
 };
 
@@ -223,6 +225,7 @@ function sentenceOf(reason: Reason): string {
     case 'claim':
     case 'callback':
     case 'messages':
+    case 'missed_runs':
     case 'ended':
       return SENTENCES[reason.kind];
   }

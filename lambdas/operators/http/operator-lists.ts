@@ -155,6 +155,7 @@ function redriveOf(deployed: DeployedQueues, id: string) {
     redrive_to: target?.kind === 'target' ? target.to : null,
     no_redrive_because: target?.kind === 'none' ? target.because : null,
     no_dismissal_because: dismissal?.kind === 'none' ? dismissal.because : null,
+    can_dismiss_all: dismissal?.kind === 'all',
   };
 }
 
@@ -218,8 +219,13 @@ async function listMessages({ tools, request, id, query }: Read<typeof queueQuer
   return found({ object: 'list', data, has_more: (await messages.count(id)) > entries.length });
 }
 
-function entryObject(queue: string, id: string, entry: QueueEntry & Pick<MessageEntry, 'reason'>, nowMs: number) {
-  const { about, part, callback, sinceMs, needsOperator, reason } = entry;
+function entryObject(
+  queue: string,
+  id: string,
+  entry: QueueEntry & Pick<MessageEntry, 'reason' | 'job'>,
+  nowMs: number,
+) {
+  const { about, part, callback, job, sinceMs, needsOperator, reason } = entry;
   return {
     id,
     object: 'queue_entry',
@@ -227,6 +233,7 @@ function entryObject(queue: string, id: string, entry: QueueEntry & Pick<Message
     about: about ?? null,
     part: part ?? null,
     callback: callback?.operationId ?? null,
+    job: job ?? null,
     since: sinceMs === undefined ? null : seconds(sinceMs),
     age: sinceMs === undefined ? null : Math.max(0, seconds(nowMs - sinceMs)),
     needs_operator: needsOperator,

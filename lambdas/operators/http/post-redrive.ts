@@ -9,6 +9,7 @@ import { deriveQueueRequestId } from '../ids.ts';
 import { dismissalOf, redriveTarget } from '../use/queue-lists.ts';
 import {
   dismissMessage,
+  dismissMessages,
   MESSAGE_DISMISSAL_REASONS,
   type RedriveTools,
   redriveMessage,
@@ -75,7 +76,9 @@ function notFound(queue: string, entry: string): string {
 
 const dismissalBody = z
   .strictObject({
-    entry: messageId.meta({ description: 'The `id` of an entry of the queue.' }),
+    entry: messageId.optional().meta({
+      description: 'The `id` of an entry of the queue. Required, except for a queue with `can_dismiss_all`.',
+    }),
     reason: z
       .enum(MESSAGE_DISMISSAL_REASONS, `must be one of ${MESSAGE_DISMISSAL_REASONS.join(', ')}`)
       .meta(messageDismissalReason),
@@ -91,17 +94,18 @@ export const postMessageDismissal = keyed({
   docs: {
     operationId: 'dismissMessage',
     tag: 'Operators',
-    summary: 'Dismiss a dead letter or parked record',
+    summary: 'Dismiss dead letters or parked records',
     description:
-      'Deletes one message of a queue that no function reads. Its work is never done, so dismiss a message only if its work was done otherwise or is no longer needed. ' +
-      'The activity log keeps the message id, the payment or order, and the reason.',
+      'Deletes a message of a queue that no function reads. Its work is never done, so dismiss a message only if its work was done otherwise or is no longer needed. ' +
+      'If the queue has `can_dismiss_all`, a request without `entry` deletes all messages. The activity log keeps the message id, the payment or order, and the reason.',
     path: redrivePath,
-    key: ['dismissal', 'the message is dismissed once'],
+    key: ['dismissal', 'only messages that were in the queue at the first request are deleted'],
     requests: {
       done: {
         summary: 'The work was done otherwise',
         value: { entry: '6f1c7a52-9d0e-4d6b-8a54-0c8f3f5e2b11', reason: 'done_otherwise' },
       },
+      all: { summary: 'All missed job runs, after each job has run', value: { reason: 'done_otherwise' } },
     },
     answers: { 201: { description: 'The dismissal.', schema: messageDismissal } },
   },
@@ -112,13 +116,18 @@ async function dismiss(call: KeyedCall<PostRedriveTools, typeof dismissalBody, O
   const dismissal = dismissalOf(tools.messages.deployed, id);
   if (dismissal === undefined) return refusal(problem('not_found', 'There is no such queue.'), request);
   if (dismissal.kind === 'none') return refusal(problem('invalid_request', dismissal.because, 'id'), request);
+  const { entry, reason } = body;
   const scope = { person: caller.person, method: 'POST', path: `/v1/admin/queues/${id}/dismiss`, key };
-  const outcome = await dismissMessage(tools, {
-    operationId: deriveQueueRequestId(tools.digest, scope),
-    fingerprint,
-    by: causedByOperator(call),
-    queue: id,
-    ...body,
-  });
-  return recordedAnswer(outcome, request, problem('not_found', notFound(id, body.entry)));
+  const operationId = deriveQueueRequestId(tools.digest, scope);
+  const asked = { operationId, fingerprint, by: causedByOperator(call), queue: id, reason };
+  if (entry !== undefined) {
+    const refused = problem('not_found', notFound(id, entry));
+    return recordedAnswer(await dismissMessage(tools, { ...asked, entry }), request, refused);
+  }
+  if (dismissal.kind === 'one') {
+    const detail = 'entry is missing: the messages of this queue can only be dismissed one by one.';
+    return refusal(problem('invalid_request', detail, 'entry'), request);
+  }
+  const refused = problem('not_found', `No message waits in ${id}.`);
+  return recordedAnswer(await dismissMessages(tools, asked), request, refused);
 }

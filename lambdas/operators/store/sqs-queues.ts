@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 import type { RedriveRequest } from '../../events/contract.ts';
-import { firstParked } from '../../events/store/failed-redrive.ts';
+import { firstParked, parsedJson } from '../../events/store/failed-redrive.ts';
 import { defined } from '../../kernel/defined.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Functions } from '../../kernel/platform/system-platform.ts';
@@ -163,7 +163,23 @@ export class SqsQueues implements MessageQueues {
    * Implements `MessageQueues.redrive`.
    * @throws as `count`
    */
-  async redrive(queue: string, { beforeMs, stopAtMs }: RedriveRange): Promise<number> {
+  redrive(queue: string, which: RedriveRange): Promise<number> {
+    return this.#endAll(queue, which, (message) => this.#move(queue, message));
+  }
+
+  /**
+   * Implements `MessageQueues.dismiss`.
+   * @throws as `count`
+   */
+  async dismiss(queue: string, which: RedriveRange): Promise<void> {
+    await this.#endAll(queue, which, (message) => this.#remove(queue, message));
+  }
+
+  async #endAll(
+    queue: string,
+    { beforeMs, stopAtMs }: RedriveRange,
+    end: (message: Message) => Promise<void>,
+  ): Promise<number> {
     let count = 0;
     let empty = 0;
     // Repeat empty receives: another operator's listing may hide the messages for a few seconds.
@@ -171,7 +187,7 @@ export class SqsQueues implements MessageQueues {
       const Messages = await this.#receive(queue, MOVED_WITHIN_SECONDS);
       empty = Messages.length === 0 ? empty + 1 : 0;
       const older = Messages.filter(({ Attributes }) => Number(Attributes?.SentTimestamp) < beforeMs);
-      await answered(Promise.all(older.map((message) => this.#move(queue, message))));
+      await answered(Promise.all(older.map(end)));
       count += older.length;
     }
     return count;
@@ -254,16 +270,47 @@ async function answered<T>(sent: Promise<T>): Promise<T> {
 /** Renders a message. Shows only ids and reasons from its body. */
 function entryOf({ MessageId = '', Body = '', Attributes, MessageAttributes }: Message): MessageEntry {
   const about = ORDER_IN_TEXT.exec(Body)?.[0] ?? PAYMENT_IN_TEXT.exec(Body)?.[0];
-  const given = deadLetterIn(Body);
-  const reason = given?.reason ?? MessageAttributes?.['reason']?.StringValue;
+  const body = parsedJson(Body);
+  const given = deadLetter.safeParse(body).data?.deadLetter;
+  const missed = missedRun(body);
+  const reason =
+    given?.reason ??
+    missed?.reason ??
+    (MessageAttributes?.['reason'] ?? MessageAttributes?.['ERROR_CODE'])?.StringValue;
   return {
     id: MessageId,
     sinceMs: Number(Attributes?.SentTimestamp ?? 0),
     needsOperator: true,
     ...defined({ about }),
     ...(given === undefined ? {} : { part: `${given.vendor} ${given.operation}` }),
+    ...(missed === undefined ? {} : partsOf(missed)),
     ...defined({ reason }),
   };
+}
+
+/** A scheduled run that was not requested, as its schedule sent it. */
+const firing = z.object({
+  job: z.string(),
+  scheduledTime: z.string(),
+  /** The other service that runs the job. */
+  target: z.string().optional(),
+  reason: z.string().optional(),
+});
+
+/** Lambda's message about a firing whose retries are exhausted. */
+const failedFiring = z.object({
+  requestPayload: firing,
+  responsePayload: z.object({ errorMessage: z.string() }).optional(),
+});
+
+function missedRun(body: unknown): z.infer<typeof firing> | undefined {
+  const { requestPayload, responsePayload } = failedFiring.safeParse(body).data ?? {};
+  if (requestPayload === undefined) return firing.safeParse(body).data;
+  return { ...requestPayload, ...defined({ reason: responsePayload?.errorMessage }) };
+}
+
+function partsOf({ target, job }: z.infer<typeof firing>): Pick<MessageEntry, 'part' | 'job'> {
+  return target === undefined ? { part: job, job } : { part: `${target} ${job}` };
 }
 
 const ORDER_IN_TEXT = inText(ORDER_ID);
@@ -275,12 +322,4 @@ const PAYMENT_IN_TEXT = inText(PAYMENT_ID);
  */
 function inText(form: RegExp): RegExp {
   return new RegExp(`\\b${form.source.slice(1, -1)}\\b`);
-}
-
-function deadLetterIn(body: string): z.infer<typeof deadLetter>['deadLetter'] | undefined {
-  try {
-    return deadLetter.safeParse(JSON.parse(body)).data?.deadLetter;
-  } catch {
-    return undefined;
-  }
 }

@@ -10,6 +10,7 @@ import { isOpen } from '../domain/approval.ts';
 import type { ApprovingStore } from './approving-store.ts';
 import {
   type MessageQueues,
+  MISSED_RUNS,
   OPERATOR_QUEUES,
   type OperatorQueue,
   type QueueEntry,
@@ -42,6 +43,7 @@ export const ATTENTION_ACTS = [
   'compare',
   'approve',
   'dismiss',
+  'run_job',
   'look',
 ] as const;
 
@@ -73,7 +75,18 @@ export interface AttentionEntry {
 /** The reason of an entry, which the API renders as a sentence. */
 export type Reason =
   | { readonly kind: 'payment'; readonly failureCode?: string }
-  | { readonly kind: 'inquiry' | 'order' | 'return' | 'hold' | 'claim' | 'callback' | 'messages' | 'ended' }
+  | {
+      readonly kind:
+        | 'inquiry'
+        | 'order'
+        | 'return'
+        | 'hold'
+        | 'claim'
+        | 'callback'
+        | 'messages'
+        | 'missed_runs'
+        | 'ended';
+    }
   | { readonly kind: 'change'; readonly of: string }
   | {
       readonly kind: 'mismatch';
@@ -258,10 +271,12 @@ function messageQueues({ messages }: AttentionTools): readonly Source[] {
   const kept = Object.entries(messages.deployed).filter(([, { isKept }]) => isKept);
   return kept.map(([queue, { redriveTo }]): Source => {
     const kind = queue.endsWith(DEAD_LETTERS_END) ? 'dead_letters' : 'parked_records';
-    const act = redriveTo === undefined ? 'look' : 'redrive';
+    const isMissed = queue === MISSED_RUNS;
+    const act = isMissed ? 'run_job' : redriveTo === undefined ? 'look' : 'redrive';
+    const reason = { kind: isMissed ? 'missed_runs' : 'messages' } as const;
     const read = async (): Promise<Found> => {
       const count = await messages.count(queue);
-      const entry = { kind, name: queue, queue, messages: count, reason: { kind: 'messages' }, act } as const;
+      const entry = { kind, name: queue, queue, messages: count, reason, act } as const;
       return { entries: count > 0 ? [entry] : [], more: false };
     };
     return [[kind], read];

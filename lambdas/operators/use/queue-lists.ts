@@ -90,11 +90,17 @@ interface DeployedQueue {
   readonly redriver?: string;
 }
 
+/**
+ * The queue of scheduled runs that were not requested. Its messages can be dismissed together, because any later run
+ * does their work.
+ */
+export const MISSED_RUNS = 'Jobs-Missed';
+
 /** Reasons why the messages of these queues cannot be redriven. Each reason names the alternative. */
 const NO_REDRIVE_BECAUSE: Readonly<Record<string, string>> = {
   'Archive-Parked': 'Redriving these messages requires a scan of the whole Ledger. Run `payonce redrive` instead.',
-  'Jobs-Missed':
-    'The next run of each job does all work that is due. Request a run of the job, and then purge the queue.',
+  [MISSED_RUNS]:
+    'The next run of each job does all work that is due. Run each job once, and then dismiss all messages.',
 };
 
 /** Reasons why the messages of these queues cannot be dismissed. Each reason names the alternative. */
@@ -129,18 +135,19 @@ export function redriveTarget(
 }
 
 /**
- * Returns whether the messages of a queue can be dismissed, or the reason why not. Undefined for an unknown queue.
+ * Returns whether the messages of a queue can be dismissed one by one or all together, or the reason why not. Undefined
+ * for an unknown queue.
  */
 export function dismissalOf(
   deployed: DeployedQueues,
   id: string,
-): { readonly kind: 'possible' } | { readonly kind: 'none'; readonly because: string } | undefined {
+): { readonly kind: 'one' | 'all' } | { readonly kind: 'none'; readonly because: string } | undefined {
   const none = (because: string) => ({ kind: 'none', because }) as const;
   if (isQueueName(id)) return none(NO_DISMISSAL);
   const queue = Object.hasOwn(deployed, id) ? deployed[id] : undefined;
   if (queue === undefined) return undefined;
   const because = queue.isKept ? NO_DISMISSAL_BECAUSE[id] : NO_DISMISSAL;
-  return because === undefined ? { kind: 'possible' } : none(because);
+  return because === undefined ? { kind: id === MISSED_RUNS ? 'all' : 'one' } : none(because);
 }
 
 function isQueueName(id: string): id is QueueName {
@@ -151,6 +158,8 @@ export interface MessageEntry extends QueueEntry {
   readonly id: string;
   /** Reason why processing of the message was abandoned, if its sender provided one. */
   readonly reason?: string;
+  /** The id of the job whose scheduled run was missed. Absent for a job of another service. */
+  readonly job?: string;
 }
 
 /** A message that is hidden from all other readers for some seconds. */
@@ -162,10 +171,10 @@ export interface HeldMessage extends MessageEntry {
   delete(): Promise<void>;
 }
 
-/** Selects the messages that a redrive moves. */
+/** Selects the messages that a redrive moves, or that a dismissal deletes. */
 export interface RedriveRange {
   /**
-   * Only messages that were sent before this time are moved, in Unix milliseconds. A message that fails again after a
+   * Only messages that were sent before this time are selected, in Unix milliseconds. A message that fails again after a
    * redrive is treated as a new message.
    */
   readonly beforeMs: number;
@@ -192,6 +201,8 @@ export interface MessageQueues {
    * @returns the number of moved messages
    */
   redrive(queue: string, which: RedriveRange): Promise<number>;
+  /** Deletes messages. */
+  dismiss(queue: string, which: RedriveRange): Promise<void>;
   /**
    * Finds a message in a queue that no function reads, and hides it until its caller ends it. The queue has no order and
    * no index, so the search hides the messages that it receives until it has found this one.

@@ -29,12 +29,16 @@ export interface MessageRedrive extends Redrive {
 /** The reasons for which an operator may dismiss a message. They contain no text, because the activity log is kept. */
 export const MESSAGE_DISMISSAL_REASONS = ['done_otherwise', 'not_needed'] as const;
 
-/** An operator's request to dismiss one dead letter. */
-export interface MessageDismissal extends DeploymentRequest {
+/** An operator's request to dismiss dead letters. */
+export interface QueueDismissal extends DeploymentRequest {
   readonly queue: string;
+  readonly reason: (typeof MESSAGE_DISMISSAL_REASONS)[number];
+}
+
+/** An operator's request to dismiss one dead letter. */
+export interface MessageDismissal extends QueueDismissal {
   /** The id of the message. */
   readonly entry: string;
-  readonly reason: (typeof MESSAGE_DISMISSAL_REASONS)[number];
 }
 
 /** Time limit for moving messages, in milliseconds. The request thus ends before API Gateway's timeout. */
@@ -114,6 +118,30 @@ export async function dismissMessage(tools: RedriveTools, asked: MessageDismissa
     }),
     end: (message) => message.delete(),
   });
+}
+
+/**
+ * Deletes the messages that were in a queue when the request arrived. If a request crashes, repeating it continues.
+ *
+ * @returns `refused` when the queue is empty
+ * @throws as `redriveQueue`
+ */
+export async function dismissMessages(tools: RedriveTools, asked: QueueDismissal): Promise<RecordedOutcome> {
+  const { messages, clock } = tools;
+  const { queue, reason } = asked;
+  const recorded = await recordRequest(tools, asked, async (atMs) => {
+    const waiting = await messages.count(queue);
+    if (waiting === 0) return undefined;
+    return {
+      answer: responseTo(201, { object: 'message_dismissal', queue, entry: null, reason }, atMs),
+      action: 'message.dismissed',
+      about: [queue],
+      details: { reason, waiting: String(waiting) },
+    };
+  });
+  if (recorded.kind === 'recorded')
+    await messages.dismiss(queue, { beforeMs: recorded.atMs, stopAtMs: clock.nowMs() + MOVES_FOR_MS });
+  return outcomeOf(recorded);
 }
 
 interface Ending {
