@@ -92,8 +92,12 @@ export class Operators extends Construct {
     const read = [apiKeyUse, webhookEndpoints, webhookDelivery, approvals, limit];
     data.registry.grantRows(this.api, 'List', ['dynamodb:GetItem', 'dynamodb:Query'], [...listed, ...read]);
     data.registry.grantRows(this.api, 'Dismiss', ['dynamodb:DeleteItem'], [keptOrphan]);
-    const undecidable = [QueueRow.undecidable, QueueRow.return, QueueRow.hold];
-    data.registry.grantRowsOfIndex(this.api, 'Undecidable', RegistryTable.queuesIndex.name, undecidable);
+    data.registry.grantRowsOfIndex(this.api, 'Undecidable', RegistryTable.queuesIndex.name, [
+      QueueRow.undecidable,
+      QueueRow.return,
+      QueueRow.hold,
+      QueueRow.failingEndpoints,
+    ]);
     data.idempotency.grantFindOpenClaims(this.api);
     data.idempotency.grantReadClaims(this.api);
     const { approvalAbove: aboveMinor, approvalHours } = props.settings;

@@ -24,6 +24,7 @@ const TITLES: Readonly<Record<Kind, readonly [several: string, one: string]>> = 
   mismatch: ['Differences', 'Difference'],
   approval: ['Approvals', 'Approval'],
   unmatched_callback: ['Unmatched callbacks', 'Unmatched callback'],
+  webhook_endpoint: ['Failing webhook endpoints', 'Webhook endpoint'],
   dead_letters: ['Dead letters', 'Dead letters'],
   parked_records: ['Parked records', 'Parked records'],
 };
@@ -110,7 +111,7 @@ function Entries({ rows, isWhole }: { readonly rows: readonly Entry[]; readonly 
       label="Entries"
       rows={rows}
       none={isWhole ? 'Nothing needs a person.' : 'No other entry was found.'}
-      hint="Payments in review, differences, approvals and dead letters of all tenants appear here."
+      hint="Payments in review, differences, approvals, failing endpoints and dead letters of all tenants appear here."
       columns={[
         { title: 'What', of: (row) => <What entry={row} />, by: ({ kind }) => TITLES[kind][1] },
         {
@@ -140,12 +141,13 @@ function Entries({ rows, isWhole }: { readonly rows: readonly Entry[]; readonly 
 }
 
 function What({ entry: { kind, about, part, queue, count: messages } }: { readonly entry: Entry }) {
+  const id = about === null && kind !== 'webhook_endpoint' ? null : (part ?? about);
   return (
     <>
       <b>{TITLES[kind][1]}</b>
       {messages > 1 && ` (${count(messages)})`}
       <br />
-      {about === null ? queue === null ? '' : queueTitle(queue) : <Id of={part ?? about} />}
+      {id === null ? queue === null ? '' : queueTitle(queue) : <Id of={id} />}
     </>
   );
 }
@@ -163,7 +165,7 @@ function Dismiss({ entry: { callback, part } }: { readonly entry: Entry }) {
 }
 
 /** Returns the name of the action that completes an entry, and the address of the screen that offers it. */
-function actOf({ act, about, queue, tenant, mode }: Entry, to: Place['to']) {
+function actOf({ act, about, part, queue, tenant, mode }: Entry, to: Place['to']) {
   const scope = tenant === null || mode === null ? {} : { tenant, mode };
   const payment = about?.startsWith('pay_') === true ? to(`payments/${about}`, {}, scope) : undefined;
   const order = about?.startsWith('ord_') === true ? to('payments', { q: about }, scope) : undefined;
@@ -180,6 +182,8 @@ function actOf({ act, about, queue, tenant, mode }: Entry, to: Place['to']) {
       return { name: 'Approve or reject', address: to('approvals') };
     case 'redrive':
       return { name: 'Redrive', address: entries };
+    case 'repair_endpoint':
+      return { name: 'Enable or disable', address: to('webhooks', { endpoint: part ?? '' }, scope) };
     case 'run_job':
       return { name: 'Run or dismiss', address: entries };
     case 'dismiss':

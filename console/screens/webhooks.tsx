@@ -133,7 +133,7 @@ function OfEndpoint({ tenant, path }: { readonly tenant: string; readonly path: 
 function EndpointActs({
   tenant,
   path,
-  endpoint: { enabled },
+  endpoint: { enabled, disabled },
 }: {
   readonly tenant: string;
   readonly path: string;
@@ -152,6 +152,32 @@ function EndpointActs({
         fields={[]}
         says={() => 'The test event is sent. Refresh the list to see the response.'}
       />
+      {!enabled && (
+        <Act
+          name="Enable"
+          does="Sends new events to this endpoint again. “Replay missing” then sends those in between."
+          role="operator"
+          method="PATCH"
+          tenant={tenant}
+          path={path}
+          fields={[]}
+          fixed={{ enabled: true }}
+          says={() => 'The endpoint is enabled. Now replay what it missed.'}
+        />
+      )}
+      {disabled?.reason !== 'requested' && (
+        <Act
+          name={enabled ? 'Disable' : 'Keep disabled'}
+          does="Sends nothing to this endpoint until the tenant or an operator enables it. It no longer needs a person."
+          role="operator"
+          method="PATCH"
+          tenant={tenant}
+          path={path}
+          fields={[]}
+          fixed={{ enabled: false }}
+          says={() => 'The endpoint is disabled.'}
+        />
+      )}
       <Act
         name="Replay missing"
         does="Delivers the events of these days that the endpoint has not answered with 2xx. The first day must be one of the last 90."

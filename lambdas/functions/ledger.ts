@@ -72,6 +72,7 @@ export async function wire(
   const access = new DynamoDbActivity(documents, tables, pacing);
   const activity = postgres === undefined ? [access] : [postgres.activity, access];
   const operators = operatorsForTenants(platform, tables.registry);
+  const webhooks = new DynamoDbWebhooks(documents, tables, pacing);
   const tools = {
     operators,
     isTenant: operators.isTenant,
@@ -82,7 +83,7 @@ export async function wire(
       chains: store,
       records: store,
       effects: postgres?.effectRecords ?? effects,
-      webhooks: new DynamoDbWebhooks(documents, tables, pacing),
+      webhooks,
       activity,
       digest,
     },
@@ -94,6 +95,7 @@ export async function wire(
       emailIndex: emailIndex(documents, tables.registry, pacing),
     },
     queues: postgres?.queues ?? new DynamoDbQueues(client, tables, pacing),
+    webhooks,
     messages: new SqsQueues(platform.sqs({}), deployedQueues(config[MESSAGE_QUEUES]), clock, startRedrives(platform)),
     keysBy: (by: OperatorCause) => new TenantAdministration(documents, tables, by, pacing),
     limitsBy: (by: OperatorCause) => new LimitAdministration(documents, tables, by, pacing),

@@ -80,6 +80,32 @@ describeConsole('webhooks in a browser', (shown) => {
     await accessible(page);
   });
 
+  test('a disabled endpoint leads from the overview to its page, and is kept disabled or enabled, by keyboard', async () => {
+    const was = await api.store.webhooks.readBook(OWNER);
+    const disabled = { atMs: api.clock.nowMs(), reason: 'gone' } as const;
+    const endpoints = was.endpoints.map((each) => ({ ...each, disabled }));
+    await api.store.webhooks.write({ book: { was, now: { ...was, revision: was.revision + 1, endpoints } } });
+    const page = await shown.signedIn();
+    await page.setViewportSize({ width: 390, height: 844 });
+    const list = page.getByRole('region', { name: 'Entries' });
+    await list.getByText('responded with 410').waitFor();
+    await accessible(page);
+    await list.getByRole('link', { name: 'Enable or disable' }).press('Enter');
+    await page.getByText('disabled (gone)').waitFor();
+    await accessible(page);
+    await page.getByRole('button', { name: 'Keep disabled' }).press('Enter');
+    await page
+      .getByRole('dialog', { name: 'Keep disabled' })
+      .getByRole('button', { name: 'Keep disabled' })
+      .press('Enter');
+    await page.getByText('disabled (requested)').waitFor();
+    expect(dataOf(await api.get('/v1/admin/attention'))).toEqual([]);
+    await decideOn(page, 'Enable');
+    await page.getByText('The endpoint is enabled.').waitFor();
+    expect(shown.written).toEqual([1, 2].map(() => `PATCH /v1/webhook_endpoints/${endpoint}`));
+    expect(shown.violations).toEqual([]);
+  });
+
   test('a double click replays the missing events once', async () => {
     const page = await shown.signedIn();
     await openEndpoint(page);
@@ -113,7 +139,7 @@ describeConsole('webhooks in a browser', (shown) => {
     api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
     const page = await shown.signedIn(VIEWER_KEY);
     await openEndpoint(page);
-    for (const name of ['Resend', 'Send test event', 'Replay missing', 'Replay all', 'Rotate secret'])
+    for (const name of ['Resend', 'Send test event', 'Disable', 'Replay missing', 'Replay all', 'Rotate secret'])
       expect([name, await page.getByRole('button', { name }).isDisabled()]).toEqual([name, true]);
     expect(shown.written).toEqual([]);
   });

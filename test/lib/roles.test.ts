@@ -163,8 +163,8 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:ConditionCheckItem ${rows('TENANTS', 'OPERATOR_KEY#*', 'DETAILS#*')}`,
       `dynamodb:GetItem, dynamodb:Query ${rows('KEYS#*', 'OPERATOR_KEYS', 'TENANTS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*', 'KEY_USE#*', 'WEBHOOKS#*', 'WEBHOOK_DELIVERY#*', 'APPROVALS', 'LIMIT#*')}`,
       `dynamodb:DeleteItem ${rows('ORPHAN_KEPT#*')}`,
-      // Lists changes, stray charges and holds that only a person can decide.
-      `dynamodb:Query ${rows(...[QueueRow.undecidable, QueueRow.return, QueueRow.hold].map((queue) => `${queue}*`))}`,
+      // Lists changes, stray charges and holds that only a person can decide, and endpoints that fail.
+      `dynamodb:Query ${rows(...[QueueRow.undecidable, QueueRow.return, QueueRow.hold, QueueRow.failingEndpoints].map((queue) => `${queue}*`))}`,
       // Lists claims: the index, and their records.
       'dynamodb:Query on Idempotency',
       `dynamodb:GetItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*', 'OP#rtn_*', 'OP#ord_*', 'OP#cb_*')}`,

@@ -132,6 +132,7 @@ test('the list contains only the work that no job can finish, each entry with th
     'mismatch 1 false',
     'approval 1 false',
     'unmatched_callback 1 false',
+    'webhook_endpoint 0 false',
     'dead_letters 2 false',
     'parked_records 1 false',
   ]);

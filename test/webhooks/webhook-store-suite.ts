@@ -14,17 +14,20 @@ import { withAnnouncement } from '../../lambdas/webhooks/domain/webhook-lane.ts'
 import { noticeOf } from '../../lambdas/webhooks/domain/webhook-notice.ts';
 import type { WebhookReplay } from '../../lambdas/webhooks/domain/webhook-replay.ts';
 import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
-import type { DueWebhooks, WebhookStore } from '../../lambdas/webhooks/use/webhooks.ts';
+import type { DueWebhooks, FailingEndpoints, WebhookStore } from '../../lambdas/webhooks/use/webhooks.ts';
 import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
 
 let made = 0;
 
-export function describeWebhookStore(name: string, open: () => Promise<WebhookStore & DueWebhooks>): void {
+export function describeWebhookStore(
+  name: string,
+  open: () => Promise<WebhookStore & DueWebhooks & FailingEndpoints>,
+): void {
   describe(`in the ${name} store of webhooks,`, () => {
     const nowMs = Date.UTC(2026, 2, 1, 12);
     /** Time at which the sweep queues the tasks that are due now, in Unix milliseconds. */
     const { sweepAtMs: dueMs } = dueAndSweepTimes(nowMs, nowMs);
-    let store: WebhookStore & DueWebhooks;
+    let store: WebhookStore & DueWebhooks & FailingEndpoints;
     let owner: { tenantId: ReturnType<typeof tenantId>; mode: 'test' };
     let run = '';
     beforeEach(async () => {
@@ -53,6 +56,21 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       const now = withEndpoint(was, endpoint);
       expect(await store.write({ book: { was, now } })).toEqual({ kind: 'written' });
       expect(await store.readBook(owner)).toEqual(now);
+    });
+
+    test('an endpoint list is found while one of its endpoints fails', async () => {
+      const failing = async () =>
+        (await store.failing(1_000)).filter(({ tenantId: tenant }) => tenant === owner.tenantId);
+      const was = await store.readBook(owner);
+      const works = withEndpoint(was, endpointNamed(run));
+      await store.write({ book: { was, now: works } });
+      expect(await failing()).toEqual([]);
+      const fails = withEndpoint(works, { ...endpointNamed(run), failing: { sinceMs: nowMs } });
+      await store.write({ book: { was: works, now: fails } });
+      expect(await failing()).toEqual([fails]);
+      const off = withEndpoint(fails, { ...endpointNamed(run), disabled: { atMs: nowMs, reason: 'requested' } });
+      await store.write({ book: { was: fails, now: off } });
+      expect(await failing()).toEqual([]);
     });
 
     test('one of two changes based on the same revision is rejected', async () => {

@@ -132,6 +132,8 @@ export const QueueRow = {
   orphan: 'QUEUE_ORPHAN#',
   /** Orphaned callbacks whose charge names no payment, and which probably belong to another program. */
   foreignOrphan: 'QUEUE_FOREIGN#',
+  /** The endpoint lists of tenants with an endpoint that fails. No job reads them: they wait for an operator. */
+  failingEndpoints: 'QUEUE_ENDPOINTS#',
 } as const;
 
 /** Partitions of the index `emails` of the Registry. */

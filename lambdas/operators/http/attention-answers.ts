@@ -18,7 +18,7 @@ const attentionEntry = z
     about: z.string().nullable().meta({ description: 'The id of the payment or order; null when it is unknown.' }),
     part: z.string().nullable().meta({
       description:
-        'The id of the change, charge, approval or mismatch; null when the entry concerns the whole payment or order.',
+        'The id of the change, charge, approval, mismatch or webhook endpoint; null when the entry concerns the whole payment or order.',
     }),
     callback: z.string().nullable().meta({ description: 'The id of the unmatched callback.' }),
     queue: z.string().nullable().meta({ description: 'The queue that contains the entry, as in the list of queues.' }),
@@ -36,7 +36,7 @@ const attentionEntry = z
     act: z.enum(ATTENTION_ACTS).meta({
       description:
         'The action that resolves the entry. `decide_payment` and `decide_change`: `POST /v1/admin/payments/{about}/resolve`, for a change with `part` ' +
-        'as `change`. `cancel`: `POST /v1/admin/payments/{about}/cancel`. `redrive`: redrive `queue`. `run_job`: run the jobs that the entries of `queue` name, then dismiss the entries. `compare`: compare with the processor’s ' +
+        'as `change`. `cancel`: `POST /v1/admin/payments/{about}/cancel`. `redrive`: redrive `queue`. `run_job`: run the jobs that the entries of `queue` name, then dismiss the entries. `repair_endpoint`: `PATCH /v1/webhook_endpoints/{part}` with `enabled`; `false` confirms that the endpoint stays disabled. `compare`: compare with the processor’s ' +
         'books, then correct or decide. `approve`: approve or reject the approval `part`. `dismiss`: `POST /v1/admin/callbacks/{callback}/dismiss`. `look`: read `reason`; no single action of the API resolves it.',
     }),
   })

@@ -187,7 +187,9 @@ function seconds(timeMs: number): number {
   return Math.floor(timeMs / 1000);
 }
 
-const SENTENCES: Readonly<Record<Exclude<Reason['kind'], 'payment' | 'change' | 'mismatch' | 'approval'>, string>> = {
+const SENTENCES: Readonly<
+  Record<Exclude<Reason['kind'], 'payment' | 'change' | 'mismatch' | 'approval' | 'endpoint'>, string>
+> = {
   inquiry: 'The outcome cannot be looked up at the processor.',
   order: 'The order can be neither completed nor undone without a person.',
   return:
@@ -200,6 +202,14 @@ const SENTENCES: Readonly<Record<Exclude<Reason['kind'], 'payment' | 'change' | 
   missed_runs:
     'Schedules fired, but no run was accepted. Run each job once: it does all work that is due. Then dismiss the messages.',
   ended: 'The outcome is known. A job removes this entry at its next look-up.',
+};
+
+const ENDPOINT_SENTENCES: Readonly<Record<'enabled' | 'gone' | 'failing', string>> = {
+  enabled:
+    'The endpoint accepts nothing. The entry ends when the endpoint accepts a webhook or a test, or is disabled.',
+  gone: 'The endpoint was disabled because it responded with 410. Inform the tenant. Enable the endpoint or confirm that it stays disabled.',
+  failing:
+    'The endpoint was disabled because it accepted nothing for three days. Inform the tenant. Enable the endpoint or confirm that it stays disabled.',
 };
 
 function sentenceOf(reason: Reason): string {
@@ -218,6 +228,8 @@ function sentenceOf(reason: Reason): string {
     }
     case 'approval':
       return `A ${reason.of} that ${reason.askedBy} requested waits for a second person.`;
+    case 'endpoint':
+      return ENDPOINT_SENTENCES[reason.disabled ?? 'enabled'];
     case 'inquiry':
     case 'order':
     case 'return':

@@ -5,6 +5,8 @@ import type { Clock } from '../../kernel/world.ts';
 import { someMismatches } from '../../reconciliation/use/mismatch-view.ts';
 import type { ListPaymentsTools } from '../../views/use/list-payments.ts';
 import { someReviews } from '../../views/use/list-reviews.ts';
+import { failingSince } from '../../webhooks/domain/webhook-endpoint.ts';
+import type { FailingEndpoints } from '../../webhooks/use/webhooks.ts';
 import { DEAD_LETTERS_END } from '../contract.ts';
 import { isOpen } from '../domain/approval.ts';
 import type { ApprovingStore } from './approving-store.ts';
@@ -28,6 +30,7 @@ export const ATTENTION_KINDS = [
   'mismatch',
   'approval',
   'unmatched_callback',
+  'webhook_endpoint',
   'dead_letters',
   'parked_records',
 ] as const;
@@ -44,6 +47,7 @@ export const ATTENTION_ACTS = [
   'approve',
   'dismiss',
   'run_job',
+  'repair_endpoint',
   'look',
 ] as const;
 
@@ -54,7 +58,7 @@ export interface AttentionEntry {
   readonly name: string;
   /** Id of the payment or order. */
   readonly about?: string;
-  /** Id of the change, charge, approval or mismatch. Absent if the entry concerns the whole payment or order. */
+  /** Id of the change, charge, approval, mismatch or endpoint. Absent if the entry concerns the whole payment or order. */
   readonly part?: string;
   /** The id of an unmatched callback. Absent if its row cannot be read. */
   readonly callback?: string;
@@ -94,7 +98,8 @@ export type Reason =
       readonly ledgerMinor: number;
       readonly currency: string;
     }
-  | { readonly kind: 'approval'; readonly of: string; readonly askedBy: string };
+  | { readonly kind: 'approval'; readonly of: string; readonly askedBy: string }
+  | { readonly kind: 'endpoint'; readonly disabled?: 'gone' | 'failing' };
 
 /** The number of entries of a kind. */
 export interface AttentionCount {
@@ -111,6 +116,7 @@ export interface AttentionTools {
   readonly messages: MessageQueues;
   readonly effects: Pick<ApprovingStore, 'listApprovals'>;
   readonly views: ListPaymentsTools['views'];
+  readonly webhooks: FailingEndpoints;
 }
 
 /** Entries, and whether there may be more of them. */
@@ -127,7 +133,7 @@ interface Gathered extends Found {
 
 type Source = readonly [kinds: readonly AttentionKind[], read: () => Promise<Found>];
 
-/** Maximum number of reviews, mismatches and approvals to read, each in one query. */
+/** Maximum number of reviews, mismatches, approvals and endpoint lists to read, each in one query. */
 const MAX_READ = 500;
 
 /**
@@ -149,6 +155,7 @@ export async function gatherAttention(
     [['payment_in_review', 'order_in_review'], () => reviews(tools)],
     [['mismatch'], () => mismatches(tools)],
     [['approval'], () => approvals(tools)],
+    [['webhook_endpoint'], () => failingEndpoints(tools)],
     ...messageQueues(tools),
     ...OPERATOR_QUEUES.map((queue): Source => [KINDS_OF[queue], () => queueEntries(tools, queue)]),
   ];
@@ -265,6 +272,31 @@ async function approvals({ effects, clock }: AttentionTools): Promise<Found> {
       }),
     );
   return { entries, more: found.length === MAX_READ };
+}
+
+async function failingEndpoints({ webhooks }: AttentionTools): Promise<Found> {
+  const lists = await webhooks.failing(MAX_READ);
+  const entries = lists.flatMap(({ tenantId, mode, endpoints }) =>
+    endpoints.flatMap((endpoint): readonly AttentionEntry[] => {
+      const sinceMs = failingSince(endpoint);
+      if (sinceMs === undefined) return [];
+      const { id, disabled } = endpoint;
+      const reason = disabled?.reason === 'requested' ? undefined : disabled?.reason;
+      return [
+        {
+          kind: 'webhook_endpoint',
+          name: id,
+          part: id,
+          tenantId,
+          mode,
+          sinceMs,
+          reason: { kind: 'endpoint', ...defined({ disabled: reason }) },
+          act: 'repair_endpoint',
+        },
+      ];
+    }),
+  );
+  return { entries, more: lists.length === MAX_READ };
 }
 
 function messageQueues({ messages }: AttentionTools): readonly Source[] {

@@ -46,8 +46,8 @@ export interface SecretVersion {
 export interface Disabled {
   readonly atMs: number;
   /**
-   * `requested`: the merchant disabled the endpoint. `gone`: the endpoint responded with 410. `failing`: every attempt
-   * of a delivery failed, or the endpoint was slow for a whole schedule.
+   * `requested`: the merchant or an operator disabled the endpoint. `gone`: the endpoint responded with 410. `failing`:
+   * every attempt of a delivery failed, or the endpoint was slow for a whole schedule.
    */
   readonly reason: 'requested' | 'gone' | 'failing';
 }
@@ -139,6 +139,15 @@ export const MAX_ENDPOINTS = 16;
 
 /** Maximum number of secrets that sign at the same time. It is limited because all signatures share one header. */
 const MAX_SECRETS = 4;
+
+/**
+ * Returns the time since which an endpoint fails or is disabled because it failed, in Unix milliseconds. Undefined if it
+ * needs no operator: it works, or a person has disabled it.
+ */
+export function failingSince({ disabled, failing }: WebhookEndpoint): number | undefined {
+  if (disabled === undefined) return failing?.sinceMs;
+  return disabled.reason === 'requested' ? undefined : disabled.atMs;
+}
 
 export function isSubscribedTo({ events, disabled }: WebhookEndpoint, type: string): boolean {
   return disabled === undefined && events.some((wanted) => wanted === '*' || wanted === type);

@@ -145,11 +145,17 @@ const deleteRoute = keyed({
 });
 
 const patchEndpoint = setting({
+  role: 'operator',
   path: '/v1/webhook_endpoints/{id}',
   scope: Scopes.webhooksWrite,
   body: updateEndpointBody,
   handle: async (call: SettingCall<WebhookApiTools, typeof updateEndpointBody>) => {
-    const { tools, caller, id, body } = call;
+    const { tools, caller, request, id, body } = call;
+    const ofTenant = Object.keys(body).find((field) => field !== 'enabled');
+    if (caller.by.by === 'operator' && ofTenant !== undefined) {
+      const detail = `Only the tenant can set ${ofTenant}. An operator can only set enabled.`;
+      return refusal(problem('invalid_request', detail, ofTenant), request);
+    }
     const change = Object.fromEntries(
       Object.entries(body).filter(([, value]) => value !== undefined),
     ) as EndpointChange;
@@ -166,7 +172,7 @@ const patchEndpoint = setting({
     tag: 'Webhooks',
     summary: 'Update a webhook endpoint',
     description:
-      'Sets the given fields and keeps the others. The request needs no idempotency key. Events that occurred while the endpoint was disabled can be replayed.',
+      'Sets the given fields and keeps the others. The request needs no idempotency key. Events that occurred while the endpoint was disabled can be replayed. An operator can only set `enabled`.',
     path,
     requests: { off: { summary: 'Disable the endpoint', value: { enabled: false } } },
     answers: { 200: { description: 'The endpoint after the update.', schema: webhookEndpoint } },

@@ -32,6 +32,7 @@ import type {
   DeliveryPage,
   DueWebhook,
   DueWebhooks,
+  FailingEndpoints,
   MovedWebhook,
   Revised,
   WebhookChange,
@@ -45,6 +46,7 @@ import {
   deliveryKey,
   deliveryRow,
   duePartition,
+  FAILING_PARTITION,
   keyOfTask,
   laneKey,
   lanePartition,
@@ -67,7 +69,7 @@ type WebhookTables = Pick<StoreTables, 'idempotency' | 'registry'> & Partial<Pic
  * Stores endpoints, deliveries, replays and the due queue in the Registry table, and effect records in the Idempotency
  * table.
  */
-export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
+export class DynamoDbWebhooks implements WebhookStore, DueWebhooks, FailingEndpoints {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: WebhookTables;
   readonly #pacing: Pacing;
@@ -131,6 +133,18 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     const found = await this.#get(this.#tables.registry, bookKey(owner));
     const { tenantId, mode } = owner;
     return found === undefined ? { tenantId, mode, revision: 0, endpoints: [] } : parseBook(found);
+  }
+
+  async failing(limit: number): Promise<readonly EndpointList[]> {
+    const { name: IndexName, partitionKey } = RegistryTable.queuesIndex;
+    const { Items = [] } = await this.#page({
+      IndexName,
+      KeyConditionExpression: '#part = :part',
+      ExpressionAttributeNames: { '#part': partitionKey },
+      ExpressionAttributeValues: { ':part': FAILING_PARTITION },
+      Limit: limit,
+    });
+    return readableRows(Items, parseBook, this.#unreadable);
   }
 
   async readDelivery(endpointId: string, deliveryId: string): Promise<Delivery | undefined> {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { RegistryRow } from '../../kernel/contract/rows.ts';
+import { QueueRow, RegistryRow } from '../../kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute, RegistryTable } from '../../kernel/contract/tables.ts';
 import { tenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
@@ -8,6 +8,7 @@ import { type Attempt, DELIVERY_KEPT_SECONDS, type Delivery, eventTimeOf } from 
 import {
   type Disabled,
   type EndpointList,
+  failingSince,
   groupOf,
   type SlowAttempts,
   WEBHOOK_EVENT_TYPES,
@@ -143,8 +144,15 @@ export function bookKey({ tenantId: tenant, mode }: WebhookOwner): Item {
   };
 }
 
+/** Partition of the endpoint lists with an endpoint that fails. One partition, because these lists change rarely. */
+export const FAILING_PARTITION = `${QueueRow.failingEndpoints}0`;
+
+/** Returns the row of an endpoint list. The index of queues lists the row while one of the endpoints fails. */
 export function bookRow(book: EndpointList): Item {
-  return { ...bookKey(book), ...book };
+  const { partitionKey, sortKey } = RegistryTable.queuesIndex;
+  const since = book.endpoints.flatMap((endpoint) => failingSince(endpoint) ?? []);
+  const listed = since.length === 0 ? {} : { [partitionKey]: FAILING_PARTITION, [sortKey]: Math.min(...since) };
+  return { ...bookKey(book), ...book, ...listed };
 }
 
 export function parseBook(item: Item): EndpointList {

@@ -223,17 +223,14 @@ function changed(known: WebhookEndpoint, change: EndpointChange, nowMs: number):
   const isLater = slow !== undefined && nowMs - slow.sinceMs >= MIN_ISOLATION_MS;
   const isNew = isLater && (change.url !== undefined || change.enabled === true);
   const description = change.description === undefined ? oldDescription : (change.description ?? undefined);
-  const disabled =
-    change.enabled === undefined ? oldDisabled : change.enabled ? undefined : (oldDisabled ?? off(nowMs));
+  // A request that disables an endpoint that failed confirms it: the endpoint no longer needs an operator.
+  const off = oldDisabled?.reason === 'requested' ? oldDisabled : ({ atMs: nowMs, reason: 'requested' } as const);
+  const disabled = change.enabled === undefined ? oldDisabled : change.enabled ? undefined : off;
   return {
     ...rest,
     ...defined({ url: change.url, events: change.events, description, disabled }),
     ...(slow === undefined || isNew ? {} : { slow }),
   };
-}
-
-function off(nowMs: number): { readonly atMs: number; readonly reason: 'requested' } {
-  return { atMs: nowMs, reason: 'requested' };
 }
 
 function secretAnswer(status: number, endpoint: WebhookEndpoint, owner: WebhookOwner): Answer {

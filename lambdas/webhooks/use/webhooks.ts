@@ -58,6 +58,16 @@ export interface WebhookStore {
   readLane(endpointId: string): Promise<WebhookLane | undefined>;
 }
 
+/** Finds the endpoints of all tenants that fail. */
+export interface FailingEndpoints {
+  /**
+   * Reads endpoint lists with an endpoint that fails, longest failing first. Eventually consistent.
+   *
+   * @param limit maximum number of lists
+   */
+  failing(limit: number): Promise<readonly EndpointList[]>;
+}
+
 export interface DeliveryPage {
   /** Id of the delivery after which the page begins. */
   readonly after?: string;
