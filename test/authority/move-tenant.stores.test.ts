@@ -115,7 +115,7 @@ describe('a tenant', () => {
   });
 
   test.each(['none', 'home', 'source'])(
-    'is reported when the earlier database is recovered with the role %s, and is removed from it by a move there and back',
+    'is reported when its earlier database is recovered (recorded role: %s); a move there and back removes the old rows',
     async (role) => {
       await moved.pay('paid', NOTED);
       const copies = await Promise.all(
@@ -230,7 +230,7 @@ describe('a tenant', () => {
     ['c move-compare-transition', undefined],
     ['switch', undefined],
     ['b move-delete-row-posting', 'a row was changed during the move'],
-  ])('keeps the commit of a process that was suspended until %s', async (point, refusal) => {
+  ])('keeps the commit of a process that resumes right before the step “%s” of the move', async (point, refusal) => {
     const { world } = deployment;
     await moved.pay('paid');
     const { held, release } = suspend('record-complete');
@@ -276,7 +276,7 @@ describe('a tenant', () => {
     expect(await moved.hasCopiedDetails(request)).toBe(false);
   });
 
-  test('never shows an approval as open that has ended', async () => {
+  test('has no completed approval that is listed as open, at any step of the move', async () => {
     const process = await deployment.start();
     await moved.useAll(process, tenant);
     const open: string[] = [];

@@ -7,11 +7,14 @@ import { RUN } from '../support/causes.ts';
 
 const away = () => Promise.reject(new Error('away'));
 
-/** The outbox of a database that copied everything, that does not respond, or that has a row which cannot be copied. */
-function database(harness: ReconcileHarness, state: 'ok' | 'away' | 'one row cannot be copied'): CarriedDatabase {
+/** Returns a database that has copied all rows, does not respond, or has a row that cannot be copied. */
+function database(
+  harness: ReconcileHarness,
+  state: 'available' | 'unavailable' | 'one row cannot be copied',
+): CarriedDatabase {
   const bad = state === 'one row cannot be copied' ? ['ord_bad'] : [];
   const sinceMs = harness.clock.nowMs();
-  const isAway = state === 'away';
+  const isAway = state === 'unavailable';
   return {
     clock: harness.clock,
     record: isAway ? away : async () => undefined,
@@ -24,19 +27,19 @@ function database(harness: ReconcileHarness, state: 'ok' | 'away' | 'one row can
   };
 }
 
-test.each(['ok', 'away', 'one row cannot be copied'] as const)(
-  'money that a processor moved for a tenant of another database is reported within a day: %s',
+test.each(['available', 'unavailable', 'one row cannot be copied'] as const)(
+  'money that a processor moved is reported within a day, whatever the state of another database: %s',
   async (state) => {
     const harness = new ReconcileHarness();
     const marks = harness.store.jobMarks;
     const carry = async (other: CarriedDatabase): Promise<void> => {
-      const job = carryJob({ ...database(harness, 'ok'), marks, others: [other] });
+      const job = carryJob({ ...database(harness, 'available'), marks, others: [other] });
       const run = { ...RUN, scheduledForMs: harness.clock.nowMs(), deadlineMs: Number.POSITIVE_INFINITY };
       const { items } = await job.page(undefined, OUTBOX_SHARDS + 2, run);
       await Promise.allSettled(items.map(({ thing }) => job.handle(thing, run)));
     };
     const carriedUntil = async () => (await readCarriedUntil(marks)) ?? { untilMs: 0, latestMs: 0 };
-    await carry(database(harness, 'ok'));
+    await carry(database(harness, 'available'));
     await harness.recent({ carriedUntil });
     const troubled = database(harness, state);
     const payment = await harness.paid('k-1');

@@ -144,7 +144,7 @@ describe('payonce conform', () => {
     expect((await examined()).filter(({ result }) => result !== 'passed')).toEqual([]);
   });
 
-  test('has a violating processor for every check in this test', () => {
+  test('is tested with a violating processor for each of its checks', () => {
     expect(Object.keys(WRONG)).toEqual(POINTS.map(({ name }) => name));
   });
 

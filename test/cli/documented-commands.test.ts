@@ -43,7 +43,7 @@ function payonceCommandOf([group = '', name = '']: readonly string[]): string | 
   return COMMANDS.find((each) => each === group || each === `${group} ${name}`);
 }
 
-describe('documented commands', () => {
+describe('documented commands:', () => {
   const commands = documents.flatMap((document) =>
     commandsIn(read(document)).map((command) => ({ document, command })),
   );

@@ -83,7 +83,7 @@ test('the help of every command shows an example', async () => {
   expect(printed.join('\n')).toContain(`Example: payonce payments decide ${EXAMPLES['payments decide']}`);
 });
 
-describe('every command fails with one sentence and the documented exit code', () => {
+describe('every command fails with one sentence and the documented exit code:', () => {
   const all = commandsOf(payonceProgram({ print: () => undefined, isTerminal: false, freshKey: () => '' }))
     // These commands need no deployment.
     .filter((words) => !['completion', 'conform', 'cost', 'db check', 'db migrate', 'simulate'].includes(words))

@@ -94,7 +94,7 @@ test('a browser that cannot store a response reports that the request may have t
 });
 
 describe('a key store in files', () => {
-  test.each(['', undefined])('needs a folder: %j is not the current one', (path) => {
+  test.each(['', undefined])('is refused without a folder: %j', (path) => {
     expect(() => fileKeys(path as string)).toThrow("fileKeys needs a folder, for example fileKeys('/var/lib/shop");
   });
 

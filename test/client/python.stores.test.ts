@@ -89,7 +89,7 @@ describe('a Python process that crashes and restarts', () => {
     },
   );
 
-  test.each(sliceOf(['late', 'forgetful'] as const, 2))('charges twice with the faulty store %s', async (store) => {
+  test.each(sliceOf(['late', 'forgetful'] as const, 2))('charges twice with the faulty store "%s"', async (store) => {
     const { findings } = await survey({ store, points: 'steps', crashes: 1 });
     expect(findings.filter((each) => each.startsWith('2 charges'))).not.toEqual([]);
   });

@@ -73,7 +73,7 @@ test('an event that the bus refuses is parked immediately, and delays no other e
   expect(relay.clock.nowMs()).toBe(startMs);
 });
 
-describe('events that the bus has not accepted for an hour and a half', () => {
+describe('events that the bus does not accept', () => {
   /**
    * Relays events of the given age. `markAfterMs` is the time from these events to the mark up to which the job has
    * republished lost events.
@@ -92,14 +92,14 @@ describe('events that the bus has not accepted for an hour and a half', () => {
   }
   const unchanged = () => undefined;
 
-  test('are left to the job that republishes lost events if the job’s position is still before them', async () => {
+  test('are left, after an hour and a half, to the job that republishes lost events if the job’s position is before them', async () => {
     expect(await atAge(KEEPS_MS + 1, -1, unchanged)).toEqual({ leaves: PAYMENTS, parked: 0 });
   });
 
   test.each([
-    ['are kept when they are younger', KEEPS_MS, -1],
-    ['are kept when the job has passed them, as may happen to a redriven event', KEEPS_MS + 1, 0],
-    ['are kept when the job has never run', KEEPS_MS + 1, undefined],
+    ['are retried by the relay if they are younger than an hour and a half', KEEPS_MS, -1],
+    ['are retried by the relay if the job has passed them, as may happen to a redriven event', KEEPS_MS + 1, 0],
+    ['are retried by the relay if the job has never run', KEEPS_MS + 1, undefined],
   ])('%s', async (_what, ageMs, markAfterMs) => {
     expect(await atAge(ageMs, markAfterMs, unchanged)).toEqual({ leaves: 0, redeliverFrom: 0, parked: 0 });
   });
@@ -110,7 +110,7 @@ describe('events that the bus has not accepted for an hour and a half', () => {
     expect(result).toEqual({ leaves: 4, redeliverFrom: 4, parked: 0 });
   });
 
-  test('are kept while the mark of the job that republishes lost events cannot be read', async () => {
+  test('are retried by the relay while the mark of the job that republishes lost events cannot be read', async () => {
     const relay = new PatientRelay(0);
     relay.bus.trouble = AWAY;
     relay.mark = () => {

@@ -95,7 +95,7 @@ async function victim(): Promise<{ readonly seen: Victim; readonly read: () => P
 }
 
 test(
-  'a tenant that knows all ids of another tenant can neither read nor change data of the other, and causes no server error',
+  'a tenant that knows all ids of another tenant can neither read nor change that tenant’s data, and causes no server error',
   async () => {
     const { seen, read } = await victim();
     const { api, apiKey } = await tenantNamed('Attacker');

@@ -32,7 +32,7 @@ describe('the time until which the copies are complete', () => {
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW - HOUR_MS, settledMs: NOW - HOUR_MS });
   });
 
-  test('stays in place while the outbox of a database cannot be read, and follows the others back', async () => {
+  test('does not advance while the outbox of a database cannot be read, but moves back with another database', async () => {
     await moveCarriedUntil(marks, [undefined, NOW], NOW);
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: 0, latestMs: NOW });
     await moveCarriedUntil(marks, [NOW - HOUR_MS, NOW], NOW);

@@ -23,7 +23,7 @@ async function stuckReturn(api: Api, paymentId: Awaited<ReturnType<Api['paid']>>
   });
 }
 
-test('lists the work of all other kinds, and names the kind of a message queue that cannot be counted', async () => {
+test('the list of work names the kind of a message queue that cannot be counted, and contains the work of other kinds', async () => {
   const behind = new Api();
   const messages = new MemoryMessages(behind.clock);
   const count = messages.count.bind(messages);
@@ -41,7 +41,7 @@ test('lists the work of all other kinds, and names the kind of a message queue t
   });
 });
 
-test('lists all queues, and shows no number for a queue that cannot be counted', async () => {
+test('the list of queues contains all queues, without a number for a queue that cannot be counted', async () => {
   const behind = new Api();
   const messages = new MemoryMessages(behind.clock);
   const count = messages.count.bind(messages);
@@ -54,7 +54,7 @@ test('lists all queues, and shows no number for a queue that cannot be counted',
   expect(queues.get('Events-Parked')).toMatchObject({ waiting: 0, more_waiting: false });
 });
 
-test('lists an entry without its amount if its payment cannot be read', async () => {
+test('the list of work contains an entry whose payment cannot be read, without its tenant', async () => {
   const api = new Api();
   const [bad, good] = [await api.paid('bad'), await api.paid('good')];
   await stuckReturn(api, bad, 'ch_bad');
@@ -77,7 +77,7 @@ test('lists an entry without its amount if its payment cannot be read', async ()
   );
 });
 
-test('lists an unmatched callback that follows thousands of another program', async () => {
+test('the list of work contains an unmatched callback that follows thousands of callbacks of another program', async () => {
   const api = new Api();
   for (let of = 0; of < 4_400; of += 1) await unmatchedCallback(api, `foreign-${of}`, true);
   api.clock.advance(1_000);
@@ -86,7 +86,7 @@ test('lists an unmatched callback that follows thousands of another program', as
   expect(dataOf(list).map(({ part }) => part)).toEqual(['ch_own']);
 });
 
-test('lists all jobs, and says whose runs cannot be read', async () => {
+test('the list of jobs contains all jobs, and marks a job whose runs cannot be read', async () => {
   const behind = new Api();
   const { jobRuns } = behind.store;
   const runs = Object.create(jobRuns) as typeof jobRuns;

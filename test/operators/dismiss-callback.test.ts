@@ -16,7 +16,7 @@ const listed = async () => dataOf(await api.get('/v1/admin/attention')).map(({ c
 const dismissals = async () =>
   dataOf(await api.get('/v1/admin/activity')).filter(({ action }) => action === 'callback.dismissed');
 
-test('ends an unmatched callback, once per idempotency key, with one entry in the activity log', async () => {
+test('a dismissal ends an unmatched callback once per idempotency key, with one entry in the activity log', async () => {
   const other = await unmatchedCallback(api, 'other');
   expect(new Set(await listed())).toEqual(
     new Set([
@@ -43,13 +43,13 @@ test('of two concurrent dismissals with their own keys, exactly one takes effect
 test.each([
   ['an unknown callback', async () => 'cb_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp'],
   ['a callback of another program', () => unmatchedCallback(api, 'foreign', true)],
-])('refuses to dismiss %s', async (_which, other) => {
+])('a dismissal of %s is refused', async (_which, other) => {
   id = await other();
   expect((await api.write(path(), 'k', BODY)).status).toBe(404);
   expect(await dismissals()).toEqual([]);
 });
 
-test('names the reasons if the given one is unknown', async () => {
+test('a dismissal with an unknown reason is refused with the name of the field', async () => {
   const refused = await api.write(path(), 'k', { reason: 'because' });
   expect(refused).toMatchObject({ status: 400, body: { param: 'reason' } });
 });

@@ -316,7 +316,7 @@ describe('the e-mail and the credit of a fulfilled order:', () => {
     ['caps', 'capped'],
     ['doubts', 'unknown'],
   ] as const)(
-    'an e-mail that the mailer %s is not sent again, and the order shows the result',
+    'an e-mail with a final result (mailer in the mode “%s”) is not sent again, and the order shows the result',
     async (trouble, shown) => {
       harness.mailer.trouble = trouble;
       const request = orderRequest('final');

@@ -146,7 +146,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       expect(waiting.map(({ operationId }) => operationId)).not.toContain(orphan().operationId);
     });
 
-    test('dismisses an abandoned orphan once, and a waiting one never', async () => {
+    test('dismisses an abandoned orphan once, but never a waiting orphan', async () => {
       await effects.recordEffect({ record: record(), transitions: [], orphan: orphan() });
       const dismissal = (key: string): Effect => ({
         record: record({ operationId: callbackOperation(systemDigest, 'memory', `${event}-${key}`) }),

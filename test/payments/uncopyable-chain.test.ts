@@ -70,7 +70,7 @@ describe('a chain with a row that this code cannot read', () => {
     expect([stops, failures.length, await copied()]).toEqual([[[id, 2]], 1, [1]]);
   });
 
-  test('is left to newer code before', async () => {
+  test('is not stopped within the first hour, because newer code may copy it', async () => {
     const rows = unreadable();
     clock.advance(HOUR_MS - 1);
     await expect(carrier(rows).carry(id)).rejects.toThrow();

@@ -50,7 +50,7 @@ describe('while the copies of one of two databases are behind', () => {
     };
   };
 
-  test('the payments of the other one are compared, and the mark waits for the missing rows', async () => {
+  test('the payments of the other database are compared, and the mark waits for the missing rows', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.refund(harness.chargeOf(payment).chargeId, 300);
     harness.wait(60);

@@ -24,7 +24,7 @@ describe('while one of two processors is unavailable', () => {
   const mark = () => harness.store.jobMarks.readMark('reconcile-recent');
 
   test.each(['before', 'after'])(
-    'a run compares the books of the other one, listed %s it, and the mark stays until both were read',
+    'a run compares the books of the other processor, even if that is read %s it; the mark moves once both are read',
     async (place) => {
       await harness.recent();
       const before = await mark();
@@ -46,7 +46,7 @@ describe('while one of two processors is unavailable', () => {
     },
   );
 
-  test('no payment of the unavailable one is read, because each read could wait for its timeout', async () => {
+  test('no payment of the unavailable processor is read, because each read could wait for its timeout', async () => {
     await harness.recent();
     harness.wait(20);
     await harness.paid('k-1');

@@ -1,6 +1,6 @@
 /**
- * An object opens at the processor and is shown to Payonce while its payment is open. Then the payment ends, and days
- * later the object ends without a callback. Payonce tracks the object all the time, and the books agree at the end.
+ * An object is created at the processor and reported to Payonce while its payment is open. Then the payment ends, and
+ * days later the object ends without a callback. Payonce tracks the object until then, and finally the books agree.
  */
 import { describe, expect, test } from '@jest/globals';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
@@ -189,7 +189,7 @@ const PARTS = 23;
 
 describe('an object that is open while its payment ends', () => {
   test.each(sliceOf(CASES, PARTS))(
-    'is tracked until its own end: $kind, shown by $way; the payment ends $end, the object $ending',
+    'is tracked until its own end: $kind, reported by $way (end of the payment: $end; end of the object: $ending)',
     async ({ kind, ending, way, end }) => {
       const world = new OpenObjectsWorld();
       const payment = paymentRequest('meantime');
@@ -240,7 +240,7 @@ const REFUND_CASES = Object.keys(REFUND_WAYS).flatMap((way) =>
 
 describe('Payonce’s own pending refund', () => {
   test.each(sliceOf(REFUND_CASES, 5))(
-    'is tracked until its own end: shown by $way; in the meantime $meantime, then $ending',
+    'is tracked until its own end, when it is reported by $way (before its end: $meantime; its end: $ending)',
     async ({ way, meantime, ending }) => {
       const world = new OpenObjectsWorld();
       const payment = paymentRequest('refunded');
@@ -273,26 +273,29 @@ const HOLD_CASES = (['capture', 'cancel'] as const).flatMap((kind) =>
 );
 
 describe('a change of a hold whose response was lost', () => {
-  test.each(HOLD_CASES)('ends as at the processor: $kind, lost $lost it took effect, $meantime', async (history) => {
-    const { kind, lost, meantime } = history;
-    const world = new OpenObjectsWorld();
-    const payment = paymentRequest('held', { capture: 'manual' });
-    await world.pay(payment);
-    const asked = change(payment, 'asked', kind === 'capture' ? { kind, amountMinor: 1000 } : { kind });
-    if (lost === 'after') await world.dieAfterChange(asked);
-    else await world.dieBeforeChange(asked);
-    world.clock.advance(50 * MINUTE_MS);
-    const before = lost === 'before' ? 'failed' : 'succeeded';
-    if (meantime !== 'undecided')
-      await world.decideUnread(payment, asked, meantime === 'decided failed' ? 'failed' : 'succeeded');
-    await world.live(2 * DAY_HOURS);
-    const { there, booked } = await world.held(payment);
-    const isWrong = meantime !== 'undecided' && meantime !== `decided ${before}`;
-    if (isWrong && booked !== there) expect(world.alarms).toContain('contradiction');
-    else expect(booked).toBe(there);
-    const [charge] = world.processor.charges(payment.paymentId);
-    // A hold that the operator wrongly declared captured is still open at the processor.
-    expect(await world.queued()).toEqual(isWrong && charge?.status === 'authorized' ? [charge.chargeId] : []);
-    expect(world.reported).toEqual([]);
-  });
+  test.each(HOLD_CASES)(
+    'ends as at the processor, or raises an alarm: $kind, crash $lost the call, $meantime by an operator',
+    async (history) => {
+      const { kind, lost, meantime } = history;
+      const world = new OpenObjectsWorld();
+      const payment = paymentRequest('held', { capture: 'manual' });
+      await world.pay(payment);
+      const asked = change(payment, 'asked', kind === 'capture' ? { kind, amountMinor: 1000 } : { kind });
+      if (lost === 'after') await world.dieAfterChange(asked);
+      else await world.dieBeforeChange(asked);
+      world.clock.advance(50 * MINUTE_MS);
+      const before = lost === 'before' ? 'failed' : 'succeeded';
+      if (meantime !== 'undecided')
+        await world.decideUnread(payment, asked, meantime === 'decided failed' ? 'failed' : 'succeeded');
+      await world.live(2 * DAY_HOURS);
+      const { there, booked } = await world.held(payment);
+      const isWrong = meantime !== 'undecided' && meantime !== `decided ${before}`;
+      if (isWrong && booked !== there) expect(world.alarms).toContain('contradiction');
+      else expect(booked).toBe(there);
+      const [charge] = world.processor.charges(payment.paymentId);
+      // A hold that the operator wrongly declared captured is still open at the processor.
+      expect(await world.queued()).toEqual(isWrong && charge?.status === 'authorized' ? [charge.chargeId] : []);
+      expect(world.reported).toEqual([]);
+    },
+  );
 });

@@ -320,7 +320,7 @@ const KINDS: Readonly<
       return { chargeId, end: () => world.processor.inside.endRefund(refund, 'failed') };
     },
   },
-  'its own charge, which is authorized again,': {
+  'its own charge, which is authorized again': {
     courses: ['succeeded'],
     open: async (payment) => {
       const chargeId = world.chargeOf(payment);
@@ -428,7 +428,7 @@ describe('a dispute that is open in the chain', () => {
 
 describe('an object that is open at the processor', () => {
   test.each(sliceOf(MATRIX, PARTS))(
-    '(%s, reported by %s) is tracked although the payment is %s',
+    'is tracked: %s, reported by %s, while the payment is %s',
     async (kind, way, course) => {
       const payment = paymentRequest('open');
       await COURSES[course](payment);

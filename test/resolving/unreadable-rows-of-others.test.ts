@@ -37,30 +37,36 @@ const inMode = (prefix: string, tenantId: string, mode: string, more = {}) => ({
   ...more,
 });
 
-test.each(['test', 'of_a_future_version'])('lists the other tenants if one has the mode %s', async (mode) => {
-  const owners = ['ten_b', 'ten_c'].map((tenant) => inMode('OWNERS', tenant, 'test'));
-  const { client, pacing, reported } = await holding(inMode('OWNERS', 'ten_a', mode), ...owners);
-  const store = new DynamoDbOwners(client, TABLES.registry, pacing, (error) => reported.push(error));
-  const all: string[] = [];
-  for (let after: string | undefined, isMore = true; isMore; ) {
-    const page = await store.list(after, 1);
-    all.push(...page.map(({ owner }) => owner.tenantId));
-    after = page.at(-1)?.name;
-    isMore = page.length === 1;
-  }
-  expect(all).toEqual(mode === 'test' ? ['ten_a', 'ten_b', 'ten_c'] : ['ten_b', 'ten_c']);
-  expect(reported).toMatchObject(mode === 'test' ? [] : [UNREADABLE]);
-});
+test.each(['test', 'of_a_future_version'])(
+  'the list of tenants contains the other tenants if one tenant has the mode %s',
+  async (mode) => {
+    const owners = ['ten_b', 'ten_c'].map((tenant) => inMode('OWNERS', tenant, 'test'));
+    const { client, pacing, reported } = await holding(inMode('OWNERS', 'ten_a', mode), ...owners);
+    const store = new DynamoDbOwners(client, TABLES.registry, pacing, (error) => reported.push(error));
+    const all: string[] = [];
+    for (let after: string | undefined, isMore = true; isMore; ) {
+      const page = await store.list(after, 1);
+      all.push(...page.map(({ owner }) => owner.tenantId));
+      after = page.at(-1)?.name;
+      isMore = page.length === 1;
+    }
+    expect(all).toEqual(mode === 'test' ? ['ten_a', 'ten_b', 'ten_c'] : ['ten_b', 'ten_c']);
+    expect(reported).toMatchObject(mode === 'test' ? [] : [UNREADABLE]);
+  },
+);
 
-test.each(['test', 'of_a_future_version'])('lists the open exports of others if one has the mode %s', async (mode) => {
-  const open = (tenant: string, of: string, id: string) => inMode('EXPORTS_OPEN', tenant, of, { ids: [id] });
-  const { client, pacing, reported } = await holding(open('ten_a', mode, 'exp_a'), open('ten_b', 'test', 'exp_b'));
-  const store = new DynamoDbExports(client, TABLES, pacing, (error) => reported.push(error));
-  expect((await store.open()).map(({ id }) => id)).toEqual(mode === 'test' ? ['exp_a', 'exp_b'] : ['exp_b']);
-  expect(reported).toMatchObject(mode === 'test' ? [] : [UNREADABLE]);
-});
+test.each(['test', 'of_a_future_version'])(
+  'the list of open exports contains those of other tenants if one tenant has the mode %s',
+  async (mode) => {
+    const open = (tenant: string, of: string, id: string) => inMode('EXPORTS_OPEN', tenant, of, { ids: [id] });
+    const { client, pacing, reported } = await holding(open('ten_a', mode, 'exp_a'), open('ten_b', 'test', 'exp_b'));
+    const store = new DynamoDbExports(client, TABLES, pacing, (error) => reported.push(error));
+    expect((await store.open()).map(({ id }) => id)).toEqual(mode === 'test' ? ['exp_a', 'exp_b'] : ['exp_b']);
+    expect(reported).toMatchObject(mode === 'test' ? [] : [UNREADABLE]);
+  },
+);
 
-test('postpones unreadable due webhooks, so that they do not hide the later ones of their partition', async () => {
+test('unreadable due webhooks are postponed, so that they do not hide the later webhooks of their partition', async () => {
   const due = (pk: string, sweepAtMs: number) => ({
     [partition]: pk,
     [sort]: '1',
@@ -77,7 +83,7 @@ test('postpones unreadable due webhooks, so that they do not hide the later ones
   expect(reported).toMatchObject([UNREADABLE, UNREADABLE]);
 });
 
-test('lists deliveries without an unreadable one, in full pages', async () => {
+test('a list of deliveries omits an unreadable delivery, and its pages are full', async () => {
   const endpoint = endpointNamed('shop');
   const rows = Array.from({ length: 20 }, (_, each) => {
     const atMs = Date.UTC(2026, 2, 1) + each * 1_000;
@@ -91,7 +97,7 @@ test('lists deliveries without an unreadable one, in full pages', async () => {
   expect(reported).toMatchObject([UNREADABLE]);
 });
 
-test('names an unreadable lane', async () => {
+test('a read of an unreadable lane throws the error row_unreadable', async () => {
   const { client, pacing } = await holding({ ...laneKey('whe_1'), revision: 'of a future version' });
   await expect(new DynamoDbWebhooks(client, TABLES, pacing).readLane('whe_1')).rejects.toMatchObject(UNREADABLE);
 });

@@ -70,14 +70,17 @@ describe('callbacks of the sandbox processor', () => {
   });
 
   describe('an event that is not accepted', () => {
-    test.each([[301], [400], [404], [409], [500], [503]])('is resent after %d until accepted', async (status) => {
-      receiver.statuses.push(status, status);
-      const id = await captured();
-      await sandbox.runFor(HOUR_MS);
-      expect(receiver.arrivals.map(({ path }) => path)).toEqual(Array(3).fill('/callbacks/sandbox'));
-      expect(await onlyEvent(id)).toMatchObject({ attempts: 3, delivered: true });
-      expect(waits()).toEqual([0, 1, 2]);
-    });
+    test.each([[301], [400], [404], [409], [500], [503]])(
+      'is resent after a %d response until it is accepted',
+      async (status) => {
+        receiver.statuses.push(status, status);
+        const id = await captured();
+        await sandbox.runFor(HOUR_MS);
+        expect(receiver.arrivals.map(({ path }) => path)).toEqual(Array(3).fill('/callbacks/sandbox'));
+        expect(await onlyEvent(id)).toMatchObject({ attempts: 3, delivered: true });
+        expect(waits()).toEqual([0, 1, 2]);
+      },
+    );
 
     test('is resent at growing intervals of up to 15 minutes, and stays undelivered after 20 attempts', async () => {
       receiver.statuses.push(...Array<number>(30).fill(500));

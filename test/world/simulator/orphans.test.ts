@@ -9,7 +9,7 @@ import { SimulatedSystem } from './system.ts';
 
 const MINUTE_MS = 60_000;
 
-test('a callback among a thousand of another program is tried every minute, and adopted when its payment exists', async () => {
+test('an orphaned callback among a thousand of another program is retried every minute, and adopted once its payment exists', async () => {
   globalThis.spendCases?.(1);
   const { history } = storyNamed('orphan-among-callbacks-of-another-program');
   const system = await SimulatedSystem.begin(history.seed);

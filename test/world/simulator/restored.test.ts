@@ -166,7 +166,7 @@ const NOT_PLAYED: Readonly<Record<string, string>> = {
   return: 'A return has no record. Look-ups and callbacks record its transitions.',
 };
 
-test('every kind of operation writes a transaction in some history, or says why not', async () => {
+test('every kind of operation writes a transaction in some history, or is listed with the reason why not', async () => {
   const kinds = new Set<string>();
   for (const name of Object.keys(HISTORIES))
     for (const { kinds: found } of await transactionsNamed(name)) found.forEach((each) => kinds.add(each));
