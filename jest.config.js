@@ -25,15 +25,18 @@ const common = {
 };
 
 /**
- * `unit` has each test file that needs only Node, and `rooms` the same files by room. `contract` has those of the HTTP
- * API, by room, with PostgreSQL as the authority; outside `npm run test:contract`, it has each file. `stores` starts an emulator with the tables of the
- * templates. `deployed` and `drills` each start a local AWS with the stacks: they call the deployed functions, kill them, and wait for their
- * effects. Each of these three needs a run of its own, and the runs can be concurrent.
+ * `unit` has each test file that needs only Node, and `rooms` has the same files, grouped by room. `contract` runs tests
+ * with PostgreSQL as the authority: in `npm run test:contract`, those of the HTTP API, grouped by room; otherwise, any
+ * file of `unit` that is named. `stores` starts an emulator with the tables of the templates. `deployed` and `drills`
+ * each start a local AWS with the stacks: they call the deployed functions, kill them, and wait for their effects. Each
+ * of these three needs a run of its own, and the runs can be concurrent.
  */
 const config = {
-  // Only ends a test that hangs, on a machine of any speed. A drill of `npm run prove` deploys up to five times while two rooms compute.
+  // Ends only a test that hangs, even on a slow machine. A drill of `npm run prove` deploys up to five times while other
+  // tests use both cores.
   testTimeout: process.env['PAYONCE_PROVE'] === '1' ? 3_600_000 : 900_000,
-  // Jest keeps every suite's modules alive. A worker that holds more than this is replaced before garbage collection slows it.
+  // Jest keeps every suite's modules alive. A worker that uses more memory than this is replaced, because garbage
+  // collection would slow it down.
   workerIdleMemoryLimit: '600MB',
   reporters: ['default', '<rootDir>/test/support/summary-reporter.js'],
   testSequencer: '<rootDir>/test/run/heaviest-first.js',

@@ -27,7 +27,7 @@ export interface Trial {
 }
 
 export interface TrialSize {
-  /** Number of measured payments, after as many unmeasured ones. */
+  /** Number of measured payments. As many unmeasured payments precede them. */
   readonly payments: number;
   /** Numbers of the calls at which the program is stopped, counted from 1. @default all */
   readonly calls?: readonly number[];

@@ -36,7 +36,7 @@ export interface VendorOptions {
    * @throws if the vendor is unavailable
    */
   readonly probe: (limit: CallLimit) => Promise<unknown>;
-  /** Stores a call whose attempts have all failed. Called each time, so a call can be stored more than once. */
+  /** Stores a call whose attempts have all failed. If the call is made again and fails again, it is stored again. */
   readonly deadLetter: (deadLetter: DeadLetter) => Promise<void>;
   /**
    * A `pg` pool. `sendOnce` stores local keys in its database. `payonce db migrate --service` creates the table.

@@ -24,7 +24,7 @@ const VARIABLES = {
   [Environment.registryTable]: TABLES.registry,
   [Environment.archiveBucket]: 'payonce-archive',
 };
-/** Night, and an hour in which a part of the older archive is due. */
+/** An hour of the night in which a part of the older archive is verified, too. */
 const NIGHT_MS = Date.UTC(2026, 2, 10, 2, 5);
 const HOUR_MS = 3_600_000;
 const YESTERDAY_NOON_MS = Date.UTC(2026, 2, 9, 12);

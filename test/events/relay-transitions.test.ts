@@ -216,7 +216,7 @@ describe('the relay', () => {
     expect(harness.parked).toEqual([{ body: '{"OldImage":{}}', reason: 'ledger_tampered', detail }]);
   });
 
-  describe('alarms that name the payment', () => {
+  describe('alarms for a payment', () => {
     const [created, completed] = chains(1) as [Transition, Transition];
     const { id } = created.payment;
     const review = { ...completed, type: 'payment.review_required' as const };
@@ -233,7 +233,7 @@ describe('the relay', () => {
       ['has late money', { ...completed, type: 'payment.late_success' as const, subject }, [`late_success ${id}`]],
       ['failed with late money', { ...completed, type: 'payment.failed' as const, subject }, [`late_success ${id}`]],
       ['succeeded', completed, []],
-    ])('match the outcome of a payment that %s', async (_what, outcome, alarms) => {
+    ])('are raised, or not, as its outcome requires: it %s', async (_what, outcome, alarms) => {
       const harness = new RelayHarness([created, outcome]);
       await harness.relay();
       expect(harness.alarms).toEqual(alarms);

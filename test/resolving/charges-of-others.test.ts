@@ -155,9 +155,9 @@ describe('the payment’s own charge with a changed operation in its metadata', 
   const RENAMED = { operation: 'renamed-by-hand' };
 
   test.each([
-    ['as a voided hold', { capture: 'manual' }, { status: 'voided', void_reason: 'expired' }, 'canceled'],
-    ['as a declined pending charge', { source: 'tok_async' }, { status: 'declined' }, 'failed'],
-    ['as a charge that the payer refused', { source: 'tok_action' }, { status: 'declined' }, 'failed'],
+    ['if it is a voided hold', { capture: 'manual' }, { status: 'voided', void_reason: 'expired' }, 'canceled'],
+    ['if it was pending and is declined', { source: 'tok_async' }, { status: 'declined' }, 'failed'],
+    ['if the payer refused it', { source: 'tok_action' }, { status: 'declined' }, 'failed'],
   ] as const)('ends the payment %s', async (_what, asked, changes, status) => {
     mine = paymentRequest('mine', asked);
     await world.pay(mine);

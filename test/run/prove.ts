@@ -51,8 +51,8 @@ const simulate = (name: string, ...options: readonly string[]): Step => ({
 });
 const simulators = [simulate('simulator'), simulate('simulator on PostgreSQL', '--authority', 'postgres')];
 /**
- * The tests of the HTTP contract with PostgreSQL as the authority. Of the histories, it plays a slice: `stores` plays
- * those of payments and of their changes completely.
+ * The tests of the HTTP contract with PostgreSQL as the authority. They play only a slice of the histories, because
+ * `stores` plays the histories of payments and of changes completely.
  */
 const contract: Step = { name: 'HTTP contract on PostgreSQL', script: ['test:contract', PROGRESS_REPORTER] };
 /** The CPU-bound parts, longest first, so that no long part starts last. */

@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => vendor.stop());
 afterAll(() => database.close());
 
-/** Returns the purchases of one process, whose waits are short. */
+/** Returns the functions with which one process buys vouchers. Their waits are short. */
 const processOf = (maxLagMs = 0) => vouchers({ pool, url: vendor.url, waitsMs: [1, 2, 4, 8], maxLagMs });
 
 async function order(...ids: readonly string[]): Promise<void> {

@@ -80,7 +80,7 @@ interface ByOperator {
    * to claim.
    */
   readonly admits: (draft: TransitionDraft) => Promise<boolean>;
-  /** Claims, and writes the entry of the activity log in the same transaction. */
+  /** Claims the change, and writes its activity log entry in the same transaction. */
   readonly claim: (claim: Required<Pick<Claim, 'record' | 'pending'>>) => Promise<ClaimOutcome>;
 }
 

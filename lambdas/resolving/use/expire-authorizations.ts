@@ -61,7 +61,7 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
     page: async (cursor, limit, { scheduledForMs }) => {
       // Without processors, no hold can be ended.
       if (shortestMs === Infinity) return { items: [] };
-      // Each hold is looked at after the shortest validity of all processors, and then at its own due time.
+      // A hold is first due after the shortest validity of all processors, and then at its own due time.
       const untilMs = Math.min(scheduledForMs, clock.nowMs());
       const range = { limit, postponedBeforeMs: untilMs + 1, ...defined({ cursor }) };
       const page = await holds.dueBefore(untilMs - shortestMs - MARGIN_MS, range);

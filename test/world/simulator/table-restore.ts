@@ -57,7 +57,7 @@ export class TableRestores {
    * @param nth position of this transaction among the upcoming transactions that write to several tables (or rows, if
    * `choice` is given); 1 is the next one
    * @param name name of the step
-   * @param choice selects the rows that remain, among all choices but the whole transaction
+   * @param choice selects the rows that remain; at least one row is lost
    * @default tables restored to a later point contain all rows of the transaction, and others contain none
    */
   loseWithin(nth: number, name: string, choice?: number): void {
@@ -117,12 +117,12 @@ export class TableRestores {
   }
 }
 
-/** Returns the number of choices of the rows of a transaction that remain, without the whole transaction. */
+/** Returns the number of ways in which a transaction of this many rows can lose at least one row. */
 export function choicesOf(rows: number): number {
   return 2 ** rows - 1;
 }
 
-/** Returns the places of the rows that remain. The choice is taken modulo the number of choices. */
+/** Returns the indexes of the rows that remain. The choice is taken modulo the number of choices. */
 function rowsOfChoice(rows: number, choice: number): readonly number[] {
   const bits = choice % choicesOf(rows);
   return Array.from({ length: rows }, (_, place) => place).filter((place) => (bits >> place) & 1);

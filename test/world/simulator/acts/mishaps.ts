@@ -75,7 +75,7 @@ interface LostTables extends Arguments {
   readonly choice?: number;
 }
 
-/** Exceeds the number of choices of the rows of a transaction, so that each choice is about equally probable. */
+/** Far more than the number of choices, because the number is taken modulo it: each choice is about equally probable. */
 const MAX_CHOICE = 999_999;
 
 const lostTables = act<LostTables>({

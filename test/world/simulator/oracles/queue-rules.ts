@@ -31,7 +31,7 @@ export interface Place {
   readonly isPostponed: boolean;
 }
 
-/** Longest interval between two looks at an entry, in milliseconds, by the entry's minimum age. */
+/** Longest interval between two checks of an entry, in milliseconds, by the entry's minimum age. */
 type Intervals = readonly (readonly [fromAgeMs: number, intervalMs: number])[];
 
 const ANSWER: Intervals = [
@@ -41,7 +41,8 @@ const ANSWER: Intervals = [
 const INTERVALS: Readonly<Record<string, Intervals>> = {
   answer: ANSWER,
   books: ANSWER,
-  // A transition can queue the charge again while a run looks at it. The run then postpones the new entry by its old age.
+  // A transition can queue the charge again while a run handles it. The run then postpones the new entry as if it were
+  // as old as the previous one.
   return: [[0, 15 * MINUTE_MS]],
   payer: [
     [0, 15 * MINUTE_MS],
@@ -64,7 +65,7 @@ const INTERVALS: Readonly<Record<string, Intervals>> = {
   ],
 };
 
-/** Maximum share of the interval by which a look may be late. */
+/** Maximum share of the interval by which a check may be late. */
 const LATE = 0.1;
 /** Longest time before a claim is due, in milliseconds: its lease, or the send window of a released claim. */
 const LEASE_MS = MINUTE_MS;
@@ -84,7 +85,7 @@ const partitionOf = (row: Item): string => row[KeyAttribute.partition] as string
 
 /** Returns the latest due time of an entry that a run or a request writes now. */
 function lookedAtBy(kind: string, sinceMs: number, nowMs: number): number {
-  // The clocks of the process that wrote `sinceMs` and of the one that looks may both be wrong.
+  // The clocks of the process that wrote `sinceMs` and of the one that checks the entry may both be wrong.
   const ageMs = nowMs + MINUTE_MS + 2 * MAX_SKEW_MS - sinceMs;
   return nowMs + (1 + LATE) * intervalMs(kind, ageMs) + MAX_SKEW_MS;
 }
@@ -93,7 +94,7 @@ const { partitionKey: QUEUE, sortKey: LOOK } = RegistryTable.queuesIndex;
 const { partitionKey: DUE_IN, sortKey: SWEEP_AT } = RegistryTable.dueIndex;
 const { partitionKey: OPEN_SHARD, sortKey: CLAIM_DUE } = IdempotencyTable.openClaimsIndex;
 
-/** Kind of look and start of the waiting time of an entry that is listed by the time of its next look, by row prefix. */
+/** By row prefix: the kind and the waiting time's start of an entry that is listed by the time of its next check. */
 const LISTED: Readonly<
   Record<
     string,
