@@ -59,9 +59,9 @@ export interface Size {
   readonly warmRounds: number;
   /** Number of payments in each of these processes, including the warm-up, which is the first half. */
   readonly warmPayments: number;
-  /** Number of refunds of one payment. The last one is counted. */
+  /** Number of refunds of one payment. The cost of the last one is measured. */
   readonly refunds: number;
-  /** Number of rows of each list whose pages are counted. */
+  /** Number of rows of each list. The DynamoDB calls for a page of the list are counted. */
   readonly listRows: number;
   /** Number of processes of each function in which events are measured after a warm-up. */
   readonly eventRounds: number;

@@ -60,7 +60,7 @@ export function addTables(program: Command, session: Session): void {
     )
     .option(
       '--only <tables>',
-      `a list of ${RESTORABLE.join(', ')}; the default is ${RESTORED_TOGETHER.join(', ')}`,
+      `a comma-separated list of these tables: ${RESTORABLE.join(', ')}; the default is ${RESTORED_TOGETHER.join(', ')}`,
       readTables,
       RESTORED_TOGETHER,
     )

@@ -281,7 +281,7 @@ function Dialog(props: DialogProps) {
 }
 
 interface Failed {
-  /** The error to show. Undefined when an earlier dialog showed it. */
+  /** The error to show. Undefined if an earlier dialog sent the request. */
   readonly error: unknown;
   /** Whether the action may have taken effect. */
   readonly isUnknown: boolean;

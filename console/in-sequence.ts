@@ -5,8 +5,8 @@ interface Placed {
 }
 
 /**
- * Sorts the entries by time, with the transitions in the order of their numbers: the clocks of two processes can
- * differ. A transition is never placed before an earlier one, nor an entry that follows it before the transition.
+ * Sorts the entries by time, but the transitions by their sequence numbers, because the clocks of two processes can
+ * differ. If a transition must move behind its predecessor, its own later entries move with it.
  */
 export function inSequence<Entry extends Placed>(entries: readonly Entry[]): readonly Entry[] {
   const own = new Map<number, { readonly at: number; readonly shown: number }>();

@@ -18,7 +18,7 @@ interface Plotted {
   readonly days: readonly string[];
   readonly series: readonly Series[];
   readonly shown: (value: number) => string;
-  /** Set if the values are parts of each other, so that their sum means nothing. The bars are then side by side. */
+  /** Set to draw the bars side by side: the values overlap, so their sum is meaningless. @default stacked bars */
   readonly isSideBySide?: true;
 }
 

@@ -12,7 +12,7 @@ const KINDS: Readonly<Record<Verified['kind'], { readonly title: string; readonl
   part: { title: 'Hourly: a slice of everything before the current month', none: 'No slice was verified yet.' },
   asked: {
     title: 'At other times',
-    none: 'The auditor has verified nothing at other times. The command “payonce verify” verifies a range of time now.',
+    none: 'The auditor has run no other verification. The command “payonce verify” verifies a time range now.',
   },
 };
 const VERDICTS = { holds: 'holds', differs: 'does not hold', failed: 'failed' } as const;

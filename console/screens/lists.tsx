@@ -159,7 +159,7 @@ function Effect({
   readonly row: Approval;
 }) {
   const nameOf = useTenantName();
-  // A change only begins with its approval: the processor’s response determines the status and the postings.
+  // The approval only starts a change. The processor’s response later determines the status and the postings.
   const isWhole = request.type === 'correction' || request.type === 'decision';
   return (
     <section aria-label="Effect" class="preview">

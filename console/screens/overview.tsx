@@ -49,7 +49,7 @@ export function Overview() {
   );
 }
 
-/** Shows the queues that jobs empty. An operator is only needed if their entries are old. */
+/** Shows the queues that jobs process. An operator is needed only if their entries are old. */
 function ForJobs() {
   const { answer } = useRead<Schemas['QueueList']>('/v1/admin/queues', undefined, EVERY_MS);
   const waiting = (answer?.data ?? []).filter((each) => each.job !== null && each.waiting !== 0);

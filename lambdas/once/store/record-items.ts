@@ -158,7 +158,7 @@ export function openAttributes({ operationId, claimedAtMs, undecidable }: OpenRe
   return { [partitionKey]: shard, [sortKey]: dueMs };
 }
 
-/** Returns the time at which the resolver looks at an open claim for the first time, in Unix milliseconds. */
+/** Returns the time from which the resolver tries to finish an open claim, in Unix milliseconds. */
 export function dueAtMs({ released, claimedAtMs, leaseExpiresAtMs }: OpenRecord): number {
   return released ? claimedAtMs + RELEASED_MS : leaseExpiresAtMs;
 }

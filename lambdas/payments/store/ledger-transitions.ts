@@ -35,7 +35,7 @@ const placeItem = z.object({ [sortKey]: z.string().regex(/^\d+#(?:pay|ord)_[a-z2
 
 type Outcome = OutcomePage['outcomes'][number];
 
-/** Placeholder for a day that only the next page reads. */
+/** Result for a day that is not read, because the page is already full. */
 const NOT_READ: OutcomePage = { outcomes: [], isLast: false };
 
 /** Reads single transitions, and lists outcomes in chronological order. */

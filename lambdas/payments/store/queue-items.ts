@@ -59,8 +59,8 @@ export function waitingOrphanKey(orphan: OrphanedCallback): Item {
 }
 
 /**
- * Prefix of the sort keys of kept orphans that another program caused. They sort after all others, whose sort keys
- * begin with a digit, so that they do not hide the orphans that need an operator.
+ * Prefix of the sort keys of kept orphans that another program caused. With the prefix, they sort after all other
+ * orphans, whose sort keys begin with a digit, and do not hide orphans that need an operator.
  */
 export const FOREIGN_SORT = 'foreign#';
 

@@ -118,7 +118,7 @@ export function returnSchedule({ chargeId, foundAtMs }: ChargeToReturn): LookUpS
 export interface Hold {
   readonly paymentId: PaymentId;
   readonly authorizedAtMs: number;
-  /** Time of the next look if an earlier look did not end the hold, in Unix milliseconds. */
+  /** Time at which the job handles the hold again, in Unix milliseconds. Absent until a run has postponed the hold. */
   readonly dueAtMs?: number;
   /** True if an operator must act, as in {@link Inquiry}. */
   readonly undecidable?: boolean;

@@ -33,7 +33,7 @@ const MARGIN_MS = 2 * 60 * 60_000;
  */
 const UNDECLARED_VALIDITY_MS = 7 * 24 * 60 * 60_000;
 
-/** Time until a hold that a run did not end is looked at again, in milliseconds: until the next run. */
+/** Wait before a hold is handled again that a run did not end, in milliseconds: the time until the next run. */
 const AGAIN_MS = 60 * 60_000;
 
 /** Maximum number of holds that are handled concurrently. Limits the requests per second to a processor. */
@@ -98,7 +98,7 @@ async function handleHold(
     await marked(tools, entry, ended === 'ended' ? 'finished' : 'waiting', keep);
     return ended === 'ended' ? ONE_DONE : ONE_LEFT;
   } catch (error) {
-    // If the store causes the error, the hold stays due.
+    // If this write also fails, the hold stays due.
     if (!(error instanceof TerminalError)) await keep(undecidable).catch(() => undefined);
     else if ((await marked(tools, entry, 'undecidable', keep)) !== 'undecidable') return ONE_LEFT;
     throw error;

@@ -360,7 +360,7 @@ const postReplay = keyed({
     requests: {
       day: { summary: 'One day', value: { created_from: 1_772_366_400, created_to: 1_772_452_800 } },
       missing: {
-        summary: 'What the endpoint missed on this day',
+        summary: 'Events that the endpoint missed on this day',
         value: { created_from: 1_772_366_400, created_to: 1_772_452_800, only_undelivered: true },
       },
     },
