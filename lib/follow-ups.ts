@@ -13,7 +13,7 @@ import type { Parties } from './parties.ts';
 export interface FollowUpsProps {
   readonly data: Pick<DataStack, 'events' | 'idempotency' | 'ledger' | 'registry'>;
   /**
-   * The external services, one of which sends the receipts.
+   * The external services. The e-mail service sends the receipts.
    * @default no receipts are sent
    */
   readonly parties?: Parties;

@@ -149,7 +149,7 @@ export function keyed<
       readonly method?: 'DELETE';
       /** Schema of the body. @default no body */
       readonly body?: Body;
-      /** Whether an absent body is treated as an empty object. @default false, if there is a body */
+      /** Whether an absent body is treated as an empty object. @default true only without a `body` */
       readonly optionalBody?: boolean;
       /**
        * Personal fields that the fingerprint must not cover, because the fingerprint is stored permanently. @default

@@ -131,7 +131,7 @@ describe('on a day when clocks are set back,', () => {
   });
 
   test.each(['2026-10-25T00:31:00Z', '2026-10-25T01:00:00Z', '2026-10-25T01:15:00Z', '2026-10-25T01:29:59Z'])(
-    'a repeated local time does not fire again between its two occurrences (from %s)',
+    'a repeated local time does not fire at its second occurrence (from %s)',
     (from) => {
       expect(times('cron(30 2 * * ? *)', from, 1, 'Europe/Berlin')).toEqual(['2026-10-26T01:30Z']);
     },

@@ -44,7 +44,7 @@ whole(describe, { slice: describe.skip })(
       expect(violatedGuarantees(found)).toEqual(['I1', 'I2', 'I4']);
     });
 
-    test('also returns different responses for one key after one fault with a rival', async () => {
+    test('breaks all four guarantees after one fault with a rival: it also returns different responses for one key', async () => {
       expect(violatedGuarantees(await surveyFaults(stock(), { faults: 1, races: RACES }))).toEqual([
         'I1',
         'I2',

@@ -190,10 +190,10 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(events.at(-1)?.data.refund).toBe(refund.id);
         expect((await harness.post(`/charges/${id}/refunds`, { amount: 1_899 })).status).toBe(201);
       });
+    });
 
-      test('get 404 if the refund is unknown', async () => {
-        expect((await harness.post('/control/refunds/re_none/fail')).status).toBe(404);
-      });
+    test('a request to fail an unknown refund gets 404', async () => {
+      expect((await harness.post('/control/refunds/re_none/fail')).status).toBe(404);
     });
 
     describe('disputes', () => {

@@ -66,8 +66,8 @@ class Interrupted extends MemoryViews {
   }
 }
 
-describe('a closed day', () => {
-  test('is read from its total instead of its entries', async () => {
+describe('a day', () => {
+  test('is read from its total instead of its entries after it was closed', async () => {
     await project('a', MONDAY_MS);
     await project('b', MONDAY_MS + DAY_MS);
     expect(await payableAndReads()).toEqual({ payable: 2000, read: 2 });
@@ -77,7 +77,7 @@ describe('a closed day', () => {
     expect(await close()).toEqual({ closed: 0, more: false });
   });
 
-  test('was closed no earlier than an hour after its end', async () => {
+  test('is closed no earlier than an hour after its end', async () => {
     await project('a', MONDAY_MS);
     clock.advance(-1);
     expect((await close()).closed).toBe(0);
@@ -97,7 +97,7 @@ describe('a closed day', () => {
     expect(await payableAndReads()).toEqual({ payable: 2000, read: 0 });
   });
 
-  test('is looked up for an event only if the day has ended', async () => {
+  test('is looked up for an event only if it has ended', async () => {
     const read: ViewKey[] = [];
     class Recorded extends MemoryViews {
       override read(key: ViewKey) {

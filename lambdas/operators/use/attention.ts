@@ -125,7 +125,7 @@ interface Found {
   readonly more: boolean;
 }
 
-/** Entries of some kinds. */
+/** The result of a source, whose entries are of these kinds. `isUnread` is set if the source could not be read. */
 interface Gathered extends Found {
   readonly kinds: readonly AttentionKind[];
   readonly isUnread?: true;

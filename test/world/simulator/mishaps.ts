@@ -76,8 +76,8 @@ export class Mishaps implements MishapsSeen {
       queueUrl(PARKED),
       async ({ Body: body = '' }) => {
         const before = times(body);
-        // Record a message that is parked again only if no bug existed before or after the redrive. Otherwise, a bug
-        // may have parked the message.
+        // Record a message that was parked again, but not if a bug existed before or after the redrive: that bug may
+        // have parked the message.
         const isFixed = (): boolean => this.#poisoned.size === 0;
         const wasFixed = isFixed();
         const request: RedriveRequest = { parked: body };

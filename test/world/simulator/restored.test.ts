@@ -154,7 +154,7 @@ function withLoss(history: History, nth: number, choice: number): History {
   return { ...history, steps: [loss, ...history.steps] };
 }
 
-/** Of the transactions of a history that have the same kinds of rows, only this many are played with a loss. */
+/** Maximum number of transactions with the same kinds of rows that are played with a loss, for each history. */
 const MAX_ALIKE = 2;
 
 /** Operations that occur in no history, each with the reason. */

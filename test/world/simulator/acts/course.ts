@@ -49,8 +49,8 @@ export const callbackLoss = (lost: number, from: Partial<Draft>, hours = 72): Dr
   draft('habits', 'instant', { processor: 'its', lost, doubled: 0, late: 0, lateMs: hours * HOUR_MS, slow: 1 }, from);
 
 /**
- * Returns a step before the subject that delays the results of pending objects at the subject's processor by up to
- * `hours`.
+ * Returns a step that precedes the subject, and delays the results of pending objects at the subject's processor by up
+ * to `hours`.
  */
 export const slowly = (root: Root, lost = 0, hours = 72): Draft => callbackLoss(lost, before(root), hours);
 

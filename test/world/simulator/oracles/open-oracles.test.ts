@@ -95,20 +95,20 @@ describe.each(Object.entries(OPEN))('%s', (_name, { open, what }) => {
   });
 });
 
-describe('an object that is lost and ends before the system is quiet', () => {
+describe('an object that is missing in the queues and ends before the system is quiet', () => {
   const lost = async (): Promise<void> => {
     await chargeAgain('tok_async');
     await closeInquiries();
   };
 
-  test('is found by the checks after the steps', async () => {
+  test('is reported by the checks after each step', async () => {
     await lost();
     expect(world.now()).not.toContain(ORACLE);
     harness.clock.advance(10 * MINUTE_MS);
     expect(world.now()).toContain(ORACLE);
   });
 
-  test('is not found while an inquiry about its payment reads its charge again', async () => {
+  test('is not reported while an inquiry about its payment reads its charge again', async () => {
     await OPEN['an open dispute']?.open();
     const [entry] = await harness.store.inquiries();
     await closeInquiries();
@@ -125,7 +125,7 @@ describe('an object that is lost and ends before the system is quiet', () => {
     expect(world.now()).toContain(ORACLE);
   });
 
-  test('is not found if it is queued again within ten minutes', async () => {
+  test('is not reported if it is queued again within ten minutes', async () => {
     await lost();
     expect(world.now()).not.toContain(ORACLE);
     await read(String(harness.processor.inside.all.at(-1)?.chargeId));

@@ -39,7 +39,7 @@ const FAILED_RETURNS = 3;
 /** Entries of the queues, as strings. */
 export interface Queued {
   readonly inquiries: ReadonlySet<string>;
-  /** Payments of whose charges all are read. */
+  /** Payments with a queued inquiry that reads all their charges. */
   readonly books: ReadonlySet<string>;
   readonly returns: ReadonlySet<string>;
   readonly holds: ReadonlySet<string>;
