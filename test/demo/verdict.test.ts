@@ -40,7 +40,7 @@ describe('the demonstration', () => {
     expect(verdict(ONCE, { moves: 'refund' })).toBe('once');
   });
 
-  test('counts every effect as excess if the processor refuses the charge', () => {
+  test('lists every effect as unexpected if the processor must refuse the refund', () => {
     const none: Counts = { atProcessor: 0, postings: 0, events: 0, effects: 0 };
     const refused = { ...found(), moves: 'refund', expected: 0, naive: { ...ONCE, atProcessor: 0 } } as const;
     expect(cells([{ ...refused, payonce: none }])[1]?.slice(3)).toEqual(['1 posting, 1 event, 1 effect', 'nothing']);

@@ -79,7 +79,7 @@ describe('a lost record', () => {
     expect(await rival).toMatchObject({ kind: 'replay' });
   });
 
-  test('expires its key if the outcome "unknown" was stored, so the key never charges again', async () => {
+  test('makes its key count as expired if the outcome "unknown" was stored, so the key never charges again', async () => {
     const request = paymentRequest('unknown-then-lost');
     await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     expect((await harness.answered(request)).status).toBe(202);
@@ -87,7 +87,7 @@ describe('a lost record', () => {
     expect(await harness.pay(request)).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
   });
 
-  test('expires its key if the outcome "unknown" was stored, even after a correction of the ledger', async () => {
+  test('makes its key count as expired if the outcome "unknown" was stored, even after a correction of the ledger', async () => {
     const request = paymentRequest('unknown-corrected-lost');
     await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     await harness.answered(request);

@@ -109,7 +109,7 @@ interface Transaction {
   readonly rows: number;
   /** Prefixes of the operations whose records it writes. */
   readonly kinds: readonly string[];
-  /** Kinds of its rows. */
+  /** The kinds of the rows that it writes. */
   readonly what: string;
 }
 
