@@ -28,7 +28,7 @@ function database(
 }
 
 test.each(['available', 'unavailable', 'one row cannot be copied'] as const)(
-  'money that a processor moved is reported within a day, whatever the state of another database: %s',
+  'money that a processor moved is reported within a day, regardless of the state of another database: %s',
   async (state) => {
     const harness = new ReconcileHarness();
     const marks = harness.store.jobMarks;
