@@ -69,10 +69,11 @@ const ofPostgres: Step = {
   name: 'deployed on PostgreSQL',
   script: [
     'test:postgres',
-    PROGRESS_REPORTER,
     ...['authority', 'callbacks', 'client', 'console', 'events', 'jobs', 'payments', 'webhooks'].map(
       (room) => `test/${room}/`,
     ),
+    // Jest takes every word after this option as a further reporter.
+    PROGRESS_REPORTER,
   ],
 };
 const demo: Step = { name: 'demo on PostgreSQL', script: ['demo', '--authority', 'postgres'] };
