@@ -63,14 +63,14 @@ export async function rebuildAllViews({ process, pacing, views, store }: Operato
 }
 
 /** Queues all unfinished work again that is missing in the Registry. */
-export function rebuildAllQueues({ documents, pacing, store }: Operator): Promise<QueueRebuildState> {
+export function rebuildAllQueues({ documents, pacing, store, process }: Operator): Promise<QueueRebuildState> {
   const commissions = new DynamoDbLostCommissions(documents, TABLES.registry, pacing);
   const commission = async (chain: PaymentChain): Promise<boolean> => {
     const due = commissionOfChain(systemDigest, chain);
     return due !== undefined && commissions.restore(due);
   };
   const rows = new DynamoDbImpliedRows(documents, TABLES, pacing);
-  const tools = { store, orders: store, ledger: store.ledgerScan, rows, commission };
+  const tools = { store, orders: store, ledger: store.ledgerScan, rows, clock: process.clock, commission };
   return rebuildQueues(tools, initialQueueRebuildState(1), async () => {});
 }
 
