@@ -130,15 +130,13 @@ function OfEndpoint({ tenant, path }: { readonly tenant: string; readonly path: 
   );
 }
 
-function EndpointActs({
-  tenant,
-  path,
-  endpoint: { enabled, disabled },
-}: {
+interface EndpointActsProps {
   readonly tenant: string;
   readonly path: string;
-  readonly endpoint: Endpoint;
-}) {
+  readonly endpoint: Pick<Endpoint, 'enabled' | 'disabled'>;
+}
+
+function EndpointActs({ tenant, path, endpoint: { enabled, disabled } }: EndpointActsProps) {
   const replayed = () => 'The replay has started. Refresh the list to see its deliveries.';
   return (
     <div class="acts">
@@ -152,32 +150,7 @@ function EndpointActs({
         fields={[]}
         says={() => 'The test event is sent. Refresh the list to see the response.'}
       />
-      {!enabled && (
-        <Act
-          name="Enable"
-          does="Sends new events to this endpoint again. “Replay missing” then sends those in between."
-          role="operator"
-          method="PATCH"
-          tenant={tenant}
-          path={path}
-          fields={[]}
-          fixed={{ enabled: true }}
-          says={() => 'The endpoint is enabled. Now replay what it missed.'}
-        />
-      )}
-      {disabled?.reason !== 'requested' && (
-        <Act
-          name={enabled ? 'Disable' : 'Keep disabled'}
-          does="Sends nothing to this endpoint until the tenant or an operator enables it. It no longer needs a person."
-          role="operator"
-          method="PATCH"
-          tenant={tenant}
-          path={path}
-          fields={[]}
-          fixed={{ enabled: false }}
-          says={() => 'The endpoint is disabled.'}
-        />
-      )}
+      <EnablingActs tenant={tenant} path={path} endpoint={{ enabled, disabled }} />
       <Act
         name="Replay missing"
         does="Delivers the events of these days that the endpoint has not answered with 2xx. The first day must be one of the last 90."
@@ -216,6 +189,39 @@ function EndpointActs({
         shows={(answer) => <NewSecret secret={(answer as Schemas['WebhookEndpointWithSecret']).secret} />}
       />
     </div>
+  );
+}
+
+function EnablingActs({ tenant, path, endpoint: { enabled, disabled } }: EndpointActsProps) {
+  return (
+    <>
+      {!enabled && (
+        <Act
+          name="Enable"
+          does="Sends new events to this endpoint again. “Replay missing” then sends those in between."
+          role="operator"
+          method="PATCH"
+          tenant={tenant}
+          path={path}
+          fields={[]}
+          fixed={{ enabled: true }}
+          says={() => 'The endpoint is enabled. Now replay what it missed.'}
+        />
+      )}
+      {disabled?.reason !== 'requested' && (
+        <Act
+          name={enabled ? 'Disable' : 'Keep disabled'}
+          does="Sends nothing to this endpoint until the tenant or an operator enables it. It no longer needs a person."
+          role="operator"
+          method="PATCH"
+          tenant={tenant}
+          path={path}
+          fields={[]}
+          fixed={{ enabled: false }}
+          says={() => 'The endpoint is disabled.'}
+        />
+      )}
+    </>
   );
 }
 

@@ -242,7 +242,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry, awaitPayer: () => 
 function isOvertaken({ operationId, waitsFor }: Inquiry, { transitions, state }: PaymentChain): boolean {
   const isOfCharge = waitsFor === undefined && changeOf(state, operationId) === undefined;
   if (!isOfCharge || isUnresolved(state.payment)) return false;
-  return transitions.every((each) => each.type !== 'payment.processing' || each.payment.chargeId === undefined);
+  return transitions.every(({ type, payment }) => type !== 'payment.processing' || payment.chargeId === undefined);
 }
 
 /**
