@@ -37,7 +37,7 @@ const CONTRACT = ['^lambdas/.+/contract(\\.ts$|/)', '^lambdas/kernel/defined\\.t
 /** Processors' descriptors. Synthesis reads them too, so they load the processors' code only when it is needed. */
 const DESCRIPTORS = ['^lambdas/processors/(registry|descriptor)\\.ts$', '^lambdas/processors/[^/]+/descriptor\\.ts$'];
 /** The schemas of the protocol of a processor of the operator's own, which `payonce conform` examines. */
-const PROTOCOL = ['^lambdas/processors/sandbox/sandbox-(answers|api|charge)\\.ts$'];
+const PROTOCOL = ['^lambdas/processors/sandbox/sandbox-(abilities|answers|api|charge)\\.ts$'];
 /** The APIs of a processor and of a shop that the sandbox implements. */
 const SANDBOX_APIS = ['^lambdas/processors/sandbox/sandbox-api\\.ts$', '^lambdas/orders/parties/shop-api\\.ts$'];
 /** Schedules, addresses and currencies are parsed in one place, so that synthesis validates what run time executes. */

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { Processor } from '../lambdas/payments/use/processor.ts';
-import type { OptionalAbility } from '../lambdas/processors/sandbox/contract.ts';
+import type { OptionalAbility } from '../lambdas/processors/sandbox/sandbox-abilities.ts';
 import { errorAnswer } from '../lambdas/processors/sandbox/sandbox-answers.ts';
 import type { SandboxEvent } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { chargeAnswer, listAnswer, refundAnswer } from '../lambdas/processors/sandbox/sandbox-charge.ts';

@@ -7,7 +7,7 @@ import { type Answered, conform, type Finding, POINTS, type Subject } from '../.
 import { payonceProgram } from '../../cli/program.ts';
 import { giftCards } from '../../examples/gift-cards/gift-cards.ts';
 import { listenerOf } from '../../examples/listener.ts';
-import { abilitiesWithout } from '../../lambdas/processors/sandbox/contract.ts';
+import { abilitiesWithout } from '../../lambdas/processors/sandbox/sandbox-abilities.ts';
 import { callSandbox } from '../sandbox/sandbox-calls.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { createTestSandbox, SANDBOX_SECRET } from '../sandbox/sandbox-world.ts';

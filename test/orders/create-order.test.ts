@@ -10,7 +10,7 @@ import { NO_REFERRALS } from '../../lambdas/orders/parties/configured-parties.ts
 import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
-import { abilitiesWithout } from '../../lambdas/processors/sandbox/contract.ts';
+import { abilitiesWithout } from '../../lambdas/processors/sandbox/sandbox-abilities.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 import { ALL_DUE } from '../support/due.ts';

@@ -1,6 +1,6 @@
 /** Tests that a request which the payment's processor does not support is refused before anything is written. */
 import { describe, expect, test } from '@jest/globals';
-import { abilitiesWithout } from '../../lambdas/processors/sandbox/contract.ts';
+import { abilitiesWithout } from '../../lambdas/processors/sandbox/sandbox-abilities.ts';
 import { Api, type Reply } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
@@ -32,7 +32,7 @@ describe.each([
     const api = apiWithout('partial-captures');
     const id = await api.paid('held', { capture: 'manual' });
     expect(await refuse(api, () => change(api, id, 'capture', { amount: 300 }))).toEqual(
-      problem('amount', 'amount must be 1000 or absent: sandbox has no partial captures.'),
+      problem('amount', 'amount must be 1000 or absent: the payment’s processor has no partial captures.'),
     );
     expect((await change(api, id, 'capture', { amount: 1000 })).status).toBe(200);
     expect((await change(api, id, 'refunds', { amount: 300 })).status).toBe(201);
@@ -42,7 +42,7 @@ describe.each([
     const api = apiWithout('partial-refunds');
     const id = await api.paid('paid');
     expect(await refuse(api, () => change(api, id, 'refunds', { amount: 300 }))).toEqual(
-      problem('amount', 'amount must be 1000 or absent: sandbox has no partial refunds.'),
+      problem('amount', 'amount must be 1000 or absent: the payment’s processor has no partial refunds.'),
     );
     expect((await change(api, id, 'refunds')).status).toBe(201);
   });
@@ -55,7 +55,7 @@ describe.each([
     await api.world.learn(id);
     const rest = problem(
       'id',
-      'id must name a payment without refunds and disputes: sandbox has no partial refunds. Return the money by other means.',
+      'The money cannot be refunded here: the payment’s processor has no partial refunds. Return it by other means.',
     );
     for (const body of [{}, { amount: 700 }])
       expect(await refuse(api, () => change(api, id, 'refunds', body))).toEqual(rest);
@@ -66,7 +66,7 @@ describe.each([
     const id = await api.paid('paid');
     const none = problem(
       'id',
-      'id must name a payment whose processor has refunds: sandbox has no refunds. Return the money by other means.',
+      'The money cannot be refunded here: the payment’s processor has no refunds. Return it by other means.',
     );
     for (const body of [{}, { amount: 300 }, { amount: 1000 }])
       expect(await refuse(api, () => change(api, id, 'refunds', body))).toEqual(none);

@@ -9,7 +9,7 @@ import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
-import { abilitiesWithout } from '../../lambdas/processors/sandbox/contract.ts';
+import { abilitiesWithout } from '../../lambdas/processors/sandbox/sandbox-abilities.ts';
 import { observedWork } from '../../lambdas/resolving/use/observed-work.ts';
 import { resolveClaims, resolveInquiries, resultOfClaim } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';

@@ -39,11 +39,10 @@ export type ChangeRefusal =
 
 export interface UnsupportedChange {
   readonly kind: 'unsupported';
-  readonly processorName: string;
   /** Name of the missing ability in messages. */
   readonly ability: 'partial captures' | 'refunds' | 'partial refunds';
-  /** The only possible amount, in minor units. @default no amount is possible */
-  readonly onlyMinor?: number;
+  /** The only possible amount, in minor units. Undefined if no amount is possible. */
+  readonly onlyMinor: number | undefined;
 }
 
 /**
@@ -138,23 +137,19 @@ function decideRefund(
 
 /** Returns the refusal of a change that may begin, but that the payment's processor does not support. */
 export function unsupportedChange(
-  { payment, subject }: TransitionDraft,
+  { payment: { amountMinor }, subject }: TransitionDraft,
   state: PaymentState,
   abilities: ChangeAbilities,
 ): UnsupportedChange | undefined {
-  const { processorName } = payment;
   const kind = 'unsupported';
-  if (subject?.kind === 'capture') {
-    const onlyMinor = payment.amountMinor;
-    if (abilities.partialCapture || subject.amountMinor === onlyMinor) return undefined;
-    return { kind, processorName, ability: 'partial captures', onlyMinor };
-  }
+  if (subject?.kind === 'capture' && !abilities.partialCapture && subject.amountMinor < amountMinor)
+    return { kind, ability: 'partial captures', onlyMinor: amountMinor };
   if (subject?.kind !== 'refund') return undefined;
-  const { capturedMinor, leftMinor } = moneyOf(subject.chargeId, state) ?? { capturedMinor: 0, leftMinor: 0 };
-  if (canRefund(abilities, subject.amountMinor, capturedMinor)) return undefined;
-  if (!abilities.refund) return { kind, processorName, ability: 'refunds' };
-  const whole = leftMinor === capturedMinor ? { onlyMinor: capturedMinor } : {};
-  return { kind, processorName, ability: 'partial refunds', ...whole };
+  const money = moneyOf(subject.chargeId, state);
+  if (money === undefined || canRefund(abilities, subject.amountMinor, money.capturedMinor)) return undefined;
+  if (!abilities.refund) return { kind, ability: 'refunds', onlyMinor: undefined };
+  const onlyMinor = money.leftMinor === money.capturedMinor ? money.leftMinor : undefined;
+  return { kind, ability: 'partial refunds', onlyMinor };
 }
 
 /** Returns whether a processor can refund an amount of a charge, in minor units. */

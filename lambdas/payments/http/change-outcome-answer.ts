@@ -81,11 +81,9 @@ function refusalAnswer(kind: ChangeKind, refusal: ChangeRefusal, requestId: stri
   }
 }
 
-function unsupportedProblem({ processorName, ability, onlyMinor }: UnsupportedChange): Problem {
-  const missing = `${processorName} has no ${ability}.`;
-  if (onlyMinor !== undefined)
-    return problem('invalid_request', `amount must be ${onlyMinor} or absent: ${missing}`, 'amount');
-  const possible = ability === 'refunds' ? 'whose processor has refunds' : 'without refunds and disputes';
-  const detail = `id must name a payment ${possible}: ${missing} Return the money by other means.`;
-  return problem('invalid_request', detail, 'id');
+function unsupportedProblem({ ability, onlyMinor }: UnsupportedChange): Problem {
+  const missing = `the payment’s processor has no ${ability}.`;
+  return onlyMinor === undefined
+    ? problem('invalid_request', `The money cannot be refunded here: ${missing} Return it by other means.`, 'id')
+    : problem('invalid_request', `amount must be ${onlyMinor} or absent: ${missing}`, 'amount');
 }

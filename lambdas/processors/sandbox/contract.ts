@@ -1,4 +1,3 @@
-import type { Processor } from '../../payments/use/processor.ts';
 import type { ProcessorContract } from '../contract.ts';
 
 /** The sandbox processor (sandbox-api.ts). It holds no real money, so it accepts test payments only. */
@@ -36,33 +35,11 @@ export const sandboxContract = {
   deployedBy: 'sandbox',
 } as const satisfies ProcessorContract;
 
-/** The abilities that the operator's own processor may lack, by their names in the setting `processorWithout`. */
-const OPTIONAL = ['holds', 'partial-captures', 'refunds', 'partial-refunds'] as const;
-
-export type OptionalAbility = (typeof OPTIONAL)[number];
-
-/** The form of the setting `processorWithout`. */
+/** The form of the setting `processorWithout`, which names the abilities that the operator's own processor lacks. */
 export const ABILITY_LIST = {
-  pattern: new RegExp(`^(?:${OPTIONAL.join('|')})(?:,(?:${OPTIONAL.join('|')}))*$`),
-  allowed: `one or several of ${OPTIONAL.join(', ')}, separated by commas`,
+  pattern: /^(?:(?:holds|partial-captures|(?:partial-)?refunds)(?:,(?!$)|$))+$/,
+  allowed: 'one or several of holds, partial-captures, refunds, partial-refunds, separated by commas',
 } as const;
-
-/**
- * Returns the abilities of a processor that implements the sandbox's API without some abilities.
- * @param list as in the setting `processorWithout`
- */
-export function abilitiesWithout(list = ''): Processor['abilities'] {
-  const { abilities } = sandboxContract;
-  const lacks = (...names: readonly OptionalAbility[]) =>
-    list.split(',').some((name) => names.some((each) => each === name));
-  return {
-    ...abilities,
-    partialCapture: !lacks('holds', 'partial-captures'),
-    refund: !lacks('refunds'),
-    partialRefund: !lacks('refunds', 'partial-refunds'),
-    holdValidityMs: lacks('holds') ? 0 : abilities.holdValidityMs,
-  };
-}
 
 /**
  * The operator's own processor, which implements the sandbox's API (sandbox-api.ts). Payonce signs its requests to this

@@ -4,7 +4,8 @@ import { type BreakerSettings, createCircuitBreaker } from '../../outbound/circu
 import type { HttpAnswer } from '../../outbound/http-call.ts';
 import type { ChangeOrder, ChargeOrder, Processor } from '../../payments/use/processor.ts';
 import { chargeUnknown, isProcessorUnhealthy } from '../answers.ts';
-import { abilitiesWithout, sandboxContract } from './contract.ts';
+import { sandboxContract } from './contract.ts';
+import { abilitiesWithout } from './sandbox-abilities.ts';
 import { chargeMetadata, readChargeAnswer, readHealthAnswer, readLookupAnswer } from './sandbox-answers.ts';
 import type { CreateCharge } from './sandbox-api.ts';
 import { createSandboxBooks, type SandboxAccess, sandboxCalls } from './sandbox-books.ts';

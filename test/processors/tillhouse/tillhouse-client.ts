@@ -20,6 +20,9 @@ import { tillhouseContract } from './contract.ts';
 import { type Sale, sale, type TillhouseOptions, tillhouseApi } from './tillhouse-api.ts';
 import { processorCharge } from './tillhouse-books.ts';
 
+// One file exports the client and the books: functions load code that several files share at each start.
+export { createTillhouseBooks } from './tillhouse-books.ts';
+
 interface TillhouseClientOptions extends TillhouseOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly onBreakerOpened: () => void;
