@@ -134,6 +134,10 @@ const EXPORTED: Rule = {
   },
 };
 
+const ENABLED_BY_OPERATOR: Rule = {
+  described: /An operator can only set `enabled`/,
+  keep: (body, _nowSeconds, header) => ('Payonce-Tenant' in header ? { enabled: body['enabled'] ?? true } : body),
+};
 const BOTH_NULL: Rule = {
   described: /Null, together with `burst`/,
   keep: (body) => (body['rate'] === null || body['burst'] === null ? { ...body, rate: null, burst: null } : body),
@@ -153,6 +157,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
   replayWebhooks: [RANGE],
   startJobRun: [PAST],
   setLimit: [BOTH_NULL],
+  updateWebhookEndpoint: [ENABLED_BY_OPERATOR],
 };
 /** Cursor parameters. A cursor must name an existing object, and a request may have only one cursor. */
 const CURSORS = new Set(['starting_after', 'ending_before']);

@@ -1,6 +1,6 @@
 /**
  * The processor has two charges of one operation. A charge that may still take money stays in a queue, although the
- * payment has the other charge. Tests the guarantee "known outcomes".
+ * payment has the other charge.
  */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';

@@ -17,6 +17,7 @@ const OTHER_ROOMS: Readonly<Record<string, string>> = {
   demo: 'runs with PostgreSQL in npm run prove',
   docs: 'compares the documents with the code',
   functions: 'reads no payment',
+  local: 'tests the clock of the local AWS',
   once: 'tests the engine, not its stores',
   run: 'tests no function',
   world: 'the simulator has a world of its own on PostgreSQL',

@@ -2,6 +2,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
+import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import { rotated } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import type { Resolve } from '../../lambdas/webhooks/transport/addresses.ts';
 import { webhookTransport } from '../../lambdas/webhooks/transport/webhook-transport.ts';
@@ -180,7 +181,7 @@ describe('an address that is not allowed', () => {
 });
 
 describe('the request to a receiver', () => {
-  const deliver = async (rotateAgoMs?: number): Promise<WebhookWorld> => {
+  const deliver = async (rotateAgoMs?: number): Promise<PayonceEvent> => {
     // Starts at the real time, because the Standard Webhooks package uses the system clock.
     const world = new WebhookWorld();
     world.clock.advance(Date.now() - world.clock.nowMs());
@@ -188,12 +189,12 @@ describe('the request to a receiver', () => {
     const endpoint =
       rotateAgoMs === undefined ? made : rotated(made, ROOT, world.clock.nowMs() - rotateAgoMs, 24 * 60 * 60);
     await world.addEndpoints([endpoint]);
-    const event = eventNamed('signed');
+    const event = eventNamed('signed', world.clock.nowMs());
     await world.publish(event);
     const [delivery] = await world.store.webhooks.listDeliveries(endpoint.id, { limit: 1 });
     const tools = { ...world.webhookTools(world.actor('sender')), transport: onLoopback };
     expect(await sendWebhook(tools, endpoint.id, delivery?.id ?? '')).toBe('delivered');
-    return world;
+    return event;
   };
 
   const verifies = async (version: number): Promise<boolean> => {
@@ -208,10 +209,9 @@ describe('the request to a receiver', () => {
   };
 
   test('contains the event and its id, signed according to Standard Webhooks', async () => {
-    await deliver();
+    const { event } = await deliver();
     expect(await verifies(1)).toBe(true);
     const [arrival] = receiver.arrivals;
-    const { event } = eventNamed('signed');
     expect(JSON.parse(arrival?.body ?? '')).toEqual(event);
     expect(arrival?.headers['webhook-id']).toBe(event.id);
   });

@@ -33,7 +33,7 @@ export interface GetAttentionTools extends AttentionTools {
   readonly telemetry: Pick<Telemetry, 'fault'>;
 }
 
-/** Default page size. Each change and charge on a page costs up to three calls, and the counts cost eleven. */
+/** Default page size. Each change and charge on a page costs up to three calls, and the counts cost twelve. */
 const PAGE = 15;
 const ENTRY_ID = /^att_[A-Za-z0-9_-]{1,800}$/;
 

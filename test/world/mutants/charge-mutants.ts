@@ -31,7 +31,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/operators/use/compare-decision.ts',
-        find: 'differenceFromBooks(asked, state, read.charge)',
+        find: 'differenceFromBooks(asked, state, charge)',
         replace: 'undefined',
       },
     ],
