@@ -20,7 +20,7 @@ import { sliceOfTree } from './tree-slice.ts';
 /** Duration of the simulator run with each authority. */
 const SIMULATOR_MINUTES = 20;
 /** Estimated duration of a complete run on two cores, in minutes. */
-const WHOLE_MINUTES = 180;
+const WHOLE_MINUTES = 110;
 /** File with the parts that have passed, for a run that continues after an interruption. */
 const STATE = join(PROJECT, '.payonce', 'cache', 'prove.json');
 
