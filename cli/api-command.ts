@@ -13,8 +13,8 @@ import {
 import { isoTime, type Session, table } from './session.ts';
 
 /**
- * A command that calls one API operation. Operations under `/v1/admin/` need an operator's key, all others a tenant's
- * key.
+ * A command that calls one API operation. Operations under `/v1/admin/` need an operator's key. All others need a
+ * tenant's key; with `forTenant`, an operator's key and `--tenant` also work.
  */
 export type ApiCommand = {
   readonly does: string;

@@ -48,7 +48,7 @@ export function addDb(program: Command, session: Session): void {
 function withTables(command: Command): Command {
   return withServer(command).option(
     '--service [schema]',
-    `use the table for a team's own service, in this schema, instead of the deployment's tables (default: ${SERVICE_SCHEMA})`,
+    `select the table for services outside Payonce, in this schema, instead of the deployment's tables; without a schema: ${SERVICE_SCHEMA}`,
     readSchema,
   );
 }

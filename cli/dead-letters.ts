@@ -70,7 +70,7 @@ async function order(
   request: DeadLetterRequest,
 ): Promise<readonly DeadLetterReport[]> {
   const target = await session.aws();
-  const otherwise = 'set --function, or deploy with a shop: no vendor is called without one.';
+  const otherwise = 'set --function, or deploy with a shop, because only deployments with a shop call vendors.';
   const [functionName] =
     named === undefined
       ? await stackOutputs(target, 'service', ['deadLettersFunction'], otherwise)

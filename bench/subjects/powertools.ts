@@ -55,7 +55,8 @@ const pay = makeIdempotent(
 
 /**
  * Makes a payment as the Powertools documentation recommends. Publishes an event if there is a bus. With
- * `PROCESSOR_KEYS`, also sends its key to the processor, which the documentation leaves to the handler.
+ * `PROCESSOR_KEYS=same`, also sends the request's idempotency key to the processor. The documentation leaves this to the
+ * handler.
  */
 export async function handler({ headers, body }: Request, context: Context) {
   const answer = await pay({ key: headers['Idempotency-Key'] ?? '', body }, context);

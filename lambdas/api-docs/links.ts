@@ -14,8 +14,8 @@ interface Placed {
 }
 
 /**
- * Collections of the ids in responses, by operation. An operation that is not listed responds with an id of the
- * collection at the end of its path.
+ * The collection to which the id in an operation's response belongs. For operations that are not listed, it is the last
+ * segment of the path.
  */
 const COLLECTIONS: Readonly<Record<string, string>> = {
   replayWebhooks: 'replays',

@@ -14,7 +14,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Reports: 'Counts and amounts by day.',
   Exports: 'Lists as CSV files.',
   Ledger: 'Double-entry postings, balances, corrections and mismatches.',
-  Operators: 'Approvals by a second person, look-ups and lists across tenants.',
+  Operators: 'Searches, lists, changes, approvals and redrives by operators, for all tenants.',
   Jobs: 'Scheduled jobs and their runs.',
   Webhooks: 'Endpoints, deliveries and replays.',
   Callbacks: 'Events from processors.',

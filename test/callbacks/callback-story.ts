@@ -72,10 +72,10 @@ interface Race {
 }
 
 /**
- * The races: one without a rival, and the others with a rival just before one of the calls readEffect, readCharge,
- * listTransitions and recordEffect.
+ * The races: one without a rival, and the others with a rival just before one of the five calls readEffect, readCharge,
+ * listTransitions, readCharge and recordEffect.
  */
-export const RACES: readonly Race[] = [{}, ...beforeEachCall(4, [{ event: 'same' }, { event: 'other' }] as const)];
+export const RACES: readonly Race[] = [{}, ...beforeEachCall(5, [{ event: 'same' }, { event: 'other' }] as const)];
 
 /** Returns a story: a delivery with faults, followed by redeliveries until one is acknowledged. */
 export function callbackStory(make: () => CallbackWorld, how: CallbackReceiver): Story<Race> {

@@ -91,7 +91,7 @@ describe('a signed callback', () => {
     await site.deliver(eventBody('evt_1', charge));
     const { inside } = site.processor;
     await inside.correct(charge, { status: 'voided', amount_captured: 0 });
-    // The processor reports one change in three concurrent events.
+    // The processor reports one change in three events.
     for (const id of ['evt_2', 'evt_3', 'evt_4']) await site.deliver(eventBody(id, charge));
     expect(site.alarms).toEqual(['contradiction']);
     await inside.correct(charge, { status: 'succeeded', amount_captured: request.amountMinor });
@@ -143,7 +143,7 @@ describe('a signed callback', () => {
     expect(await types()).toEqual(SETTLED);
   });
 
-  test('gets 503, so that the processor redelivers it, while Payonce cannot store it', async () => {
+  test('gets 503 and is not stored while the books cannot be read, so that the processor redelivers it', async () => {
     await site.processor.inside.goDown();
     const answer = await site.deliver(eventBody('evt_1', charge));
     expect(answer).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
@@ -163,7 +163,7 @@ describe('a callback with an invalid signature gets 401, and nothing is stored:'
     ['too old', () => site.sign(body(), SECRET, site.clock.nowMs() - OLD_MS)],
     ['too far ahead', () => site.sign(body(), SECRET, site.clock.nowMs() + OLD_MS)],
     ['empty', () => ''],
-    ['one of two', () => `${site.sign(body())},v1=${'0'.repeat(64)}`],
+    ['valid, followed by an invalid one', () => `${site.sign(body())},v1=${'0'.repeat(64)}`],
     ['in another scheme', () => site.sign(body()).replace('v1=', 'v0=')],
   ];
 

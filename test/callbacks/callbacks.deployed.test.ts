@@ -219,8 +219,8 @@ async function queuedReturns(payment: string): Promise<readonly unknown[]> {
 describe('two identical concurrent callbacks', () => {
   test('have one effect and both get 200, in many rounds', async () => {
     const rounds = Array.from({ length: whole(100, { slice: 10 }) }, (_, round) => round);
-    // Only the two callbacks of a pair need to race. If more pairs ran at the same time, they would only delay the
-    // processor's responses.
+    // Only the two callbacks of a round need to race. More than two rounds at a time would only delay the processor's
+    // responses.
     await pMap(rounds, oneRound, { concurrency: 2 });
   });
 

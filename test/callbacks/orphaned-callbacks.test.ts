@@ -168,29 +168,29 @@ describe('a callback without a payment', () => {
       reason: 'charge_unknown',
     });
   });
+});
 
-  test('is recorded on the payment of its charge even if the callback names a different payment', async () => {
-    const [one, other] = [paymentRequest('named'), paymentRequest('charged', { source: 'tok_async' })];
-    await harness.pay(one);
-    await harness.pay(other);
-    const charge = harness.chargeOf(other);
-    await harness.processor.inside.approve(charge);
-    const event = { ...callback('evt_1', charge), paymentId: one.paymentId };
-    expect(await harness.deliver(event)).toMatchObject({ kind: 'recorded', paymentId: other.paymentId });
-    expect((await harness.chain(other)).state.payment.status).toBe('succeeded');
-    expect(await harness.typesOf(one)).toEqual(['payment.created', 'payment.completed']);
-  });
+test('a callback is recorded on the payment of its charge even if it names a different payment', async () => {
+  const [one, other] = [paymentRequest('named'), paymentRequest('charged', { source: 'tok_async' })];
+  await harness.pay(one);
+  await harness.pay(other);
+  const charge = harness.chargeOf(other);
+  await harness.processor.inside.approve(charge);
+  const event = { ...callback('evt_1', charge), paymentId: one.paymentId };
+  expect(await harness.deliver(event)).toMatchObject({ kind: 'recorded', paymentId: other.paymentId });
+  expect((await harness.chain(other)).state.payment.status).toBe('succeeded');
+  expect(await harness.typesOf(one)).toEqual(['payment.created', 'payment.completed']);
+});
 
-  test('becomes an orphan if its account differs from the account of the payment', async () => {
-    const request = paymentRequest('other-account', { source: 'tok_async' });
-    await harness.pay(request);
-    const charge = harness.chargeOf(request);
-    await harness.processor.inside.approve(charge);
-    const books = { ...harness.processor, account: 'another' };
-    expect(await harness.deliver(callback('evt_1', charge), { books })).toMatchObject({
-      kind: 'orphaned',
-      reason: 'other_account',
-    });
-    expect((await harness.chain(request)).state.payment.status).toBe('processing');
+test('a callback becomes an orphan if its account differs from the account of the payment', async () => {
+  const request = paymentRequest('other-account', { source: 'tok_async' });
+  await harness.pay(request);
+  const charge = harness.chargeOf(request);
+  await harness.processor.inside.approve(charge);
+  const books = { ...harness.processor, account: 'another' };
+  expect(await harness.deliver(callback('evt_1', charge), { books })).toMatchObject({
+    kind: 'orphaned',
+    reason: 'other_account',
   });
+  expect((await harness.chain(request)).state.payment.status).toBe('processing');
 });

@@ -183,7 +183,7 @@ describe('payonce api', () => {
     });
   });
 
-  test('names the missing tenant of a tenant route', async () => {
+  test('asks for --tenant if an operator calls a tenant route without it', async () => {
     expect(await ending('api', 'GET', '/v1/payments')).toEqual({
       exitCode: ExitCode.refused,
       sentence: 'An operator calls /v1/payments for a tenant: add --tenant <id>.',

@@ -278,7 +278,7 @@ test.each([
   ['CREATE_FAILED', false],
   ['ROLLBACK_COMPLETE', false],
   ['DELETE_FAILED', false],
-])('a stack in status %s has its declared protections: %s', (status, isSo) => {
+])('a stack in status %s has its declared resources: %s', (status, isSo) => {
   expect(hasResources(status)).toBe(isSo);
 });
 

@@ -49,7 +49,7 @@ describe('payonce jobs', () => {
     expect(lines).toContainEqual(['resolve', 'rate(1 minute)', 'never ran', 'unknown']);
   });
 
-  test('run requests a run for now or for a given time, and runs lists it', async () => {
+  test('`run` requests a run for now or for a given time, and `runs` lists it', async () => {
     expect(cells((await run('run', 'close-days'))[1])).toEqual([
       'close-days:2026-03-01T12:00:00Z',
       'accepted',

@@ -32,7 +32,7 @@ export class PaymentSite extends World {
     return this.processor.inside.sent.filter(({ kind }) => kind === 'charge').length;
   }
 
-  /** Returns the number of succeeded charges in the processor's list for a key of the API's own tenant. */
+  /** Returns the number of succeeded charges for the payment of an idempotency key of the test tenant. */
   succeeded(key: string): number {
     return this.processor.charges(apiPaymentId(key)).filter(({ status }) => status === 'succeeded').length;
   }
@@ -47,7 +47,7 @@ export class PaymentSite extends World {
   }
 }
 
-/** Returns the id of the payment for a key of the API's own tenant. */
+/** Returns the id of the payment of an idempotency key of the test tenant. */
 export function apiPaymentId(key: string): PaymentId {
   return paymentIdFor(key, 'ten_desk');
 }

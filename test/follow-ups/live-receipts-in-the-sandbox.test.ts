@@ -19,7 +19,7 @@ const METADATA = { receipt_email: 'ada@example.com' };
  */
 test.each([
   ['test', 'sent by the sandbox', ['/email'], []],
-  ['live', 'not sent by the sandbox, which cannot reach mailboxes, and reported', [], ['no_mailer']],
+  ['live', 'reported and not sent, because the sandbox cannot reach mailboxes', [], ['no_mailer']],
 ] as const)('a receipt in %s mode is %s', async (mode, _what, sent, reported) => {
   const world = new World({ mode });
   const asked: string[] = [];

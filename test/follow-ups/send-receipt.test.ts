@@ -80,7 +80,7 @@ describe('a receipt', () => {
   test.each([
     ['is down', 'down', 'mailer_down'],
     ['does not answer', 'sends_in_silence', 'mailer_timeout'],
-  ] as const)('is redelivered and sent once when the mailer %s', async (_what, trouble, code) => {
+  ] as const)('is sent once, although its first delivery fails because the mailer %s', async (_what, trouble, code) => {
     const harness = new ReceiptHarness();
     harness.mailer.trouble = trouble;
     await expect(harness.send(paid())).rejects.toMatchObject({ code });

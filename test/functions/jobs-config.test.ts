@@ -53,7 +53,7 @@ describe('the job functions', () => {
     ['API_URL', undefined],
     ['API_URL', 'ftp://api.example'],
     ['API_URL', 'https://api.example/'],
-  ])('reject an executor with %s set to %s, and the error names the variable', (name, value) => {
+  ])('reject executor settings with %s set to %p, and the error names the variable', (name, value) => {
     expect(() => readExecutorConfig({ ...executor, [name]: value })).toThrow(`the environment variable ${name}`);
   });
 

@@ -282,7 +282,7 @@ describe('an unknown tenant', () => {
   });
 
   test.each(NAMING_A_TENANT)(
-    'results in 404 in the $where of $method $path, and nothing is written',
+    'in the $where of $method $path results in 404, and nothing is written',
     async (operation) => {
       const { method, path, where } = operation;
       const before = written.length;

@@ -122,7 +122,7 @@ test(
     expect(found).toEqual([]);
     expect(await read()).toEqual(before);
     expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 400, 401, 404]));
-    // The attacker can still pay with an idempotency key that the victim has used.
+    // Idempotency keys and references belong to one tenant: the attacker's own payment may use those of the victim.
     expect((await api.pay({ key: 'v-pay', body: { reference: 'v-order-1' } })).status).toBe(201);
     if (MINUTES > 0) console.log(`${JSON.stringify(Object.fromEntries(statuses))} in ${MINUTES} minutes`);
   },

@@ -10,7 +10,7 @@ import { Api, OPERATOR_KEY } from '../world/api.ts';
 
 /** Marker in every hostile text. The response to a refused request must not contain it. */
 const CANARY = 'zqcanaryqz';
-/** Number of requests to each simulated system, so that its tables stay small. */
+/** Number of requests to each simulated system, limited so that its tables stay small. */
 const PER_WORLD = 250;
 /** The number of the first request to each simulated system. */
 const WORLDS = Array.from({ length: whole(400, { slice: 8 }) }, (_, world) => world * PER_WORLD);
@@ -34,7 +34,7 @@ const BODIES: readonly Readonly<Record<string, unknown>>[] = [
   {},
 ];
 
-/** Returns a generator of nulls that yields another value in one of `times` draws. */
+/** Returns a generator that yields a value of `arbitrary` in one of `times` draws on average, and null otherwise. */
 const seldom = <Value>(times: number, arbitrary: fc.Arbitrary<Value>): fc.Arbitrary<Value | null> =>
   fc.oneof({ weight: times - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
 

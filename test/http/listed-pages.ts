@@ -79,8 +79,7 @@ export async function* filteredPages(
 }
 
 /**
- * Returns sample values of a filter: one that all rows match, and one that no row matches. The values of an enumeration
- * come from its schema.
+ * Returns sample values of a filter. The values of an enumeration come from its schema.
  */
 async function valuesOf(
   world: ListedWorld,

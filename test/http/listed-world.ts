@@ -44,7 +44,7 @@ const POSTINGS = [
 /** All lists of one tenant. Each list has many rows with equal values in all filterable fields. */
 export class ListedWorld {
   readonly database: CountedDynamoDb;
-  /** Values of enumerations that all rows have. */
+  /** The enumeration values that occur in the seeded rows. */
   readonly held: ReadonlySet<string> = new Set([
     'EUR',
     'test',
@@ -108,7 +108,7 @@ export class ListedWorld {
     return {};
   }
 
-  /** Returns two values of a filter: one that matches all rows, and one that matches no row. */
+  /** Returns sample values of a filter; undefined for an enumeration, whose values come from its schema. */
   async samplesOf(path: string, name: string): Promise<readonly string[] | undefined> {
     const { nowSeconds, payment, tenant } = this.#seeds;
     switch (name) {

@@ -71,7 +71,7 @@ function takes({ schema }: Text, character: string): boolean {
 }
 
 describe('a single-line field', () => {
-  test('is the only kind of text field that the API documents allow in requests', () => {
+  test('is required by the API documents for every text in a request, except metadata values, return URLs and callbacks', () => {
     const open = TEXTS.filter(
       (text) =>
         !BY_RULE.test(text.where) &&

@@ -157,7 +157,7 @@ export class SimulatedIntake<Of extends World = World> {
     };
   }
 
-  /** Invokes a process with messages of a queue. @returns the ids of the messages that the queue must redeliver */
+  /** Invokes the handler in a new process with messages of a queue. @returns the ids of the messages that the queue must redeliver */
   async deliver(records: SQSRecord | readonly SQSRecord[], changes: Partial<TransportTools> = {}) {
     const answer = await this.process(changes)({ Records: [records].flat() });
     return answer?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);

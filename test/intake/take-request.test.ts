@@ -46,7 +46,7 @@ describe('a payment requested by an event', () => {
     expect(site.queues).toEqual({ requests: [], parked: [] });
   });
 
-  test('keeps an open record after a failure; a redelivery with another time completes it', async () => {
+  test('keeps its record open after a failure; a redelivery with a different timestamp completes the record', async () => {
     const { clock, store } = site.world;
     const record = () => store.readRecord(chargeOperation(site.paymentOf()));
     const api = new Api({}, site.world);

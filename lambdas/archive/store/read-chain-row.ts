@@ -43,7 +43,7 @@ const READERS: Readonly<Record<string, (item: Item) => ReadLink>> = {
 /** Name of an attribute that only traced executions write. The hash does not cover it. */
 const TRACE = 'trace';
 
-/** Digest length, in bytes. At 16 bytes, finding two contents with the same digest is infeasible. */
+/** Digest length, in bytes. At 16 bytes, finding another content with the digest of a given row is infeasible. */
 const DIGEST_BYTES = 16;
 
 /**

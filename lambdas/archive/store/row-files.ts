@@ -6,7 +6,7 @@ import type { ChainLine, ChangeLine } from '../domain/judge-chain.ts';
 import type { KeptChain, RowParts } from '../use/verify-rows.ts';
 
 /**
- * Number of parts, with one file for each `Side`. Only one part at a time is in memory: a few megabytes per million
+ * Number of parts, each with one file for each `Side`. Only one part at a time is in memory: a few megabytes per million
  * rows.
  */
 const PARTS = 256;

@@ -35,8 +35,9 @@ export class S3Archive implements ArchiveObjects {
 }
 
 /**
- * Transient S3 errors. `ConditionalRequestConflict` means that a concurrent write to the same key has just completed
- * (Amazon S3 user guide, "How to prevent object overwrites with conditional writes").
+ * Transient S3 errors. `ConditionalRequestConflict` (409) means that another operation on the same key, such as a
+ * deletion, completed during this write. The write may be repeated (Amazon S3 user guide, "How to prevent object
+ * overwrites with conditional writes").
  */
 const TRANSIENT: ReadonlySet<string> = new Set(['SlowDown', 'ServiceUnavailable', 'ConditionalRequestConflict']);
 

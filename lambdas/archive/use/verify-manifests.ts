@@ -40,7 +40,7 @@ export interface VerifyManifestsTools {
    * @default signatures are not checked
    */
   readonly isSigned?: ((text: string, signature: string) => boolean) | undefined;
-  /** Called after each page with the number of objects read. */
+  /** Called after each page of manifests, with the number of manifests read so far. */
   readonly report?: (read: number) => void;
 }
 

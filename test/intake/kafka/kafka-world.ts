@@ -131,7 +131,7 @@ export class Kafka {
   }
 
   #run(...args: readonly string[]): ChildProcess {
-    // Java runs a single source file without compiling it first.
+    // Java runs a single source file without a separate compilation.
     const command = ['-Xmx128m', '-cp', this.#classpath, POLLER, ...args];
     const child = spawn('java', command, { stdio: ['pipe', 'pipe', 'inherit'] });
     // Errors are ignored, because the exit event reports an ended process.
