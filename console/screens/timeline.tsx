@@ -55,7 +55,7 @@ export function Story({
       </fieldset>
       <ol class="story">
         {shown.map((entry) => (
-          <li key={`${entry.at} ${entry.kind} ${entry.sequence}`} class={entry.kind}>
+          <li key={`${entry.at} ${entry.kind} ${entry.sequence}`} class={`is-${entry.kind}`}>
             <span class="when">
               <Time at={entry.at} />
               <Copy text={utcTime(Date.parse(entry.at) / 1000)} />

@@ -412,6 +412,19 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByText('claimed by a request').waitFor();
   });
 
+  test('sees the time of an operator’s action next to its text in the timeline', async () => {
+    const api = new Api().with({ approvals: { aboveMinor: { EUR: 1 }, lifetimeMs: 72 * 3_600_000 } });
+    shown.api = api;
+    const id = await api.paid('k');
+    const asked = await api.write(`/v1/admin/payments/${id}/refunds`, 'r', { amount: 500, reason: 'Parcel lost' });
+    expect(asked.status).toBe(202);
+    const page = await shown.signedIn();
+    await openPayment(page, id);
+    const action = page.locator('.story li.is-act > span');
+    const [time, text] = [await action.first().boundingBox(), await action.last().boundingBox()];
+    expect(time?.y).toBeCloseTo(text?.y ?? 0, -1);
+  });
+
   test('gets accessible screens that fit the window, even in dark mode and on a phone', async () => {
     const api = new Api();
     shown.api = api;
