@@ -1,6 +1,6 @@
 import { InvokeCommand } from '@aws-sdk/client-lambda';
 import {
-  ChangeMessageVisibilityBatchCommand,
+  ChangeMessageVisibilityCommand,
   DeleteMessageCommand,
   GetQueueAttributesCommand,
   type Message,
@@ -146,17 +146,9 @@ export class SqsQueues implements MessageQueues {
   /** Makes messages visible again at once, instead of at the end of their visibility timeout. */
   async #show(queue: string, taken: readonly Message[]): Promise<void> {
     const QueueUrl = this.deployed[queue]?.url;
-    const entries = taken.map(({ ReceiptHandle }, index) => ({
-      Id: String(index),
-      ReceiptHandle,
-      VisibilityTimeout: 0,
-    }));
-    const batches = Array.from({ length: Math.ceil(entries.length / MAX_AT_ONCE) }, (_, index) =>
-      entries.slice(index * MAX_AT_ONCE, (index + 1) * MAX_AT_ONCE),
-    );
-    await Promise.allSettled(
-      batches.map((Entries) => this.#client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl, Entries }))),
-    );
+    const show = ({ ReceiptHandle }: Message) =>
+      this.#client.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout: 0 }));
+    await Promise.allSettled(taken.map(show));
   }
 
   /**
