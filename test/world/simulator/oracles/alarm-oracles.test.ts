@@ -7,7 +7,7 @@ import { callback, paymentRequest } from '../../../payments/payment-fixtures.ts'
 import { TABLES } from '../../tables.ts';
 import { World } from '../../world.ts';
 import { watched } from './watched.ts';
-import { appendTo, refundOf } from './written.ts';
+import { appendTo, type Draft, refundOf } from './written.ts';
 
 const MINUTE_MS = 60_000;
 const NEEDED = 'required alarms are raised';
@@ -95,6 +95,24 @@ test.each([
     expect(world.atTheEnd().filter((name) => name === NEEDED)).toEqual(violated);
   },
 );
+
+test('a recovery that appends a late success again need not raise its alarm again', async () => {
+  const harness = new World();
+  const world = watched(harness);
+  const request = paymentRequest('restored');
+  await harness.pay(request);
+  const occurredAtMs = harness.clock.nowMs();
+  const subject = { kind: 'stray_charge', chargeId: 'ch_late', amountMinor: 1000, currency: 'EUR', status: 'captured' };
+  harness.clock.advance(10 * MINUTE_MS);
+  const draft = { type: 'payment.late_success', subject } as Draft;
+  await appendTo(harness, request, draft, occurredAtMs);
+  world.now();
+  const alarm = { metric: 'late_success', about: request.paymentId, count: 1, dimensions: {} };
+  world.alarms.push({ ...alarm, atMs: occurredAtMs - 2 * MINUTE_MS });
+  expect(world.atTheEnd()).toContain(NEEDED);
+  world.alarms[0] = { ...alarm, atMs: occurredAtMs };
+  expect(world.atTheEnd()).not.toContain(NEEDED);
+});
 
 describe('work that waits for an operator', () => {
   let harness: World;

@@ -30,7 +30,7 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
   };
   for (const [id, chain] of payments) {
     for (const { row, atMs } of chain) {
-      const about = [atMs - MINUTE_MS, atMs] as const;
+      const about = spanOf(row, atMs);
       if (row.subject?.kind === 'stray_charge') expect('late_success', about, 'late money arrived', id);
       if (row.type === 'payment.review_required')
         expect(EventMetric.toReview, about, 'the payment or order is in review', id);
@@ -45,11 +45,19 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
   for (const [id, chain] of orders) {
     for (const { row, atMs } of chain) {
       if (row.type === 'order.review_required')
-        expect('order_needs_review', [atMs - MINUTE_MS, atMs], 'the payment or order is in review', id);
+        expect('order_needs_review', spanOf(row, atMs), 'the payment or order is in review', id);
     }
   }
   found.push(...unreportedOnceQuiet(world));
   return [...found, ...raisedOnce(world, [...payments.values()].flat()), ...contradictedOnce(world, payments)];
+}
+
+/**
+ * Returns the soonest time of a row's alarm, and the time at which the row was written. A recovery can write a row
+ * again, long after the row occurred and its alarm was raised.
+ */
+function spanOf({ occurredAtMs }: { readonly occurredAtMs: number }, atMs: number): readonly [number, number] {
+  return [Math.min(occurredAtMs, atMs) - MINUTE_MS, atMs];
 }
 
 /** Checks that the newest report includes everything that waits for an operator. */

@@ -8,11 +8,19 @@ import type { World } from '../../world.ts';
 
 export type Draft = Partial<TransitionDraft> & { payment?: Payment };
 
-/** Appends a transition to a payment's chain, even if Payonce's rules forbid the transition. */
-export async function appendTo(harness: World, request: CreatePayment, draft: Draft): Promise<void> {
+/**
+ * Appends a transition to a payment's chain, even if Payonce's rules forbid the transition.
+ * @param occurredAtMs time of the transition, in Unix milliseconds
+ */
+export async function appendTo(
+  harness: World,
+  request: CreatePayment,
+  draft: Draft,
+  occurredAtMs = harness.clock.nowMs(),
+): Promise<void> {
   const chain = await harness.chain(request);
   const whole = { type: 'payment.fee_reported' as const, payment: chain.newest.payment, postings: [], ...draft };
-  const occasion = { occurredAtMs: harness.clock.nowMs(), cause: BY_REQUEST };
+  const occasion = { occurredAtMs, cause: BY_REQUEST };
   await harness.store.write([nextTransition(systemDigest, chain, whole, occasion)]);
 }
 
