@@ -13,10 +13,10 @@ import { join } from 'node:path';
 import { startCluster } from '../../local/postgres-cluster.ts';
 
 /**
- * Maximum number of connections, unless it is the parameter of the program. Each test file uses its own database, and
- * several files can run at once.
+ * Maximum number of connections, unless it is the parameter of the program. A test can open a database for each of its
+ * worlds, about 150 at once, and several test files run at once.
  */
-const MAX_CONNECTIONS = 200;
+const MAX_CONNECTIONS = 1_000;
 
 interface Running {
   readonly url: string;
