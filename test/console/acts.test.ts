@@ -8,7 +8,7 @@ import { comparedPayment, differsBy } from '../reconciliation/mismatch-fixtures.
 import { until } from '../support/until.ts';
 import { Api, dataOf } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
-import { accessible, decideOn, describeConsole } from './console-in-browser.ts';
+import { accessible, decideOn, describeConsole, titled } from './console-in-browser.ts';
 
 const APPROVER_KEY = 'ok_benbenbenbenbenbenbenben00';
 const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
@@ -248,7 +248,7 @@ describeConsole('actions of operators in a browser', (shown) => {
     const page = await opened(`payments/${payment}`);
     await page.getByText(`metadata ${SCRIPT}`).waitFor();
     expect(await page.getByRole('definition').getByText(SCRIPT).count()).toBe(2);
-    expect(await page.title()).toBe(`${payment} – Payonce console`);
+    await titled(page, `${payment} – Payonce console`);
     api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
     const viewer = await opened(`payments/${payment}`, VIEWER_KEY);
     await viewer.getByText('amounts, description and metadata require the role operator').waitFor();

@@ -335,3 +335,8 @@ export async function eachScreen(
     await check(name);
   }
 }
+
+/** Waits until the page has a title. The console sets it after it has drawn the screen. */
+export async function titled(page: Page, title: string): Promise<void> {
+  await until(async () => (await page.title()) === title || undefined);
+}

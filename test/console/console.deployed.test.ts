@@ -16,7 +16,7 @@ import { CREDENTIALS, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { IS_PROOF_RUN, inTurn, whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
-import { accessible, countClicks, eachScreen, identifyAs } from './console-in-browser.ts';
+import { accessible, countClicks, eachScreen, identifyAs, titled } from './console-in-browser.ts';
 import { CopiedFunctions } from './copied-functions.ts';
 import { CLIENT, IdProvider } from './id-provider.ts';
 
@@ -327,7 +327,8 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
       expect(annotations.json['data']).toMatchObject([{ payment, reason: SCRIPT }]);
 
       await eachScreen(page);
-      expect([violations, await page.title()]).toEqual([[], 'Audit – Payonce console']);
+      await titled(page, 'Audit – Payonce console');
+      expect(violations).toEqual([]);
     },
   );
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { sliceOf } from '../support/slice.ts';
 import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
-import { accessible, describeConsole } from './console-in-browser.ts';
+import { accessible, describeConsole, titled } from './console-in-browser.ts';
 
 /** Markup that changes the page title if the page executes it. */
 const SCRIPT = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
@@ -87,7 +87,7 @@ describeConsole('the console during failures', (shown) => {
       await page.unroute('**/v1/admin/jobs');
       await page.getByRole('button', { name: 'Read again' }).click();
       await page.getByRole('link', { name: 'reconcile-recent' }).waitFor();
-      expect(await page.title()).toBe('Jobs – Payonce console');
+      await titled(page, 'Jobs – Payonce console');
       expect(shown.violations).toEqual([]);
     },
   );
@@ -157,7 +157,7 @@ describeConsole('the console during failures', (shown) => {
       await page.getByRole('alert').getByText(text).first().waitFor();
       await page.goForward();
       await page.getByRole('link', { name: 'reconcile-recent' }).waitFor();
-      expect(await page.title()).toBe('Jobs – Payonce console');
+      await titled(page, 'Jobs – Payonce console');
     });
   });
 
