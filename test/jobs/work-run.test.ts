@@ -291,6 +291,18 @@ describe('a message older than the current page of its run', () => {
     expect(await bench.work(run)).toBe('succeeded');
   });
 
+  test('causes the next message to be sent if the older message is redriven, so that the run ends', async () => {
+    const bench = new Bench(countingJob(250));
+    const run = await bench.accept();
+    expect(await bench.work(run)).toBe('continued');
+    bench.sent.pop();
+    bench.clock.advance(6 * 60 * MINUTE);
+    expect(await bench.work(run, { version: 1 })).toBe('waiting');
+    expect(bench.sent).toHaveLength(1);
+    expect(await bench.work(run)).toBe('failed');
+    expect(await bench.read(run)).toMatchObject({ status: 'failed', reason: 'overdue', done: 100 });
+  });
+
   test('starts no page if the run advanced while the message’s worker acquired the lock', async () => {
     const done: string[] = [];
     const bench = new Bench(countingJob(250, async (item) => (done.push(item), ONE_DONE)));

@@ -1,3 +1,4 @@
+import { REDELIVERY_SECONDS } from '../../kernel/contract/timing.ts';
 import { codeOf } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
@@ -141,17 +142,24 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
 }
 
 /**
+ * Age of a run, in milliseconds, from which a message may be a redriven dead letter. A queue dead-letters a message
+ * only after {@link REDELIVERY_SECONDS}; the hour allows for clock skew.
+ */
+const MAY_BE_REDRIVEN_MS = (REDELIVERY_SECONDS - 3_600) * 1000;
+
+/**
  * Handles a message for a run that has continued since the message was sent. The worker that continued the run has sent
  * its own message, so this message is dropped. Otherwise, each duplicate would cause further messages until the run
- * ends, and the number of messages would double whenever the result of a send is unknown. Only two kinds of messages
- * can be the run's last message, and are replaced by a new one: a redelivered message, and a message whose page a
- * worker began but did not finish:
+ * ends, and the number of messages would double whenever the result of a send is unknown. Only three kinds of messages
+ * can be the run's last message, and are replaced by a new one: a redelivered message, a message whose page a worker
+ * began but did not finish, and a redriven dead letter, which SQS counts as a new message:
  *
  *   message v1 ── begin v2 ── items … ── save v3 ── ✗ ……… message v1 again ── message v3
  */
 async function catchUp({ tools }: Work, run: JobRun, { version }: JobMessage, receives: number): Promise<Worked> {
   const isOfPage = run.begunAtMs !== undefined && version === run.version - 1;
-  if (receives <= 1 && !isOfPage) return 'nothing_to_do';
+  const mayBeRedriven = tools.clock.nowMs() - run.acceptedAtMs >= MAY_BE_REDRIVEN_MS;
+  if (receives <= 1 && !isOfPage && !mayBeRedriven) return 'nothing_to_do';
   await tools.tasks.enqueue(run, 0);
   return 'waiting';
 }

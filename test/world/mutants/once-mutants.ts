@@ -428,8 +428,8 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/jobs/use/work-run.ts',
-        find: 'if (receives <= 1 && !isOfPage)',
-        replace: 'if (receives <= 0 && !isOfPage)',
+        find: 'if (receives <= 1 && !isOfPage',
+        replace: 'if (receives <= 0 && !isOfPage',
       },
     ],
   },
