@@ -1,7 +1,7 @@
 /** Tests the guarantee "one vendor call". */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
-import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { storedOrderDetails } from '../../lambdas/orders/domain/order-transition.ts';
@@ -279,6 +279,25 @@ test('a delayed call that also fails is dead-lettered with its order, and the or
   expect(await harness.read(request)).toMatchObject({ email: { status: 'sent' }, referral: { status: 'credited' } });
   expect(await sent(request)).toHaveLength(1);
 });
+
+test.each([RetryableError, AmbiguousError])(
+  'a delayed call that took effect is delivered again, and does not count as failed, if its result cannot be recorded',
+  async (Fault) => {
+    const request = orderRequest('unrecorded');
+    const { mailer } = await unreachableParties('delay');
+    await harness.order(request, { mailer });
+    const { orders } = harness.tools;
+    const dying: OrderRedriveTools['orders'] = {
+      listOrderTransitions: (...page) => orders.listOrderTransitions(...page),
+      appendToOrder: () => Promise.reject(new Fault('store_throttled', 'not recorded')),
+    };
+    await expect(delayedCall(connect('throw'), { orders: dying })).rejects.toThrow('not recorded');
+    expect(await harness.read(request)).toMatchObject({ email: { status: 'queued' } });
+    expect(await delayedCall(connect('throw'), { isRepeated: true })).toEqual(['applied']);
+    expect(await harness.read(request)).toMatchObject({ email: { status: 'sent' } });
+    expect([await sent(request), await deadLetters.take(10)]).toMatchObject([[{}], []]);
+  },
+);
 
 /**
  * Moves dead letters into the queue of delayed calls, as the API's redrive does. A crash between the two steps leaves a

@@ -1,4 +1,5 @@
 import type { Cause } from '../../kernel/cause.ts';
+import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
 import type { Mode, OrderId } from '../../kernel/ids.ts';
 import type { CallMadeAgain } from '../../outbound/use/redrive-dead-letters.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
@@ -31,7 +32,8 @@ interface CallAgain {
  * If a redrive was interrupted before it recorded the outcome, the next redrive repeats the call with the same key and
  * finds the call's record.
  *
- * @throws RetryableError when the outcome could not be recorded: the dead letter stays, and the next redrive records it
+ * @throws RetryableError with a retry time when the outcome could not be recorded: the dead letter stays, and the next
+ * redrive or redelivery records it
  */
 export async function callForOrderAgain(
   tools: OrderRedriveTools,
@@ -50,8 +52,17 @@ export async function callForOrderAgain(
   const result = await call();
   if (result.kind === 'stays') return result;
   const fact: OrderFact = { kind: result.kind === 'applied' ? applied : refused };
-  await recordFacts(tools, orderId, [fact], cause);
+  await recordFacts(tools, orderId, [fact], cause).catch(retryLater);
   return result;
+}
+
+/**
+ * Rethrows a fault of the store with a retry time. The call has ended, so a delayed message is redelivered instead of
+ * being dead-lettered as a failed call.
+ */
+function retryLater(cause: unknown): never {
+  if (!(cause instanceof RetryableError || cause instanceof AmbiguousError)) throw cause;
+  throw new RetryableError(cause.code, cause.message, { cause, retryAfterSeconds: 1 });
 }
 
 function hasEffect({ email, referral }: Order, applied: CallAgain['applied']): boolean {

@@ -417,8 +417,8 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/orders/use/call-for-order-again.ts',
-        find: 'await recordFacts(tools, orderId, [fact], cause);',
-        replace: 'await recordFacts(tools, orderId, [fact].slice(1), cause);',
+        find: 'await recordFacts(tools, orderId, [fact], cause)',
+        replace: 'await recordFacts(tools, orderId, [fact].slice(1), cause)',
       },
     ],
   },
