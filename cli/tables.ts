@@ -40,7 +40,10 @@ const LEFT = [
   'E-mails that were sent since the restored time can be sent again; the mail service has no idempotency keys.',
   'Inquiries: the Ledger does not show which have finished. A finished inquiry reads the processor’s books once more.',
   'Commissions of payments that were erased, and API keys, endpoints and limits created since the restored time, are lost.',
+  'Keys that were revoked or replaced since the restored time are valid again: revoke them again.',
 ];
+/** If PostgreSQL is the authority, the recovery erases the data again. */
+const ERASED_IS_BACK = 'Personal data that was erased since the restored time is back: erase it again.';
 
 type Opened = Omit<OpenedAuthority, 'postgres'>;
 
@@ -137,11 +140,12 @@ async function recover(session: Session, { client, tables, pacing }: Opened, seg
   );
   const { removed, ended, lost } = remnants;
   const unreadable = [...new Set([...remnants.unreadable, ...rebuilt.unreadable])];
-  session.show({ removed, ended, lost, read, missing, unreadable, broken, left: LEFT }, [
+  const left = [...LEFT, ERASED_IS_BACK];
+  session.show({ removed, ended, lost, read, missing, unreadable, broken, left }, [
     `Rows of lost transactions that were removed: ${countsOf(removed).join(', ') || 'none'}.`,
     `Approvals that were ended, because their request has taken effect: ${ended}.`,
     `${read} payments and orders read. Rows that were missing: ${countsOf(missing).join(', ')}.`,
-    ...LEFT,
+    ...left,
     ...lost.slice(0, MAX_SHOWN).map(lineOfLost),
     ...broken.slice(0, MAX_SHOWN).map((id) => `broken      ${id}: a transition is missing`),
     ...unreadable.slice(0, MAX_SHOWN).map((id) => `unreadable  ${id}`),
