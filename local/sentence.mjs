@@ -32,6 +32,8 @@ export function refusal() {
 export function sentenceOf(error) {
   debug('%s', error?.stack ?? error);
   const [line = ''] = (types.isNativeError(error) ? error.message : String(error)).trim().split('\n');
+  // Only the stack of a syntax error in TypeScript names the file.
+  if (error?.code === 'ERR_INVALID_TYPESCRIPT_SYNTAX') return `${error.stack.split('\n', 1)[0]}: ${line}`;
   if (line === '') return 'It failed without a message.';
   return line.length > MAX_CHARACTERS ? `${line.slice(0, MAX_CHARACTERS)}…` : line;
 }

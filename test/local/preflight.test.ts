@@ -64,6 +64,16 @@ describe('a failing program of the project', () => {
       stderr: 'No port is free.\n',
     });
   });
+
+  test('names the file and the line of a syntax error', async () => {
+    const program = join(directory, 'program.ts');
+    writeFileSync(program, 'let port: number;\nport = ;\n');
+    await expect(run(process.execPath, [join(project, 'local', 'launch.mjs'), program])).rejects.toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/program\.ts:2: Expression expected\n$/),
+    });
+  });
 });
 
 describe('the port', () => {
