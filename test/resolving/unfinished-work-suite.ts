@@ -118,6 +118,37 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await inquiries()).toContainEqual(second);
     });
 
+    test('still list an entry whose object was seen again after the entry was read, until it is closed by a later reader', async () => {
+      const bank = {
+        operationId: storedOperationId(`ch_${id}`),
+        paymentId: id,
+        claimedAtMs,
+        waitsFor: 'bank',
+      } as const;
+      const held = { paymentId: id, chargeId: 'ch_8', by: 'void', foundAtMs: claimedAtMs } as const;
+      await effects.queueIfAbsent({ toReturn: [held], inquiries: [bank] });
+      const readEntries = async () => [
+        ...(await inquiries()).filter(({ paymentId }) => paymentId === id),
+        ...(await work.chargesToReturn(ALL_DUE)).filter(({ paymentId }) => paymentId === id),
+      ];
+      expect(await readEntries()).toEqual([bank, held]);
+      const later = { claimedAtMs: claimedAtMs + 60_000, foundAtMs: claimedAtMs + 60_000 };
+      for (const seen of [1, 2]) {
+        await effects.queueIfAbsent({ toReturn: [{ ...held, ...later }], inquiries: [{ ...bank, ...later }] });
+        await work.closeInquiry(bank);
+        await work.closeReturn(held);
+        expect(await readEntries()).toEqual([
+          { ...bank, seen },
+          { ...held, seen },
+        ]);
+      }
+      await work.postponeInquiry(bank, { dueAtMs: 0, undecidable: true });
+      expect(await readEntries()).toMatchObject([{ ...bank, seen: 2, undecidable: true }, held]);
+      await work.closeInquiry({ ...bank, seen: 2 });
+      await work.closeReturn({ ...held, seen: 2 });
+      expect(await readEntries()).toEqual([]);
+    });
+
     const lookAt = (inquiry: Inquiry, dueAtMs: number, undecidable = false) =>
       work.postponeInquiry(inquiry, { dueAtMs, undecidable });
 

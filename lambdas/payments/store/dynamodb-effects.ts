@@ -1,12 +1,14 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, PutCommand, type PutCommandInput } from '@aws-sdk/lib-dynamodb';
 import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
-import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { KeyAttribute, RegistryTable } from '../../kernel/contract/tables.ts';
 import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Due } from '../../kernel/looks.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
+import type { Item } from '../../kernel/platform/items.ts';
 import {
+  type Condition,
   failOnUnreadable,
   type QueueTools,
   readDue,
@@ -17,6 +19,7 @@ import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import { effectRecordItem, parseEffectRecord, recordKey } from '../../once/store/record-items.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
 import { isRefused, itemOf, RECORD_IS_NEW, ROW_IS_NEW, transactOnce } from '../../once/store/transact-items.ts';
+import { rounds } from '../../once/use/rounds.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { Effect, EffectOutcome, EffectStore, OrphanedCallback } from '../use/effect-store.ts';
 import type { PaymentStore, TransitionPage } from '../use/payment-store.ts';
@@ -34,6 +37,21 @@ import {
   waitingOrphanKey,
   waitingOrphanRow,
 } from './queue-items.ts';
+
+/** Returns the condition that a queue entry has not changed: every write changes one of these attributes. */
+function isUnchangedEntry(entry: Item): Condition {
+  const { partitionKey, sortKey } = RegistryTable.queuesIndex;
+  const named = ['claimedAtMs', 'foundAtMs', 'seen', partitionKey, sortKey].map((name, at) => ({ name, at }));
+  const known = named.filter(({ name }) => entry[name] !== undefined);
+  const parts = named.map(({ name, at }) =>
+    entry[name] === undefined ? `attribute_not_exists(#a${at})` : `#a${at} = :a${at}`,
+  );
+  return {
+    ConditionExpression: parts.join(' AND '),
+    ExpressionAttributeNames: Object.fromEntries(named.map(({ name, at }) => [`#a${at}`, name])),
+    ExpressionAttributeValues: Object.fromEntries(known.map(({ name, at }) => [`:a${at}`, entry[name]])),
+  };
+}
 
 const ROW_EXISTS = {
   ConditionExpression: 'attribute_exists(#pk)',
@@ -110,10 +128,32 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
       ...inquiries.map((inquiry) => inquiryItem(this.#tables, inquiry)),
     ];
     for (const { Put } of entries) {
-      invariant(Put?.Item !== undefined && Put.TableName !== undefined, 'the write of a queue entry is not a put');
-      const put = { TableName: Put.TableName, Item: Put.Item, ConditionExpression: ROW_IS_NEW };
-      await writeConditionally(this.#pacing, () => this.#client.send(new PutCommand(put)));
+      invariant(Put?.Item !== undefined, 'the write of a queue entry is not a put');
+      const { Item } = Put;
+      await rounds('this queue entry', () => this.#queueOrNote(Item));
     }
+  }
+
+  /**
+   * Writes a queue entry, or notes on the existing entry that its object was seen again.
+   * @returns `again` when the existing entry has changed
+   */
+  async #queueOrNote(entry: Item): Promise<true | 'again'> {
+    const added = await this.#put({ Item: entry, ConditionExpression: ROW_IS_NEW });
+    const there = added.kind === 'refused' ? itemOf(added.reasons[0]) : undefined;
+    if (there === undefined) return true;
+    const seen = Number(there['seen'] ?? 0) + 1;
+    const noted = await this.#put({ Item: { ...there, seen }, ...isUnchangedEntry(there) });
+    return noted.kind === 'refused' ? 'again' : true;
+  }
+
+  #put(put: Omit<PutCommandInput, 'TableName'>) {
+    const command = new PutCommand({
+      TableName: this.#tables.registry,
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      ...put,
+    });
+    return writeConditionally(this.#pacing, () => this.#client.send(command));
   }
 
   async listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]> {

@@ -14,7 +14,7 @@ import type { PaymentStore, TransitionPage } from '../use/payment-store.ts';
 import type { OrphanStore } from '../use/unfinished-work.ts';
 import { type DueTools, readDue } from './postgres-due.ts';
 import { parseOrphanRow, rowsOfTransitions } from './postgres-rows.ts';
-import { dismissal, type EffectRows, effectStatement, queueIfAbsentStatement } from './postgres-statements.ts';
+import { dismissal, type EffectRows, effectStatement, queueOrNoteStatement } from './postgres-statements.ts';
 
 /** Stores effects that need no claim, each in one durable write, and orphaned callbacks. */
 export class PostgresEffects implements EffectStore, OrphanStore {
@@ -85,7 +85,7 @@ export class PostgresEffects implements EffectStore, OrphanStore {
   }
 
   async queueIfAbsent(entries: Parameters<EffectStore['queueIfAbsent']>[0]): Promise<void> {
-    await writeRows(this.#tools, queueIfAbsentStatement(entries));
+    await writeRows(this.#tools, queueOrNoteStatement(entries));
   }
 
   async listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]> {

@@ -244,8 +244,8 @@ function rowOfInquiry(inquiry: Inquiry): Columns {
 }
 
 export function parseInquiryRow(row: Row): Inquiry {
-  const { concerns, chain_id, since, reason, undecidable } = valuesOf(row);
-  const optional = defined({ waitsFor: reason, undecidable });
+  const { concerns, chain_id, since, reason, version: seen, undecidable } = valuesOf(row);
+  const optional = defined({ waitsFor: reason, undecidable, seen });
   return parseInquiry({ operationId: concerns, paymentId: chain_id, claimedAtMs: since, ...optional });
 }
 
@@ -262,8 +262,8 @@ function rowOfReturn(charge: ChargeToReturn): Columns {
 }
 
 export function parseReturnRow(row: Row): ChargeToReturn {
-  const { concerns, chain_id, since, reason, undecidable } = valuesOf(row);
-  const optional = defined({ undecidable });
+  const { concerns, chain_id, since, reason, version: seen, undecidable } = valuesOf(row);
+  const optional = defined({ undecidable, seen });
   return parseChargeToReturn({ paymentId: chain_id, chargeId: concerns, by: reason, foundAtMs: since, ...optional });
 }
 

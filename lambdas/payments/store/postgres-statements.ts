@@ -276,3 +276,13 @@ export function queueIfAbsentStatement(queued: Queued): Statement {
     values: [JSON.stringify(workRowsOf(queued))],
   };
 }
+
+/** Builds the statement that adds queue entries, and notes on each existing entry that its object was seen again. */
+export function queueOrNoteStatement(queued: Queued): Statement {
+  return {
+    name: 'work-queue-or-note',
+    text: `INSERT INTO work (${WORK_COLUMNS}) SELECT ${WORK_COLUMNS} FROM ${workRows('$1')}
+      ON CONFLICT (kind, chain_id, subject) DO UPDATE SET version = coalesce(work.version, 0) + 1`,
+    values: [JSON.stringify(workRowsOf(queued))],
+  };
+}

@@ -102,6 +102,7 @@ const chargeToReturnItem = z.lazy(() =>
     by: z.enum(['refund', 'void']),
     foundAtMs: z.int(),
     undecidable: z.boolean().exactOptional(),
+    seen: z.int().exactOptional(),
   }),
 );
 
@@ -145,6 +146,7 @@ const inquiryFields = z.lazy(() =>
     claimedAtMs: z.int(),
     waitsFor: z.enum(['payer', 'bank', 'books']).exactOptional(),
     undecidable: z.boolean().exactOptional(),
+    seen: z.int().exactOptional(),
   }),
 );
 

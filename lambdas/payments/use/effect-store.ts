@@ -70,6 +70,12 @@ export interface EffectStore extends Pick<PaymentStore, 'listTransitions'> {
   /** Writes the effect and its record in one transaction. */
   recordEffect(effect: Effect): Promise<EffectOutcome>;
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
-  /** Writes queue entries, except entries that already exist. */
+  /**
+   * Writes queue entries. An entry that already exists keeps its times, but an inquiry that has read the entry before
+   * cannot close it:
+   *
+   *   resolver  ── read the entry ── books: nothing is open ──────────────────── close ✗ seen again
+   *   callback  ────────────────────────────────────── books: open ── seen again ─┘
+   */
   queueIfAbsent(entries: Required<Pick<Effect, 'toReturn' | 'inquiries'>>): Promise<void>;
 }

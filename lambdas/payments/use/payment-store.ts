@@ -104,6 +104,8 @@ export interface ChargeToReturn {
   readonly foundAtMs: number;
   /** True if an operator must act, as in {@link Inquiry}. */
   readonly undecidable?: boolean;
+  /** As in {@link Inquiry}. */
+  readonly seen?: number;
 }
 
 /** Returns when to retry refunding or voiding a stray charge: the same schedule as for an inquiry of that age. */
@@ -146,6 +148,12 @@ export interface Inquiry {
    * @default false
    */
   readonly undecidable?: boolean;
+  /**
+   * Number of times that the open object was seen again while the entry existed. An inquiry that began before the last
+   * time cannot close the entry.
+   * @default 0
+   */
+  readonly seen?: number;
 }
 
 export function inquirySchedule({ operationId, claimedAtMs, waitsFor }: Inquiry): LookUpSchedule {

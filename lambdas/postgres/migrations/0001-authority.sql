@@ -162,7 +162,8 @@ CREATE TABLE IF NOT EXISTS work (
   since timestamptz NOT NULL,
   -- What an inquiry waits for (payer, bank, books; NULL for a response), or the kind of a return (refund, void).
   reason text,
-  -- The transition, or the time in Unix milliseconds, that left an order open; NULL for other kinds.
+  -- Of an order, the transition, or the time in Unix milliseconds, that left it open. Of an inquiry or a return, the
+  -- number of times that its object was seen again.
   version bigint,
   -- True when an operator must act. NULL means false.
   undecidable boolean,

@@ -94,7 +94,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 
   async closeInquiry(inquiry: Inquiry): Promise<void> {
-    await this.#delete(inquiryKey(inquiry), isUnchanged(inquiry));
+    await this.#delete(inquiryKey(inquiry), notSeenSince(inquiry, isUnchanged(inquiry)));
   }
 
   async postponeInquiry(inquiry: Inquiry, { dueAtMs, undecidable }: Postponement): Promise<void> {
@@ -114,7 +114,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
    *   callback                        └─ captured: queue as refund ─┘
    */
   async closeReturn(charge: ChargeToReturn): Promise<void> {
-    await this.#delete(chargeToReturnKey(charge), isUnchangedReturn(charge));
+    await this.#delete(chargeToReturnKey(charge), notSeenSince(charge, isUnchangedReturn(charge)));
   }
 
   async postponeReturn(charge: ChargeToReturn, { dueAtMs, undecidable }: Postponement): Promise<void> {
@@ -133,6 +133,17 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
 /** Returns the attribute that marks an undecidable entry. Returns an empty object if the mark does not change. */
 function markOf({ undecidable = false }: { readonly undecidable?: boolean }, now: boolean): Item {
   return undecidable === now ? {} : { undecidable: now };
+}
+
+/** Adds the condition that the object of the entry was not seen again after the entry was read. */
+function notSeenSince({ seen }: Pick<Inquiry, 'seen'>, condition: Condition): Condition {
+  const { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } = condition;
+  const isSame = seen === undefined ? 'attribute_not_exists(#seen)' : '#seen = :seen';
+  return {
+    ConditionExpression: `${ConditionExpression} AND ${isSame}`,
+    ExpressionAttributeNames: { ...ExpressionAttributeNames, '#seen': 'seen' },
+    ExpressionAttributeValues: { ...ExpressionAttributeValues, ...(seen === undefined ? {} : { ':seen': seen }) },
+  };
 }
 
 function isUnchanged({ claimedAtMs }: Inquiry): Condition {

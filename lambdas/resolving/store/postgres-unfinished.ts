@@ -61,9 +61,9 @@ export class PostgresUnfinishedWork implements UnfinishedWork {
   }
 
   async closeInquiry(inquiry: Inquiry): Promise<void> {
-    await this.#write('inquiry-close', `DELETE FROM work ${THIS_ENTRY} AND since = $4`, workKeyOfInquiry(inquiry), [
-      timestamp(inquiry.claimedAtMs),
-    ]);
+    const unchanged = [timestamp(inquiry.claimedAtMs), inquiry.seen ?? 0];
+    const text = `DELETE FROM work ${THIS_ENTRY} AND since = $4 AND coalesce(version, 0) = $5`;
+    await this.#write('inquiry-close', text, workKeyOfInquiry(inquiry), unchanged);
   }
 
   async postponeInquiry(inquiry: Inquiry, { dueAtMs, undecidable }: Postponement): Promise<void> {
@@ -89,8 +89,8 @@ export class PostgresUnfinishedWork implements UnfinishedWork {
    *   callback                        └─ captured: queue as refund ─┘
    */
   async closeReturn(charge: ChargeToReturn): Promise<void> {
-    const unchanged = [timestamp(charge.foundAtMs), charge.by];
-    const text = `DELETE FROM work ${THIS_ENTRY} AND since = $4 AND reason = $5`;
+    const unchanged = [timestamp(charge.foundAtMs), charge.by, charge.seen ?? 0];
+    const text = `DELETE FROM work ${THIS_ENTRY} AND since = $4 AND reason = $5 AND coalesce(version, 0) = $6`;
     await this.#write('return-close', text, workKeyOfReturn(charge), unchanged);
   }
 
