@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { ReconcileHarness } from './reconcile-harness.ts';
 
 let harness: ReconcileHarness;
@@ -16,6 +17,15 @@ describe('an open charge with a lost callback', () => {
     const { chargeId } = harness.chargeOf(id);
     await harness.inside.correct(chargeId, changes);
     await harness.recent();
+    expect(await harness.store.inquiries()).toMatchObject([{ operationId: chargeId, waitsFor: 'bank' }]);
+  });
+
+  test('is queued within a day, if its queue entry was lost: a pending second charge of a payment', async () => {
+    const paymentId = await harness.paid('two');
+    const operationId = storedOperationId('by-hand');
+    const second = { operationId, paymentId, amountMinor: 1000, currency: 'EUR', source: 'tok_async' };
+    const { chargeId } = await harness.inside.charge(second);
+    await harness.mismatches();
     expect(await harness.store.inquiries()).toMatchObject([{ operationId: chargeId, waitsFor: 'bank' }]);
   });
 });

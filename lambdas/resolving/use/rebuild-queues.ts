@@ -188,9 +188,13 @@ function otherRows(chain: PaymentChain, nowMs: number): readonly ImpliedRow[] {
   const { id: paymentId, tenantId, mode, reference } = payment;
   const { hold } = holdEntryFor(transitions);
   const { reopened } = queueEntriesFor(chainOf([first]), transitions.slice(1));
+  // The processor may show an object as open that has ended in the chain: a refund that failed, or any dispute. The lost
+  // entry was then written without a transition, so read these charges once more.
   const atBank = [
-    ...[...refunds.values()].filter(({ status, refundId }) => status === 'pending' && !isRefundOf(refundId, paymentId)),
-    ...[...disputes.values()].filter(({ status }) => status === 'open'),
+    ...[...refunds.values()].filter(
+      ({ status, refundId }) => status === 'failed' || (status === 'pending' && !isRefundOf(refundId, paymentId)),
+    ),
+    ...disputes.values(),
   ];
   const vanished = vanishedCharge(payment).map((id) => inquiryForCharge(paymentId, id, newest.occurredAtMs));
   const ofCharges = [...Map.groupBy(atBank, ({ chargeId }) => chargeId)].map(([chargeId, parts]) =>
