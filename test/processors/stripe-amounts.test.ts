@@ -89,6 +89,43 @@ describe('a payment in each kind of currency', () => {
     },
   );
 
+  test.each([
+    ['ISK', 1_449, 14],
+    ['ISK', 1_450, 15],
+    ['UGX', 49, 0],
+    ['UGX', -49, 0],
+    ['EUR', 1_449, 1_449],
+  ])('is readable with any fee, which is rounded to the nearest minor unit: %s %d', async (currency, fee, feeMinor) => {
+    await using double = await serveStripe({ fee });
+    const options = {
+      apiKey: async () => DOUBLE_KEY,
+      mode: 'test' as const,
+      account: 'acct_double',
+      baseUrl: double.url,
+      clock: double.clock,
+    };
+    const order = freshOrder({ source: 'pm_card_visa', amountMinor: 500, currency });
+    const { chargeId = '' } = await createStripeClient(options).charge(order, LIMIT);
+    expect(await createStripeBooks(options).readCharge(chargeId, LIMIT)).toMatchObject({ amountMinor: 500, feeMinor });
+  });
+
+  test('has no fee after Stripe has returned the fee with the refund, however the fee was rounded', async () => {
+    await using double = await serveStripe({ fee: 1_450 });
+    const options = {
+      apiKey: async () => DOUBLE_KEY,
+      mode: 'test' as const,
+      account: 'acct_double',
+      baseUrl: double.url,
+      clock: double.clock,
+    };
+    const client = createStripeClient(options);
+    const order = freshOrder({ source: 'pm_card_visa', amountMinor: 500, currency: 'ISK' });
+    const { chargeId = '' } = await client.charge(order, LIMIT);
+    await client.change(freshChange(order, chargeId, { kind: 'refund', amountMinor: 500 }), LIMIT);
+    double.books.bookRefunds(chargeId, { fee: -1_450, currency: 'isk' });
+    expect(await createStripeBooks(options).readCharge(chargeId, LIMIT)).toMatchObject({ feeMinor: 0 });
+  });
+
   test('is rejected before any request if Stripe cannot represent its charge or change exactly', async () => {
     await using double = await serveStripe();
     const client = createStripeClient({

@@ -50,6 +50,17 @@ export function minorAmount(amount: number, currency: string): number | undefine
   return Number.isSafeInteger(amountMinor) ? amountMinor : undefined;
 }
 
+/**
+ * Rounds a fee to the nearest amount that is a whole number of minor units. Only charges, refunds and payouts must be
+ * whole (Stripe, "Supported currencies", "Special cases"). A fee is rounded to Stripe's own unit (Stripe support, "What
+ * rules do you use for rounding Stripe fees?"), which can be a hundredth of a minor unit.
+ *
+ * @param amount in Stripe's unit @param currency upper case
+ */
+export function roundedFee(amount: number, currency: string): number {
+  return HUNDREDFOLD.has(currency) ? Math.round(amount / 100) * 100 + 0 : amount; // Adding 0 turns -0 into 0.
+}
+
 function unsupported(code: string, message: string): StripeAmount {
   return { kind: 'unsupported', failure: { code, message } };
 }

@@ -5,7 +5,7 @@ import type { CancelReason, Dispute, Refund } from '../../payments/domain/paymen
 import { namedPayment, type ProcessorCharge, refundName } from '../../payments/domain/processor-charge.ts';
 import type { ChargeOrder, ChargeOutcome } from '../../payments/use/processor.ts';
 import { mismatch } from '../answers.ts';
-import { minorAmount, stripeAmount } from './stripe-amounts.ts';
+import { minorAmount, roundedFee, stripeAmount } from './stripe-amounts.ts';
 import { failureOf } from './stripe-api.ts';
 import type { StripeBalanceTransaction, StripeDispute, StripeIntent, StripeRefund } from './stripe-objects.ts';
 
@@ -210,9 +210,11 @@ function disputeOf(intent: StripeIntent, dispute: StripeDispute): DisputeFact | 
 export function feesOfIntent(intent: StripeIntent, parts: readonly StripeBalanceTransaction[] = []): Fees {
   const { latest_charge: charge } = intent;
   if (charge === null || typeof charge === 'string' || typeof charge.balance_transaction === 'string') return {};
-  const fees = [charge.balance_transaction ?? [], parts].flat().map(({ fee, currency }) => {
-    const upper = currency.toUpperCase();
-    return { amountMinor: exactMinor(fee, upper), currency: upper };
+  const booked = [charge.balance_transaction ?? [], parts].flat();
+  // Round the sum and not each fee, so that a fee and its reversal sum to zero.
+  const fees = [...Map.groupBy(booked, ({ currency }) => currency.toUpperCase())].map(([currency, each]) => {
+    const sum = each.reduce((total, { fee }) => total + fee, 0);
+    return { amountMinor: exactMinor(roundedFee(sum, currency), currency), currency };
   });
   return sumFees(fees, currencyOf(intent));
 }
