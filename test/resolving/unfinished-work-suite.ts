@@ -3,7 +3,7 @@ import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { ownerToken, type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { SEND_WINDOW_MS } from '../../lambdas/payments/domain/settlement.ts';
-import { chargeOperation } from '../../lambdas/payments/ids.ts';
+import { changeIdOf, chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
 import type { ChargeToReturn, Inquiry, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
@@ -147,6 +147,27 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       await work.closeInquiry({ ...bank, seen: 2 });
       await work.closeReturn({ ...held, seen: 2 });
       expect(await readEntries()).toEqual([]);
+    });
+
+    test('list a charge separately from an operation, a read of the books and another charge whose key its id could be', async () => {
+      const refund = changeIdOf(systemDigest, 'refund', id, ['refund']);
+      const asked = { paymentId: id, claimedAtMs };
+      const operations: readonly Inquiry[] = [
+        { ...asked, operationId: chargeOperation(id) },
+        { ...asked, operationId: refund },
+        { ...asked, operationId: chargeOperation(id), waitsFor: 'books' },
+      ];
+      const ofCharge = (chargeId: string): Inquiry => ({
+        ...asked,
+        operationId: storedOperationId(chargeId),
+        waitsFor: 'bank',
+      });
+      const charges = [id, refund, 'books', `charge ${id}`].map(ofCharge);
+      await effects.queueIfAbsent({ toReturn: [], inquiries: [...operations, ...charges] });
+      const listed = async () => (await inquiries()).filter(({ paymentId }) => paymentId === id);
+      expect(new Set(await listed())).toEqual(new Set([...operations, ...charges]));
+      for (const charge of charges) await work.closeInquiry(charge);
+      expect(new Set(await listed())).toEqual(new Set(operations));
     });
 
     const lookAt = (inquiry: Inquiry, dueAtMs: number, undecidable = false) =>

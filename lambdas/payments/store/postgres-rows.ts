@@ -19,6 +19,7 @@ import {
   type Hold,
   type Inquiry,
   inquirySchedule,
+  inquirySubject,
   isRoutine,
   type OpenOrder,
   orderSchedule,
@@ -215,8 +216,8 @@ export interface WorkKey {
   readonly subject: string;
 }
 
-export function workKeyOfInquiry({ operationId, paymentId, waitsFor }: Inquiry): WorkKey {
-  return { kind: 'inquiry', chain_id: paymentId, subject: waitsFor === 'books' ? 'books' : operationId };
+export function workKeyOfInquiry(inquiry: Inquiry): WorkKey {
+  return { kind: 'inquiry', chain_id: inquiry.paymentId, subject: inquirySubject(inquiry) };
 }
 
 export function workKeyOfReturn({ paymentId, chargeId }: ChargeToReturn): WorkKey {

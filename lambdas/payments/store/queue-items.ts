@@ -15,6 +15,7 @@ import {
   type Hold,
   type Inquiry,
   inquirySchedule,
+  inquirySubject,
   isRoutine,
   type OpenOrder,
   orderSchedule,
@@ -159,10 +160,11 @@ function inquiriesPartition(shard: number): string {
  * reads all charges of a payment. The entry of such an inquiry is separate from the entries of single charges, and is
  * deleted independently.
  */
-export function inquiryKey({ operationId, paymentId, claimedAtMs, waitsFor }: Inquiry): Item {
+export function inquiryKey(inquiry: Inquiry): Item {
+  const { paymentId, claimedAtMs } = inquiry;
   return {
     [KeyAttribute.partition]: inquiriesPartition(shardOf(paymentId, shardsAt(claimedAtMs).queues)),
-    [KeyAttribute.sort]: `${paymentId}#${waitsFor === 'books' ? 'books' : operationId}`,
+    [KeyAttribute.sort]: `${paymentId}#${inquirySubject(inquiry)}`,
   };
 }
 

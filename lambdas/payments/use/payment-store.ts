@@ -8,6 +8,7 @@ import type {
   RecordStore,
 } from '../../once/use/record-store.ts';
 import type { Transition } from '../domain/transition.ts';
+import { chargeOperation, paymentOfPart } from '../ids.ts';
 
 /**
  * The merchant's reference for a payment. Unique per tenant and mode, not counting payments that failed or were
@@ -158,6 +159,21 @@ export interface Inquiry {
 
 export function inquirySchedule({ operationId, claimedAtMs, waitsFor }: Inquiry): LookUpSchedule {
   return { kind: waitsFor ?? 'answer', name: operationId, sinceMs: claimedAtMs };
+}
+
+const BOOKS = 'books';
+const OF_CHARGE = 'charge ';
+
+/**
+ * Returns the part of an inquiry's key that is unique within its payment. A processor that chooses its charge ids can
+ * use the id of Payonce's operation as the id of the charge. Such a charge gets a key of its own: the operation and the
+ * charge can be open at the same time, and neither entry may replace the other.
+ */
+export function inquirySubject({ operationId: id, paymentId, waitsFor }: Inquiry): string {
+  if (waitsFor === 'books') return BOOKS;
+  const isOfPayment = id === chargeOperation(paymentId) || paymentOfPart(id) === paymentId;
+  const isTaken = isOfPayment || [BOOKS].includes(id) || id.startsWith(OF_CHARGE);
+  return waitsFor === 'bank' && isTaken ? `${OF_CHARGE}${id}` : id;
 }
 
 /** Returns whether the inquiry waits only for the payer or for a bank. */
