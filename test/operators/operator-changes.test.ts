@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { PaymentId } from '../../lambdas/kernel/ids.ts';
+import type { OperationId, PaymentId } from '../../lambdas/kernel/ids.ts';
 import { Api, dataOf, type Reply } from '../world/api.ts';
 
 const HOUR_MS = 3_600_000;
@@ -122,6 +122,18 @@ describe('a change above the limit', () => {
       ['refund.requested', 'Ada Example'],
       ['approval.requested', undefined],
     ]);
+  });
+
+  test('has an expired key if the record of its request has expired, but the one of its approved change has not', async () => {
+    const asked = await refund('r', 501);
+    const waiting = (await recordOf('r')).body['operation'] as OperationId;
+    await api.approve(idOf(asked), BEN);
+    api.store.deleteRecord(waiting);
+    for (const amount of [501, 502])
+      expect([await refund('r', amount)]).toMatchObject([
+        { status: 409, body: { code: 'idempotency_key_expired', payment_id: payment } },
+      ]);
+    expect(refundsAtProcessor()).toHaveLength(1);
   });
 
   test('waits if it exceeds the limit together with earlier refunds by operators', async () => {

@@ -1,7 +1,5 @@
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import type { OperatorCause } from '../../kernel/cause.ts';
-import type { Digest } from '../../kernel/digest.ts';
-import { type Fingerprint, fingerprintOf } from '../../kernel/fingerprint.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { ChangeRefusal } from '../../payments/domain/change.ts';
@@ -22,7 +20,7 @@ import {
   personOf,
   type RequestedChange,
 } from '../domain/approval.ts';
-import { beginChange, type OperatorChangeTools } from './change-by-operator.ts';
+import { beginChange, type OperatorChangeTools, verdictPrint } from './change-by-operator.ts';
 import { type CorrectionRefusal, correctionEffect } from './correct-ledger.ts';
 import { type DecisionRefusal, type DecisionTools, decisionEffect } from './decide-payment.ts';
 import { type EffectOfRequest, type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './keyed-effect.ts';
@@ -231,9 +229,4 @@ function endBy(by: Person, verdict: ApprovalEnd['verdict']) {
 function answerOf(approval: Approval, nowMs: number): Answer {
   const body = JSON.stringify(approvalObject(approval, nowMs));
   return { status: 200, headers: { 'content-type': JSON_TYPE }, body };
-}
-
-/** Returns the verdict's fingerprint. Both possible verdicts use one record; the fingerprint distinguishes them. */
-function verdictPrint(digest: Digest, verdict: ApprovalEnd['verdict']): Fingerprint {
-  return fingerprintOf(digest, { body: { verdict }, query: {} });
 }

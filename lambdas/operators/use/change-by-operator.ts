@@ -2,7 +2,8 @@ import type { Action, ActivityDraft } from '../../activity/domain/activity.ts';
 import { JSON_TYPE } from '../../kernel/answer.ts';
 import type { OperatorCause } from '../../kernel/cause.ts';
 import { defined } from '../../kernel/defined.ts';
-import type { Fingerprint } from '../../kernel/fingerprint.ts';
+import type { Digest } from '../../kernel/digest.ts';
+import { compareFingerprints, type Fingerprint, fingerprintOf } from '../../kernel/fingerprint.ts';
 import type { Mode, OperationId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { sealOf } from '../../kernel/sealed-details.ts';
@@ -20,6 +21,7 @@ import { readChain } from '../../payments/use/payment-chain.ts';
 import {
   type Approval,
   type ApprovalAmount,
+  type ApprovalEnd,
   amountAboveLimit,
   approvalId,
   approvalObject,
@@ -94,11 +96,27 @@ export async function changeByOperator(
       return above === undefined;
     };
     const outcome = await beginChange(tools, { ...asked, ...owner }, { admits }, notes);
+    if (outcome.kind === 'payload_mismatch' && (await isOfApproval(tools, asked.operationId)))
+      return { kind: 'key_expired', paymentId: asked.paymentId };
     if (outcome.kind !== 'not_admitted') return outcome;
     if (waits) return 'again';
     invariant(above !== undefined, 'a change within the limit was not admitted');
     return (await waitForApproval(tools, asked, owner, above)) ?? 'again';
   });
+}
+
+/**
+ * Returns whether an approval has begun the change. The record of the change then has the fingerprint of the verdict.
+ * The record of the request, which has the request's own fingerprint, has expired.
+ */
+async function isOfApproval({ store, digest }: OperatorChangeTools, operationId: OperationId): Promise<boolean> {
+  const record = await store.readRecord(operationId);
+  return record !== undefined && compareFingerprints(record.fingerprint, verdictPrint(digest, 'approved')) === 'same';
+}
+
+/** Returns the verdict's fingerprint. Both possible verdicts use one record; the fingerprint distinguishes them. */
+export function verdictPrint(digest: Digest, verdict: ApprovalEnd['verdict']): Fingerprint {
+  return fingerprintOf(digest, { body: { verdict }, query: {} });
 }
 
 interface Owner {
