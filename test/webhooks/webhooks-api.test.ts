@@ -7,6 +7,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { activeSecrets } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
+import { webhookSecrets } from '../../lambdas/webhooks/transport/webhook-secrets.ts';
 import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { replayPage } from '../../lambdas/webhooks/use/replay-webhooks.ts';
 import type { WebhookChange } from '../../lambdas/webhooks/use/webhooks.ts';
@@ -36,6 +37,25 @@ describe('an endpoint', () => {
     expect(again.headers['Idempotency-Replayed']).toBe('true');
     expect(first.headers['Location']).toBe(`../v1/webhook_endpoints/${idOf(first)}`);
     expect((await harness.get('/v1/webhook_endpoints')).body['data']).toHaveLength(1);
+  });
+
+  test('cannot be created again after the root key of its first secret was removed: the idempotency key has expired', async () => {
+    const roots = ['first-root-key-0123456789abcdef', 'second-root-key-0123456789abcdef'];
+    const secrets = webhookSecrets(async () => roots.slice(0, 1));
+    const harness = new Api({ secrets });
+    const endpoint = idOf(await harness.create('k'));
+    roots.shift();
+    // The secret still signs, so its root key is missing by mistake.
+    expect((await harness.create('k')).status).toBe(503);
+    await harness.send('POST', `/${endpoint}/rotate_secret`, 'r', { overlap_seconds: 60 });
+    expect((await harness.create('k')).status).toBe(503);
+    harness.clock.advance(60_000);
+    const expired = { status: 409, body: { code: 'idempotency_key_expired' } };
+    expect(await harness.create('k')).toMatchObject(expired);
+    expect((await harness.get('/v1/webhook_endpoints')).body['data']).toHaveLength(1);
+    await harness.send('DELETE', `/${endpoint}`, 'd');
+    expect(await harness.create('k')).toMatchObject(expired);
+    expect((await harness.get('/v1/webhook_endpoints')).body['data']).toEqual([]);
   });
 
   test('does not show its secret in any other response or in any row', async () => {

@@ -83,8 +83,6 @@ const postEndpoint = keyed({
       'From now on, each event of these types is posted to the URL at least once, signed as Standard Webhooks specifies. All ' +
       'attempts to deliver an event have the same `webhook-id` header.',
     key: ['endpoint', 'no second endpoint is ever made'],
-    // A request with an expired key is processed as new.
-    expires: false,
     located: true,
     requests: {
       all: { summary: 'All events', value: { url: 'https://shop.co.uk/hooks', events: ['*'] } },

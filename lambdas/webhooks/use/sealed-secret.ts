@@ -14,18 +14,26 @@ export function sealedSecret({ secrets: [newest] }: Pick<WebhookEndpoint, 'secre
   return newest === undefined ? '' : `derived:${newest.root}:${newest.version}`;
 }
 
+/** Returns the endpoint and the version of the secret to which a stored response refers. */
+export function sealedIn({
+  body,
+}: Answer): { readonly endpointId: string; readonly version: SecretVersion } | undefined {
+  const { id, secret } = JSON.parse(body) as Record<string, unknown>;
+  const version = typeof secret === 'string' ? parseSealed(secret) : undefined;
+  return version === undefined || typeof id !== 'string' ? undefined : { endpointId: id, version };
+}
+
 /**
  * Returns a stored response in which the secret replaces the placeholder.
  *
- * @throws RetryableError when this process does not know the secret's root key
+ * @throws RetryableError `webhook_root_unknown` when this process does not know the secret's root key
  */
 export async function unsealed(secrets: Pick<WebhookSecrets, 'secretOf'>, answer: Answer): Promise<Answer> {
-  const body = JSON.parse(answer.body) as Record<string, unknown>;
-  const { id, secret } = body;
-  const version = typeof secret === 'string' ? parseSealed(secret) : undefined;
-  if (version === undefined || typeof id !== 'string') return answer;
+  const sealed = sealedIn(answer);
+  if (sealed === undefined) return answer;
+  const secret = await secrets.secretOf(sealed.endpointId, sealed.version);
   // JSON.parse keeps the order of members, so every replay has the same bytes.
-  return { ...answer, body: JSON.stringify({ ...body, secret: await secrets.secretOf(id, version) }) };
+  return { ...answer, body: JSON.stringify({ ...(JSON.parse(answer.body) as Record<string, unknown>), secret }) };
 }
 
 function parseSealed(text: string): SecretVersion | undefined {

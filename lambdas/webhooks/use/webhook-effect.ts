@@ -1,4 +1,5 @@
 import type { Answer } from '../../kernel/answer.ts';
+import { codeOf } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
@@ -6,7 +7,8 @@ import { type EffectRecord, type ExpiryOptions, expirySeconds } from '../../once
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
-import { unsealed } from './sealed-secret.ts';
+import { activeSecrets, endpointOf, type WebhookOwner } from '../domain/webhook-endpoint.ts';
+import { sealedIn, unsealed } from './sealed-secret.ts';
 import type { WebhookChange, WebhookSecrets, WebhookStore } from './webhooks.ts';
 
 export interface WebhookTools extends Pick<ExpiryOptions, 'retention'> {
@@ -26,6 +28,7 @@ interface Decided {
 }
 
 export interface WebhookEffect<Refusal> {
+  readonly caller: WebhookOwner;
   /** Derived from tenant, mode, method, path and idempotency key. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
@@ -44,6 +47,8 @@ export type WebhookEffectOutcome<Refusal> =
   /** The stored response, with its secret if it has one. */
   | { readonly kind: 'replay'; readonly answer: Answer }
   | { readonly kind: 'payload_mismatch' }
+  /** The secret in the stored response no longer signs, and its root key was removed. */
+  | { readonly kind: 'key_expired' }
   | Refusal;
 
 /**
@@ -65,7 +70,14 @@ export async function takeWebhookEffect<Refusal extends { readonly kind: string 
   const { operationId, fingerprint, isPermanent = false } = effect;
   const judge = async (record: EffectRecord): Promise<WebhookEffectOutcome<Refusal>> => {
     const judged = judgeEffect(record, fingerprint);
-    return judged.kind === 'replay' ? { ...judged, answer: await unsealed(secrets, judged.answer) } : judged;
+    if (judged.kind !== 'replay') return judged;
+    try {
+      return { ...judged, answer: await unsealed(secrets, judged.answer) };
+    } catch (error) {
+      // While the secret signs, its root key is needed, and its absence is a fault.
+      if (codeOf(error) !== 'webhook_root_unknown' || (await signs(tools, effect, judged.answer))) throw error;
+      return { kind: 'key_expired' };
+    }
   };
   const done = (outcome: WebhookEffectOutcome<Refusal>) => ({ kind: 'done' as const, outcome });
   return commitOnce<undefined, WebhookEffectOutcome<Refusal>>(tools.runner, {
@@ -97,6 +109,18 @@ export async function takeWebhookEffect<Refusal extends { readonly kind: string 
       return { kind: 'again', prepared: undefined };
     },
   });
+}
+
+/** Returns whether the secret in a stored response signs now. */
+async function signs(
+  { webhooks, clock }: Pick<WebhookTools, 'webhooks' | 'clock'>,
+  { caller }: Pick<WebhookEffect<unknown>, 'caller'>,
+  answer: Answer,
+): Promise<boolean> {
+  const sealed = sealedIn(answer);
+  const endpoint = sealed && endpointOf(await webhooks.readBook(caller), sealed.endpointId);
+  if (endpoint === undefined) return false;
+  return activeSecrets(endpoint, clock.nowMs()).some(({ version }) => version === sealed?.version.version);
 }
 
 function isChange(decided: { readonly kind: string }): decided is Decided {
