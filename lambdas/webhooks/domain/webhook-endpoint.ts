@@ -116,14 +116,17 @@ const ISOLATED_MS = 30 * 60_000;
  * hours, all of the tenant's deliveries go to lanes for half an hour. The first time has no consequence: a lane sends
  * only about a hundred deliveries per second, so a single stall must not put a busy endpoint into its lane.
  *
+ * @param nowMs time of the attempt, in Unix milliseconds. Senders have different clocks, so it can be earlier than the
+ * times in `late`
  * @returns the same object when nothing changes
  */
 export function withLateAttempt(late: SlowAttempts | undefined, nowMs: number): SlowAttempts {
-  if (late === undefined || nowMs - late.sinceMs >= CALL_MS) return { ...late, sinceMs: nowMs };
+  if (late === undefined || Math.abs(nowMs - late.sinceMs) >= CALL_MS) return { ...late, sinceMs: nowMs };
   const { sinceMs, blockedAtMs = 0 } = late;
   if (blockedAtMs >= sinceMs) return late;
   const isRepeated = nowMs - blockedAtMs < REPEATED_WITHIN_MS;
-  return { ...late, blockedAtMs: nowMs, ...(isRepeated ? { apartUntilMs: nowMs + ISOLATED_MS } : {}) };
+  const blocked = { ...late, blockedAtMs: Math.max(nowMs, sinceMs) };
+  return isRepeated ? { ...blocked, apartUntilMs: nowMs + ISOLATED_MS } : blocked;
 }
 
 /** Returns whether deliveries of the endpoint go to its lane rather than to the shared senders. */

@@ -1,0 +1,29 @@
+import { describe, expect, test } from '@jest/globals';
+import { type SlowAttempts, withLateAttempt } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
+
+const START_MS = Date.UTC(2027, 0, 4);
+const MINUTE_MS = 60_000;
+
+/** Records slow attempts of senders whose clocks differ. @param times the times that their clocks show */
+function slowAt(...times: readonly number[]): SlowAttempts | undefined {
+  let late: SlowAttempts | undefined;
+  for (const time of times) late = withLateAttempt(late, START_MS + time);
+  return late;
+}
+
+describe('slow attempts of senders whose clocks differ by minutes', () => {
+  test('are not taken for attempts in flight together, so they do not isolate the tenant', () => {
+    const late = slowAt(5 * MINUTE_MS, 0, 6 * MINUTE_MS, MINUTE_MS);
+    expect(late?.blockedAtMs).toBeUndefined();
+    expect(late?.apartUntilMs).toBeUndefined();
+  });
+
+  test('of one stall count as one, even if the second sender’s clock is behind the first one’s', () => {
+    expect(slowAt(1_000, 0, 500)).toEqual({ sinceMs: START_MS + 1_000, blockedAtMs: START_MS + 1_000 });
+  });
+
+  test('still isolate the tenant for half an hour if senders were blocked twice', () => {
+    const late = slowAt(1_000, 0, 20 * MINUTE_MS + 1_000, 20 * MINUTE_MS);
+    expect(late?.apartUntilMs).toBe(START_MS + 50 * MINUTE_MS);
+  });
+});
