@@ -20,7 +20,7 @@ from ministack.services import eventbridge
 
 # This file replaces and calls internals of the emulator.
 USED = {
-    app: ["app", "_send_response", "formatdate"],
+    app: ["app", "_parse_execute_api_url", "_send_response", "formatdate"],
     lambda_runtime: ["Worker", "kill_workers", "workers_in_use"],
     persistence: ["STATE_DIR"],
     eventbridge: ["datetime"],
@@ -80,8 +80,29 @@ def invoke(worker, *positional, **named):
     return _invoke(worker, *positional, **named)
 
 
+def with_own_date(send):
+    """Replaces the header Date of a response with the time of this clock."""
+
+    async def send_with_date(message):
+        if message["type"] == "http.response.start":
+            others = [pair for pair in message.get("headers", []) if pair[0].lower() != b"date"]
+            message = {**message, "headers": [*others, (b"date", email.utils.formatdate(now(), usegmt=True).encode())]}
+        await send(message)
+
+    return send_with_date
+
+
+def is_of_deployed_api(scope):
+    host = next((content.decode("latin-1") for name, content in scope["headers"] if name.lower() == b"host"), "")
+    return app._parse_execute_api_url(host, scope["path"]) is not None
+
+
 async def answer(others, scope, receive, send):
-    if scope["type"] != "http" or scope["path"] != ADVANCE or scope["method"] != "POST":
+    if scope["type"] != "http":
+        return await others(scope, receive, send)
+    if is_of_deployed_api(scope):
+        return await others(scope, receive, with_own_date(send))
+    if scope["path"] != ADVANCE or scope["method"] != "POST":
         return await others(scope, receive, send)
     body, more = b"", True
     while more:
@@ -96,7 +117,8 @@ async def answer(others, scope, receive, send):
 
 def install():
     time.time = now
-    # Clients sign requests with the time of their own clocks, and would adjust the clocks to this header.
+    # SDK clients sign requests with the time of their own clocks, and would adjust the clocks to this header. They do not call
+    # deployed APIs, whose responses carry the time of this clock.
     app.formatdate = lambda usegmt: email.utils.formatdate(_now(), usegmt=usegmt)
     eventbridge.datetime = Datetime
     lambda_runtime.Worker._spawn = spawn

@@ -115,6 +115,17 @@ describe('the clock of the local AWS', () => {
     expect(await invoke()).toEqual(after);
   });
 
+  test('is in the responses of deployed APIs, but not in those of AWS services, to which SDK clients adjust', async () => {
+    const { awsEndpoint, accessKeyId } = emulator.access;
+    const authorization = `AWS4-HMAC-SHA256 Credential=${accessKeyId}/20260101/us-east-1/sqs/aws4_request`;
+    const daysAhead = async (path: string) => {
+      const { headers } = await fetch(`${awsEndpoint}${path}`, { headers: { authorization } });
+      return Math.round((Date.parse(headers.get('date') ?? '') - Date.now()) / DAY_MS);
+    };
+    expect(await daysAhead('/_aws/execute-api/0123abcd/live/v1/admin/me')).toBe(1);
+    expect(await daysAhead('/?Action=ListQueues&Version=2012-11-05')).toBe(0);
+  });
+
   test.each([0, -1, 1.5, Number.NaN, 3_660 * DAY_MS])('cannot be moved back or too far ahead (%s)', async (byMs) => {
     await expect(advanceClock(emulator.access, byMs)).rejects.toThrow('The local AWS does not advance its clock: ');
     expect(clockOffsetMs(state)).toBe(DAY_MS);
