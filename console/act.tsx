@@ -5,7 +5,7 @@ import { type Attempt, forgetAttempt, keepAttempt, keptAttempt, type Values } fr
 import { useNotify } from './notice.tsx';
 import { Trouble } from './parts.tsx';
 import { useApi, useApiOf, useRefresh } from './reading.ts';
-import { amountWanted, enteredAmount, money, words } from './show.ts';
+import { amountWanted, type DayOfRange, dayToSend, enteredAmount, money, words } from './show.ts';
 import { Table } from './table.tsx';
 
 /** A value to send, optionally with its label. */
@@ -22,7 +22,7 @@ export interface Field {
   /** Set for a flag, which is sent as true or not at all. */
   readonly isFlag?: true;
   /** Set for a day in UTC, which is sent as Unix seconds. */
-  readonly isDay?: true;
+  readonly day?: DayOfRange;
   /** Set for a day, which is sent as entered. */
   readonly isDate?: true;
   /** The words that the operator can check. The value has spaces between the checked words. */
@@ -454,11 +454,11 @@ function refuseWrongValues(fields: readonly Field[], values: Values): void {
 /** Returns the request body, with the fields that were filled in. */
 function bodyOf(fields: readonly Field[], values: Values): Body {
   return Object.fromEntries(
-    fields.flatMap<[string, unknown]>(({ name, isWhole, isDay, options, isFlag, currency }) => {
+    fields.flatMap<[string, unknown]>(({ name, isWhole, day, options, isFlag, currency }) => {
       const given = (values[name] ?? '').trim();
       if (given === '') return [];
       if (options !== undefined) return [[name, given.split(/\s+/)]];
-      if (isDay === true) return [[name, Date.parse(given) / 1000]];
+      if (day !== undefined) return [[name, dayToSend(given, day)]];
       if (isFlag === true) return [[name, true]];
       if (currency !== undefined) return [[name, enteredAmount(given, currency)]];
       // Invalid values are sent as text; the API then reports the error.
@@ -503,7 +503,7 @@ export function Asked(asked: {
   readonly change: (value: string) => void;
 }) {
   const { field, value, change } = asked;
-  const { name, label, choices, options, isOptional, isWhole, isDay, isDate, currency } = field;
+  const { name, label, choices, options, isOptional, isWhole, day, isDate, currency } = field;
   if (options !== undefined) return <Checked {...asked} />;
   const given = { name, value, required: isOptional !== true };
   return (
@@ -513,7 +513,7 @@ export function Asked(asked: {
       {choices === undefined ? (
         <input
           {...given}
-          {...(isDay === true || isDate === true ? { type: 'date' as const } : {})}
+          {...(day !== undefined || isDate === true ? { type: 'date' as const } : {})}
           inputMode={isWhole === true ? 'numeric' : currency === undefined ? 'text' : 'decimal'}
           onInput={({ currentTarget }) => change(currentTarget.value)}
         />

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { isCurrency } from '../lambdas/kernel/currency.ts';
 import { Trouble } from './parts.tsx';
 import { usePlace } from './place.ts';
-import { amountToEnter, amountWanted, dayOf, enteredAmount } from './show.ts';
+import { amountToEnter, amountWanted, type DayOfRange, dayToSend, enteredAmount, sentDay } from './show.ts';
 
 export interface Filter {
   readonly name: string;
@@ -10,7 +10,7 @@ export interface Filter {
   readonly required?: true;
   readonly choices?: readonly string[];
   /** Set for a day in UTC, which is sent as Unix seconds. */
-  readonly isDay?: true;
+  readonly day?: DayOfRange;
   /** Set for a day in UTC, which is sent as entered. */
   readonly isDate?: true;
   /** Set for an amount. It is in the currency of the field `currency`, and is sent in minor units. */
@@ -72,7 +72,7 @@ function FilterForm({
         }
       }}
     >
-      {fields.map(({ name, label, required, choices, isDay, isDate }) => {
+      {fields.map(({ name, label, required, choices, day, isDate }) => {
         const value = given[name] ?? '';
         const change = (next: string) => setGiven({ ...given, [name]: next });
         return (
@@ -80,11 +80,11 @@ function FilterForm({
             {label}
             {choices === undefined ? (
               <input
-                {...(isDay || isDate ? { type: 'date' as const } : { type: 'text' as const })}
+                {...(day !== undefined || isDate ? { type: 'date' as const } : { type: 'text' as const })}
                 required={required === true}
-                value={isDay && value !== '' ? dayOf(Number(value)) : value}
+                value={day !== undefined && value !== '' ? sentDay(Number(value), day) : value}
                 onInput={({ currentTarget: { value: next } }) =>
-                  change(isDay && next !== '' ? String(Date.parse(next) / 1000) : next)
+                  change(day !== undefined && next !== '' ? String(dayToSend(next, day)) : next)
                 }
               />
             ) : (

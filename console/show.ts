@@ -106,6 +106,24 @@ export function dayOf(seconds: number): string {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
+/**
+ * Returns the time that a filter sends for a day in UTC, in Unix seconds: the start of the first day of a range, or the
+ * end of its last day, because the ends of the API's ranges are exclusive.
+ */
+export function dayToSend(day: string, end: DayOfRange): number {
+  return Date.parse(day) / 1000 + (end === 'last' ? DAY_SECONDS : 0);
+}
+
+/** Returns the day that {@link dayToSend} has sent. */
+export function sentDay(seconds: number, end: DayOfRange): string {
+  return dayOf(seconds - (end === 'last' ? DAY_SECONDS : 0));
+}
+
+/** The first or the last day of a range. The range includes both. */
+export type DayOfRange = 'first' | 'last';
+
+const DAY_SECONDS = 86_400;
+
 /** Formats a day in UTC for people, as `Mar 1`. @param day for example `2026-03-01` */
 export function shortDay(day: string, locale = LOCALE): string {
   const format = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });

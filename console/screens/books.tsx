@@ -21,7 +21,7 @@ export const ACCOUNTS: readonly Entry['account'][] = [
 ];
 
 const FIELDS: readonly Filter[] = [
-  { name: 'at', label: 'Balances before (UTC day), or now if empty', isDay: true },
+  { name: 'at', label: 'Balances before (UTC day), or now if empty', day: 'first' },
   { name: 'account', label: 'Entries on the account', choices: ACCOUNTS },
   { name: 'currency', label: 'Entries in the currency' },
   { name: 'from', label: 'Entries since (UTC day)', isDate: true },

@@ -21,8 +21,8 @@ const STATUSES: readonly Row['status'][] = [
 
 const FIELDS: readonly Filter[] = [
   { name: 'reference', label: 'Reference' },
-  { name: 'created_from', label: 'From (UTC day)', isDay: true },
-  { name: 'created_to', label: 'Before (UTC day)', isDay: true },
+  { name: 'created_from', label: 'First day (UTC)', day: 'first' },
+  { name: 'created_to', label: 'Last day (UTC)', day: 'last' },
   { name: 'currency', label: 'Currency (at most 31 days)' },
   { name: 'amount_from', label: 'Smallest amount in this currency', isMoney: true },
   { name: 'amount_to', label: 'Largest amount in this currency', isMoney: true },

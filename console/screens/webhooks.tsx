@@ -10,8 +10,8 @@ type Delivery = Schemas['WebhookDelivery'];
 
 const ENDPOINTS = '/v1/webhook_endpoints';
 const DAYS = [
-  { name: 'created_from', label: 'From (UTC day)', isDay: true },
-  { name: 'created_to', label: 'Before (UTC day), at most 31 days later', isDay: true },
+  { name: 'created_from', label: 'First day (UTC)', day: 'first' },
+  { name: 'created_to', label: 'Last day (UTC), at most 31 days in all', day: 'last' },
 ] as const;
 
 /** Shows the endpoints of a tenant, and the deliveries to one of them. */

@@ -237,7 +237,7 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByText('Filter', { exact: true }).click();
     await page.getByLabel('Reference').pressSequentially(' Order <i>7</i> ');
     expect(await page.getByLabel('Reference').inputValue()).toBe(' Order <i>7</i> ');
-    await page.getByLabel('From (UTC day)').fill('2020-01-01');
+    await page.getByLabel('First day (UTC)').fill('2020-01-01');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('Order <i>7</i>').waitFor();
     await accessible(page);
@@ -251,8 +251,8 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByText('must be an amount in EUR without separators of thousands').waitFor();
     await page.getByLabel('Smallest amount').fill('10');
     await page.getByLabel('Reference').fill('');
-    await page.getByLabel('From (UTC day)').fill('2026-02-20');
-    await page.getByLabel('Before (UTC day)').fill('2026-03-10');
+    await page.getByLabel('First day (UTC)').fill('2026-02-20');
+    await page.getByLabel('Last day (UTC)').fill('2026-03-09');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.waitForURL(/amount_from=1000&/);
     await page.getByRole('link', { name: id }).waitFor();

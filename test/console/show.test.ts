@@ -2,7 +2,17 @@ import { describe, expect, test } from '@jest/globals';
 import { setClock } from '../../console/clock.ts';
 import { inSequence } from '../../console/in-sequence.ts';
 import { daysShown, scaleOf } from '../../console/scale.ts';
-import { amountToEnter, count, enteredAmount, localTime, money, relativeTime, utcTime } from '../../console/show.ts';
+import {
+  amountToEnter,
+  count,
+  dayToSend,
+  enteredAmount,
+  localTime,
+  money,
+  relativeTime,
+  sentDay,
+  utcTime,
+} from '../../console/show.ts';
 
 test.each([
   [600, 'EUR', 'en-US', '6.00 EUR'],
@@ -40,6 +50,12 @@ test.each([
 
 test('numbers are grouped', () => {
   expect([count(1_234_567, 'en-US'), count(1_234_567, 'de-DE')]).toEqual(['1,234,567', '1.234.567']);
+});
+
+test('a range of days includes its last day', () => {
+  const [from, to] = [dayToSend('2026-03-01', 'first'), dayToSend('2026-03-03', 'last')];
+  expect([utcTime(from), utcTime(to)]).toEqual(['2026-03-01 00:00:00 UTC', '2026-03-04 00:00:00 UTC']);
+  expect([sentDay(from, 'first'), sentDay(to, 'last')]).toEqual(['2026-03-01', '2026-03-03']);
 });
 
 describe('a time', () => {

@@ -53,8 +53,8 @@ describeConsole('webhooks in a browser', (shown) => {
     await openEndpoint(page);
     await page.getByRole('button', { name: 'Replay all' }).click();
     const replay = page.getByRole('dialog', { name: 'Replay all' });
-    await replay.getByLabel('From (UTC day)').fill('2026-02-01');
-    await replay.getByLabel('Before (UTC day)').fill('2026-03-01');
+    await replay.getByLabel('First day (UTC)').fill('2026-02-01');
+    await replay.getByLabel('Last day (UTC)').fill('2026-02-28');
     await replay.getByRole('button', { name: 'Replay all' }).dblclick();
     await replay.waitFor({ state: 'detached' });
     await decideOn(page, 'Rotate secret');
@@ -111,8 +111,8 @@ describeConsole('webhooks in a browser', (shown) => {
     await openEndpoint(page);
     await page.getByRole('button', { name: 'Replay missing' }).click();
     const replay = page.getByRole('dialog', { name: 'Replay missing' });
-    await replay.getByLabel('From (UTC day)').fill('2026-02-01');
-    await replay.getByLabel('Before (UTC day)').fill('2026-03-01');
+    await replay.getByLabel('First day (UTC)').fill('2026-02-01');
+    await replay.getByLabel('Last day (UTC)').fill('2026-02-28');
     await accessible(page);
     await replay.getByRole('button', { name: 'Replay missing' }).dblclick();
     await page.getByText('The replay has started.').waitFor();
