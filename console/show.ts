@@ -160,6 +160,19 @@ export function cause(
   return [type, operator, request ?? run ?? event].filter((part) => typeof part === 'string').join(' ');
 }
 
+/**
+ * Describes the amounts above which a request needs a second person.
+ * @param above the limits in minor units by currency, with `*` for all other currencies
+ */
+export function limitText(above: Readonly<Record<string, number>>, locale = LOCALE): string {
+  const { '*': others, ...named } = above;
+  const limits = Object.entries(named).map(([currency, minor]) => money(minor, currency, locale));
+  const hasNamed = limits.length > 0;
+  if (others === undefined) return hasNamed ? `${limits.join(' or ')}, and all in other currencies,` : 'zero';
+  const rest = `${count(others, locale)} minor units in ${hasNamed ? 'other currencies' : 'any currency'}`;
+  return [...limits, rest].join(' or ');
+}
+
 const QUEUE_TITLES: ReadonlyMap<string, string> = new Map([
   ['claims', 'Open claims'],
   ['inquiries', 'Unknown outcomes'],

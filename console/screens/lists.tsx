@@ -3,7 +3,7 @@ import type { Schemas } from '../api.ts';
 import { About, Id, Status, Time } from '../parts.tsx';
 import { usePlace, useTenantName } from '../place.ts';
 import { useApi } from '../reading.ts';
-import { cause, count, money, words } from '../show.ts';
+import { cause, count, limitText, money, words } from '../show.ts';
 import { List } from '../table.tsx';
 import { TenantChoice } from '../tenant-choice.tsx';
 import { outcomeOfChange } from './outcomes.ts';
@@ -119,14 +119,10 @@ export function Approvals() {
 function Limit({ above }: { readonly above: Schemas['ApprovalList']['approval_above'] }) {
   if (above === null)
     return <p>This deployment has no limit (setting approvalAbove), so no request needs a second person.</p>;
-  const limits = Object.entries(above).map(([currency, minor]) =>
-    currency === '*' ? `${count(minor)} minor units in other currencies` : money(minor, currency),
-  );
-  const others = '*' in above ? '' : ', and all in other currencies,';
   return (
     <p>
-      Refunds, captures, cancellations, corrections and decisions above {limits.join(' or ') || 'zero'}
-      {others} need a second person. The refunds of a payment by operators are added up.
+      Refunds, captures, cancellations, corrections and decisions above {limitText(above)} need a second person. The
+      refunds of a payment by operators are added up.
     </p>
   );
 }

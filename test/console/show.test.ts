@@ -7,6 +7,7 @@ import {
   count,
   dayToSend,
   enteredAmount,
+  limitText,
   localTime,
   money,
   relativeTime,
@@ -56,6 +57,17 @@ test('a range of days includes its last day', () => {
   const [from, to] = [dayToSend('2026-03-01', 'first'), dayToSend('2026-03-03', 'last')];
   expect([utcTime(from), utcTime(to)]).toEqual(['2026-03-01 00:00:00 UTC', '2026-03-04 00:00:00 UTC']);
   expect([sentDay(from, 'first'), sentDay(to, 'last')]).toEqual(['2026-03-01', '2026-03-03']);
+});
+
+const LIMITS: readonly (readonly [above: Readonly<Record<string, number>>, text: string])[] = [
+  [{}, 'zero'],
+  [{ EUR: 5000 }, '50.00 EUR, and all in other currencies,'],
+  [{ EUR: 5000, JPY: 7000 }, '50.00 EUR or 7,000 JPY, and all in other currencies,'],
+  [{ '*': 5000 }, '5,000 minor units in any currency'],
+  [{ EUR: 5000, '*': 100 }, '50.00 EUR or 100 minor units in other currencies'],
+];
+test.each(LIMITS)('the limits %p are described as: above %s', (above, text) => {
+  expect(limitText(above, 'en-US')).toBe(text);
 });
 
 describe('a time', () => {
