@@ -4,6 +4,7 @@ import { money, words } from './show.ts';
 
 type Whole = Schemas['Payment'];
 type Transition = Extract<Schemas['Timeline']['data'][number], { kind: 'transition' }>;
+export type Approval = Schemas['ApprovalList']['data'][number];
 export type Change = Schemas['Refund'] | Schemas['Capture'] | Schemas['Cancellation'];
 
 /**
@@ -64,6 +65,31 @@ function proposedRefund(payment: Whole, changes: readonly Change[]): Proposal {
   const text = parts.filter(([, part]) => part > 0).map(([what, part]) => `${money(part, currency)} ${what}`);
   if (left <= 0) return refused(`Of ${money(captured, currency)}, ${text.join(', ')}. Nothing is left to refund.`);
   return text.length === 0 ? { amount: left } : { amount: left, withheld: `${text.join(', ')}.` };
+}
+
+/** Returns the requests for a payment that wait for a second person. */
+export function openApprovals(approvals: readonly Approval[], payment: string): readonly Approval[] {
+  return approvals.filter((each) => each.payment === payment && each.status === 'pending_approval');
+}
+
+/**
+ * Describes the open requests of the same kind, and returns the sum of their amounts, in minor units. They reserve no
+ * money, so the API would accept another request for the same amount.
+ *
+ * @param open the requests for the payment that wait for a second person
+ */
+export function waitingRequests(
+  kind: 'refund' | 'capture' | 'cancel',
+  open: readonly Approval[],
+): { readonly sum: number; readonly text: string } {
+  const amounts = open.flatMap(({ request, currency }) =>
+    request.type === kind ? [{ minor: request.amount, currency }] : [],
+  );
+  const noun = kind === 'cancel' ? 'cancellation' : kind;
+  const text = amounts
+    .map(({ minor, currency }) => `A ${noun} of ${money(minor, currency)} already waits for approval.`)
+    .join(' ');
+  return { sum: amounts.reduce((sum, { minor }) => sum + minor, 0), text };
 }
 
 function refused(because: string): Proposal {

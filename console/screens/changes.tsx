@@ -1,6 +1,6 @@
 import type { Schemas } from '../api.ts';
 import { Id, Loaded, Status, Time } from '../parts.tsx';
-import type { Change } from '../proposals.ts';
+import type { Approval, Change } from '../proposals.ts';
 import { type Read, useRead } from '../reading.ts';
 import { cause, money, words } from '../show.ts';
 import { Table } from '../table.tsx';
@@ -44,6 +44,21 @@ interface ChangesProps {
   /** The names of the tenant's keys by their ids. */
   readonly keys: ReadonlyMap<string, string>;
   readonly says: (what: string) => (answer: unknown) => string;
+  /** The newest approvals of the deployment. */
+  readonly approvals: readonly Approval[];
+}
+
+/** Names the person who requested the change and, if a second person was needed, the person who approved it. */
+function requesterOf(
+  change: Change,
+  { transitions, keys, approvals }: Pick<ChangesProps, 'transitions' | 'keys' | 'approvals'>,
+): string {
+  const begin = beginOf(change, transitions);
+  if (begin === undefined) return '–';
+  const by = cause(begin.caused_by, keys);
+  const approval = approvals.find(({ effect }) => effect.id === change.id);
+  const requester = begin.requested_by ?? approval?.requested_by.operator;
+  return requester === undefined ? by : `${requester}, approved by ${by}`;
 }
 
 /** Returns the transition that began the change. */
@@ -70,6 +85,7 @@ function ChangeTable({
   transitions,
   keys,
   says,
+  approvals,
   rows,
 }: ChangesProps & { readonly rows: readonly Change[] }) {
   const { id, status } = payment;
@@ -94,7 +110,7 @@ function ChangeTable({
           },
           {
             title: 'Requested by',
-            of: (row) => cause(beginOf(row, transitions)?.caused_by, keys) || '–',
+            of: (row) => requesterOf(row, { transitions, keys, approvals }),
           },
           { title: 'Created', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
           {

@@ -2,9 +2,10 @@ import { Act, Legs } from '../act.tsx';
 import type { Schemas } from '../api.ts';
 import { About, Id, Status, Time } from '../parts.tsx';
 import { usePlace, useTenantName } from '../place.ts';
+import type { Approval } from '../proposals.ts';
 import { useApi } from '../reading.ts';
 import { cause, count, limitText, money, words } from '../show.ts';
-import { List } from '../table.tsx';
+import { List, Table } from '../table.tsx';
 import { TenantChoice } from '../tenant-choice.tsx';
 import { outcomeOfChange } from './outcomes.ts';
 
@@ -47,8 +48,6 @@ export function Differences() {
     </>
   );
 }
-
-type Approval = Schemas['ApprovalList']['data'][number];
 
 export function Approvals() {
   const { self } = useApi();
@@ -109,6 +108,33 @@ export function Approvals() {
               );
             },
           },
+        ]}
+      />
+    </>
+  );
+}
+
+/** Shows the requests for one payment that wait for a second person. */
+export function OpenApprovals({ rows }: { readonly rows: readonly Approval[] }) {
+  const { to } = usePlace();
+  if (rows.length === 0) return <></>;
+  return (
+    <>
+      <h2>Waiting for approval</h2>
+      <p>
+        These requests have no effect yet. A second person approves or rejects them on the screen{' '}
+        <a href={to('approvals')}>Approvals</a>.
+      </p>
+      <Table<Approval>
+        label="Waiting for approval"
+        rows={rows}
+        columns={[
+          { title: 'Request', of: ({ request }) => kindOf(request) },
+          { title: 'Amount', isNumber: true, of: (row) => money(amountOf(row), row.currency), by: amountOf },
+          { title: 'Reason', of: ({ reason }) => reason ?? '–' },
+          { title: 'Requested by', of: (row) => row.requested_by.operator },
+          { title: 'Requested', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
+          { title: 'Expires', of: ({ expires }) => <Time at={expires} /> },
         ]}
       />
     </>

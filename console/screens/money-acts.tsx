@@ -1,6 +1,6 @@
 import { Act, type Field } from '../act.tsx';
 import type { Schemas } from '../api.ts';
-import { type Change, type Proposal, proposalFor } from '../proposals.ts';
+import { type Approval, type Change, type Proposal, proposalFor, waitingRequests } from '../proposals.ts';
 import { amountToEnter, amountWanted, enteredAmount, money } from '../show.ts';
 
 type Whole = Schemas['Payment'];
@@ -9,12 +9,25 @@ interface OfPayment {
   readonly payment: Whole;
   /** All refunds, captures and cancellations. Undefined until they were read. */
   readonly changes: readonly Change[] | undefined;
+  /** The requests for the payment that wait for a second person. Undefined until they were read. */
+  readonly open: readonly Approval[] | undefined;
   readonly says: (what: string) => (answer: unknown) => string;
 }
 
-function proposed(kind: Parameters<typeof proposalFor>[0], { payment, changes }: OfPayment): Proposal {
-  if (changes !== undefined) return proposalFor(kind, payment, changes);
-  return { amount: 0, because: 'The earlier changes of the payment are not read yet.' };
+interface Proposed extends Proposal {
+  /** The amount that the dialog suggests, as the operator would enter it. */
+  readonly suggested: string;
+  /** Describes the requests of the same kind that wait for approval. */
+  readonly waits: string;
+}
+
+function proposed(kind: Parameters<typeof proposalFor>[0], { payment, changes, open }: OfPayment): Proposed {
+  if (changes === undefined || open === undefined)
+    return { amount: 0, because: 'The earlier changes of the payment are not read yet.', suggested: '', waits: '' };
+  const proposal = proposalFor(kind, payment, changes);
+  const { sum, text } = waitingRequests(kind, open);
+  const rest = proposal.amount - sum;
+  return { ...proposal, suggested: rest > 0 ? amountToEnter(rest, payment.currency) : '', waits: text };
 }
 
 const REASON: Field = { name: 'reason', label: 'Reason (visible to the tenant)' };
@@ -25,15 +38,15 @@ const pathOf = ({ id }: Whole) => `/v1/admin/payments/${encodeURIComponent(id)}`
 export function Refund(props: OfPayment) {
   const { payment, says } = props;
   const { currency, amount_captured: captured } = payment;
-  const { amount: left, because, withheld = '' } = proposed('refund', props);
+  const { amount: left, because, withheld = '', suggested, waits } = proposed('refund', props);
   return (
     <Act
       name="Refund"
-      does={`Refunds this payment, in full or in part. This cannot be undone. The tenant receives the event. ${withheld}`}
+      does={`Refunds this payment, in full or in part. This cannot be undone. The tenant receives the event. ${withheld} ${waits}`}
       role="operator"
       because={because}
       path={`${pathOf(payment)}/refunds`}
-      initial={{ amount: amountToEnter(left, currency) }}
+      initial={{ amount: suggested }}
       fields={[{ name: 'amount', label: `Amount in ${currency}`, currency }, REASON]}
       effect={({ amount = '' }) => (
         <Then
@@ -54,16 +67,17 @@ export function HoldActs(props: OfPayment) {
   const { status, amount, currency } = payment;
   const isHeld = status === 'requires_capture';
   const capture = proposed('capture', props);
+  const cancel = proposed('cancel', props);
   return (
     <>
       {isHeld && (
         <Act
           name="Capture"
-          does="Charges the authorized amount, or less. The rest is released. This cannot be undone."
+          does={`Charges the authorized amount, or less. The rest is released. This cannot be undone. ${capture.waits}`}
           role="operator"
           because={capture.because}
           path={`${pathOf(payment)}/capture`}
-          initial={{ amount: amountToEnter(capture.amount, currency) }}
+          initial={{ amount: capture.suggested }}
           fields={[{ name: 'amount', label: `Amount in ${currency}`, currency }, REASON]}
           effect={({ amount: entered = '' }) => (
             <Then
@@ -79,9 +93,9 @@ export function HoldActs(props: OfPayment) {
       {(isHeld || status === 'requires_action') && (
         <Act
           name="Cancel payment"
-          does={`The payer is not charged ${money(amount, currency)}. This cannot be undone. The tenant receives the event.`}
+          does={`The payer is not charged ${money(amount, currency)}. This cannot be undone. The tenant receives the event. ${cancel.waits}`}
           role="operator"
-          because={proposed('cancel', props).because}
+          because={cancel.because}
           path={`${pathOf(payment)}/cancel`}
           fields={[REASON]}
           says={says('The payment was canceled. The payer is not charged.')}

@@ -3,7 +3,7 @@ import { Act } from '../act.tsx';
 import { may, type Schemas } from '../api.ts';
 import { Fact, Id, Loaded, Status, Time } from '../parts.tsx';
 import { type Mode, useFollow, usePlace, useTenantName } from '../place.ts';
-import { type Change, strayCharges } from '../proposals.ts';
+import { type Approval, type Change, openApprovals, strayCharges } from '../proposals.ts';
 import { useApi, useRead, useWhole } from '../reading.ts';
 import { money, words } from '../show.ts';
 import { Table } from '../table.tsx';
@@ -12,11 +12,13 @@ import { Charges, Decide } from './charges.tsx';
 import { Correct } from './correct.tsx';
 import { StateDiagram } from './diagram.tsx';
 import { useKeyNames } from './key-names.ts';
+import { OpenApprovals } from './lists.tsx';
 import { HoldActs, Refund } from './money-acts.tsx';
 import { Story, type Transition } from './timeline.tsx';
 
 type Timeline = Schemas['Timeline'];
 type Whole = Schemas['Payment'];
+type ApprovalList = Schemas['ApprovalList'];
 
 /** Shows a payment: its amounts, its changes, its timeline, its postings, and the actions of operators. */
 export function Payment({ id }: { readonly id: string }) {
@@ -89,7 +91,7 @@ function Shown(props: ShownProps) {
         <Fact name="Mode" value={mode} />
       </dl>
       <p class="why">Your role is {self.role}; amounts, description and metadata require the role operator.</p>
-      <Acts {...props} status={status} payment={undefined} changes={undefined} />
+      <Acts {...props} status={status} payment={undefined} changes={undefined} open={undefined} />
     </>
   );
 }
@@ -103,6 +105,8 @@ function WithDetails(props: WithStatus) {
   const owner = `${tenant}/${mode}`;
   const read = useRead<Whole>(`/v1/payments/${encodeURIComponent(id)}`, owner);
   const changes = useChanges(id, owner);
+  const approvals = useRead<ApprovalList>('/v1/admin/approvals?limit=100');
+  const open = approvals.answer === undefined ? undefined : openApprovals(approvals.answer.data, id);
   return (
     <Loaded of={read}>
       {(payment) => (
@@ -110,10 +114,18 @@ function WithDetails(props: WithStatus) {
           <p class="headline">
             <b>{money(payment.amount, payment.currency)}</b> <Status of={payment.status} /> <Id of={id} />
           </p>
-          <Acts {...props} payment={payment} changes={changes.answer} />
+          <Acts {...props} payment={payment} changes={changes.answer} open={open} />
           {payment.status === 'needs_review' && <Review payment={payment} tenant={owner} />}
           <Details payment={payment} tenant={tenant} mode={mode} />
-          <Changes {...props} payment={payment} tenant={owner} says={says} read={changes} />
+          <Loaded of={approvals}>{() => <OpenApprovals rows={open ?? []} />}</Loaded>
+          <Changes
+            {...props}
+            payment={payment}
+            tenant={owner}
+            says={says}
+            read={changes}
+            approvals={approvals.answer?.data ?? []}
+          />
         </>
       )}
     </Loaded>
@@ -183,15 +195,20 @@ function Acts({
   transitions,
   payment,
   changes,
-}: WithStatus & { readonly payment: Whole | undefined; readonly changes: readonly Change[] | undefined }) {
+  open,
+}: WithStatus & {
+  readonly payment: Whole | undefined;
+  readonly changes: readonly Change[] | undefined;
+  readonly open: readonly Approval[] | undefined;
+}) {
   const owner = `${tenant}/${mode}`;
   const path = `/v1/admin/payments/${encodeURIComponent(id)}`;
   return (
     <div class="acts">
       {payment !== undefined && (
         <>
-          <Refund payment={payment} changes={changes} says={says} />
-          <HoldActs payment={payment} changes={changes} says={says} />
+          <Refund payment={payment} changes={changes} open={open} says={says} />
+          <HoldActs payment={payment} changes={changes} open={open} says={says} />
         </>
       )}
       <Decide

@@ -76,6 +76,7 @@ function EntryText({ entry, keys }: { readonly entry: Entry; readonly keys: Read
       return (
         <>
           {entry.sequence}. {entry.type} <small>by {cause(entry.caused_by, keys)}</small>
+          {entry.requested_by !== undefined && <small>, requested by {entry.requested_by}</small>}
           {entry['override'] === true && <b> without the processor’s books</b>}
           {entry.subject !== null && entry.subject.reason !== null && <q>{entry.subject.reason}</q>}
           {entry.operator_reason !== undefined && <q>{entry.operator_reason}</q>}

@@ -1,12 +1,15 @@
 import { expect, test } from '@jest/globals';
 import type { Schemas } from '../../console/api.ts';
 import {
+  type Approval,
   type Change,
   MAX_REFUNDS,
+  openApprovals,
   proposalFor,
   refusalOfCharge,
   reversible,
   strayCharges,
+  waitingRequests,
 } from '../../console/proposals.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
@@ -195,4 +198,23 @@ test('a correction is proposed for each set of postings that the API can reverse
   }
   expect(reversible(transitions).map(({ sequence }) => sequence)).toEqual(accepted);
   expect(accepted).not.toContain(2);
+});
+
+test('a refund that waits for approval reserves nothing at the API, so it is named, and its amount is not proposed again', async () => {
+  const api = new Api({ approvals: { aboveMinor: { EUR: 300 }, lifetimeMs: 3_600_000 } });
+  const [id, other] = [await api.paid('k', { amount: 1000 }), await api.paid('other', { amount: 1000 })];
+  await act(api, id, 'refund', 400);
+  await act(api, other, 'refund', 500);
+  const approvals = dataOf(await api.get('/v1/admin/approvals')) as unknown as readonly Approval[];
+  const open = openApprovals(approvals, id);
+  expect(open.map(({ payment }) => payment)).toEqual([id]);
+  expect(waitingRequests('refund', open)).toEqual({
+    sum: 400,
+    text: 'A refund of 4.00 EUR already waits for approval.',
+  });
+  expect(waitingRequests('capture', open)).toEqual({ sum: 0, text: '' });
+  expect((await proposal(api, id, 'refund')).amount).toBe(1000);
+  api.clock.advance(3_600_000);
+  const later = dataOf(await api.get('/v1/admin/approvals')) as unknown as readonly Approval[];
+  expect(openApprovals(later, id)).toEqual([]);
 });

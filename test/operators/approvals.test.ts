@@ -92,6 +92,10 @@ describe('a correction above the limit', () => {
     const [correction, ...others] = (await transitions()).filter(({ type }) => type === 'ledger.corrected');
     expect(others).toEqual([]);
     expect(correction).toMatchObject({ caused_by: { type: 'operator', operator: 'Ben Example' } });
+    const timeline = dataOf(await api.get(`/v1/admin/payments/${payment}/timeline`));
+    expect(timeline.flatMap(({ type, requested_by: by }) => (by === undefined ? [] : [[type, by]]))).toEqual([
+      ['ledger.corrected', 'Ada Example'],
+    ]);
     const effect = asked.body['effect'] as { readonly id: string };
     expect((await api.get(`/v1/corrections/${effect.id}`)).body).toMatchObject({
       operator: 'Ada Example',

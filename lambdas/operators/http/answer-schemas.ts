@@ -261,6 +261,10 @@ const timelineKinds = {
     operator_reason: z.string().exactOptional().meta({
       description: 'The reason that the operator gave for a capture, a cancellation or the decision about a change.',
     }),
+    requested_by: z.string().exactOptional().meta({
+      description:
+        'The name of the operator who requested this correction, decision, capture or cancellation, if another operator approved it. `caused_by` is the approver.',
+    }),
     postings: z.array(posting),
   },
   claim: { operation: z.string(), owner: z.string() },

@@ -73,6 +73,22 @@ function operatorReason(transition: Transition): string | undefined {
   return subject?.kind === 'capture' || subject?.kind === 'void' ? subject.request?.reason : undefined;
 }
 
+/**
+ * Returns the name of the operator who requested a change that another operator approved. The cause of the transition is
+ * the approver's request. A refund contains no name: its approval does.
+ */
+function requesterOf(transition: Transition): string | undefined {
+  const { cause, subject } = transition;
+  if (cause.by !== 'operator') return undefined;
+  const requester = decisionOf(transition)?.operator ?? operatorOf(subject);
+  return requester === cause.operator ? undefined : requester;
+}
+
+function operatorOf(subject: Transition['subject']): string | undefined {
+  if (subject?.kind === 'correction') return subject.operator;
+  return subject?.kind === 'capture' || subject?.kind === 'void' ? subject.request?.operator : undefined;
+}
+
 function entryObject({ atMs, sequence, happened }: TimelineEntry): Record<string, unknown> {
   return {
     object: 'timeline_entry',
@@ -93,7 +109,10 @@ function shown(happened: TimelineEvent): Record<string, unknown> {
         ...rest,
         status: payment.status,
         ...(isOverride ? { override: true } : {}),
-        ...defined({ operator_reason: operatorReason(happened.transition) }),
+        ...defined({
+          operator_reason: operatorReason(happened.transition),
+          requested_by: requesterOf(happened.transition),
+        }),
       };
     }
     case 'claim':
