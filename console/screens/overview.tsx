@@ -16,12 +16,12 @@ const RANGES = [7, 31, 92] as const;
 const EVERY_MS = 30_000;
 const DAY_SECONDS = 86_400;
 
-/** The event types that each bar counts. */
+/** The event types that each bar counts. An event stays counted on its day, whatever happens to the payment later. */
 const OUTCOMES: readonly (Pick<Series, 'name' | 'kind'> & { readonly of: readonly Volume['outcome'][] })[] = [
   { name: 'completed', kind: 'good', of: ['payment.completed'] },
   { name: 'failed', kind: 'bad', of: ['payment.failed'] },
   { name: 'canceled', kind: 'soft', of: ['payment.canceled'] },
-  { name: 'unknown, needs an operator', kind: 'open', of: ['payment.review_required'] },
+  { name: 'sent to review', kind: 'open', of: ['payment.review_required'] },
 ];
 const MONEY: typeof OUTCOMES = [
   { name: 'captured', kind: 'good', of: ['payment.completed'] },
@@ -117,6 +117,10 @@ function Plots({ data, days }: { readonly data: readonly Volume[]; readonly days
     );
   return (
     <>
+      <p class="soft-text">
+        Each day counts what was recorded on it. A payment that was sent to review stays counted on that day after its
+        decision, which counts on its own day. “Needs a person” shows the payments that are in review now.
+      </p>
       <NewestDays data={data} days={days} />
       <Plot
         title="Outcomes"
