@@ -7,7 +7,7 @@ type Verified = Schemas['Verified'];
 type Verification = Schemas['Verification'];
 type Manifest = Schemas['Manifest'];
 
-const KINDS: Readonly<Record<Verified['kind'], { readonly title: string; readonly none: string }>> = {
+export const VERIFICATIONS: Readonly<Record<Verified['kind'], { readonly title: string; readonly none: string }>> = {
   day: { title: 'Nightly: the previous day', none: 'No day was verified yet.' },
   part: { title: 'Hourly: a slice of everything before the current month', none: 'No slice was verified yet.' },
   asked: {
@@ -15,6 +15,7 @@ const KINDS: Readonly<Record<Verified['kind'], { readonly title: string; readonl
     none: 'The auditor has run no other verification. The command “payonce verify” verifies a time range now.',
   },
 };
+export const NO_MANIFEST = 'No manifest was written for three hours.';
 const VERDICTS = { holds: 'holds', differs: 'does not hold', failed: 'failed' } as const;
 
 /** Shows the latest verifications of the auditor and the newest manifests. */
@@ -51,14 +52,14 @@ function Archive({
       <dl class="facts">
         <Fact name="Archive bucket" value={archive} />
         {verified.map((each) => (
-          <Fact key={each.kind} name={KINDS[each.kind].title} value={<LastOne of={each} />} />
+          <Fact key={each.kind} name={VERIFICATIONS[each.kind].title} value={<LastOne of={each} />} />
         ))}
       </dl>
       {verified.map((each) => (
         <OfKind key={each.kind} of={each} />
       ))}
       <h2>Manifests</h2>
-      {isOld && <p class="trouble">No manifest was written for three hours.</p>}
+      {isOld && <p class="trouble">{NO_MANIFEST}</p>}
       <Table<Manifest>
         label="Manifests"
         rows={manifests}
@@ -101,7 +102,7 @@ function Bad({ text }: { readonly text: string }) {
 }
 
 function OfKind({ of: { kind, due, overdue, unreadable, verifications } }: { readonly of: Verified }) {
-  const { title, none } = KINDS[kind];
+  const { title, none } = VERIFICATIONS[kind];
   return (
     <>
       <h2>{title}</h2>

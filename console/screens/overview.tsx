@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks';
 import type { Schemas } from '../api.ts';
 import { apiNowMs } from '../clock.ts';
-import { Empty, Fact, Loaded } from '../parts.tsx';
+import { Empty, Fact, Loaded, Time } from '../parts.tsx';
 import { usePlace } from '../place.ts';
 import { Plot, type Series } from '../plot.tsx';
 import { useRead } from '../reading.ts';
 import { age, count, dayOf, money, queueTitle } from '../show.ts';
 import { NeedsPerson } from './attention.tsx';
+import { NO_MANIFEST, VERIFICATIONS } from './audit.tsx';
 import { waitingText } from './waiting.tsx';
 
 type Volume = Schemas['Volume'];
@@ -14,6 +15,8 @@ type Queue = Schemas['QueueList']['data'][number];
 
 const RANGES = [7, 31, 92] as const;
 const EVERY_MS = 30_000;
+/** Each read of the verifications reads files of the archive, and the auditor runs at most once an hour. */
+const AUDIT_EVERY_MS = 600_000;
 const DAY_SECONDS = 86_400;
 
 /** The event types that each bar counts. An event stays counted on its day, whatever happens to the payment later. */
@@ -35,6 +38,7 @@ export function Overview() {
   return (
     <>
       <h1>Overview</h1>
+      <OverdueVerifications />
       <NeedsPerson />
       <ForJobs />
       {tenant === undefined || isUnknown ? (
@@ -46,6 +50,27 @@ export function Overview() {
         <Volumes tenant={tenant} mode={mode} />
       )}
     </>
+  );
+}
+
+/** Shows that the auditor did not run in time, so that a changed row of the Ledger could be unnoticed. */
+function OverdueVerifications() {
+  const { to } = usePlace();
+  const { answer } = useRead<Schemas['Audit']>('/v1/admin/audit', undefined, AUDIT_EVERY_MS);
+  const overdue = (answer?.verified ?? []).filter((each) => each.overdue);
+  if (overdue.length === 0 && answer?.manifests_overdue !== true) return <></>;
+  return (
+    <section aria-label="Overdue verifications" class="trouble">
+      {overdue.map(({ kind, due }) => (
+        <p key={kind}>
+          The verification “{VERIFICATIONS[kind].title}” is overdue since <Time at={due} />.
+        </p>
+      ))}
+      {answer?.manifests_overdue === true && <p>{NO_MANIFEST}</p>}
+      <p>
+        Find out why the auditor does not run. See the screen <a href={to('audit')}>Audit</a>.
+      </p>
+    </section>
   );
 }
 

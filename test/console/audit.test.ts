@@ -47,6 +47,13 @@ describeConsole('verifications of the archive in a browser', (shown) => {
     await overdue.getByText('overdue since').locator(OVERDUE).waitFor();
     await overdue.getByText('No manifest was written for three hours.').waitFor();
     await accessible(overdue);
+    await overdue.getByRole('link', { name: 'Overview', exact: true }).click();
+    const notice = overdue.getByRole('region', { name: 'Overdue verifications' });
+    await notice.getByText(`The verification “${NIGHT}” is overdue`).locator(OVERDUE).waitFor();
+    await notice.getByText('No manifest was written for three hours.').waitFor();
+    await accessible(overdue);
+    await notice.getByRole('link', { name: 'Audit' }).click();
+    await overdue.getByRole('heading', { name: 'Audit', level: 1 }).waitFor();
     const empty = await opened(new AuditedArchive());
     for (const none of ['No day was verified yet.', 'No slice was verified yet.', 'No manifest was written yet.'])
       await empty.getByText(none).waitFor();
