@@ -182,9 +182,33 @@ const QUEUE_TITLES: ReadonlyMap<string, string> = new Map([
   ['orphans', 'Callbacks without a payment'],
   ['unmatched_callbacks', 'Unmatched callbacks'],
   ['Jobs-Missed', 'Missed job runs'],
+  ['Archive-Parked', 'Records not archived'],
+  ['Events-Parked', 'Records not published'],
+  ['Vendors-DeadLetters', 'Failed calls to vendors'],
 ]);
 
-/** Returns the title of a queue. Most queues of messages are shown under their own names. */
+/** Titles of task queues, by the names of the queues without their endings. */
+const TASK_TITLES: ReadonlyMap<string, string> = new Map([
+  ['FollowUps-CommissionEvents-Tasks', 'Commissions'],
+  ['FollowUps-ReceiptEvents-Tasks', 'Receipts'],
+  ['Intake-Tasks', 'Payment requests'],
+  ['Jobs-PaymentRuns-Tasks', 'Runs of payment jobs'],
+  ['Jobs-Targets-Calls', 'Job calls to other services'],
+  ['Jobs-UpkeepRuns-Tasks', 'Runs of other jobs'],
+  ['NatsBridge-Tasks', 'Events for NATS'],
+  ['Parties-DelayedCalls', 'Delayed calls to vendors'],
+  ['Views-Events-Tasks', 'Updates of lists and balances'],
+  ['Webhooks-Events-Tasks', 'Events for webhooks'],
+  ['Webhooks-Lanes', 'Deliveries to failing endpoints'],
+  ['Webhooks-Tasks', 'Webhook deliveries'],
+]);
+
+/** Returns the title of a queue. A queue that this console does not know is shown under its own name. */
 export function queueTitle(id: string): string {
-  return QUEUE_TITLES.get(id) ?? id;
+  const [, name = '', end] = /^(.+)-(Queue|DeadLetters)$/.exec(id) ?? [];
+  const [, sender] = /^Intake-Queue-(.+)$/.exec(name) ?? [];
+  const tasks = sender === undefined ? TASK_TITLES.get(name) : `Payment requests of ${sender}`;
+  const title = QUEUE_TITLES.get(id) ?? tasks;
+  if (title === undefined || tasks === undefined) return title ?? id;
+  return end === 'DeadLetters' ? `${title}: dead letters` : title;
 }

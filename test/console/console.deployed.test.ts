@@ -248,7 +248,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
 
       const page = await signedIn(aws.operatorKey);
       await page.getByRole('link', { name: 'Waiting for work' }).click();
-      await page.getByRole('link', { name: 'Views-Events-Tasks-DeadLetters', exact: true }).click();
+      await page.getByRole('link', { name: 'Updates of lists and balances: dead letters', exact: true }).click();
       await page.getByRole('link', { name: String(json['id']) }).waitFor();
       await page.getByRole('button', { name: 'Redrive all' }).click();
       await page.getByRole('dialog', { name: 'Redrive all' }).getByRole('button', { name: 'Redrive all' }).dblclick();

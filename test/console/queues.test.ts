@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { queueTitle } from '../../console/show.ts';
 import { MemoryMessages } from '../operators/memory-messages.ts';
 import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { accessible, decideOn, describeConsole, tabTo } from './console-in-browser.ts';
@@ -28,7 +29,7 @@ describeConsole('dead letters in a browser', (shown) => {
   async function openQueue(queue: string, key = OPERATOR_KEY): Promise<Page> {
     const page = await shown.signedIn(key);
     await page.getByRole('link', { name: 'Waiting for work' }).click();
-    await page.getByRole('link', { name: queue, exact: true }).click();
+    await page.getByRole('link', { name: queueTitle(queue), exact: true }).click();
     await page.getByRole('button', { name: 'Redrive all' }).waitFor();
     return page;
   }

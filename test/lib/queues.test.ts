@@ -1,8 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Template } from 'aws-cdk-lib/assertions';
+import { queueTitle } from '../../console/show.ts';
 import { MESSAGE_QUEUES } from '../../lambdas/operators/contract.ts';
 import { deployedQueues, messageQueueNames } from '../../lambdas/operators/store/sqs-queues.ts';
-import { dismissalOf, MISSED_RUNS, NO_REDRIVE, redriveTarget } from '../../lambdas/operators/use/queue-lists.ts';
+import {
+  describeMessages,
+  dismissalOf,
+  MISSED_RUNS,
+  NO_REDRIVE,
+  redriveTarget,
+} from '../../lambdas/operators/use/queue-lists.ts';
 import { synthesize } from '../support/synth.ts';
 import { EVERYTHING, present, WITH_STRIPE } from './templates.ts';
 
@@ -103,10 +110,7 @@ describe.each(sources)('the queue $id', ({ id, mapping, queue, timeout }) => {
   });
 });
 
-test.each([
-  ['with the sandbox', service],
-  ['with everything', everything],
-])('each queue without a consumer function can be redriven, or declares what to do instead: %s', (_which, template) => {
+function deployedIn(template: Template | undefined) {
   const functions = present(template).findResources('AWS::Lambda::Function') as Record<
     string,
     Made<{ readonly Environment?: { readonly Variables: Readonly<Record<string, unknown>> } }>
@@ -118,22 +122,44 @@ test.each([
     'Fn::Join': [, parts],
   } = names as { readonly 'Fn::Join': readonly [string, readonly unknown[]] };
   const text = parts.map((part) => (typeof part === 'string' ? part : 'https://sqs.invalid/1/queue')).join('');
-  const deployed = deployedQueues(messageQueueNames.parse(JSON.parse(text)));
-  const kept = Object.keys(deployed).filter((id) => deployed[id]?.isKept);
-  expect(dismissalOf(deployed, MISSED_RUNS)).toEqual({ kind: 'all' });
-  const targets = kept.map((id) => [id, redriveTarget(deployed, id)] as const);
-  expect(targets.filter(([, target]) => target?.kind === 'none' && target.because === NO_REDRIVE)).toEqual([]);
-  const redriven = targets.flatMap(([id, target]) => (target?.kind === 'target' ? [[id, target.to]] : []));
-  expect(redriven).toEqual(
-    expect.arrayContaining([
-      ['Events-Parked', 'Events-Republisher'],
-      ['Vendors-DeadLetters', 'Parties-DelayedCalls-Queue'],
-    ]),
-  );
-  // A redrive must lead to a queue that has a consumer.
-  const taken = ([, to = '']: readonly string[]) => deployed[to]?.isKept === false || to === 'Events-Republisher';
-  expect(redriven.filter((target) => !taken(target))).toEqual([]);
+  return deployedQueues(messageQueueNames.parse(JSON.parse(text)));
+}
+
+const DEPLOYMENTS = [
+  ['with the sandbox', service],
+  ['with everything', everything],
+] as const;
+
+test.each(DEPLOYMENTS)('each message queue has a title and a description of its own: %s', (_which, template) => {
+  const deployed = deployedIn(template);
+  const ids = Object.keys(deployed);
+  const titles = ids.map((id) => queueTitle(id));
+  const descriptions = ids.map((id) => describeMessages(id, deployed[id]?.isKept === true));
+  expect(ids.filter((id) => queueTitle(id) === id)).toEqual([]);
+  expect(descriptions.filter((each) => each.startsWith('Messages of the queue'))).toEqual([]);
+  for (const each of [titles, descriptions]) expect(new Set(each).size).toBe(ids.length);
 });
+
+test.each(DEPLOYMENTS)(
+  'each queue without a consumer function can be redriven, or declares what to do instead: %s',
+  (_which, template) => {
+    const deployed = deployedIn(template);
+    const kept = Object.keys(deployed).filter((id) => deployed[id]?.isKept);
+    expect(dismissalOf(deployed, MISSED_RUNS)).toEqual({ kind: 'all' });
+    const targets = kept.map((id) => [id, redriveTarget(deployed, id)] as const);
+    expect(targets.filter(([, target]) => target?.kind === 'none' && target.because === NO_REDRIVE)).toEqual([]);
+    const redriven = targets.flatMap(([id, target]) => (target?.kind === 'target' ? [[id, target.to]] : []));
+    expect(redriven).toEqual(
+      expect.arrayContaining([
+        ['Events-Parked', 'Events-Republisher'],
+        ['Vendors-DeadLetters', 'Parties-DelayedCalls-Queue'],
+      ]),
+    );
+    // A redrive must lead to a queue that has a consumer.
+    const taken = ([, to = '']: readonly string[]) => deployed[to]?.isKept === false || to === 'Events-Republisher';
+    expect(redriven.filter((target) => !taken(target))).toEqual([]);
+  },
+);
 
 test('functions behind queues leave half of an account’s default concurrency to the APIs', () => {
   const most = sources.map(({ mapping }) => mapping.ScalingConfig?.MaximumConcurrency ?? Number.POSITIVE_INFINITY);

@@ -11,6 +11,7 @@ import type { Operator } from '../../tenants/operators.ts';
 import {
   CLAIM_SORT_KEY_PATTERN,
   type DeployedQueues,
+  describeMessages,
   dismissalOf,
   type MessageEntry,
   type MessageQueues,
@@ -137,7 +138,7 @@ async function listQueues({ tools, request }: Call): Promise<Handled> {
   const messages = Object.entries(deployed).map(([id, { isKept }], index) => ({
     id,
     object: 'queue',
-    description: isKept ? KEPT_MESSAGES : MESSAGES,
+    description: describeMessages(id, isKept),
     job: null,
     is_kept: isKept,
     ...redriveOf(deployed, id),
@@ -158,9 +159,6 @@ function redriveOf(deployed: DeployedQueues, id: string) {
     can_dismiss_all: dismissal?.kind === 'all',
   };
 }
-
-const MESSAGES = 'Messages that a function receives.';
-const KEPT_MESSAGES = 'Messages that no function receives: they could not be processed, and wait for an operator.';
 
 const getEntries = reading({
   path: '/v1/admin/queues/{id}',

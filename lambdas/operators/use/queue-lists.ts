@@ -154,6 +154,43 @@ function isQueueName(id: string): id is QueueName {
   return Object.hasOwn(QUEUES, id);
 }
 
+/** The messages of each task queue and of its dead-letter queue, by the names of the queues without their endings. */
+const TASKS: Readonly<Record<string, string>> = {
+  'FollowUps-CommissionEvents-Tasks': 'Events for which a referrer gets a commission',
+  'FollowUps-ReceiptEvents-Tasks': 'Events for which a receipt is sent',
+  'Intake-Tasks': 'Payment requests of all senders without a queue of their own',
+  'Jobs-PaymentRuns-Tasks': 'Runs of the jobs that work on payments',
+  'Jobs-Targets-Calls': 'Scheduled calls to jobs of other services',
+  'Jobs-UpkeepRuns-Tasks': 'Runs of all other jobs',
+  'NatsBridge-Tasks': 'Events that the bridge publishes over NATS',
+  'Parties-DelayedCalls': 'Calls to vendors that are repeated after a delay',
+  'Views-Events-Tasks': 'Events that update lists, balances and reports',
+  'Webhooks-Events-Tasks': 'Events for which webhook deliveries are created',
+  'Webhooks-Lanes': 'Webhook deliveries to endpoints that fail or respond slowly',
+  'Webhooks-Tasks': 'Webhook deliveries that are due',
+};
+
+const OTHER_MESSAGES: Readonly<Record<string, string>> = {
+  'Archive-Parked': 'Records of the Ledger that could not be archived.',
+  'Events-Parked': 'Records of the Ledger whose events could not be published.',
+  'Vendors-DeadLetters': 'Calls to vendors that failed on their last attempt.',
+  [MISSED_RUNS]: 'Scheduled runs of jobs that could not be requested in time.',
+};
+
+/** Matches the name of the queue of one sender, without its ending. */
+const QUEUE_OF_SENDER = /^Intake-Queue-(.+)$/;
+
+/** Returns the description of a deployed message queue. */
+export function describeMessages(id: string, isKept: boolean): string {
+  const name = id.slice(0, id.lastIndexOf('-'));
+  const sender = QUEUE_OF_SENDER.exec(name)?.[1];
+  const messages = sender === undefined ? TASKS[name] : `Payment requests of the sender ${sender}`;
+  if (messages === undefined) return OTHER_MESSAGES[id] ?? `Messages of the queue ${id}.`;
+  return isKept
+    ? `${messages}. They could not be processed, and wait for an operator.`
+    : `${messages}. They wait to be processed.`;
+}
+
 export interface MessageEntry extends QueueEntry {
   readonly id: string;
   /** Reason why processing of the message was abandoned, if its sender provided one. */
