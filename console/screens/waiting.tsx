@@ -5,6 +5,7 @@ import { About, Id, Loaded } from '../parts.tsx';
 import { useRead } from '../reading.ts';
 import { age, count, queueTitle } from '../show.ts';
 import { List, Table } from '../table.tsx';
+import { Reason, Redrives } from './redrives.tsx';
 
 type Queues = Schemas['QueueList'];
 type QueueRow = Queues['data'][number];
@@ -65,6 +66,7 @@ export function Queue({ id }: { readonly id: string }) {
   return (
     <>
       <h1>Queue: {queueTitle(id)}</h1>
+      {queueTitle(id) !== id && <Id of={id} />}
       <Loaded of={read}>
         {() => (queue === undefined ? <></> : <QueueActs queue={queue} redriven={() => setRedriven(true)} />)}
       </Loaded>
@@ -88,12 +90,13 @@ export function Queue({ id }: { readonly id: string }) {
             of: ({ needs_operator: needs }) => (needs ? 'yes' : 'no'),
             by: ({ needs_operator: needs }) => Number(needs),
           },
-          { title: 'Reason', of: ({ reason }) => reason ?? '–' },
+          { title: 'Reason', of: ({ reason }) => <Reason of={reason} /> },
           ...(queue?.is_kept === true
             ? [{ title: 'Act', isActs: true as const, of: (row: Entry) => <MessageActs queue={queue} row={row} /> }]
             : []),
         ]}
       />
+      {queue?.is_kept === true && <Redrives queue={queue} queues={read.answer?.data ?? []} />}
     </>
   );
 }

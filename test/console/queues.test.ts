@@ -44,6 +44,8 @@ describeConsole('dead letters in a browser', (shown) => {
     await page.getByRole('dialog', { name: 'Redrive all' }).getByRole('button', { name: 'Redrive all' }).dblclick();
     await page.getByText('The messages were moved').waitFor();
     await page.getByText('The queue is empty.').first().waitFor();
+    await page.getByText(`2 still wait in ${QUEUE}. No message is back in ${DEAD_LETTERS}`).waitFor();
+    await page.getByRole('region', { name: 'Redrives and dismissals' }).getByText('about 2').waitFor();
     await accessible(page);
     expect(messages.ids(QUEUE)).toEqual(['a', 'b']);
     expect(shown.written).toEqual([`POST /v1/admin/queues/${DEAD_LETTERS}/redrive`]);
@@ -110,12 +112,18 @@ describeConsole('dead letters in a browser', (shown) => {
   });
 
   test.each([
-    ['a parked record', 'Events-Parked', 'Events-Republisher', [PAYMENT, 'refused_by_bus'], 'parked'],
+    [
+      'a parked record',
+      'Events-Parked',
+      'Events-Republisher',
+      [PAYMENT, 'EventBridge refused the event.', 'refused_by_bus'],
+      'parked',
+    ],
     [
       'a call to a vendor',
       'Vendors-DeadLetters',
       'Parties-DelayedCalls-Queue',
-      [ORDER, 'postmark email.send', 'postmark_account'],
+      [ORDER, 'postmark email.send', 'postmark refused the call because of its account', 'postmark_account'],
       'letter',
     ],
   ])('are shown with their reason, and redriven once by a double click: %s', async (_what, from, to, shows, id) => {

@@ -1,0 +1,94 @@
+/* Words about messages that could not be processed, and about what operators did with them. */
+import type { Schemas } from './api.ts';
+import { count, relativeTime } from './show.ts';
+
+type Queue = Schemas['QueueList']['data'][number];
+type ActivityEntry = Schemas['ActivityList']['data'][number];
+
+/** The reasons with which Payonce and EventBridge park messages. */
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['unknown_sender', 'The settings map the sender to no tenant.'],
+  ['unknown_tenant', 'The settings map the sender to a tenant that does not exist.'],
+  ['malformed', 'The message cannot be read, or one of its fields is invalid.'],
+  ['wrong_account', 'The request names a tenant other than its sender’s.'],
+  ['changed', 'Another request was accepted under the same event id.'],
+  ['expired', 'The event is too old, and has not begun a payment.'],
+  ['refused', 'The request cannot begin a payment: its reference is in use, or no processor accepts it.'],
+  ['failed', 'Every attempt to process the message failed.'],
+  ['unexpected', 'The message is of an unexpected kind, or its processing ended with an unexpected error.'],
+  ['unreadable', 'The record cannot be read.'],
+  ['refused_by_bus', 'EventBridge refused the event.'],
+  ['ledger_tampered', 'A row of the Ledger was changed or deleted.'],
+  ['first_transition_missing', 'The first transition of the payment is missing.'],
+  ['window_ended', 'The time in which the run could be requested had ended.'],
+  ['dead_letter_unreadable', 'The message cannot be read.'],
+  ['NO_PERMISSIONS', 'EventBridge may not deliver to the target.'],
+  ['NO_RESOURCE', 'The target of EventBridge does not exist.'],
+  ['THROTTLING', 'The target was throttled until EventBridge gave up.'],
+  ['TIMEOUT', 'The target did not respond to EventBridge in time.'],
+  ['SDK_CLIENT_ERROR', 'The target refused the delivery of EventBridge.'],
+]);
+
+/** The ends of the fault codes of calls, each with its meaning. The beginning is the vendor or the called party. */
+const FAULTS: readonly (readonly [end: string, text: string])[] = [
+  ['_account', 'refused the call because of its account or server settings.'],
+  ['_answer_unexpected', 'sent an unexpected response. The call may have taken effect.'],
+  ['_answer_unreadable', 'sent a response that cannot be read. The call may have taken effect.'],
+  ['_circuit_open', 'was not called, because its last calls had failed.'],
+  ['_error', 'reported an internal error. The call may have taken effect.'],
+  ['_in_doubt', 'may have applied an earlier call. Look it up there first.'],
+  ['_key_mismatch', 'has another call under the same idempotency key.'],
+  ['_no_time', 'was not called, because no time was left.'],
+  ['_rate_limited', 'limited the rate of calls.'],
+  ['_refused', 'refused the call.'],
+  ['_timeout', 'did not respond in time. The call may have taken effect.'],
+  ['_unauthorized', 'refused the credentials.'],
+  ['_unavailable', 'was not available.'],
+  ['_unreachable', 'could not be reached.'],
+];
+
+/**
+ * Describes why a message could not be processed.
+ * @param code the reason that the API shows
+ * @returns undefined for an unknown code, or a reason that is already a sentence
+ */
+export function reasonText(code: string): string | undefined {
+  const known = REASONS.get(code);
+  if (known !== undefined) return known;
+  const [end, text] = FAULTS.find(([each]) => /^[a-z0-9_]+$/.test(code) && code.endsWith(each)) ?? [];
+  return end === undefined ? undefined : `${code.slice(0, -end.length).replaceAll('_', ' ')} ${text}`;
+}
+
+/** Returns the actions on the messages of a queue, in the order of the log. */
+export function actsOnQueue(log: readonly ActivityEntry[], queue: string): readonly ActivityEntry[] {
+  return log.filter(({ about, action }) => about.includes(queue) && /^(?:queue|message)\./.test(action));
+}
+
+/**
+ * Describes the state of the redriven messages, as far as the queues show it.
+ * @param redriven time of the newest redrive, in Unix seconds
+ * @param to the queue or function that processes the messages again
+ * @param queues all queues
+ */
+export function afterRedrive(
+  { id, waiting: here }: Queue,
+  { redriven, to, queues }: { readonly redriven: number; readonly to: string; readonly queues: readonly Queue[] },
+): string {
+  const target = queues.find((each) => each.id === to);
+  const waits = target?.waiting;
+  const there =
+    target === undefined
+      ? `${to} processes the messages at once.`
+      : waits === null || waits === undefined
+        ? `The messages that wait in ${to} cannot be counted now.`
+        : waits === 0
+          ? `None waits in ${to} any longer.`
+          : `${count(waits)} still ${waits === 1 ? 'waits' : 'wait'} in ${to}.`;
+  const back =
+    here === null
+      ? ''
+      : here === 0
+        ? ` No message is back in ${id}, so those that no longer wait were processed.`
+        : ` A listed message whose age is less than the time since the redrive has failed again, or arrived later.`;
+  return `The newest redrive was ${relativeTime(redriven)}. ${there}${back}`;
+}
