@@ -9,7 +9,7 @@ import type { EffectRecord } from '../once/domain/idempotency.ts';
 import { approvalTime } from '../operators/domain/approval.ts';
 import type { ApprovalChange, ApprovingStore } from '../operators/use/approving-store.ts';
 import type { ExpiredRecord, ExpiredRecords } from '../operators/use/expired-records.ts';
-import type { QueueLists } from '../operators/use/queue-lists.ts';
+import type { QueueEntry, QueueLists } from '../operators/use/queue-lists.ts';
 import { parseOrderId } from '../orders/ids.ts';
 import type { OrderStore } from '../orders/use/order-store.ts';
 import type { PostgresEffects } from '../payments/store/postgres-effects.ts';
@@ -341,7 +341,11 @@ function queuesOf(shards: Shards): QueueLists {
   return {
     needingOperator: async (queue) => {
       const lists = await shards.each(({ stores }) => stores.queues.needingOperator(queue));
-      return { entries: lists.flatMap(({ entries }) => entries), hasMore: lists.some(({ hasMore }) => hasMore) };
+      // While a tenant is moved, two databases have its entries. An unreadable entry names nothing, and is kept.
+      const unique = new Map<unknown, QueueEntry>();
+      for (const entry of lists.flatMap(({ entries }) => entries))
+        unique.set(entry.about === undefined ? entry : JSON.stringify(entry), entry);
+      return { entries: [...unique.values()], hasMore: lists.some(({ hasMore }) => hasMore) };
     },
     summary: async (queue) => {
       const summaries = await shards.each(({ stores }) => stores.queues.summary(queue));

@@ -68,3 +68,28 @@ test('expired records of the other databases are deleted if a database cannot be
   await scan();
   expect([keys, skipped]).toEqual([['0 a', '1 b'], ['c']]);
 });
+
+test('an entry that needs an operator is listed once while a move has copied it to a second database', async () => {
+  const entry = { about: paymentIdFor('a'), part: 'ref_1', sinceMs: 1, needsOperator: true };
+  const unreadable = { needsOperator: true };
+  const listing = (name: string, entries: readonly object[], hasMore = false) => ({
+    name,
+    stores: {
+      queues: { needingOperator: async () => ({ entries, hasMore }) },
+      approvals: {},
+      orders: () => ({}),
+      effects: () => ({}),
+    } as never,
+  });
+  const shards = new Shards({
+    databases: [
+      listing('a', [entry, { ...entry, part: 'ref_2' }, unreadable]),
+      listing('b', [{ ...entry }, { ...unreadable }], true),
+    ],
+    tenants: { of: () => Promise.reject(REFUSED) },
+    unavailable: () => undefined,
+  });
+  const { entries, hasMore } = await shardedStores(shards).queues.needingOperator('inquiries');
+  expect(entries).toEqual([entry, { ...entry, part: 'ref_2' }, unreadable, unreadable]);
+  expect(hasMore).toBe(true);
+});
