@@ -1,5 +1,5 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
-import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { ListQueuesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { lateRecords } from '../../lambdas/archive/store/late-records.ts';
@@ -80,6 +80,34 @@ describe('on the deployed stack,', () => {
     expect(answers[1]?.text).toBe(answers[0]?.text);
     const received = await listener.received(paymentId, 3);
     expect(received).toEqual([received[0], received[0], received[0]]);
+  });
+
+  test('an operator redrives a dead letter to its queue, whose function processes it', async () => {
+    const { awsEndpoint: endpoint, region } = aws;
+    const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
+    const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({}));
+    const QueueUrl = QueueUrls.find((url) => url.includes('ViewsEventsTasksDeadLetters'));
+    const [detail] = await listener.received(paymentId, 1);
+    const id = String(detail?.event.id);
+    const name = `${String(detail?.event.type)}.v1`;
+    const event = { id: crypto.randomUUID(), 'detail-type': name, source: 'payonce', time: new Date(), detail };
+    const { MessageId: entry } = await sqs.send(
+      new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify(event) }),
+    );
+    const authorization = `Bearer ${aws.operatorKey}`;
+    const headers = { authorization, 'content-type': 'application/json', 'idempotency-key': `dead-${run}` };
+    const [from, to] = ['Views-Events-Tasks-DeadLetters', 'Views-Events-Tasks-Queue'];
+    const body = JSON.stringify({ entry });
+    const redriven = await api.send('POST', `/v1/admin/queues/${from}/redrive`, { headers, body });
+    expect([redriven.status, redriven.json]).toMatchObject([202, { queue: from, entry, to }]);
+    await until(async () => {
+      const rows = (await api.send('GET', '/v1/admin/queues', { headers: { authorization } })).json['data'];
+      const ofViews = (rows as { readonly id: string; readonly waiting: number }[]).filter((each) =>
+        [from, to].includes(each.id),
+      );
+      return ofViews.every(({ waiting }) => waiting === 0) || undefined;
+    });
+    expect((await api.send('GET', `/v1/events/${id}`)).status).toBe(200);
   });
 
   test('a payment has one receipt and one commission', async () => {
