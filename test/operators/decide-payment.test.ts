@@ -55,7 +55,11 @@ describe('an operator’s decision', () => {
     const { newest } = await harness.chain(request);
     expect(newest).toMatchObject({
       type: 'payment.failed',
-      payment: { status: 'failed', failure: { code: 'decided_by_operator' } },
+      payment: {
+        status: 'failed',
+        // The charge has captured money, which is returned.
+        failure: { code: 'decided_by_operator', message: expect.stringContaining('is returned to the payer') },
+      },
       subject: { kind: 'decision', operator: 'Ada Example', reason: 'Nothing on the statement' },
     });
   });

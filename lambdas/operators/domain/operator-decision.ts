@@ -75,7 +75,8 @@ export function decideByOperator(request: DecisionRequest, state: PaymentState):
   const subject = recorded(request);
   const { failure: why, ...lasting } = payment;
   if (outcome === 'failed') {
-    const failure = { code: DECIDED_BY_OPERATOR, message: 'An operator found that the payer was not charged.' };
+    const message = 'An operator decided that the payment failed. Captured money, if any, is returned to the payer.';
+    const failure = { code: DECIDED_BY_OPERATOR, message };
     const failed: Payment = { ...lasting, status: 'failed', failure };
     return { kind: 'append', draft: { type: 'payment.failed', payment: failed, postings: [], subject } };
   }
