@@ -75,7 +75,7 @@ export class Operators extends Construct {
     data.registry.grantIdentifyOperators(this.api);
     const { apiKey, apiKeys, apiKeyUse, approvals, limit, operatorKey, operatorKeys, owners, tenants } = RegistryRow;
     const { inquiry, return: giveBack, openOrder, hold, orphan, keptOrphan, details } = RegistryRow;
-    const { webhookEndpoints, webhookDelivery } = RegistryRow;
+    const { webhookEndpoints, webhookDelivery, jobMark } = RegistryRow;
     // Each statement covers all rows to which its action applies, because the policy of this role is close to the
     // maximum size.
     data.registry.grantRows(this.api, 'ChangeKeysAndApprovals', ['dynamodb:UpdateItem'], [apiKey, approvals]);
@@ -89,7 +89,7 @@ export class Operators extends Construct {
     data.registry.grantRows(this.api, 'Conditions', ['dynamodb:ConditionCheckItem'], checked);
     const queues = [inquiry, giveBack, openOrder, hold, orphan, keptOrphan];
     const listed = [apiKeys, operatorKeys, tenants, ...queues];
-    const read = [apiKeyUse, webhookEndpoints, webhookDelivery, approvals, limit];
+    const read = [apiKeyUse, webhookEndpoints, webhookDelivery, approvals, limit, jobMark];
     data.registry.grantRows(this.api, 'List', ['dynamodb:GetItem', 'dynamodb:Query'], [...listed, ...read]);
     data.registry.grantRows(this.api, 'Dismiss', ['dynamodb:DeleteItem'], [keptOrphan]);
     data.registry.grantRowsOfIndex(this.api, 'Undecidable', RegistryTable.queuesIndex.name, [

@@ -3,6 +3,7 @@ import { DynamoDbActivity } from '../activity/store/dynamodb-activity.ts';
 import { configuredAuthority } from '../authority/configured-authority.ts';
 import { authenticatedApi } from '../http/authenticated-api.ts';
 import { byPath, operatorApi } from '../http/operator-api.ts';
+import { DynamoDbJobMarks } from '../jobs/store/dynamodb-job-marks.ts';
 import type { OperatorCause } from '../kernel/cause.ts';
 import { Environment } from '../kernel/contract/environment.ts';
 import { keyedEmailHashes } from '../kernel/platform/keyed-email-hashes.ts';
@@ -77,6 +78,7 @@ export async function wire(
     operators,
     isTenant: operators.isTenant,
     views,
+    marks: new DynamoDbJobMarks(documents, tables.registry, pacing),
     store,
     activity,
     timeline: {

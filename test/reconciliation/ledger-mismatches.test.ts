@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { positionAt } from '../../lambdas/payments/use/transition-reader.ts';
 import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { API_KEY, Api, dataOf } from '../world/api.ts';
 import { comparedPayment, differsBy } from './mismatch-fixtures.ts';
@@ -49,7 +50,13 @@ describe('the open mismatches', () => {
         },
       ],
       has_more: false,
+      compared_until: null,
     });
+  });
+
+  test('are listed with the time before which everything was compared, also if there is none', async () => {
+    await harness.store.jobMarks.moveMark('reconcile-recent', undefined, positionAt(NOW * 1000 + 999));
+    expect((await harness.get(PATH)).body).toMatchObject({ data: [], compared_until: NOW });
   });
 
   test('are filtered by the creation time of their payments, and only operators can read them by id', async () => {

@@ -438,6 +438,7 @@ export class Api<Of extends World = World> {
       isTenant: isAnyTenant,
       report: (error) => this.faults.push(error),
       views,
+      marks: behind.jobMarks,
       ...emailTools(behind),
       transitions: behind.ledger,
       ledger: new ViewLedgerReader(views),

@@ -56,5 +56,9 @@ export const mismatchList = z
     object: z.literal('list'),
     data: z.array(mismatch).meta({ description: 'Newest payment first.' }),
     has_more: z.boolean(),
+    compared_until: unixSeconds.nullable().meta({
+      description:
+        'Time before which everything was compared, in Unix seconds. It is at least fifteen minutes ago, and does not advance while a comparison fails. Null before the first complete comparison.',
+    }),
   })
   .meta({ id: 'MismatchList' });

@@ -4,16 +4,19 @@ import { type OperatorEndpoint, type ReadingCall, reading } from '../../http/end
 import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
 import { MAX_UNIX_SECONDS, wholeNumber } from '../../http/validate.ts';
+import type { JobMarks } from '../../jobs/use/job-marks.ts';
 import { defined } from '../../kernel/defined.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import { MISMATCH_ID, type OpenMismatch } from '../domain/mismatch-view.ts';
+import { comparedUntilMs } from '../use/compared-until.ts';
 import { listMismatches, readMismatch } from '../use/mismatch-view.ts';
 import { mismatch, mismatchList } from './mismatch-answers.ts';
 
 export interface MismatchTools {
   /** The view that stores the mismatches of scheduled comparisons. */
   readonly views: Pick<ViewStore, 'range'>;
+  readonly marks: Pick<JobMarks, 'readMark'>;
 }
 
 const mismatchesQuery = z.strictObject({
@@ -57,14 +60,19 @@ async function listOpenMismatches(
 ): Promise<Handled> {
   const { tools, request, query } = call;
   const { limit = DEFAULT_PAGE, starting_after: after, created_from: createdFrom, created_to: createdTo } = query;
-  const listed = await listMismatches(tools.views, {
-    limit,
-    ...defined({ after, createdFrom, createdTo }),
-  });
+  const [listed, untilMs] = await Promise.all([
+    listMismatches(tools.views, { limit, ...defined({ after, createdFrom, createdTo }) }),
+    comparedUntilMs(tools.marks),
+  ]);
   if (listed.kind === 'unknown_cursor') {
     return refusal(problem('invalid_request', `${listed.param} must be the id of a mismatch.`, listed.param), request);
   }
-  return found({ object: 'list', data: listed.open.map(mismatchObject), has_more: listed.hasMore });
+  return found({
+    object: 'list',
+    data: listed.open.map(mismatchObject),
+    has_more: listed.hasMore,
+    compared_until: untilMs === undefined ? null : Math.floor(untilMs / 1000),
+  });
 }
 
 const getMismatch = reading({

@@ -17,6 +17,7 @@ import { queueUntracked } from '../../payments/use/untracked-entries.ts';
 import { DAY_MS, dayOf } from '../../views/domain/views.ts';
 import { compareBooks, type Mismatch } from '../domain/compare-books.ts';
 import type { ComparisonSubject, MismatchChange, MismatchCounts, OpenMismatch } from '../domain/mismatch-view.ts';
+import { RECENT_JOB_ID } from './compared-until.ts';
 import { countMismatches, type MismatchViewTools, recordComparison } from './mismatch-view.ts';
 import {
   booksKey,
@@ -57,8 +58,6 @@ interface BooksObserver {
 const AT_ONCE = 8;
 /** Timeout of one read of the processor's books, in milliseconds. */
 const READ_TIMEOUT_MS = 5_000;
-/** The id of the hourly job, under which its progress mark is stored. It must never change. */
-const JOB_ID = 'reconcile-recent';
 /**
  * Minimum lag of the progress mark behind the current time, in milliseconds. The time of an outcome is from its
  * writer's clock. Without this lag, an outcome could be written behind the mark, and the hourly job would never compare
@@ -99,7 +98,7 @@ export function reconcileRecentJob(tools: ReconcileTools): Job<ComparisonItem> {
     const untilMs = Math.floor(endMs / MINUTE_MS) * MINUTE_MS;
     const reach = positionAt(Math.max(0, untilMs - RECENT_MS));
     const begin = async () => {
-      const mark = await marks.readMark(JOB_ID);
+      const mark = await marks.readMark(RECENT_JOB_ID);
       return { from: mark === undefined || mark < reach ? reach : mark, mark };
     };
     return { untilMs, begin };
@@ -107,7 +106,7 @@ export function reconcileRecentJob(tools: ReconcileTools): Job<ComparisonItem> {
   return reconcile(tools, windowOf, async ({ from, to, mark, completeMs }) => {
     const latest = positionAt(Math.min(clock.nowMs() - MARK_BEHIND_MS, completeMs));
     const next = to < latest ? to : latest;
-    if (from < next) await marks.moveMark(JOB_ID, mark, next);
+    if (from < next) await marks.moveMark(RECENT_JOB_ID, mark, next);
   });
 }
 
