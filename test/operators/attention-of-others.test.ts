@@ -3,6 +3,9 @@ import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { ownerToken } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { paymentIdFor } from '../payments/payment-fixtures.ts';
+import { comparedPayment, differsBy } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf } from '../world/api.ts';
 import { MemoryMessages } from './memory-messages.ts';
 import { unmatchedCallback } from './unmatched-callback.ts';
@@ -39,6 +42,43 @@ test('the list of work names the kind of a message queue that cannot be counted,
   expect((await behind.with({ messages: new MemoryMessages(behind.clock) }).get(PATH)).body).toMatchObject({
     unread: [],
   });
+});
+
+test('the list of work says why messages cannot be redriven, and who runs a missed job', async () => {
+  const behind = new Api();
+  const messages = new MemoryMessages(behind.clock);
+  for (const queue of ['Archive-Parked', 'Events-Parked', 'Jobs-Missed']) messages.arrive(queue, { id: 'm' });
+  const listed = dataOf(await behind.with({ messages }).get(PATH));
+  expect(new Map(listed.map(({ queue, act, reason }) => [queue, `${String(act)}: ${String(reason)}`]))).toEqual(
+    new Map<unknown, unknown>([
+      ['Archive-Parked', expect.stringMatching(/^look: The messages could not be processed\. .*Run `payonce redrive`/)],
+      ['Events-Parked', 'redrive: The messages could not be processed.'],
+      ['Jobs-Missed', expect.stringMatching(/^run_job: .*Ask the team of another service to run its job\./)],
+    ]),
+  );
+});
+
+test('a difference of a charge without a known payment names the charge, its amount and processor', async () => {
+  const api = new Api();
+  const views = { views: api.views, digest: systemDigest };
+  const { owner: _unknown, ...about } = comparedPayment('k', { subject: 'ch_stray' });
+  const gone = paymentIdFor('gone');
+  for (const hours of [0, 1])
+    for (const [subject, named] of [
+      ['ch_stray', {}],
+      ['ch_gone', { paymentId: gone }],
+    ] as const)
+      await recordComparison(views, { ...about, subject }, { ...differsBy(1250, 0), ...named }, hours * 3_600_000);
+  const listed = dataOf(await api.get(PATH));
+  const shown = listed.map(({ about: id, part, amount, tenant, act }) => [id, part, amount, tenant, act]);
+  expect(new Set(shown.map((each) => JSON.stringify(each)))).toEqual(
+    new Set([
+      JSON.stringify([null, 'ch_stray', 1250, null, 'compare']),
+      JSON.stringify([gone, 'ch_gone', 1250, null, 'compare']),
+    ]),
+  );
+  for (const { reason } of listed)
+    expect(reason).toMatch(/^The processor sandbox shows 12\.50 EUR of a charge without a known payment/);
 });
 
 test('the list of queues contains all queues, without a number for a queue that cannot be counted', async () => {

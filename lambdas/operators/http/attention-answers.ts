@@ -74,7 +74,7 @@ export const dismissalPath = z.object({ id: callbackId.meta({ description: 'The 
 
 export const dismissalReason = {
   description:
-    '`nothing_due`: the payer is owed nothing. `refunded`: the charge was refunded or voided at the processor. `other_program`: another program made the charge.',
+    '`nothing_due`: nothing must be returned to the payer. `refunded`: the charge was refunded or voided at the processor. `other_program`: another program made the charge.',
 };
 
 export const dismissal = z

@@ -188,7 +188,7 @@ function seconds(timeMs: number): number {
 }
 
 const SENTENCES: Readonly<
-  Record<Exclude<Reason['kind'], 'payment' | 'change' | 'mismatch' | 'approval' | 'endpoint'>, string>
+  Record<Exclude<Reason['kind'], 'payment' | 'change' | 'mismatch' | 'approval' | 'endpoint' | 'messages'>, string>
 > = {
   inquiry: 'The outcome cannot be looked up at the processor.',
   order: 'The order can be neither completed nor undone without a person.',
@@ -197,10 +197,9 @@ const SENTENCES: Readonly<
   hold: 'The authorization was not captured in time, and Payonce cannot void it.',
   claim: 'The request was not completed, and neither a retry nor a job can complete it.',
   callback:
-    'The processor sent a callback about a charge that belongs to no known payment. Look the charge up at the processor. If nothing is due, refund it. Then dismiss the callback.',
-  messages: 'The messages could not be processed.',
+    'The processor sent a callback about a charge that belongs to no known payment. Look the charge up at the processor. If the payer must not pay, refund or void it there. Then dismiss the callback.',
   missed_runs:
-    'Schedules fired, but no run was accepted. Run each job once: it does all work that is due. Then dismiss the messages.',
+    'Scheduled runs were missed. Run each job of this deployment once: it does all work that is due. Ask the team of another service to run its job. Then dismiss the messages.',
   ended: 'The outcome is known. A job removes this entry at its next look-up.',
 };
 
@@ -224,10 +223,17 @@ function sentenceOf(reason: Reason): string {
       const [shown, booked] = [reason.processorMinor, reason.ledgerMinor].map((minor) =>
         shownAmount(minor, reason.currency),
       );
-      return `The processor shows ${shown}, the Ledger ${booked}.`;
+      const { processor } = reason;
+      return reason.isOfPayment
+        ? `The processor ${processor} shows ${shown}, the Ledger ${booked}.`
+        : `The processor ${processor} shows ${shown} of a charge without a known payment, the Ledger ${booked}. If the payer must not pay, refund the charge at ${processor}. The next comparison then removes the difference.`;
     }
     case 'approval':
       return `A ${reason.of} that ${reason.askedBy} requested waits for a second person.`;
+    case 'messages':
+      return ['The messages could not be processed.', ...(reason.because === undefined ? [] : [reason.because])].join(
+        ' ',
+      );
     case 'endpoint':
       return ENDPOINT_SENTENCES[reason.disabled ?? 'enabled'];
     case 'inquiry':
@@ -236,7 +242,6 @@ function sentenceOf(reason: Reason): string {
     case 'hold':
     case 'claim':
     case 'callback':
-    case 'messages':
     case 'missed_runs':
     case 'ended':
       return SENTENCES[reason.kind];

@@ -35,7 +35,7 @@ export const postDismissal = keyed({
       'The charge itself does not change. A later callback about the charge is listed again.',
     path: dismissalPath,
     key: ['dismissal', 'the callback is dismissed once'],
-    requests: { nothing_due: { summary: 'The payer is owed nothing', value: { reason: 'nothing_due' } } },
+    requests: { nothing_due: { summary: 'Nothing must be returned to the payer', value: { reason: 'nothing_due' } } },
     answers: { 201: { description: 'The dismissal.', schema: dismissal } },
   },
 });

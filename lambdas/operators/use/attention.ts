@@ -17,6 +17,7 @@ import {
   type OperatorQueue,
   type QueueEntry,
   type QueueLists,
+  redriveTarget,
 } from './queue-lists.ts';
 
 /** The kinds of work that only a person can resolve, in the order of the list. */
@@ -80,20 +81,17 @@ export interface AttentionEntry {
 export type Reason =
   | { readonly kind: 'payment'; readonly failureCode?: string }
   | {
-      readonly kind:
-        | 'inquiry'
-        | 'order'
-        | 'return'
-        | 'hold'
-        | 'claim'
-        | 'callback'
-        | 'messages'
-        | 'missed_runs'
-        | 'ended';
+      readonly kind: 'inquiry' | 'order' | 'return' | 'hold' | 'claim' | 'callback' | 'missed_runs' | 'ended';
     }
   | { readonly kind: 'change'; readonly of: string }
+  /** Messages that could not be processed. `because` is set if they cannot be redriven, and names the alternative. */
+  | { readonly kind: 'messages'; readonly because?: string }
   | {
       readonly kind: 'mismatch';
+      /** False for a charge without a known payment. */
+      readonly isOfPayment: boolean;
+      /** The processor's name. */
+      readonly processor: string;
       readonly processorMinor: number;
       readonly ledgerMinor: number;
       readonly currency: string;
@@ -223,18 +221,19 @@ async function reviews({ views }: AttentionTools): Promise<Found> {
 async function mismatches({ views }: AttentionTools): Promise<Found> {
   const found = await someMismatches({ views }, undefined, MAX_READ);
   const confirmed = found.flatMap(({ open }) => (open.status === 'confirmed' ? [open] : []));
-  const entries = confirmed.map(({ id, owner, subject, firstSeenAtMs: sinceMs, mismatch }): AttentionEntry => {
+  const entries = confirmed.map(({ id, books, owner, subject, firstSeenAtMs: sinceMs, mismatch }): AttentionEntry => {
     const { paymentId: about, processorMinor, ledgerMinor, currency } = mismatch;
+    const isOfPayment = owner !== undefined;
     return {
       kind: 'mismatch',
       name: id,
       ...defined({ about }),
-      part: about === undefined ? subject : id,
+      part: isOfPayment ? id : subject,
       ...owner,
       amountMinor: Math.abs(processorMinor - ledgerMinor),
       currency,
       sinceMs,
-      reason: { kind: 'mismatch', processorMinor, ledgerMinor, currency },
+      reason: { kind: 'mismatch', isOfPayment, processor: books.name, processorMinor, ledgerMinor, currency },
       act: 'compare',
     };
   });
@@ -301,11 +300,13 @@ async function failingEndpoints({ webhooks }: AttentionTools): Promise<Found> {
 
 function messageQueues({ messages }: AttentionTools): readonly Source[] {
   const kept = Object.entries(messages.deployed).filter(([, { isKept }]) => isKept);
-  return kept.map(([queue, { redriveTo }]): Source => {
+  return kept.map(([queue]): Source => {
     const kind = queue.endsWith(DEAD_LETTERS_END) ? 'dead_letters' : 'parked_records';
     const isMissed = queue === MISSED_RUNS;
-    const act = isMissed ? 'run_job' : redriveTo === undefined ? 'look' : 'redrive';
-    const reason = { kind: isMissed ? 'missed_runs' : 'messages' } as const;
+    const target = redriveTarget(messages.deployed, queue);
+    const because = target?.kind === 'none' ? target.because : undefined;
+    const act = isMissed ? 'run_job' : because === undefined ? 'redrive' : 'look';
+    const reason: Reason = isMissed ? { kind: 'missed_runs' } : { kind: 'messages', ...defined({ because }) };
     const read = async (): Promise<Found> => {
       const count = await messages.count(queue);
       const entry = { kind, name: queue, queue, messages: count, reason, act } as const;

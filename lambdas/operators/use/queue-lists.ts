@@ -100,7 +100,7 @@ export const MISSED_RUNS = 'Jobs-Missed';
 const NO_REDRIVE_BECAUSE: Readonly<Record<string, string>> = {
   'Archive-Parked': 'Redriving these messages requires a scan of the whole Ledger. Run `payonce redrive` instead.',
   [MISSED_RUNS]:
-    'The next run of each job does all work that is due. Run each job once, and then dismiss all messages.',
+    'A missed run is not repeated, because the next run of its job does all work that is due. Run each job of this deployment once. Ask the team of another service to run its job. Then dismiss the messages.',
 };
 
 /** Reasons why the messages of these queues cannot be dismissed. Each reason names the alternative. */
@@ -124,7 +124,7 @@ export function redriveTarget(
   if (isQueueName(id))
     return none(
       QUEUES[id].job === null
-        ? 'These callbacks are not retried, because their payments are unknown.'
+        ? 'These callbacks are not retried, because their payments are unknown. Dismiss those that need a person.'
         : 'A job empties this queue. Request a run of the job.',
     );
   const queue = Object.hasOwn(deployed, id) ? deployed[id] : undefined;
