@@ -3,6 +3,7 @@ import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { type OwnerToken, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { chargeOperation, parsePaymentId } from '../../lambdas/payments/ids.ts';
+import { abilitiesWithout } from '../../lambdas/processors/sandbox/sandbox-abilities.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
@@ -128,6 +129,20 @@ describe('the timeline of a payment', () => {
     expect(pages).toHaveLength(3);
     const sorted = (entries: readonly unknown[]) => entries.map((entry) => JSON.stringify(entry)).toSorted();
     expect(sorted(pages.flat())).toEqual(sorted(await timelineOf(payment)));
+  });
+
+  test('names what the processor of the payment supports, also if it is no longer used', async () => {
+    const payment = await api.paid('k');
+    const abilities = async (of: Api) =>
+      (await of.get(`/v1/admin/payments/${payment}/timeline`)).body['processor_abilities'];
+    expect(await abilities(api)).toEqual({ partial_captures: true, refunds: true, partial_refunds: true });
+    const lacking = { ...api.processor, abilities: abilitiesWithout('partial-refunds,partial-captures') };
+    expect(await abilities(api.with({ processor: lacking }))).toEqual({
+      partial_captures: false,
+      refunds: true,
+      partial_refunds: false,
+    });
+    expect(await abilities(api.with({ processor: 'no_processor_configured' }))).toBeNull();
   });
 
   test('shows the calls of a change once, and the reason of the operator who decided it', async () => {

@@ -324,6 +324,13 @@ export const timeline = z
     payment: z.string(),
     tenant: z.string(),
     livemode: z.boolean(),
+    processor_abilities: z
+      .object({ partial_captures: z.boolean(), refunds: z.boolean(), partial_refunds: z.boolean() })
+      .nullable()
+      .meta({
+        description:
+          'The optional abilities of the payment’s processor. Null if this deployment does not use that processor and account anymore.',
+      }),
     data: z
       .array(
         z.discriminatedUnion('kind', [

@@ -8,6 +8,8 @@ import { defined } from '../../kernel/defined.ts';
 import { decisionOf, type Transition } from '../../payments/domain/transition.ts';
 import { MAX_SEQUENCE, transitionObject } from '../../payments/http/list-transitions.ts';
 import { paymentPath } from '../../payments/http/payment-answers.ts';
+import { type KnownProcessors, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
+import type { Processor } from '../../payments/use/processor.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import {
   MAX_TRANSITIONS,
@@ -31,7 +33,11 @@ const timelineQuery = z.strictObject({
   ),
 });
 
-type TimelineCall = ReadingCall<{ readonly timeline: TimelineTools }, typeof timelineQuery, Operator>;
+interface GetTimelineTools extends KnownProcessors {
+  readonly timeline: TimelineTools;
+}
+
+type TimelineCall = ReadingCall<GetTimelineTools, typeof timelineQuery, Operator>;
 
 export const getTimeline = reading({
   path: '/v1/admin/payments/{id}/timeline',
@@ -41,12 +47,13 @@ export const getTimeline = reading({
     const { limit = MAX_TRANSITIONS, starting_after: afterSequence = 0 } = query;
     const outcome = await readTimeline(tools.timeline, id, { afterSequence, limit });
     if (outcome.kind === 'not_found') return refusal(problem('not_found', 'There is no such payment.'), request);
-    const { payment, entries, hasMore } = outcome;
+    const { payment, first, entries, hasMore } = outcome;
     return found({
       object: 'timeline',
       payment: payment.id,
       tenant: payment.tenantId,
       livemode: payment.mode === 'live',
+      processor_abilities: abilitiesObject(pinnedProcessor(tools, first)),
       data: entries.map(entryObject),
       has_more: hasMore,
       next_sequence: hasMore ? afterSequence + limit : null,
@@ -63,6 +70,12 @@ export const getTimeline = reading({
     answers: { 200: { description: 'A page of the timeline.', schema: timeline } },
   },
 });
+
+function abilitiesObject(processor: Processor | undefined): Readonly<Record<string, boolean>> | null {
+  if (processor === undefined) return null;
+  const { partialCapture, refund, partialRefund } = processor.abilities;
+  return { partial_captures: partialCapture, refunds: refund, partial_refunds: partialRefund };
+}
 
 /** Returns the reason that an operator gave for a change or for the decision about it. The subject’s `reason` differs. */
 function operatorReason(transition: Transition): string | undefined {

@@ -72,6 +72,8 @@ export type TimelineOutcome =
   | {
       readonly kind: 'found';
       readonly payment: Payment;
+      /** The first transition of the payment. */
+      readonly first: Transition;
       readonly entries: readonly TimelineEntry[];
       readonly hasMore: boolean;
     };
@@ -88,7 +90,8 @@ export async function readTimeline(tools: TimelineTools, id: string, page: Trans
   const paymentId = parsePaymentId(id);
   const history = paymentId === undefined ? undefined : await tools.chains.readPayment(paymentId);
   if (history === undefined) return { kind: 'not_found' };
-  const { payment } = history.newest;
+  const { first, newest } = history;
+  const { payment } = newest;
   const listed = await tools.chains.listTransitions(payment.id, { ...page, limit: page.limit + 1 });
   const transitions = listed.slice(0, page.limit);
   const hasMore = listed.length > page.limit;
@@ -98,7 +101,7 @@ export async function readTimeline(tools: TimelineTools, id: string, page: Trans
     hasMore ? [] : actsOn(tools, payment),
   ]);
   const entries = [deliveries, ...others].flat().toSorted((a, b) => a.atMs - b.atMs || rank(a) - rank(b));
-  return { kind: 'found', payment, entries, hasMore };
+  return { kind: 'found', payment, first, entries, hasMore };
 }
 
 /**
