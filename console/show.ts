@@ -146,6 +146,12 @@ export function words(name: string): string {
   return name.replaceAll(/[_.]/g, ' ');
 }
 
+/** Describes the result of a call to the processor. A change that the processor accepted may still be pending. */
+export function callResult(call: 'send' | 'look', result: string): string {
+  if (result !== 'applied') return words(result);
+  return call === 'send' ? 'accepted' : 'found';
+}
+
 /**
  * Describes the cause of a transition or an action.
  * @param keys the names of keys by their ids, as far as they are known

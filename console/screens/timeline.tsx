@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Schemas } from '../api.ts';
 import { inSequence } from '../in-sequence.ts';
 import { Copy, Id, Time } from '../parts.tsx';
-import { cause, count, utcTime, words } from '../show.ts';
+import { callResult, cause, count, utcTime, words } from '../show.ts';
 
 export type Entry = Schemas['Timeline']['data'][number];
 export type Transition = Extract<Entry, { kind: 'transition' }>;
@@ -93,8 +93,8 @@ function EntryText({ entry, keys }: { readonly entry: Entry; readonly keys: Read
     case 'call':
       return (
         <>
-          processor: {entry.call === 'send' ? 'request sent' : 'looked up'}, result <b>{words(entry.result)}</b> after{' '}
-          {count(entry.duration_ms)} ms
+          processor: {entry.call === 'send' ? 'request sent' : 'looked up'}, result{' '}
+          <b>{callResult(entry.call, entry.result)}</b> after {count(entry.duration_ms)} ms
         </>
       );
     case 'answer':

@@ -4,6 +4,7 @@ import { inSequence } from '../../console/in-sequence.ts';
 import { daysShown, scaleOf } from '../../console/scale.ts';
 import {
   amountToEnter,
+  callResult,
   count,
   dayToSend,
   enteredAmount,
@@ -14,6 +15,11 @@ import {
   sentDay,
   utcTime,
 } from '../../console/show.ts';
+
+test('a change that the processor accepted is not said to be applied, because it may be pending', () => {
+  expect([callResult('send', 'applied'), callResult('look', 'applied')]).toEqual(['accepted', 'found']);
+  expect(callResult('send', 'no_response')).toBe('no response');
+});
 
 test.each([
   [600, 'EUR', 'en-US', '6.00 EUR'],
