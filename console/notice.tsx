@@ -26,7 +26,7 @@ export function Notices({ screen, children }: { readonly screen: string; readonl
         <span role="status">{text}</span>
         {text !== '' && (
           <button type="button" class="quiet" onClick={() => notify('')}>
-            Dismiss
+            Close message
           </button>
         )}
       </div>

@@ -63,7 +63,7 @@ describeConsole('results, tables and forms in a browser', (shown) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Resend' }).click();
     expect(await isInWindow(page, page.getByText('The event is sent again.'))).toBe(true);
     await accessible(page);
-    await page.getByRole('button', { name: 'Dismiss' }).click();
+    await page.getByRole('button', { name: 'Close message' }).click();
     await page.getByText('The event is sent again.').waitFor({ state: 'detached' });
     expect(shown.violations).toEqual([]);
   });
