@@ -43,6 +43,8 @@ interface ActProps {
   readonly role: Role;
   /** The reason why the action is not possible now. */
   readonly because?: string | undefined;
+  /** Whether the address of the screen names this action. Its button is then scrolled to, and has the focus. */
+  readonly isLinked?: boolean | undefined;
   readonly method?: 'POST' | 'PATCH';
   readonly path: string;
   /** The tenant and mode, for a route that tenants call. */
@@ -98,7 +100,7 @@ interface ActOnTargetProps extends ActProps {
 }
 
 function ActOnTarget(props: ActOnTargetProps) {
-  const { act, name, role, because, initial = {} } = props;
+  const { act, name, role, because, isLinked, initial = {} } = props;
   const { self } = useApi();
   // A repeated request opens a dialog with the same idempotency key, so each dialog has a number.
   const [opened, setOpened] = useState<{ readonly attempt: Attempt; readonly number: number }>();
@@ -110,10 +112,21 @@ function ActOnTarget(props: ActOnTargetProps) {
   };
   const why = may(self, role) ? because : `Your role is ${self.role}; this action requires the role ${role}.`;
   const id = useId();
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (isLinked !== true) return undefined;
+    // A new screen takes the focus in an effect of its own, after this one.
+    const timer = setTimeout(() => {
+      button.current?.scrollIntoView({ block: 'center' });
+      button.current?.focus({ preventScroll: true });
+    });
+    return () => clearTimeout(timer);
+  }, [isLinked]);
   return (
     // The reason stays next to its button when the line wraps.
     <span class="act">
       <button
+        ref={button}
         type="button"
         disabled={why !== undefined}
         aria-describedby={why === undefined ? undefined : id}

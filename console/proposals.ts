@@ -1,10 +1,13 @@
 /* The amounts and choices that the dialogs propose. The API accepts each of them. */
 import type { Schemas } from './api.ts';
-import { money, words } from './show.ts';
+import { apiNowMs } from './clock.ts';
+import { localTime, money, words } from './show.ts';
 
 type Whole = Schemas['Payment'];
 type Transition = Extract<Schemas['Timeline']['data'][number], { kind: 'transition' }>;
 export type Approval = Schemas['ApprovalList']['data'][number];
+/** The optional abilities of a payment’s processor. Null if the deployment does not use that processor anymore. */
+export type Abilities = Schemas['Timeline']['processor_abilities'];
 export type Change = Schemas['Refund'] | Schemas['Capture'] | Schemas['Cancellation'];
 
 /**
@@ -16,6 +19,8 @@ export interface Proposal {
   readonly because?: string;
   /** Describes money that was captured, but cannot be refunded. */
   readonly withheld?: string;
+  /** Set if the API accepts only this amount. */
+  readonly isWhole?: true;
 }
 
 /** Maximum number of refunds of a payment, including failed refunds. */
@@ -29,9 +34,24 @@ export function proposalFor(
   kind: 'refund' | 'capture' | 'cancel',
   payment: Whole,
   changes: readonly Change[],
+  abilities: Abilities,
 ): Proposal {
+  const proposal = kind === 'refund' ? proposedRefund(payment, changes) : proposedHoldChange(kind, payment, changes);
+  if (proposal.because !== undefined) return proposal;
+  const { name } = payment.processor;
+  if (abilities === null) return refused(`This deployment does not use the processor ${name} of this payment anymore.`);
+  const { refunds, partial_refunds: partialRefunds, partial_captures: partialCaptures } = abilities;
+  if (kind === 'capture' && !partialCaptures) return { ...proposal, isWhole: true };
+  if (kind !== 'refund') return proposal;
+  if (!refunds) return refused(`The processor ${name} has no refunds.`);
+  if (partialRefunds) return proposal;
+  return proposal.amount === payment.amount_captured
+    ? { ...proposal, isWhole: true }
+    : refused(`The processor ${name} refunds only the whole captured amount. ${proposal.withheld ?? ''}`);
+}
+
+function proposedHoldChange(kind: 'capture' | 'cancel', payment: Whole, changes: readonly Change[]): Proposal {
   const { status, amount, processor } = payment;
-  if (kind === 'refund') return proposedRefund(payment, changes);
   const isWithPayer = status === 'requires_action' && processor.charge_id !== null;
   if (status !== 'requires_capture' && (kind === 'capture' || !isWithPayer))
     return refused(
@@ -90,6 +110,37 @@ export function waitingRequests(
     .map(({ minor, currency }) => `A ${noun} of ${money(minor, currency)} already waits for approval.`)
     .join(' ');
   return { sum: amounts.reduce((sum, { minor }) => sum + minor, 0), text };
+}
+
+/** Time after the request of a change from which an operator can decide it, in seconds. */
+export const DECIDABLE_AFTER_SECONDS = 2_700;
+
+/** Returns why an operator cannot decide a pending change now. Earlier, the result of a look-up could contradict it. */
+export function refusalOfDecision(
+  { object, created }: Pick<Change, 'object' | 'created'>,
+  status: Whole['status'],
+  nowMs = apiNowMs(),
+): string | undefined {
+  if (object !== 'refund' && status === 'needs_review') return 'The payment is in review. Decide the payment instead.';
+  // The time of the request is rounded down to a second.
+  const from = created + DECIDABLE_AFTER_SECONDS + 1;
+  return nowMs < from * 1000
+    ? `Payonce still looks up the outcome. You can decide the ${object} from ${localTime(from)}.`
+    : undefined;
+}
+
+/** Returns why an operator cannot decide the payment itself, and what to decide instead. */
+export function refusalOfReview(status: Whole['status'], changes: readonly Change[] = []): string | undefined {
+  if (status === 'needs_review') return undefined;
+  const because = `The status is “${words(status)}”. Only a payment in review can be decided.`;
+  const open = changes.find((change) => change.status === 'pending');
+  return open === undefined ? because : `${because} For its pending ${open.object}, use “Decide ${open.object}” below.`;
+}
+
+/** Returns why an operator cannot start a run of a job. @param service the other service to which the job belongs */
+export function refusalOfRun(service: string | null): string | undefined {
+  if (service === null) return undefined;
+  return `This job belongs to the service ${service}. Only its schedule requests runs. Ask the team of ${service} to run it.`;
 }
 
 function refused(because: string): Proposal {

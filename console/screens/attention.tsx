@@ -30,7 +30,7 @@ const TITLES: Readonly<Record<Kind, readonly [several: string, one: string]>> = 
 };
 
 const REASONS = [
-  ['nothing_due', 'The payer is owed nothing'],
+  ['nothing_due', 'Nothing must be returned to the payer'],
   ['refunded', 'The charge was refunded or voided'],
   ['other_program', 'Another program made the charge'],
 ] as const;
@@ -130,7 +130,7 @@ function Entries({ rows, isWhole }: { readonly rows: readonly Entry[]; readonly 
         {
           title: 'Act',
           of: (row) => {
-            if (row.act === 'dismiss') return <Dismiss entry={row} />;
+            if (row.act === 'dismiss') return <DismissCallback callback={row.callback} charge={row.part} />;
             const { name, address } = actOf(row, to);
             return <a href={address}>{name}</a>;
           },
@@ -141,7 +141,7 @@ function Entries({ rows, isWhole }: { readonly rows: readonly Entry[]; readonly 
 }
 
 function What({ entry: { kind, about, part, queue, count: messages } }: { readonly entry: Entry }) {
-  const id = about === null && kind !== 'webhook_endpoint' ? null : (part ?? about);
+  const id = part ?? about;
   return (
     <>
       <b>{TITLES[kind][1]}</b>
@@ -152,14 +152,22 @@ function What({ entry: { kind, about, part, queue, count: messages } }: { readon
   );
 }
 
-function Dismiss({ entry: { callback, part } }: { readonly entry: Entry }) {
+/** Offers to end an unmatched callback. */
+export function DismissCallback({
+  callback,
+  charge,
+}: {
+  readonly callback: string | null;
+  readonly charge: string | null;
+}) {
   return (
     <Act
       name="Dismiss"
-      does={`Ends the callback about the charge ${part ?? ''}. Look the charge up at the processor first: the charge itself does not change.`}
+      does={`Ends the callback about the charge ${charge ?? ''}. Look the charge up at the processor first: the charge itself does not change.`}
       role="operator"
       path={`/v1/admin/callbacks/${callback ?? ''}/dismiss`}
       fields={[{ name: 'reason', label: 'Reason', choices: REASONS }]}
+      says={() => 'The callback was dismissed.'}
     />
   );
 }
@@ -172,12 +180,19 @@ function actOf({ act, about, part, queue, tenant, mode }: Entry, to: Place['to']
   const entries = to(queue === null ? 'waiting' : `waiting/${queue}`);
   switch (act) {
     case 'decide_payment':
-    case 'decide_change':
       return { name: 'Decide', address: payment ?? entries };
+    case 'decide_change':
+      return {
+        name: 'Decide',
+        address: payment === undefined ? entries : to(`payments/${about}`, { decide: part ?? '' }, scope),
+      };
     case 'cancel':
       return { name: 'Cancel', address: payment ?? entries };
     case 'compare':
-      return { name: 'Compare', address: payment ?? to('differences') };
+      // A charge may name a payment that does not exist.
+      return payment === undefined || tenant === null
+        ? { name: 'View', address: to('differences') }
+        : { name: 'Compare', address: payment };
     case 'approve':
       return { name: 'Approve or reject', address: to('approvals') };
     case 'redrive':

@@ -1,6 +1,7 @@
 import type { Schemas } from '../api.ts';
 import { Id, Loaded, Status, Time } from '../parts.tsx';
-import type { Approval, Change } from '../proposals.ts';
+import { addressOf } from '../place.ts';
+import { type Approval, type Change, refusalOfDecision } from '../proposals.ts';
 import { type Read, useRead } from '../reading.ts';
 import { cause, money, words } from '../show.ts';
 import { Table } from '../table.tsx';
@@ -90,6 +91,7 @@ function ChangeTable({
 }: ChangesProps & { readonly rows: readonly Change[] }) {
   const { id, status } = payment;
   if (rows.length === 0) return <></>;
+  const linked = addressOf(location.hash).filters.get('decide');
   return (
     <>
       <h2>Captures, cancellations and refunds</h2>
@@ -123,11 +125,8 @@ function ChangeTable({
                   tenant={tenant}
                   payment={payment}
                   change={row}
-                  because={
-                    row.object !== 'refund' && status === 'needs_review'
-                      ? 'The payment is in review. Decide the payment instead.'
-                      : undefined
-                  }
+                  because={refusalOfDecision(row, status)}
+                  isLinked={row.id === linked}
                   name={`Decide ${row.object}`}
                   says={says('The decision was recorded.')}
                 />

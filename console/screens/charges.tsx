@@ -128,6 +128,8 @@ interface DecideProps extends OfPayment {
   readonly change?: Change;
   readonly name?: string;
   readonly because?: string | undefined;
+  /** Whether the address of the screen names this decision. */
+  readonly isLinked?: boolean;
   readonly says: (answer: unknown) => string;
 }
 
@@ -143,6 +145,7 @@ export function Decide({
   change,
   name = 'Decide',
   because,
+  isLinked,
   says,
 }: DecideProps) {
   const hidden = { isHidden: true, isOptional: true } as const;
@@ -168,6 +171,7 @@ export function Decide({
       }
       role="operator"
       because={because}
+      isLinked={isLinked}
       path={`/v1/admin/payments/${encodeURIComponent(id)}/resolve`}
       fixed={change === undefined ? {} : { change: change.id }}
       preview

@@ -1,9 +1,9 @@
 import { Act, Legs } from '../act.tsx';
 import type { Schemas } from '../api.ts';
-import { About, Id, Status, Time } from '../parts.tsx';
+import { About, Id, Loaded, Status, Time } from '../parts.tsx';
 import { usePlace, useTenantName } from '../place.ts';
-import type { Approval } from '../proposals.ts';
-import { useApi } from '../reading.ts';
+import { type Approval, refusalOfRun } from '../proposals.ts';
+import { useApi, useRead } from '../reading.ts';
 import { cause, count, limitText, money, words } from '../show.ts';
 import { List, Table } from '../table.tsx';
 import { TenantChoice } from '../tenant-choice.tsx';
@@ -248,25 +248,32 @@ export function Jobs() {
 
 export function Runs({ id }: { readonly id: string }) {
   type Row = Schemas['JobRunList']['data'][number];
-  const path = `/v1/admin/jobs/${encodeURIComponent(id)}/runs`;
+  const job = `/v1/admin/jobs/${encodeURIComponent(id)}`;
+  const path = `${job}/runs`;
+  const read = useRead<Schemas['Job']>(job);
   return (
     <>
       <h1>Job {id}</h1>
-      <p class="acts">
-        <Act
-          name="Run now"
-          does="Starts one run. A run in progress is finished first."
-          role="operator"
-          path={path}
-          fields={[]}
-          says={() => `The job ${id} was started.`}
-        />
-      </p>
+      <Loaded of={read}>
+        {({ target }) => (
+          <p class="acts">
+            <Act
+              name="Run now"
+              does="Starts one run. A run in progress is finished first."
+              role="operator"
+              because={refusalOfRun(target)}
+              path={path}
+              fields={[]}
+              says={() => `The job ${id} was started.`}
+            />
+          </p>
+        )}
+      </Loaded>
       <List<Row>
         label={`Runs of ${id}`}
         path={path}
         none="The job has not run yet."
-        hint="“Run now” starts a run, also between the scheduled times."
+        hint={read.answer?.target === null ? '“Run now” starts a run, also between the scheduled times.' : undefined}
         columns={[
           { title: 'For', of: (row) => <Time at={row.scheduled_for} />, by: (row) => row.scheduled_for },
           { title: 'Status', of: ({ status }) => <Status of={status} />, by: ({ status }) => status },

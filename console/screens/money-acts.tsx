@@ -1,6 +1,13 @@
 import { Act, type Field } from '../act.tsx';
 import type { Schemas } from '../api.ts';
-import { type Approval, type Change, type Proposal, proposalFor, waitingRequests } from '../proposals.ts';
+import {
+  type Abilities,
+  type Approval,
+  type Change,
+  type Proposal,
+  proposalFor,
+  waitingRequests,
+} from '../proposals.ts';
 import { amountToEnter, amountWanted, enteredAmount, money } from '../show.ts';
 
 type Whole = Schemas['Payment'];
@@ -11,6 +18,7 @@ interface OfPayment {
   readonly changes: readonly Change[] | undefined;
   /** The requests for the payment that wait for a second person. Undefined until they were read. */
   readonly open: readonly Approval[] | undefined;
+  readonly abilities: Abilities;
   readonly says: (what: string) => (answer: unknown) => string;
 }
 
@@ -21,16 +29,23 @@ interface Proposed extends Proposal {
   readonly waits: string;
 }
 
-function proposed(kind: Parameters<typeof proposalFor>[0], { payment, changes, open }: OfPayment): Proposed {
+function proposed(kind: Parameters<typeof proposalFor>[0], { payment, changes, open, abilities }: OfPayment): Proposed {
   if (changes === undefined || open === undefined)
     return { amount: 0, because: 'The earlier changes of the payment are not read yet.', suggested: '', waits: '' };
-  const proposal = proposalFor(kind, payment, changes);
+  const proposal = proposalFor(kind, payment, changes, abilities);
   const { sum, text } = waitingRequests(kind, open);
-  const rest = proposal.amount - sum;
-  return { ...proposal, suggested: rest > 0 ? amountToEnter(rest, payment.currency) : '', waits: text };
+  const rest = proposal.isWhole ? proposal.amount : proposal.amount - sum;
+  const because = proposal.because ?? (proposal.isWhole && sum > 0 ? text : undefined);
+  const suggested = rest > 0 ? amountToEnter(rest, payment.currency) : '';
+  return { ...proposal, ...(because !== undefined && { because }), suggested, waits: text };
 }
 
 const REASON: Field = { name: 'reason', label: 'Reason (visible to the tenant)' };
+
+/** Returns the field for an amount. @param isWhole set if only the proposed amount is possible */
+function amountIn(currency: string, isWhole: true | undefined): Field {
+  return { name: 'amount', label: `Amount in ${currency}`, currency, ...(isWhole && { isHidden: true }) };
+}
 
 const pathOf = ({ id }: Whole) => `/v1/admin/payments/${encodeURIComponent(id)}`;
 
@@ -38,16 +53,16 @@ const pathOf = ({ id }: Whole) => `/v1/admin/payments/${encodeURIComponent(id)}`
 export function Refund(props: OfPayment) {
   const { payment, says } = props;
   const { currency, amount_captured: captured } = payment;
-  const { amount: left, because, withheld = '', suggested, waits } = proposed('refund', props);
+  const { amount: left, because, withheld = '', isWhole, suggested, waits } = proposed('refund', props);
   return (
     <Act
       name="Refund"
-      does={`Refunds this payment, in full or in part. This cannot be undone. The tenant receives the event. ${withheld} ${waits}`}
+      does={`Refunds ${isWhole ? `${money(left, currency)}, the whole payment` : 'this payment, in full or in part'}. This cannot be undone. The tenant receives the event. ${withheld} ${waits}`}
       role="operator"
       because={because}
       path={`${pathOf(payment)}/refunds`}
       initial={{ amount: suggested }}
-      fields={[{ name: 'amount', label: `Amount in ${currency}`, currency }, REASON]}
+      fields={[amountIn(currency, isWhole), REASON]}
       effect={({ amount = '' }) => (
         <Then
           entered={amount}
@@ -73,12 +88,12 @@ export function HoldActs(props: OfPayment) {
       {isHeld && (
         <Act
           name="Capture"
-          does={`Charges the authorized amount, or less. The rest is released. This cannot be undone. ${capture.waits}`}
+          does={`Charges ${capture.isWhole ? `the authorized ${money(amount, currency)}` : 'the authorized amount, or less. The rest is released'}. This cannot be undone. ${capture.waits}`}
           role="operator"
           because={capture.because}
           path={`${pathOf(payment)}/capture`}
           initial={{ amount: capture.suggested }}
-          fields={[{ name: 'amount', label: `Amount in ${currency}`, currency }, REASON]}
+          fields={[amountIn(currency, capture.isWhole), REASON]}
           effect={({ amount: entered = '' }) => (
             <Then
               entered={entered}

@@ -37,3 +37,13 @@ export function returned(charges: readonly Charge[]): string {
   const amounts = held.map(([currency, amount]) => money(amount, currency)).join(' and ');
   return `Payonce then returns the captured ${amounts} to the payer, usually within two minutes.`;
 }
+
+/**
+ * Names the message about a missed job run, and says whether its work is still done after the message is deleted.
+ * @param run the job, or for a job of another service, the service and the job
+ * @param job the job if it is this deployment's own
+ */
+export function dismissedRun(run: string, job: string | null): string {
+  const later = job === null ? 'Payonce does not request this run again' : `The next run of ${job} does its work`;
+  return `the message about a missed run of ${run}. ${later}.`;
+}

@@ -3,7 +3,14 @@ import { Act } from '../act.tsx';
 import { may, type Schemas } from '../api.ts';
 import { Fact, Id, Loaded, Status, Time } from '../parts.tsx';
 import { type Mode, useFollow, usePlace, useTenantName } from '../place.ts';
-import { type Approval, type Change, openApprovals, strayCharges } from '../proposals.ts';
+import {
+  type Abilities,
+  type Approval,
+  type Change,
+  openApprovals,
+  refusalOfReview,
+  strayCharges,
+} from '../proposals.ts';
 import { useApi, useRead, useWhole } from '../reading.ts';
 import { money, words } from '../show.ts';
 import { Table } from '../table.tsx';
@@ -40,7 +47,14 @@ export function Payment({ id }: { readonly id: string }) {
           return (
             <>
               {more && <p role="alert">This payment has more transitions than this page shows.</p>}
-              <Shown id={id} tenant={of.tenant} mode={mode} transitions={transitions} keys={keys} />
+              <Shown
+                id={id}
+                tenant={of.tenant}
+                mode={mode}
+                transitions={transitions}
+                keys={keys}
+                abilities={of.processor_abilities}
+              />
               <StateDiagram statuses={['processing', ...transitions.map((each) => each.status)]} />
               <Story entries={data} keys={keys} />
               <Postings transitions={transitions} />
@@ -75,6 +89,7 @@ interface ShownProps {
   readonly transitions: readonly Transition[];
   /** The names of the tenant's keys by their ids. */
   readonly keys: ReadonlyMap<string, string>;
+  readonly abilities: Abilities;
 }
 
 /** Shows the amounts and the actions. Viewers see neither amounts nor the texts of the merchant. */
@@ -196,6 +211,7 @@ function Acts({
   payment,
   changes,
   open,
+  abilities,
 }: WithStatus & {
   readonly payment: Whole | undefined;
   readonly changes: readonly Change[] | undefined;
@@ -207,8 +223,8 @@ function Acts({
     <div class="acts">
       {payment !== undefined && (
         <>
-          <Refund payment={payment} changes={changes} open={open} says={says} />
-          <HoldActs payment={payment} changes={changes} open={open} says={says} />
+          <Refund payment={payment} changes={changes} open={open} abilities={abilities} says={says} />
+          <HoldActs payment={payment} changes={changes} open={open} abilities={abilities} says={says} />
         </>
       )}
       <Decide
@@ -216,11 +232,7 @@ function Acts({
         tenant={owner}
         payment={payment}
         strays={strayCharges(transitions)}
-        because={
-          status === 'needs_review'
-            ? undefined
-            : `The status is “${words(status)}”. Only a payment in review can be decided.`
-        }
+        because={refusalOfReview(status, changes)}
         says={says('The decision was recorded.')}
       />
       <Correct

@@ -292,10 +292,18 @@ describeConsole('actions that move money, in a browser', (shown) => {
     expect((await desk.change(`${id}/refunds`, 'r', { amount: 500, reason: 'Parcel lost' })).body).toMatchObject({
       status: 'pending',
     });
-    api.clock.advance(2 * 3_600_000);
+    for (const inquiry of await api.store.inquiries())
+      await api.store.postponeInquiry(inquiry, { dueAtMs: api.clock.nowMs(), undecidable: true });
     const page = await shown.signedIn();
     await page.goto(`${shown.url}/#/payments/${id}`);
-    await page.getByRole('button', { name: 'Decide refund' }).click();
+    await page.getByText('Payonce still looks up the outcome. You can decide the refund from').waitFor();
+    expect(await page.getByRole('button', { name: 'Decide refund' }).isDisabled()).toBe(true);
+    api.clock.advance(2 * 3_600_000);
+    await page.getByRole('link', { name: 'Overview', exact: true }).click();
+    await page.reload();
+    await page.getByRole('link', { name: 'Decide' }).click();
+    await page.locator('button:focus', { hasText: 'Decide refund' }).waitFor();
+    await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Decide refund' });
     await dialog.getByRole('radio', { name: 'No, it was not made' }).check();
     await dialog.getByLabel('Reason').fill('The processor shows no refund');

@@ -1,21 +1,30 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Schemas } from '../../console/api.ts';
 import {
   type Approval,
   type Change,
+  DECIDABLE_AFTER_SECONDS,
   MAX_REFUNDS,
   openApprovals,
+  type Proposal,
   proposalFor,
   refusalOfCharge,
+  refusalOfDecision,
+  refusalOfReview,
+  refusalOfRun,
   reversible,
   strayCharges,
   waitingRequests,
 } from '../../console/proposals.ts';
+import { dismissedRun } from '../../console/screens/outcomes.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { MAX_REFUNDS as ACCEPTED_REFUNDS } from '../../lambdas/payments/domain/change.ts';
+import { OUTCOME_KNOWN_WITHIN_MS } from '../../lambdas/payments/domain/settlement.ts';
+import { abilitiesWithout } from '../../lambdas/processors/sandbox/sandbox-abilities.ts';
 import { paymentInReview } from '../payments/provoked-changes.ts';
 import { Api, dataOf, type Reply } from '../world/api.ts';
+import { World } from '../world/world.ts';
 
 type Transition = Extract<Schemas['Timeline']['data'][number], { kind: 'transition' }>;
 
@@ -30,7 +39,8 @@ async function proposal(api: Api, id: string, kind: keyof typeof KINDS) {
   const changes: Change[] = [];
   for (const part of ['captures', 'cancellations', 'refunds'])
     changes.push(...(dataOf(await api.get(`/v1/payments/${id}/${part}`)) as unknown as readonly Change[]));
-  return proposalFor(kind, payment, changes);
+  const timeline = (await api.get(`/v1/admin/payments/${id}/timeline`)).body as unknown as Schemas['Timeline'];
+  return proposalFor(kind, payment, changes, timeline.processor_abilities);
 }
 
 function act(api: Api, id: string, kind: keyof typeof KINDS, amount?: number): Promise<Reply> {
@@ -136,6 +146,82 @@ test.each(
   expect([because === undefined, status]).toEqual([status < 300, status]);
 });
 
+describe.each([
+  ['', [10, 1000], [10, 1000]],
+  ['partial-refunds', [1000], [10, 1000]],
+  ['refunds', [], [10, 1000]],
+  ['partial-captures', [10, 1000], [1000]],
+] as const)('without %j, the API accepts the proposed amounts only', (without, refunds, captures) => {
+  const lacking = () => new Api({}, new World({ abilities: abilitiesWithout(without) }));
+
+  /** Returns those of two amounts that the console lets an operator enter. */
+  const offered = ({ amount, because, isWhole }: Proposal): readonly number[] =>
+    because !== undefined ? [] : isWhole === true ? [amount] : [10, amount];
+
+  test.each([
+    ['refund', refunds, undefined],
+    ['capture', captures, 'manual'],
+  ] as const)('%s', async (kind, amounts, capture) => {
+    const made = async (amount: number) => {
+      const api = lacking();
+      return act(api, await api.paid('k', { ...(capture === undefined ? {} : { capture }) }), kind, amount);
+    };
+    const api = lacking();
+    const id = await api.paid('k', { ...(capture === undefined ? {} : { capture }) });
+    expect(offered(await proposal(api, id, kind))).toEqual(amounts);
+    for (const amount of [10, 1000])
+      expect((await made(amount)).status < 300).toBe(new Set<number>(amounts).has(amount));
+  });
+});
+
+test('without partial refunds, no refund is proposed after a part of the money has left', async () => {
+  const api = new Api();
+  const id = await api.paid('k');
+  await api.change(`${id}/refunds`, 'r', { amount: 100 });
+  const lacking = api.with({ processor: { ...api.processor, abilities: abilitiesWithout('partial-refunds') } });
+  expect((await proposal(lacking, id, 'refund')).because).toContain('refunds only the whole captured amount');
+  expect((await act(lacking, id, 'refund', 900)).status).toBe(400);
+});
+
+test('no change is proposed if the deployment does not use the processor of the payment', async () => {
+  const api = new Api();
+  const id = await api.paid('k');
+  const without = api.with({ processor: 'no_processor_configured' });
+  expect((await proposal(without, id, 'refund')).because).toContain('does not use the processor');
+});
+
+test('a decision about a refund is offered from the time at which the API accepts it', async () => {
+  expect(DECIDABLE_AFTER_SECONDS * 1000).toBe(OUTCOME_KNOWN_WITHIN_MS);
+  const api = new Api();
+  const id = await api.paid('k');
+  await unanswered(api).change(`${id}/refunds`, 'r', { amount: 100 });
+  const [refund] = dataOf(await api.get(`/v1/payments/${id}/refunds`)) as unknown as readonly Schemas['Refund'][];
+  if (refund === undefined) throw new Error('there is no refund');
+  const decide = () =>
+    api.write(`/v1/admin/payments/${id}/resolve`, `d-${api.clock.nowMs()}`, {
+      ...{ outcome: 'failed', change: refund.id, reason: 'Not on the statement', dry_run: true },
+    });
+  const offer = () => refusalOfDecision(refund, 'succeeded', api.clock.nowMs());
+  expect(offer()).toMatch(/^Payonce still looks up the outcome\. You can decide the refund from .*\d/);
+  expect((await decide()).body).toMatchObject({ decidable_from: refund.created + DECIDABLE_AFTER_SECONDS });
+  api.clock.advance((DECIDABLE_AFTER_SECONDS + 1) * 1000);
+  expect([offer(), (await decide()).status]).toEqual([undefined, 200]);
+});
+
+test('a payment without a decision to make names the decision about its pending change', () => {
+  const pending = { object: 'refund', status: 'pending' } as unknown as Change;
+  expect(refusalOfReview('needs_review', [pending])).toBeUndefined();
+  expect(refusalOfReview('succeeded')).toBe('The status is “succeeded”. Only a payment in review can be decided.');
+  expect(refusalOfReview('succeeded', [pending])).toContain('use “Decide refund” below');
+});
+
+test('a run of another service’s job is not offered, and its dismissal promises no later run', () => {
+  expect(refusalOfRun(null)).toBeUndefined();
+  expect(refusalOfRun('shop')).toContain('Ask the team of shop to run it.');
+  expect(dismissedRun('resolve', 'resolve')).toContain('The next run of resolve does its work.');
+  expect(dismissedRun('shop nightly', null)).toContain('Payonce does not request this run again.');
+});
+
 test('a pending refund of an unexpected charge does not reduce the refundable amount of the payment’s own charge', async () => {
   const api = new Api();
   const id = await api.paid('k');
@@ -157,6 +243,7 @@ test('no refund is proposed after the largest number of refunds', () => {
       'refund',
       { amount_refunded: 0, amount_disputed: 0, ...payment } as unknown as Schemas['Payment'],
       Array.from({ length: count }, () => refund as unknown as Change),
+      { partial_captures: true, refunds: true, partial_refunds: true },
     ).because;
   expect([many(MAX_REFUNDS - 1), many(MAX_REFUNDS)]).toEqual([undefined, expect.stringContaining('500')]);
 });
