@@ -16,25 +16,33 @@ interface Filtered {
 export function Differences() {
   type Row = Schemas['MismatchList']['data'][number];
   const nameOf = useTenantName();
+  const { to } = usePlace();
   return (
     <>
       <h1>Differences</h1>
-      <p>Differences between the books of a processor and the Ledger. Open the payment to correct one.</p>
+      <p>Differences between the books of a processor and the Ledger.</p>
       <List<Row>
         label="Differences"
         path="/v1/admin/mismatches"
-        none="The books agree."
+        about={(list) => <ComparedUntil at={(list as Schemas['MismatchList']).compared_until} />}
+        none="No difference is known."
         hint="The job reconcile-recent compares each payment with the processor’s books."
         columns={[
-          { title: 'Payment', of: ({ payment }) => <About id={payment} /> },
+          {
+            title: 'Payment',
+            // A charge may name a payment that does not exist.
+            of: ({ payment, tenant }) => (tenant === null ? <Id of={payment} /> : <About id={payment} />),
+          },
+          { title: 'Charge', of: ({ charges }) => charges.map((id) => <Id key={id} of={id} />) },
+          { title: 'Processor', of: ({ processor }) => `${processor.name}, ${processor.mode}` },
           {
             title: 'Tenant',
             of: ({ tenant, mode }) => (tenant === null ? '–' : `${nameOf(tenant)}, ${mode}`),
             by: ({ tenant }) => tenant,
           },
           { title: 'Kind', of: ({ kind }) => words(kind), by: ({ kind }) => kind },
-          { title: 'Processor', isNumber: true, of: (row) => money(row.processor_amount, row.currency) },
-          { title: 'Ledger', isNumber: true, of: (row) => money(row.ledger_amount, row.currency) },
+          { title: 'At the processor', isNumber: true, of: (row) => money(row.processor_amount, row.currency) },
+          { title: 'In the Ledger', isNumber: true, of: (row) => money(row.ledger_amount, row.currency) },
           {
             title: 'Difference',
             isNumber: true,
@@ -43,9 +51,37 @@ export function Differences() {
           },
           { title: 'Status', of: ({ status }) => <Status of={status} />, by: ({ status }) => status },
           { title: 'First seen', of: (row) => <Time at={row.first_seen} />, by: (row) => row.first_seen },
+          {
+            title: 'Next step',
+            of: ({ payment, tenant, processor: { name } }) =>
+              payment === null || tenant === null ? (
+                <>
+                  No payment has this charge. If the payer must not pay, refund it at {name}. Then{' '}
+                  <a href="#/jobs/reconcile-recent">compare again</a>.
+                </>
+              ) : (
+                <a href={to(`payments/${payment}`)}>Correct or annotate</a>
+              ),
+          },
         ]}
       />
     </>
+  );
+}
+
+/** Shows until when the books were compared: later differences are not known yet. */
+function ComparedUntil({ at }: { readonly at: number | null }) {
+  return (
+    <p>
+      {at === null ? (
+        'No comparison has been completed yet. '
+      ) : (
+        <>
+          Compared until <Time at={at} />.{' '}
+        </>
+      )}
+      <a href="#/jobs/reconcile-recent">Compare now</a>
+    </p>
   );
 }
 

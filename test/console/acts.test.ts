@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { positionAt } from '../../lambdas/payments/use/transition-reader.ts';
 import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { comparedPayment, differsBy } from '../reconciliation/mismatch-fixtures.ts';
@@ -50,7 +51,16 @@ describeConsole('actions of operators in a browser', (shown) => {
       { ...differsBy(1600, 1500), paymentId: payment },
       api.clock.nowMs(),
     );
+    const { owner: _unknown, ...charge } = comparedPayment('k', { subject: 'ch_stray' });
+    const stray = { ...differsBy(1250, 0), chargeIds: ['ch_stray'] };
+    await recordComparison({ views: api.views, digest: systemDigest }, charge, stray, api.clock.nowMs());
+    await api.store.jobMarks.moveMark('reconcile-recent', undefined, positionAt(api.clock.nowMs() - 3_600_000));
     const first = await opened('differences');
+    await first.getByText('Compared until').waitFor();
+    const ofCharge = first.getByRole('row', { name: 'ch_stray' });
+    for (const text of ['12.50 EUR', 'sandbox, test', 'refund it at sandbox. Then compare again'])
+      await ofCharge.getByText(text).first().waitFor();
+    await accessible(first);
     await first.getByRole('cell', { name: '16.00 EUR' }).waitFor();
     await first.getByRole('link', { name: payment }).click();
     await correct(first);
