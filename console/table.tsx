@@ -134,6 +134,9 @@ function Heading<Row>({
   );
 }
 
+/** Shown in place of `none` while a page that was not read yet may have rows. */
+const NONE_YET = { none: 'Nothing was found so far.', hint: '“More” continues the search.' };
+
 /** Shows a list of the API, page by page. */
 export function List<Row extends { readonly id?: string }>({
   path,
@@ -141,9 +144,12 @@ export function List<Row extends { readonly id?: string }>({
   acts,
   about,
   everyMs,
+  rest,
   ...table
 }: TableProps<Row> & {
   readonly path: string;
+  /** Set for a list without pages: shown if there are rows that the response does not contain. */
+  readonly rest?: string | undefined;
   /** The tenant and mode of the list, for a route that tenants call. */
   readonly tenant?: string;
   /** Actions that concern the whole list. */
@@ -152,7 +158,9 @@ export function List<Row extends { readonly id?: string }>({
   readonly about?: (first: Page<Row>) => ComponentChildren;
   readonly everyMs?: Polling<readonly Row[]>;
 }) {
-  const { first, rows, error, hasMore, isReading, more, again } = usePages<Row>(path, tenant, everyMs);
+  const { first, rows, error, hasMore: hasNext, isReading, more, again } = usePages<Row>(path, tenant, everyMs);
+  const hasMore = rest === undefined && hasNext;
+  const isCut = rest !== undefined && first?.has_more === true;
   return (
     <>
       {first !== undefined && about?.(first)}
@@ -165,7 +173,8 @@ export function List<Row extends { readonly id?: string }>({
       </div>
       {error !== undefined && <Failed error={error} again={rows === undefined ? again : undefined} />}
       {rows === undefined && error === undefined && <Loading />}
-      {rows !== undefined && <Table rows={rows} {...table} />}
+      {isCut && <p role="status">{rest}</p>}
+      {rows !== undefined && <Table rows={rows} {...table} {...(isCut && { none: '' })} {...(hasMore && NONE_YET)} />}
       {hasMore && (
         <button type="button" disabled={isReading} onClick={more}>
           {isReading ? 'Loading …' : 'More'}

@@ -2,9 +2,12 @@ import { useState } from 'preact/hooks';
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
 import { About, Id, Loaded } from '../parts.tsx';
+import { refusalOfRun } from '../proposals.ts';
 import { useRead } from '../reading.ts';
 import { age, count, queueTitle } from '../show.ts';
 import { List, Table } from '../table.tsx';
+import { DismissCallback } from './attention.tsx';
+import { dismissedRun } from './outcomes.ts';
 import { Reason, Redrives } from './redrives.tsx';
 
 type Queues = Schemas['QueueList'];
@@ -59,6 +62,16 @@ export function waitingText({ waiting, more_waiting: more }: QueueRow): string {
 
 type Entry = Schemas['QueueEntryList']['data'][number];
 
+/** Number of messages to read: a list of messages has no pages. */
+const MAX_MESSAGES = 100;
+const HIDDEN = `More messages wait than are listed. The list shows at most ${MAX_MESSAGES}, and none that another request holds, for up to 30 seconds. Refresh it then.`;
+const ACT = { title: 'Act', isActs: true } as const;
+
+/** Offers to dismiss an unmatched callback. A callback of another program needs no person, and cannot be dismissed. */
+function CallbackActs({ row: { callback, part, needs_operator: needs } }: { readonly row: Entry }) {
+  return callback === null || !needs ? <>–</> : <DismissCallback callback={callback} charge={part} />;
+}
+
 export function Queue({ id }: { readonly id: string }) {
   const [isRedriven, setRedriven] = useState(false);
   const read = useRead<Queues>('/v1/admin/queues');
@@ -68,36 +81,48 @@ export function Queue({ id }: { readonly id: string }) {
       <h1>Queue: {queueTitle(id)}</h1>
       {queueTitle(id) !== id && <Id of={id} />}
       <Loaded of={read}>
-        {() => (queue === undefined ? <></> : <QueueActs queue={queue} redriven={() => setRedriven(true)} />)}
+        {() => (
+          <>
+            {queue !== undefined && <QueueActs queue={queue} redriven={() => setRedriven(true)} />}
+            {isRedriven && (
+              <p role="status">
+                The messages were moved and are processed again. Messages that are here now have failed again, or
+                arrived later.
+              </p>
+            )}
+            <Entries id={id} queue={queue} />
+          </>
+        )}
       </Loaded>
-      {isRedriven && (
-        <p role="status">
-          The messages were moved and are processed again. Messages that are here now have failed again, or arrived
-          later.
-        </p>
-      )}
-      <List<Entry>
-        label={`Entries of ${id}`}
-        path={`/v1/admin/queues/${encodeURIComponent(id)}`}
-        none="The queue is empty."
-        hint={<a href="#/waiting">See all queues</a>}
-        columns={[
-          { title: 'About', of: ({ about }) => <About id={about} /> },
-          { title: 'Part', of: ({ part }) => <Id of={part} /> },
-          { title: 'Age', isNumber: true, of: ({ age: seconds }) => age(seconds), by: ({ age: seconds }) => seconds },
-          {
-            title: 'Needs a person',
-            of: ({ needs_operator: needs }) => (needs ? 'yes' : 'no'),
-            by: ({ needs_operator: needs }) => Number(needs),
-          },
-          { title: 'Reason', of: ({ reason }) => <Reason of={reason} /> },
-          ...(queue?.is_kept === true
-            ? [{ title: 'Act', isActs: true as const, of: (row: Entry) => <MessageActs queue={queue} row={row} /> }]
-            : []),
-        ]}
-      />
       {queue?.is_kept === true && <Redrives queue={queue} queues={read.answer?.data ?? []} />}
     </>
+  );
+}
+
+/** Lists the entries of a queue. A listing hides the messages from a concurrent one, so they are listed only once. */
+function Entries({ id, queue }: { readonly id: string; readonly queue: QueueRow | undefined }) {
+  const isKept = queue?.is_kept === true;
+  return (
+    <List<Entry>
+      label={`Entries of ${id}`}
+      path={`/v1/admin/queues/${encodeURIComponent(id)}${isKept ? `?limit=${MAX_MESSAGES}` : ''}`}
+      rest={isKept ? HIDDEN : undefined}
+      none="The queue is empty."
+      hint={<a href="#/waiting">See all queues</a>}
+      columns={[
+        { title: 'About', of: ({ about }) => <About id={about} /> },
+        { title: 'Part', of: ({ part }) => <Id of={part} /> },
+        { title: 'Age', isNumber: true, of: ({ age: seconds }) => age(seconds), by: ({ age: seconds }) => seconds },
+        {
+          title: 'Needs a person',
+          of: ({ needs_operator: needs }) => (needs ? 'yes' : 'no'),
+          by: ({ needs_operator: needs }) => Number(needs),
+        },
+        { title: 'Reason', of: ({ reason }) => <Reason of={reason} /> },
+        ...(isKept ? [{ ...ACT, of: (row: Entry) => <MessageActs queue={queue} row={row} /> }] : []),
+        ...(id === 'unmatched_callbacks' ? [{ ...ACT, of: (row: Entry) => <CallbackActs row={row} /> }] : []),
+      ]}
+    />
   );
 }
 
@@ -124,7 +149,7 @@ function QueueActs({ queue, redriven }: { readonly queue: QueueRow; readonly red
       {canDismissAll && (
         <Act
           name="Dismiss all"
-          does={`Deletes the waiting messages${about}. Run each job first: one run does all work that is due.`}
+          does={`Deletes the waiting messages${about}. Run each job of this deployment first: one run does all work that is due.`}
           role="operator"
           because={empty}
           path={`${path}/dismiss`}
@@ -156,6 +181,9 @@ function MessageActs({
   const { id, redrive_to: to, no_dismissal_because: noDismissal } = queue;
   const path = `/v1/admin/queues/${encodeURIComponent(id)}`;
   const which = [part ?? `the message ${entry}`, ...(about === null ? [] : [about])].join(' of ');
+  const isMissedRun = queue.can_dismiss_all && part !== null;
+  // A missed run of another service is named by the service and its job.
+  const [service = null] = isMissedRun && job === null ? which.split(' ') : [];
   return (
     <span class="acts">
       {to !== null && (
@@ -169,12 +197,13 @@ function MessageActs({
           says={() => 'The message was moved and is processed again. If it fails again, it returns to this list.'}
         />
       )}
-      {job !== null && (
+      {isMissedRun && (
         <Act
           name="Run now"
           does={`Starts one run of ${job}, which does all work that is due. Then dismiss the messages of this job.`}
           role="operator"
-          path={`/v1/admin/jobs/${encodeURIComponent(job)}/runs`}
+          because={refusalOfRun(service)}
+          path={`/v1/admin/jobs/${encodeURIComponent(job ?? '')}/runs`}
           fields={[]}
           says={() => `The job ${job} was started. Now dismiss its messages.`}
         />
@@ -182,7 +211,7 @@ function MessageActs({
       {noDismissal === null && (
         <Act
           name="Dismiss"
-          does={`Deletes ${which}. Payonce will never do its work.`}
+          does={`Deletes ${isMissedRun ? dismissedRun(which, job) : `${which}. Payonce will never do its work.`}`}
           role="operator"
           path={`${path}/dismiss`}
           fixed={{ entry }}

@@ -86,9 +86,12 @@ describeConsole('dead letters in a browser', (shown) => {
     await page.getByRole('region', { name: 'Entries' }).getByRole('link', { name: 'Run or dismiss' }).click();
     await page.getByRole('heading', { name: 'Queue: Missed job runs' }).waitFor();
     await accessible(page);
-    const runs = page.getByRole('button', { name: 'Run now' });
+    const runs = page.getByRole('button', { name: 'Run now', disabled: false });
     await runs.first().waitFor();
     expect(await runs.count()).toBe(2);
+    const ofService = page.getByRole('row', { name: 'shop nightly' });
+    expect(await ofService.getByRole('button', { name: 'Run now' }).isDisabled()).toBe(true);
+    await ofService.getByText('Ask the team of shop to run it.').waitFor();
     await runs.first().click();
     await page.getByRole('dialog', { name: 'Run now' }).getByRole('button', { name: 'Run now' }).dblclick();
     await page.getByText('The job resolve was started').waitFor();
@@ -100,6 +103,25 @@ describeConsole('dead letters in a browser', (shown) => {
     expect(messages.ids('Jobs-Missed')).toEqual([]);
     expect(dataOf(await shown.api.get('/v1/admin/jobs/resolve/runs'))).toHaveLength(1);
     expect(shown.written).toEqual(['POST /v1/admin/jobs/resolve/runs', 'POST /v1/admin/queues/Jobs-Missed/dismiss']);
+    expect(shown.violations).toEqual([]);
+  });
+
+  test('are not said to be gone while another request hides them, and the list has no second page', async () => {
+    const count = 25;
+    for (let more = 0; more < count; more += 1) messages.arrive('Events-Parked', { id: `parked-${more}` });
+    const peek = messages.peek.bind(messages);
+    messages.peek = async (queue, limit) => (queue === DEAD_LETTERS ? [] : peek(queue, limit));
+    const page = await openQueue('Events-Parked');
+    await page.getByText(`${count + 1} rows`).waitFor();
+    expect(await page.getByRole('button', { name: 'More' }).count()).toBe(0);
+    await page.goto(`${shown.url}/#/waiting/${DEAD_LETTERS}`);
+    await page.getByText('More messages wait than are listed.').waitFor();
+    await accessible(page);
+    expect(await page.getByText('The queue is empty.').count()).toBe(0);
+    messages.peek = peek;
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await page.getByText('2 rows').waitFor();
+    expect(await page.getByText('More messages wait than are listed.').count()).toBe(0);
     expect(shown.violations).toEqual([]);
   });
 
