@@ -420,10 +420,10 @@ describeConsole('an operator in a browser', (shown) => {
     expect(asked.status).toBe(202);
     const page = await shown.signedIn();
     await openPayment(page, id);
-    const action = page.locator('.story li.is-act > span');
-    await action.first().waitFor();
+    await page.locator('.story li.is-act > span').first().waitFor();
     // Measured at one moment, because the screen can still be loading.
-    const tops: number[] = await action.evaluateAll('(spans) => spans.map((span) => span.getBoundingClientRect().y)');
+    const spans = "[...document.querySelectorAll('.story li.is-act > span')]";
+    const tops = await page.evaluate<number[]>(`${spans}.map((span) => span.getBoundingClientRect().y)`);
     expect(tops[0]).toBeCloseTo(tops.at(-1) ?? 0, -1);
   });
 
