@@ -1,7 +1,10 @@
 import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 import type { EffectRecord } from './idempotency.ts';
 
-/** A call from a consumer to another system, in progress or failed. The next delivery can retry it. */
+/**
+ * A call from a consumer to another system, in progress or failed. After a failure or the end of the lease, the next
+ * delivery retries it.
+ */
 export interface OpenConsumption {
   readonly status: 'pending' | 'failed';
   readonly operationId: OperationId;

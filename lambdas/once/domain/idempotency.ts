@@ -44,10 +44,7 @@ export interface OpenRecord {
   readonly fingerprint: Fingerprint;
   readonly owner: OwnerToken;
   readonly claimedAtMs: number;
-  /**
-   * Time of the last write (claim, takeover, release or completion), in Unix milliseconds. Absent in records of earlier
-   * versions.
-   */
+  /** Time of the last claim, takeover or release, in Unix milliseconds. Absent in records of earlier versions. */
   readonly changedAtMs?: number;
   /** End of the lease, in Unix milliseconds; 0 after the claim was released. */
   readonly leaseExpiresAtMs: number;
@@ -83,12 +80,13 @@ export interface CompletedRecord {
 export type IdempotencyRecord = OpenRecord | CompletedRecord;
 
 /**
- * The record of an effect in Payonce's own tables, for example a callback's transition or a correction. The record and
- * the effect are written in one transaction, so there is no claim and nothing to take over.
+ * The record of an effect. If the effect is in Payonce's own tables, for example a callback's transition, both are
+ * written in one transaction, so there is no claim to take over. If it is in another system, the record replaces the
+ * consumer's claim.
  */
 export interface EffectRecord {
   readonly operationId: OperationId;
-  /** Absent when the effect does not belong to a known payment. */
+  /** Absent in records of consumers, and when the effect does not belong to a known payment. */
   readonly paymentId?: PaymentId;
   /** The writer of the record. A writer whose response was lost recognizes its own record by this token. */
   readonly owner: OwnerToken;
@@ -108,8 +106,8 @@ export interface EffectRecord {
 }
 
 /**
- * Maximum lifetime, in days, of a keyed request's record, which contains the fingerprint of the whole request. DynamoDB
- * may delete the record later.
+ * Maximum lifetime, in days, of a payment request's record with the default retention. The record contains the
+ * fingerprint of the whole request. DynamoDB may delete the record later.
  */
 export const RECORD_RETENTION_DAYS = Math.ceil((RETENTION_HOURS.payments * (1 + RETENTION_JITTER)) / 24);
 

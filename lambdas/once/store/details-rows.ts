@@ -32,7 +32,7 @@ const detailsRow = z.lazy(() =>
  * Returns the key of a details row.
  *
  * @param id the id of the payment or the order
- * @param part the id of a refund, a correction or a decision
+ * @param part the id of a refund, capture, cancellation, correction, decision or annotation
  */
 export function detailsKey(id: string, part: string = OWN_DETAILS): Item {
   return { [KeyAttribute.partition]: `${RegistryRow.details}${id}`, [KeyAttribute.sort]: part };

@@ -72,7 +72,7 @@ async function pollUntil<Outcome extends { readonly kind: string }>(
     if (leftMs <= 0) break;
     await clock.sleep(Math.min(pauseMs, leftMs));
     pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
-    // Read first: a read costs a quarter of a claim.
+    // Read first: a read costs less than a claim.
     const record = await store.readRecord(operationId);
     if (record?.status === 'INPROGRESS' && isLeased(record, clock.nowMs())) continue;
     outcome = await attempt();

@@ -72,8 +72,8 @@ export interface ConsumerEffects {
 }
 
 /**
- * Stores the records of effects in another system: a record is pending, then completed or failed. Each write is fenced
- * by the owner token.
+ * Stores the records of effects in another system: a record is pending, then completed or failed. Each write after the
+ * first is fenced by the owner token.
  */
 export interface ConsumerClaims {
   /**

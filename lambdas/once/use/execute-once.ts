@@ -53,7 +53,7 @@ export interface Operation<Subject, Work, Write, Refusal> {
   readonly leaseSeconds?: number;
   /**
    * Checks the circuit breaker before the claim, so that a request that cannot begin does not use up its idempotency
-   * key. An operation that has already begun continues even while the breaker is open.
+   * key. An operation that has already begun continues even while the breaker is open, unless `checkBegun` throws.
    *
    * @default the claim checks the breaker
    */
@@ -93,12 +93,12 @@ export interface Operation<Subject, Work, Write, Refusal> {
    * @default every RetryableError is such a proof
    */
   unsent?(error: unknown): unknown;
-  /** Decides what to write and how to respond. Called a second time after {@link Operation.decideAgain}. */
+  /** Decides what to write and how to respond. Called before each attempt to commit. */
   conclude(work: Work, nowMs: number, held: Held<Subject>): Conclusion<Write>;
   commit(record: CompletedRecord, expects: ExpectedRecord, write: Write): Promise<CommitOutcome>;
   /** After a rival's write, applies the work to the subject's new state without another call to the other system. */
   decideAgain(work: Work): Promise<Work>;
-  /** Records facts that only this run knows, after another owner has committed. */
+  /** Records facts that only this run knows, after this run has lost its claim. */
   keep?(work: Work): Promise<void>;
 }
 
@@ -416,8 +416,8 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   }
 
   /**
-   * Handles a commit that failed because another owner has taken over. Returns the other owner's stored response, and
-   * discards this run's response.
+   * Handles a commit that failed because another owner has taken over. Returns the other owner's stored response, or
+   * `in_progress`, and discards this run's response.
    */
   async #afterFence(record: IdempotencyRecord | undefined, work: Work): Promise<Executed<Refusal>> {
     this.#notes.fenced = true;
@@ -456,7 +456,7 @@ function retryable(error: unknown): RetryableError | undefined {
 // ------------------------------------------------------------------------------------------------------- commit only
 
 /**
- * An effect in Payonce's own tables. One write contains the record and the rows, so no claim is needed.
+ * An effect in Payonce's own tables. One write contains the record and the (last) rows, so no claim is needed.
  *
  *   A ── find ── read ── decide T4 ── record A ✓ T4 ✓
  *   A again ── find ── read ── decide T4 ── record A ✗: done before

@@ -2,7 +2,7 @@ import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 import type { IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
 
 export interface Takeover {
-  /** The record as it was read. The takeover fails if a rival has taken over since. */
+  /** The record as it was read. The takeover fails if a rival has taken over or completed it since. */
   readonly stale: OpenRecord;
   readonly owner: OwnerToken;
   readonly leaseExpiresAtMs: number;
