@@ -67,7 +67,7 @@ function holdChangeStatus(change: HoldChange, state: PaymentState): (typeof HOLD
   const { status } = state.payment;
   if (change.status === 'failed') return 'failed';
   if (status === reachedBy(change)) return 'succeeded';
-  // The processor captured an amount that differs from the request. The capture took place, so it has not failed.
+  // While the charge is in review, the capture may have taken place, so it has not failed.
   return status === 'needs_review' || isUnderWay(change, state) ? 'pending' : 'failed';
 }
 
@@ -126,7 +126,7 @@ function holdAnswer(change: HoldChange, state: PaymentState, details: FirstDetai
   const { payment } = state;
   const body = paymentObject(payment, details);
   const isReached = payment.status === reachedBy(change);
-  // The processor captured an amount that differs from the request. The capture took place, so it has not failed.
+  // While the charge is in review, the capture may have taken place, so it has not failed.
   const isInReview = payment.status === 'needs_review';
   if (isReached || isInReview || isUnderWay(change, state)) {
     return {

@@ -280,7 +280,8 @@ function decideRefund(fact: RefundFact, state: PaymentState): Decision {
   const postings = book(cell.posts, { amountMinor, currency, account });
   const givenMinor = netDebitMinor('refunds', payment.currency, postings);
   const after: Payment = { ...payment, amountRefundedMinor: payment.amountRefundedMinor + givenMinor };
-  // Only a pending refund has these fields: a refund with an outcome is never resumed.
+  // `failure` belongs to the earlier outcome. Only a pending refund has the other fields, because a refund with an
+  // outcome is never resumed.
   const {
     failure: _failure,
     wholeAmount: _wholeAmount,

@@ -31,7 +31,9 @@ export interface PaymentState {
   readonly sums: PaymentSums;
   /** Short hashes of the operations that have begun a change, by bucket (see `BegunChanges`). */
   readonly buckets: readonly Bucket[];
-  /** Whether `payment.processing` was recorded. Only then may a 202 response be stored. */
+  /**
+   * Whether `payment.processing` was recorded. While the payment is `processing`, only then may a response be stored.
+   */
   readonly isProcessingRecorded: boolean;
   /** Keyed by id, as are the other maps. */
   readonly refunds: ReadonlyMap<string, Refund>;

@@ -134,7 +134,7 @@ export interface Bucket {
 const BUCKETS = 16;
 const MARKS = 2 ** 16;
 /**
- * Maximum number of marks in a row, whose size is limited to one kilobyte. With 500 refunds, a bucket has about 31
+ * Maximum number of marks in a row, so that the row stays below one kilobyte. With 500 refunds, a bucket has about 31
  * marks.
  */
 const MAX_MARKS = 80;
@@ -196,7 +196,7 @@ export function storedBegun(buckets: readonly Bucket[], sequence: number): Begun
 
 /**
  * Returns a 32-bit hash of a text: FNV-1a (Fowler, Noll, Vo) with a finalizer. Stored rows contain such hashes, so the
- * function must never change. They serve only to detect accidental differences; no amount depends on them.
+ * function must never change. They serve only as checksums, buckets and marks; no amount depends on them.
  */
 function hash32(text: string): number {
   let bits = 0x811c9dc5;

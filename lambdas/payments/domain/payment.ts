@@ -8,7 +8,7 @@ import type { Fee, Fees } from './fees.ts';
 import type { Posting } from './posting.ts';
 
 export const PAYMENT_STATUSES = [
-  /** The processor was not called yet, or the outcome is unknown. */
+  /** The processor was not called yet, or its outcome is not known yet. */
   'processing',
   /** The payer must approve the charge on a page of the processor. */
   'requires_action',
@@ -17,7 +17,9 @@ export const PAYMENT_STATUSES = [
   'succeeded',
   'failed',
   'canceled',
-  /** The outcome cannot be determined. Later evidence or an operator's decision ends this status. */
+  /**
+   * The outcome cannot be determined, or the captured amount is wrong. Later evidence or an operator ends this status.
+   */
   'needs_review',
 ] as const;
 

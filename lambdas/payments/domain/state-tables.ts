@@ -1,6 +1,6 @@
 /**
- * Defines, as data, the effect of each fact on a payment, a refund or a dispute. `decide` uses only these tables, and
- * the tables in docs/reference/state-machine.md are generated from them.
+ * Defines, as data, the effect of each fact on a payment, a refund or a dispute. `decide` applies these tables, and the
+ * tables in docs/reference/state-machine.md are generated from them.
  */
 import { defined } from '../../kernel/defined.ts';
 import type { PaymentStatus, TransitionType } from './payment.ts';
@@ -20,7 +20,7 @@ export type Cell =
        */
       readonly contradicts?: string;
     }
-  /** The fact is already known, or older than the known state. */
+  /** The fact changes nothing, for example because it is already known. */
   | { readonly does: 'nothing'; readonly because: string }
   /** The fact is impossible. Nothing is posted, and an alarm reports the fact. */
   | { readonly does: 'review'; readonly because: string };

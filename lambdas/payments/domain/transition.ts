@@ -85,7 +85,7 @@ export function firstTransition(
   return seal(digest, { sequence: 1, ...draft, occurredAtMs, cause, first, sums: NO_SUMS }, NO_PREDECESSOR);
 }
 
-/** Appends a draft to a chain. */
+/** Turns a draft into the next transition of a chain. */
 export function nextTransition(
   digest: Digest,
   { newest, state }: { readonly newest: Transition; readonly state: PaymentState },

@@ -28,10 +28,7 @@ export const CHANGE_PROBLEMS: Readonly<Record<ChangeKind, readonly ProblemCode[]
   ],
 };
 
-/**
- * Renders the response to a capture, cancellation or refund request. First executions and replays return the stored
- * response unchanged.
- */
+/** Renders the response to a capture, cancellation or refund request. A replay repeats the first response. */
 export function changeOutcomeAnswer(kind: ChangeKind, outcome: ChangeOutcome, requestId: string): Answer {
   switch (outcome.kind) {
     case 'not_found':

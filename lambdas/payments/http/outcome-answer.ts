@@ -5,10 +5,7 @@ import type { Answer, Problem } from '../../kernel/answer.ts';
 import type { CreatePaymentOutcome } from '../use/create-payment.ts';
 import type { NoProcessor } from '../use/pinned-processor.ts';
 
-/**
- * Renders the response to a request that creates a payment. First executions and replays return the stored response
- * unchanged.
- */
+/** Renders the response to a request that creates a payment. A replay repeats the first response. */
 export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string): Answer {
   switch (outcome.kind) {
     case 'first':

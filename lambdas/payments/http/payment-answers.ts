@@ -74,7 +74,7 @@ export const transitionSubject = z
   .nullable()
   .meta({
     description:
-      'The subject of the transition besides the payment: a refund, a dispute, a correction, a decision or an annotation.',
+      'The subject of the transition besides the payment: a capture, cancellation, refund, dispute, stray charge, correction, decision or annotation.',
   });
 
 const transition = z
@@ -194,7 +194,7 @@ export const paymentRequest = z
     }),
     changed: z.int().nullable().meta({
       description:
-        'Time of the last status change, in Unix seconds. Null after 7 days, when the record of the event has expired.',
+        'Time of the last status change, in Unix seconds. Null after the record of the event has expired, by default after 7 days.',
     }),
     payment: payment.shape.id,
   })

@@ -114,7 +114,8 @@ function isLoopback({ protocol, hostname }: URL): boolean {
 }
 
 /**
- * Refuses a loopback page in live mode, because only the payer's own machine could reach it. Test mode allows it.
+ * Refuses an http page on a loopback host in live mode, because only the payer's own machine could reach it. Test mode
+ * allows it.
  * @returns the refusal; undefined for an allowed page
  */
 export function loopbackProblem(mode: Mode, returnTo: string | undefined): Parsed<never> | undefined {

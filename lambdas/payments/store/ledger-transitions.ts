@@ -91,8 +91,8 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes {
   async #outcomesOfDay(dayMs: number, after: OutcomePosition, untilMs: number, limit: number): Promise<OutcomePage> {
     const count = shardsAt(dayMs).outcomes;
     const shards = eachShard(count).map((shard) => outcomesPartition(shard, dayMs));
-    // The shards are about equally full, so the page uses most of the rows that are read. A few extra rows usually cost
-    // nothing, because a read unit is 4 KB.
+    // The shards are about equally full, so twice the average share nearly always fills the page. A few extra rows
+    // usually cost nothing, because a read unit is 4 KB.
     const share = Math.ceil((2 * limit) / count) + 4;
     const parts = await Promise.all(shards.map((shard) => this.#outcomesOfShard(shard, after, untilMs, share)));
     const [knownTo] = parts.flatMap((part) => (part.isLast ? [] : [part.outcomes.at(-1)?.position ?? after])).sort();

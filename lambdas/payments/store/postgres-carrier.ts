@@ -51,8 +51,8 @@ export interface LedgerCarrierTools extends PostgresTools {
 }
 
 /**
- * Maximum number of transitions in one transaction. Ten items of 400 KB and their details are below the limit of 4 MB
- * (Amazon DynamoDB developer guide, "Quotas": item size, transaction size).
+ * Maximum number of transitions in one transaction. Rows are far smaller than 400 KB, so ten with their details stay
+ * below 4 MB (Amazon DynamoDB developer guide, "Quotas": item size, transaction size).
  */
 const ROWS_AT_ONCE = 10;
 /** Limit of a read that must return all waiting rows. No chain has more. */

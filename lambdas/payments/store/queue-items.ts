@@ -22,7 +22,7 @@ import {
   returnSchedule,
 } from '../use/payment-store.ts';
 
-/** The queues of unfinished work. Each entry is written in the transaction that causes the work. */
+/** The queues of unfinished work. Most entries are written in the transaction that causes the work. */
 
 // ---------------------------------------------------------------------------------------------------------------- orphans
 

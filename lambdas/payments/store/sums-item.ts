@@ -1,4 +1,7 @@
-/** Encodes the sums of a transition for its row. The encoding is compact, because a row is limited to one kilobyte. */
+/**
+ * Encodes the sums of a transition for its row. The encoding is compact, because a row of more than a kilobyte costs
+ * more.
+ */
 import * as z from 'zod';
 import { invariant } from '../../kernel/invariant.ts';
 import type { BegunChanges, PaymentSums } from '../domain/payment-sums.ts';

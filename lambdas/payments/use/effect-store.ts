@@ -5,7 +5,10 @@ import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { ChargeToReturn, Hold, Inquiry, OpenOrder, PaymentStore } from './payment-store.ts';
 
-/** A callback without a matching payment. It is stored, retried for 24 hours, and never posted. */
+/**
+ * A callback without a matching payment. It is stored and retried for 24 hours. Nothing is posted unless its payment is
+ * found.
+ */
 export interface OrphanedCallback {
   readonly operationId: OperationId;
   readonly event: CallbackEvent;

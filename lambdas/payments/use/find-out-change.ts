@@ -31,7 +31,7 @@ export interface FindOutChangeTools extends RecordChargeTools {
  *
  * @returns a function that decides on the outcome, given the current state; the function returns undefined when there
  * is nothing to record
- * @throws RetryableError when no owner of the claim has sent a request
+ * @throws RetryableError as `findOut`
  */
 export async function findOutChange(
   tools: FindOutChangeTools,

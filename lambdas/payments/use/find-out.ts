@@ -59,7 +59,8 @@ export type Found<Answer> =
  * Determines the outcome of an operation: sends the operation, looks it up, and sends it a second time with the same
  * idempotency key. If the time runs out first, the outcome is `unknown`; it is never guessed.
  *
- * @throws RetryableError when no owner of the claim has sent a request, so that the claim may be released
+ * @throws RetryableError when the operation cannot be sent now and no owner of the claim has sent it, so that the claim
+ * may be released
  */
 export async function findOut<Answer>(
   tools: FindOutTools,
@@ -206,7 +207,7 @@ export interface ChargeUnderway extends SettlementContext {
   readonly order: ChargeOrder;
 }
 
-/** Determines the outcome of a charge. @throws RetryableError when no owner of the claim has sent a request */
+/** Determines the outcome of a charge. @throws RetryableError as {@link findOut} */
 export async function settleCharge(
   { processor, clock, entropy }: SettlementTools,
   { order, ...underway }: ChargeUnderway,

@@ -135,7 +135,10 @@ export interface Inquiry {
   /** The id of the operation or, for an inquiry about a charge, the processor's charge id. */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
-  /** Time of the operation's claim, in Unix milliseconds. The send window ends 15 minutes later. */
+  /**
+   * Time of the operation's claim or, for an inquiry about a charge or all charges, of its creation, in Unix
+   * milliseconds.
+   */
   readonly claimedAtMs: number;
   /**
    * `payer` or `bank` if the inquiry waits only for the payer or for a bank; such inquiries are made less often.

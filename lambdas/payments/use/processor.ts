@@ -54,7 +54,10 @@ export interface ChangeOrder {
 }
 
 export type ChangeOutcome =
-  /** The change was applied. The facts are from the response. A refund has the id of the operation that made it. */
+  /**
+   * The processor applied or accepted the change. The facts are from its response. A refund has the id of the operation
+   * that made it.
+   */
   | { readonly kind: 'applied'; readonly facts: readonly Fact[] }
   /** The processor refused, and nothing changed (400, 402, 404, 422). */
   | { readonly kind: 'refused'; readonly failure: Failure };

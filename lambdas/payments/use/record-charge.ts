@@ -48,7 +48,7 @@ export async function readCharge(books: ProcessorBooks, chargeId: string): Promi
  * @param known the newest chain, if the caller has read it
  * @default the chain is read
  * @returns the charge, and the chain with all facts of the charge
- * @throws RetryableError when rivals wrote first in every round
+ * @throws the errors of `read`; RetryableError when rivals wrote first in every round
  */
 export async function recordCharge(
   tools: RecordChargeTools,

@@ -12,8 +12,8 @@ export interface Postponement {
 }
 
 /**
- * The queues of the resolver. Each entry was written in the transaction that made the work necessary. Reads return the
- * due entries, longest overdue first. After an attempt to process an entry, even a failed one, the entry leaves the
+ * The queues of the resolver. Most entries were written in the transaction that made the work necessary. Reads return
+ * the due entries, longest overdue first. After an attempt to process an entry, even a failed one, the entry leaves the
  * queue or gets a later due time, so that it cannot delay the others indefinitely.
  */
 export interface UnfinishedWork {
