@@ -167,8 +167,8 @@ function approvalOf({ pk, sk, id, operationId, paymentId, end }: AnyRow): RowOfC
 
 /**
  * Parses an idempotency record.
- * @returns undefined for a record that was written without a transition, or with a transition that does not follow from
- * the record's id
+ * @returns undefined for a record that was written without a transition or an approval, or with a transition that does
+ * not follow from the record's id
  */
 function recordOf({
   pk,

@@ -18,7 +18,7 @@ import type { ImpliedRows } from './rebuild-queues.ts';
 /** The tables whose rows are written together with rows of the Ledger. */
 export type ChainRowTable = 'registry' | 'idempotency';
 
-/** A row that was written in the same transaction as a transition of this chain. */
+/** A row that was written in the same transaction as a transition of this chain, or an approval. */
 export interface RowOfChain {
   readonly kind:
     | 'inquiry'

@@ -90,9 +90,9 @@ const MAX_IDS = 10_000;
 const WHOLE_ORDER = { afterSequence: 0, limit: LONGEST_ORDER_CHAIN } as const;
 
 /**
- * Scans the Ledger after a restore of the Ledger or the Registry, and writes the queue entries and references that the
- * Registry lacks. All unfinished work is then queued again. Traffic may continue: if the scan rewrites an entry that a
- * job has just closed, the job's next run closes it again.
+ * Scans the Ledger after a restore of the Ledger or the Registry, and writes the queue entries, references and
+ * commissions that are missing. All unfinished work is then queued again. Traffic may continue: if the scan rewrites an
+ * entry that a job has just closed, the job's next run closes it again.
  *
  * @param progress called after every page
  */

@@ -56,7 +56,7 @@ export interface ResolveTools extends ChangePaymentTools {
   readonly report: (error: unknown) => void;
   /**
    * Time after which no item starts, in Unix milliseconds; a later run continues.
-   * @default half a minute after the start
+   * @default only the time budget of each part applies
    */
   readonly deadlineMs?: number;
 }
@@ -65,7 +65,7 @@ type LookUpTools = Omit<ResolveTools, 'work' | 'report'>;
 
 /** The result of a run. Each item is attempted once, and a failed item does not block the others. */
 export interface Resolved {
-  /** Number of claims that now have a stored response, and of inquiries whose outcome is now known. */
+  /** Number of completed items, for example claims that now have a stored response. */
   readonly finished: number;
   /** Number of items that cannot be decided yet, or were not reached before the deadline. */
   readonly waiting: number;
@@ -354,9 +354,8 @@ function inquireUnknownCharge(
 const BOOKS_LAG_MS = 2 * 60 * 60_000;
 
 /**
- * Records every charge of a payment, repeatedly until the processor's search is up to date. Used after an operator's
- * decision, and after an inquiry that recorded only a part of the facts. Money beyond what the payment may hold is
- * recorded as a stray charge and returned.
+ * Records every charge of a payment, repeatedly until the processor's search is up to date. Used, for example, after an
+ * operator's decision. Money beyond what the payment may hold is recorded as a stray charge and returned.
  */
 async function inquireBooks(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResult> {
   const { operationId, paymentId, claimedAtMs } = inquiry;
@@ -419,7 +418,7 @@ export function elsewhere(
   return 'undecidable';
 }
 
-/** Kinds of facts that leave a payment in `processing`. */
+/** Kinds of facts that contain no result of the charge. */
 const OPEN_FACTS: ReadonlySet<string> = new Set(['unknown', 'pending', 'undecidable'] satisfies ChargeFact['kind'][]);
 
 /** Kinds of facts that contain no charge after a look-up by key. */
