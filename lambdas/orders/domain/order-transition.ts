@@ -76,7 +76,7 @@ export function firstOrderTransition(
   return seal(digest, { sequence: 1, ...draft, occurredAtMs, cause, first }, NO_PREDECESSOR);
 }
 
-/** Appends drafts, in order, to the chain that ends with `newest`. */
+/** Turns drafts, in order, into the transitions that follow `newest`. */
 export function nextOrderTransitions(
   digest: Digest,
   newest: OrderTransition,

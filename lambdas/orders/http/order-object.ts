@@ -16,7 +16,7 @@ export const order = z
         '`canceled`: nothing was charged, or the charge was reversed, and nothing is reserved. `needs_review`: the ' +
         'outcome of its payment cannot be determined, or its reversal failed; an operator must act.',
     }),
-    amount: z.int().min(1).meta({ description: 'The charged amount, in minor units.' }),
+    amount: z.int().min(1).meta({ description: 'The requested amount, in minor units.' }),
     currency: z.string().meta({ example: 'EUR' }),
     items: z.array(z.looseObject({ sku: z.string(), quantity: z.int().min(1) })),
     email: z.string().nullable().meta({ description: 'Null only after the address was erased.' }),

@@ -130,10 +130,7 @@ function requested(call: PostCall): Parsed<CreateOrder> {
   });
 }
 
-/**
- * Renders the response to a request that creates an order. First executions and replays return the stored response
- * unchanged.
- */
+/** Renders the response to a request that creates an order. A replay repeats the first response. */
 function orderOutcomeAnswer(outcome: CreateOrderOutcome, requestId: string): Answer {
   switch (outcome.kind) {
     case 'first':

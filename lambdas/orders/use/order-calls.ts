@@ -209,7 +209,7 @@ function isPayersTurn({ payment: { status } }: PaymentState): boolean {
  *   payer  approves ── the bank decides for days ─────────────────── paid
  *   order  ────────── a day has passed ── read: pending ── waits ─────┴─ fulfilled
  *
- * @returns undefined while the bank decides, or the books cannot be read
+ * @returns undefined while the bank decides, or if this deployment does not call the payment's processor
  * @throws as `readChargeBeforeSend`
  */
 async function factOfPayer(
@@ -231,7 +231,8 @@ async function factOfPayer(
  *   operator                                   └─ decided: paid          │
  *   order                                                  └─ waits ─────┴─ read: disputed ── no goods
  *
- * @returns undefined while the books cannot be read, or if they contradict the decided amount, which raises an alarm
+ * @returns undefined if this deployment does not call the payment's processor, or if the books contradict the decided
+ * amount, which raises an alarm
  * @throws as `readChargeBeforeSend`
  */
 async function factOfBooks(

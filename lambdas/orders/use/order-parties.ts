@@ -33,7 +33,7 @@ export interface ReservationOrder {
 
 export type ReservationOutcome =
   | { readonly kind: 'reserved'; readonly reservationId: string }
-  /** The stock service refused: nothing is reserved. */
+  /** The stock service refused, or it is unknown whether it reserved (`STOCK_IN_DOUBT`). */
   | { readonly kind: 'refused'; readonly failure: Failure };
 
 export interface StockKeeper {

@@ -52,7 +52,7 @@ export interface OrderStore {
   /** Lists the open orders that are due, longest overdue first. */
   openOrders(due: Due): Promise<readonly OpenOrder[]>;
   /**
-   * Sets the time at which the order is due to be continued. Has no effect if the order was closed or reopened after the entry was
+   * Sets the time at which the order is next due. Has no effect if the order was closed or reopened after the entry was
    * read.
    */
   postponeOrder(open: OpenOrder, dueAtMs: number): Promise<void>;
