@@ -36,7 +36,7 @@ export const deriveKeyRequestId = fromRequest(OperationPrefix.keyRequest);
 
 export const deriveLimitRequestId = fromRequest(OperationPrefix.limitRequest);
 
-/** Derives the id of the record for a redrive or the dismissal of a callback. */
+/** Derives the id of the record for a redrive or a dismissal. */
 export const deriveQueueRequestId = fromRequest(OperationPrefix.redrive);
 
 /**

@@ -125,9 +125,9 @@ export type ApprovalAmount = Pick<Approval, 'amountMinor' | 'currency'>;
 
 /**
  * Returns the amount that exceeds its limit, if any. The corrections of one payment are added up per currency, and so
- * are its refunds, so that an amount above the limit cannot be split into smaller ones. The currency of a correction or
- * of a decided refund can differ from the payment's, because a stray charge can have another currency. For a decision,
- * the compared amount is at least the amount under decision, even if the decision posts nothing.
+ * are its refunds by operators, so that an amount above the limit cannot be split into smaller ones. The currency of a
+ * correction or of a decided refund can differ from the payment's, because a stray charge can have another currency.
+ * For a decision, the compared amount is at least the amount under decision, even if the decision posts nothing.
  */
 export function amountAboveLimit(
   rules: ApprovalRules,

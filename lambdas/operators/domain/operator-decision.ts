@@ -53,10 +53,7 @@ export type DecisionOutcome =
   | { readonly kind: 'not_in_review'; readonly status: Payment['status'] }
   | { readonly kind: 'change_not_found' }
   | { readonly kind: 'change_ended' }
-  /**
-   * The resolver queries the processor until `fromMs` (Unix milliseconds), and its result could contradict the
-   * decision.
-   */
+  /** Until `fromMs` (Unix milliseconds), the resolver can still find an outcome that contradicts the decision. */
   | { readonly kind: 'change_too_young'; readonly fromMs: number }
   /** The decision contradicts the Ledger, so an operator must first find out what else is wrong. */
   | { readonly kind: 'impossible'; readonly because: string }

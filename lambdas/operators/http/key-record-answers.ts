@@ -7,7 +7,8 @@ export const keyRecord = z
   .looseObject({
     object: z.literal('idempotency_record'),
     operation: z.string().meta({
-      description: 'The id of the operation that the key identifies. It is also the idempotency key at the processor.',
+      description:
+        'The id of the operation that the key identifies. For a payment or its change, it is also the idempotency key at the processor.',
     }),
     payment: z.string().nullable(),
     state: z.enum(KEY_STATES).meta({

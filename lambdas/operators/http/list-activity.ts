@@ -33,8 +33,8 @@ export const getActivity = reading({
     tag: 'Ledger',
     summary: 'List actions of operators',
     description:
-      'Without `tenant`: actions on tenants, keys of operators and job runs. With `tenant`: actions on its API keys, corrections, decisions, annotations, erasures, webhook ' +
-      'endpoints and replays. An action on a tenant and its entry are written together, or not at all. The entries form a hash chain and never change.',
+      'Without `tenant`: actions on the deployment, for example on tenants, keys of operators, job runs and queues. With `tenant`: actions on the tenant, for example on its ' +
+      'API keys, payments and webhook endpoints. An action on a tenant and its entry are written together, or not at all. The entries form a hash chain and never change.',
     answers: { 200: { description: 'A page of entries.', schema: activityList } },
   },
 });

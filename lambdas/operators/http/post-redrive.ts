@@ -85,7 +85,7 @@ const dismissalBody = z
   })
   .meta({ id: 'DismissMessage' });
 
-/** Deletes one dead letter or parked record, after an operator has decided that its work is not to be done. */
+/** Deletes dead letters or parked records whose work was done otherwise or is no longer needed. */
 export const postMessageDismissal = keyed({
   path: '/v1/admin/queues/{id}/dismiss',
   role: 'operator',
@@ -96,7 +96,7 @@ export const postMessageDismissal = keyed({
     tag: 'Operators',
     summary: 'Dismiss dead letters or parked records',
     description:
-      'Deletes a message of a queue that no function reads. Its work is never done, so dismiss a message only if its work was done otherwise or is no longer needed. ' +
+      'Deletes a message of a queue that no function reads. Payonce then never does its work, so dismiss a message only if its work was done otherwise or is no longer needed. ' +
       'If the queue has `can_dismiss_all`, a request without `entry` deletes all messages. The activity log keeps the message id, the payment or order, and the reason.',
     path: redrivePath,
     key: ['dismissal', 'only messages that were in the queue at the first request are deleted'],

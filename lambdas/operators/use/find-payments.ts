@@ -47,8 +47,8 @@ export function isPrefixedId(text: string): boolean {
 }
 
 /**
- * Finds payments by text: the id of a payment, of a part of a payment, of an order or of a charge; an idempotency key;
- * a reference or a part of one; or an e-mail address. Lists the results of the first kind that has any.
+ * Finds payments by text: the id of a payment, of a part of a payment or of an order; an e-mail address; an idempotency
+ * key; a reference or a part of one; or the id of a charge. Lists the results of the first kind that has any.
  *
  * @throws RetryableError when a page cannot be read now, or when nothing is found and a processor did not respond
  */

@@ -10,7 +10,7 @@ export const QUEUES = {
   inquiries: { waits: 'Payments and changes whose outcome is looked up at the processor.', job: 'resolve' },
   returns: { waits: 'Stray charges, which are still to be refunded or voided.', job: 'resolve' },
   orders: { waits: 'Orders that are neither fulfilled nor reversed yet.', job: 'resolve' },
-  holds: { waits: 'Authorizations that are neither captured nor voided.', job: 'expire-authorizations' },
+  holds: { waits: 'Authorizations, which are voided if they are not captured in time.', job: 'expire-authorizations' },
   orphans: { waits: 'Callbacks without a known payment, which are retried for a day.', job: 'retry-orphans' },
   unmatched_callbacks: { waits: 'Callbacks without a known payment, which are no longer retried.', job: null },
 } as const;

@@ -102,7 +102,7 @@ export async function redriveMessage(tools: RedriveTools, asked: MessageRedrive)
 }
 
 /**
- * Deletes one message, so that its work is never done. A retry with the same key continues after a crash.
+ * Deletes one message, so that Payonce never does its work. A retry with the same key continues after a crash.
  *
  * @returns `refused` as `redriveMessage`
  * @throws as `redriveQueue`
