@@ -65,7 +65,10 @@ export interface Republished {
   readonly nextMs?: number;
 }
 
-/** Number of outcomes that are checked and published together. Reading a part from the index needs eight queries. */
+/**
+ * Number of outcomes that are checked and published together. Reading a part from the index takes at least one query
+ * for each shard.
+ */
 export const PART = 100;
 /** Number of events that are read concurrently and held in memory. */
 const READ_AT_ONCE = 20;
