@@ -34,7 +34,7 @@ export interface WebhookEffect<Refusal> {
   readonly fingerprint: Fingerprint;
   /**
    * Whether the record and its response are kept permanently.
-   * @default they are kept for 30 days
+   * @default they are kept for the retention of `events`
    */
   readonly isPermanent?: boolean;
   /** Reads the rows and decides. Called again when a row has changed since it was read. */

@@ -75,7 +75,7 @@ export interface DeliveryPage {
   readonly limit: number;
 }
 
-/** A delivery attempt, a page of a replay, or a lane run. A task takes effect only once, even if it runs twice. */
+/** A delivery attempt, a page of a replay, or a lane run. A task that is queued twice takes effect once. */
 export type WebhookTask =
   | { readonly kind: 'attempt'; readonly endpointId: string; readonly deliveryId: string }
   | { readonly kind: 'replay'; readonly replayId: string }
