@@ -27,7 +27,7 @@ export interface ClientOptions {
    * @default no key is sent
    */
   readonly apiKey?: string;
-  /** Stores keys and bodies before they are sent: `fileKeys`, `memoryKeys`, or two functions of your own. */
+  /** Stores keys and bodies before they are sent: `fileKeys`, `browserKeys`, or your own functions. */
   readonly keys: KeyStore;
   /** @default the system's clock, timers and randomness */
   readonly surroundings?: Partial<Runtime>;
@@ -39,7 +39,7 @@ export type Client = ReturnType<typeof createClient>;
  * Creates a client of Payonce's API that cannot charge twice. The caller chooses a name (`operation`) for each change.
  * The client stores the change with its key before it is sent.
  *
- * @throws TypeError for a missing option, and for a URL that is not http or https
+ * @throws TypeError for a missing or invalid option
  */
 export function createClient(options: ClientOptions) {
   const { url, apiKey, keys, surroundings } = checkedOptions(options);
@@ -67,7 +67,7 @@ export function createClient(options: ClientOptions) {
   };
 }
 
-/** Checks the options, for callers without types. The error names the missing option. */
+/** Checks the options, for callers without types. The error names the option. */
 function checkedOptions(given: Partial<ClientOptions> | undefined): ClientOptions {
   const { url, apiKey, keys } = given ?? {};
   if (typeof url !== 'string' || url === '')

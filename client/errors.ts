@@ -8,11 +8,10 @@ export type ProblemCode = Problem['code'];
 /**
  * A caller's next action after a problem:
  *
- * - `new_operation`: the response is final for this operation. A further attempt needs a new operation, because it is a
- * different payment.
+ * - `new_operation`: the response is final for this operation. A further attempt needs a new operation.
  * - `read_object`: the operation already took effect, and its response is no longer stored. Read the object that the
  * problem names.
- * - `same_operation`: nothing was stored. The same operation can succeed later.
+ * - `same_operation`: no response was stored. The same operation can succeed later.
  * - `correct`: the request was refused, and nothing was stored. Fix the cause: a field, a missing scope, a setting, the
  * state of the payment. The same operation can then succeed, also with a corrected body, if the key store has
  * `keepRefusal`.
@@ -108,7 +107,7 @@ const PASSING: ReadonlySet<string> = new Set<ProblemCode>([
   'timeout',
 ]);
 
-/** Returns whether the next attempt with the same key and body can succeed. True for unknown codes of server errors. */
+/** Returns whether the client retries the problem. It also retries unknown codes of server errors. */
 export function isTransient({ code, status }: Pick<Problem, 'code' | 'status'>): boolean {
   return PASSING.has(code) || (!isKnown(code) && status >= 500);
 }
@@ -144,7 +143,10 @@ export type ClientCode =
   | 'unfinished'
   | 'invalid_webhook';
 
-/** The base of all errors of the client. Errors of the caller's `AbortSignal` and key store are thrown unchanged. */
+/**
+ * The base of the client's errors, except for a `TypeError` for an argument. Errors of the caller's `AbortSignal` and
+ * key store are thrown unchanged.
+ */
 export class PayonceError extends Error {
   override readonly name: string = 'PayonceError';
   readonly code: ProblemCode | ClientCode;

@@ -46,8 +46,8 @@ export class Operations {
   /**
    * Runs an operation.
    * @throws ProblemError when the API responds with a problem
-   * @throws PayonceError `operation_changed` before anything is sent; `no_answer`; `invalid_operation`;
-   * `invalid_key_store`
+   * @throws PayonceError `operation_changed` before anything is sent; `invalid_operation`; `invalid_key_store`; the
+   * errors of `Sender.send`
    */
   async run<Value>({ method, path, params }: Change, once: Once): Promise<Value> {
     const { operation, ...limits }: Partial<Once> = isObject(once) ? once : {};

@@ -33,7 +33,7 @@ export class ReadClient {
   /**
    * Reads an object.
    * @throws ProblemError when the API responds with a problem
-   * @throws PayonceError `no_answer`
+   * @throws PayonceError as `Sender.send`
    */
   async get<Value>(path: string, limits: Limits = {}): Promise<Value> {
     return this.#ask('GET', path, null, limits);

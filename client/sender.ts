@@ -14,8 +14,8 @@ export interface Sent {
 /** Time limits of a call. */
 export interface Limits {
   /**
-   * Limit for all attempts and the pauses between them, in milliseconds.
-   * @default 60,000
+   * Limit for all attempts and the pauses between them, in milliseconds. In a list, for each page.
+   * @default 60,000; for `wait` 120,000
    */
   readonly timeoutMs?: number;
   /**
@@ -85,8 +85,8 @@ export class Sender {
   readonly #options: SenderOptions;
   readonly #around: Runtime;
   /**
-   * Whether this URL has ever responded. If it has, a missing connection is an outage, and is retried. Otherwise the URL
-   * is probably wrong, and the first attempt without a connection fails at once.
+   * Whether this URL has ever responded. If it has, a missing connection is an outage, and is retried. Otherwise the
+   * URL is probably wrong, and a call fails at once if its first attempt gets no connection.
    */
   #hasResponded = false;
 
