@@ -22,7 +22,7 @@ interface Options {
   readonly tenant?: string;
 }
 
-/** Adds `payonce api`, which sends one request to an operation without a command of its own. */
+/** Adds `payonce api`, which sends one request to any operation of the API. */
 export function addApi(program: Command, session: Session): void {
   const command = program
     .command('api')

@@ -16,7 +16,7 @@ import { type Answered, type Asked, type Callbacks, conform, POINTS } from './co
 import { CliFailure, ExitCode } from './failure.ts';
 import { readCountOf, type Session, table } from './session.ts';
 
-/** Request timeout in milliseconds, the same as in the service. */
+/** Request timeout in milliseconds, longer than the service's timeouts for processors. */
 const TIMEOUT_MS = 10_000;
 const MAX_SECONDS = 3_600;
 /** Maximum size of a callback in bytes, the same as in API Gateway. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Runs `npx payonce <command>` in the clone. Plain JavaScript without packages, because the user's Node may be unable
-// to run the project's TypeScript. The command runs under the Node version that `npm install` installs.
+// to run the project's TypeScript. If so, the command runs under the Node that `npm install` installs.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -136,7 +136,10 @@ export class Session {
     this.#surroundings.note?.(text);
   }
 
-  /** Runs long work. The progress is shown in place on a terminal, otherwise as a line every ten seconds. */
+  /**
+   * Runs long work. The progress is shown in place on a terminal, otherwise as lines at least ten seconds apart. With
+   * `--json`, it is not shown.
+   */
   async during<Result>(title: string, work: (report: (progress: string) => void) => Promise<Result>): Promise<Result> {
     const { json = false } = this.#options;
     if (json) return work(() => undefined);

@@ -143,7 +143,7 @@ function chosenBounds({ from, to }: Chosen, nowMs: number): Bounds {
   throw new CliFailure(ExitCode.usage, 'The range is empty: --from must be earlier than --to, and than now.');
 }
 
-/** Fails a verification without rows, unless it was limited to a time range. @throws CliFailure */
+/** Fails a verification without rows, unless it was limited to a time range only. @throws CliFailure */
 function refuseNothing({ from, to, payment }: Chosen): void {
   if (payment === undefined && (from ?? to) !== undefined) return;
   const what = payment === undefined ? 'no row' : `no row of ${payment}`;
