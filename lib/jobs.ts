@@ -136,7 +136,8 @@ export class Jobs extends Construct {
   }
 
   /**
-   * Creates the executor. A schedule invokes it to request a run. The executor has no access to tables or job queues.
+   * Creates the executor. A schedule invokes it to request a run. In the tables, the executor may access only the
+   * records of its own requests. It has no access to job queues.
    */
   #executor(): PayonceFunction {
     const { data, http, logs } = this.#props;

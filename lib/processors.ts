@@ -136,7 +136,10 @@ export class Processors extends Construct {
     grantee.setEnvironment({ [Environment.processorRoutes]: JSON.stringify(this.#props.routes) });
   }
 
-  /** Sets the same variables and permissions as `grantCall`, for a function that changes payments but starts none. */
+  /**
+   * Sets the same variables and permissions as `grantCall`, except the routes. Use it for a function that starts no
+   * payments.
+   */
   grantChange(grantee: PayonceFunction): void {
     this.grantReadBooks(grantee);
     if (this.#props.claimsLost === true) grantee.setEnvironment({ [Environment.claimsLost]: 'true' });

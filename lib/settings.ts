@@ -141,7 +141,7 @@ export interface Settings
   readonly tenantRate: number;
   /** Burst limit of one tenant, in requests, 1 to 10000. @default 200 */
   readonly tenantBurst: number;
-  /** Memory of the payments function in MB, 128 to 10240. @default 512 */
+  /** Memory in MB of the workers of jobs and of most functions of the API, 128 to 10240. @default 512 */
   readonly memoryMb: number;
   /**
    * Reserved concurrency of the payments function, 1 to 10000, taken from the account's limit.

@@ -12,8 +12,8 @@ export interface DeadLetterQueueProps {
 export const KEPT = Duration.days(QUEUE_DAYS);
 
 /**
- * Dead-letter queue of vendor calls that were given up. No function reads the queue: an operator fixes the cause and
- * redrives the calls.
+ * Dead-letter queue of vendor calls that were given up. No function is triggered by the queue: an operator fixes the
+ * cause and redrives the calls.
  */
 export class DeadLetterQueue extends Queue {
   constructor(scope: Construct, id: string, props: DeadLetterQueueProps) {
