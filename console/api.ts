@@ -4,7 +4,7 @@ import { setClock } from './clock.ts';
 export type Schemas = components['schemas'];
 export type Role = Schemas['OperatorSelf']['role'];
 
-/** Thrown when the API responds with a status other than 2xx and a problem document (RFC 9457). */
+/** Thrown for a response with a status other than 2xx, from the API or from a gateway in front of it. */
 export class Refused extends Error {
   override readonly name = 'Refused';
   readonly status: number;

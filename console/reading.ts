@@ -27,7 +27,7 @@ function isTransient(error: unknown): boolean {
   return !(error instanceof Refused) || error.status >= 500 || error.status === 429;
 }
 
-/** Creates the cache of a session. It keeps responses until the operator signs out. */
+/** Creates the cache of a session. */
 export function createClient(): QueryClient {
   const client = new QueryClient({
     defaultOptions: {

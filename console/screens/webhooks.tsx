@@ -174,7 +174,7 @@ function EndpointActs({ tenant, path, endpoint: { enabled, disabled } }: Endpoin
       />
       <Act
         name="Rotate secret"
-        does="Creates a new secret. Webhooks are also signed with the previous secret until the tenant has changed its receiver."
+        does="Creates a new secret. Webhooks are also signed with the previous secret while it stays valid, so that the tenant can change its receiver."
         role="owner"
         tenant={tenant}
         path={`${path}/rotate_secret`}
