@@ -23,10 +23,7 @@ const DECIMALS: ReadonlyMap<string, number> = new Map(
   DECIMALS_BY_CURRENCIES.flatMap(([decimals, codes]) => codes.split(' ').map((code) => [code, decimals] as const)),
 );
 
-/**
- * The largest payment has twelve digits (nine before the decimals of a three-decimal currency), so that sums of
- * thousands of payments stay safe integers.
- */
+/** The largest payment has at most twelve digits, so that sums of thousands of payments stay safe integers. */
 const LARGEST_AMOUNT_MINOR_BY_DECIMALS: ReadonlyMap<number, number> = new Map([
   [0, 9_999_999_999],
   [2, 999_999_999_999],

@@ -9,7 +9,10 @@ import { AmbiguousError, NotBegunError, RetryableError, TerminalError } from '..
 import type { Clock, Entropy } from '../world.ts';
 import { isAfterAttempt } from './sdk-errors.ts';
 
-/** Maximum number of attempts. Retries are made only here (the SDK's are disabled), with full jitter. */
+/**
+ * Maximum number of attempts. Calls to DynamoDB are retried only here (the SDK's retries are disabled), with full
+ * jitter.
+ */
 export const MAX_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 1_000;
