@@ -8,7 +8,8 @@ import type { Account } from '../../payments/domain/posting.ts';
 import type { ChainId } from '../../payments/ids.ts';
 
 /*
- * Defines how the lists of the Views are stored. Only this file defines partition names and sort keys.
+ * Defines how the lists of the Views are stored. Only this file defines partition names. `kernel/places.ts` defines
+ * most sort keys.
  *
  * | list                     | partition                         | found by     |
  * |--------------------------|-----------------------------------|--------------|
