@@ -45,7 +45,7 @@ const paymentsEnvironment = z.object({
 });
 
 /**
- * Reads the payments function's environment. Called once, at startup.
+ * Reads the environment of a function that uses processors. Called once, at startup.
  *
  * @param processors the registry
  * @throws Error that names the missing or invalid variable

@@ -146,8 +146,8 @@ function standingOf({
 }
 
 /**
- * Converts Stripe's cancellation reason. `automatic` and `expired` mean that Stripe canceled an expired hold; all other
- * reasons mean that a client requested the cancellation.
+ * Converts Stripe's cancellation reason. `automatic` and `expired` mean that Stripe canceled an expired hold. All other
+ * reasons except `abandoned` mean that a client requested the cancellation.
  */
 export function cancelReasonOf(reason: string | null): CancelReason {
   if (reason === 'automatic' || reason === 'expired') return 'expired';
