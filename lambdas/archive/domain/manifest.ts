@@ -105,8 +105,8 @@ export function previousOf(before: Manifest | undefined): string {
 }
 
 /**
- * Returns the key after which the search for the next manifest's objects begins. A batch can be retried for 22 hours
- * before its object is written, so the search begins 23 hours before the last manifest (one hour as a margin):
+ * Returns the key after which the search for the next manifest's objects begins. An object can be written up to 22
+ * hours after the hour in its key, so the search begins 23 hours before the last manifest (one hour as a margin):
  *
  *   22 hours and one more   last manifest   now
  *   |-----------------------------|----------|

@@ -10,7 +10,7 @@ import type { KeptChain, RowParts } from '../use/verify-rows.ts';
  * rows.
  */
 const PARTS = 256;
-/** Size, in characters, at which a buffer is appended to its file. All buffers together take at most 16 MB. */
+/** Size, in characters, at which a buffer is appended to its file. All buffers together take at most 24 MB. */
 const BUFFER = 32 * 1024;
 
 type Side = 'rows' | 'lines' | 'changes';
