@@ -53,7 +53,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   idempotency_key_expired:
     'The key was already used, and its response is no longer stored. This request had no effect. Retrieve the object that the first request created or changed.',
   already_reversed: 'This set of postings was already reversed. The reversing correction can itself be reversed once.',
-  approval_ended: 'The approval has expired, or another person gave the opposite verdict. Retrieve the approval.',
+  approval_ended: 'The approval has expired, or ended with the opposite verdict. Retrieve the approval.',
   approval_outdated:
     'The payment has changed since the request, so the effect would differ from the one that the approval shows. Send a new request.',
   nothing_to_redrive: 'The queue contains no messages, or another redrive has already moved them.',
@@ -95,7 +95,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   idempotency_key_payload_mismatch:
     'The key belongs to a request with a different body, which may have taken effect. Send that body again. A new key starts a new operation.',
   no_processor_for_payment:
-    'No routing rule of the deployment matches the payment’s mode and currency. Nothing was begun, and the key stays unused.',
+    'No processor or routing rule of the deployment matches the payment’s mode, tenant and currency. Nothing was begun, and the key stays unused.',
   rate_limited: 'The request had no effect. Retry with the same key after Retry-After.',
   internal_error: 'The service failed. Retry with the same key: the request takes effect at most once.',
   balance_too_large:
