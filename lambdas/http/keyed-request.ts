@@ -21,7 +21,7 @@ export interface KeyedRequest<Body> {
 
 /**
  * Returns the key to store, within the scope of its caller. If an operator calls for a tenant, the stored key cannot
- * equal a key of the tenant or of another operator: it contains the operator's name, and spaces, which a sent key
+ * equal a key of the tenant or of another operator: it identifies the operator, and contains spaces, which a sent key
  * cannot contain.
  */
 export function ownKey(
