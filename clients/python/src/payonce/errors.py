@@ -12,11 +12,10 @@ Item = TypeVar("Item")
 Recovery = Literal["new_operation", "read_object", "same_operation", "correct"]
 """A caller's next action after a problem:
 
-- ``new_operation``: the answer is final for this operation. A further attempt needs a new operation, because it is a
-  different payment.
+- ``new_operation``: the answer is final for this operation. A further attempt needs a new operation.
 - ``read_object``: the operation already took effect, and its answer is no longer stored. Read the object that the
   problem names.
-- ``same_operation``: nothing was stored. The same operation can succeed later.
+- ``same_operation``: no answer was stored. The same operation can succeed later.
 - ``correct``: the request was refused, and nothing was stored. Fix the cause. The same operation can then succeed, also
   with a corrected body, if the key store has ``keep_refusal``.
 """
@@ -111,7 +110,7 @@ _PASSING = frozenset(
 
 
 def is_passing(code: str, status: int) -> bool:
-    """Return whether the next attempt with the same key and body can succeed. True for unknown codes of 5xx answers."""
+    """Return whether the client retries the problem. It also retries unknown codes of 5xx answers."""
     return code in _PASSING or (code not in RECOVERIES and status >= 500)
 
 
@@ -136,7 +135,10 @@ def _restored(cls: type[PayonceError], args: tuple[Any, ...], state: dict[str, A
 
 
 class PayonceError(Exception):
-    """The base of all errors of the client. Errors of the caller's key store are raised unchanged."""
+    """The base of the client's errors, except for a TypeError or ValueError for an argument.
+
+    Errors of the caller's key store are raised unchanged.
+    """
 
     code: str
     """A code of the API, or ``invalid_operation``, ``operation_changed``, ``invalid_key_store``, ``connection_refused``,
