@@ -137,7 +137,7 @@ export async function withDatabases<T>(
   );
 }
 
-/** Returns the address and the credentials of the chosen database. @throws CliFailure when there is none */
+/** Returns the address and the credentials of the one chosen database. @throws CliFailure when they cannot be read */
 export async function serverOf(session: Pick<Session, 'aws'>, chosen: ChosenDatabase): Promise<Server> {
   const { secret, dsql = false, url = secret === undefined && !dsql ? process.env[URL_VARIABLE] : undefined } = chosen;
   if (dsql && (url ?? secret) !== undefined)

@@ -39,7 +39,7 @@ export function addMoveTenant(db: Command, session: Session): void {
     );
 }
 
-/** Moves a tenant, or aborts the move. @throws CliFailure while the move is unfinished */
+/** Moves a tenant, or aborts the move. @throws CliFailure when the move is refused or stays unfinished */
 export async function moveTenantOf(
   session: Pick<Session, 'aws' | 'during' | 'operator' | 'show'>,
   opened: Awaited<ReturnType<typeof openTables>>,

@@ -74,7 +74,7 @@ export class Session {
 
   /**
    * Returns the local stack with `--local`, otherwise undefined.
-   * @throws CliFailure when no local stack runs, or it does not respond
+   * @throws CliFailure with `--environment` as well, or as {@link localStack}
    */
   async local(): Promise<LocalStack | undefined> {
     const { local = false } = this.#options;

@@ -250,7 +250,7 @@ class Progress {
 
   /**
    * Reads the saved progress.
-   * @throws CliFailure when the file belongs to a verification with other options
+   * @throws CliFailure when the file is unreadable, or belongs to a verification with other options
    */
   read(): RowsState {
     if (!existsSync(this.file)) return ROWS_BEGIN;

@@ -109,7 +109,7 @@ async function rebuild(session: Session, { compare = false, segments, settle, st
 
 /**
  * Reads the saved progress of a rebuild.
- * @throws CliFailure when the file does not contain such progress
+ * @throws CliFailure when the file is not JSON
  */
 function savedState(file: string, segments: number): RebuildState {
   if (!existsSync(file)) return initialRebuildState(segments);

@@ -33,8 +33,8 @@ type Awaitable<Value> = Value | Promise<Value>;
 
 /**
  * Stores operations. A custom store needs two functions, for example on a column of your own order rows; `keepRefusal`
- * is optional. The functions may run in a transaction of the caller. If one of them throws an error, the operation
- * stops and throws this error.
+ * is optional. The functions may use transactions of their own. If one of them throws an error, the operation stops and
+ * throws this error.
  */
 export interface KeyStore {
   /**

@@ -49,14 +49,14 @@ MOST_AT_ONCE = 2
 IDLE_CONNECTION_SECONDS = 3600
 
 logger = logging.getLogger("scheduler")
-# State key of the emulator -> the newest scheduled time, in epoch seconds, that has fired. Not persisted: after a restart a
-# schedule can fire again for the same time, as on AWS.
+# State key of the emulator -> the newest scheduled time, in epoch seconds, that has fired. Not persisted: after a restart, an
+# `at` schedule that was not deleted fires again.
 _fired_for = {}
 _started = time.time()
 
 
 def look(now=None):
-    """Fires due schedules, each once for its newest scheduled time. Times before the start of this process are skipped."""
+    """Fires due schedules, each once for its newest scheduled time. Skips recurring times before the start of this process."""
     now = time.time() if now is None else now
     account, region = scheduler.get_account_id(), scheduler.get_region()
     schedules = dict(scheduler._schedules._data)

@@ -13,7 +13,7 @@ const MAX_POLLS = 3_000;
 /**
  * Disables or enables the event source mappings of a function, and waits until the change has taken effect.
  *
- * @throws Error when the function has no mapping
+ * @throws Error when the function has no mapping, or the change takes too long
  */
 export async function switchEventSources(
   lambda: LambdaClient,

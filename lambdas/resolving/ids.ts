@@ -14,8 +14,8 @@ export function holdExpiryOperation(digest: Digest, paymentId: PaymentId, attemp
 /**
  * Derives the operation id of the return of a stray charge.
  *
- * @param attempt for a refund, its number from 1, of which the next is used only after the previous return was
- * recorded; for a void, the time at which the hold was found
+ * @param attempt for a refund, its number from 1 (the next is used only after the previous return was recorded); for a
+ * void, the time at which the hold was found
  * @param amountMinor the refunded amount in minor units, 0 for a void; part of the key, because a processor refuses a
  * known key with a different body
  */

@@ -41,7 +41,7 @@ export type IdentifyOperator = (authorization: readonly string[]) => Promise<Ope
 /** Matches an operator's key: at least 22 characters of base64url, which encode 128 bits. */
 const OPERATOR_KEY = /^ok_[A-Za-z0-9_-]{22,200}$/;
 
-/** Identifies operators by their keys. Each API caches known keys for a few seconds. */
+/** Identifies operators by their keys. Each process caches known keys for a few seconds. */
 export function byOperatorKey({
   operators,
   clock,

@@ -27,7 +27,7 @@ class DatabaseKeys:
 
     ``connect`` opens a connection, for example ``lambda: sqlite3.connect("shop.db")`` or
     ``lambda: psycopg.connect(url)``. The store opens one for each step, commits, and closes it, so that it never
-    commits or waits for a transaction of yours. Rows are as durable as other commits of the database.
+    commits a transaction of yours. Rows are as durable as other commits of the database.
 
     ``table`` is created by ``create_table``, once.
 

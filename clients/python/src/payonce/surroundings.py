@@ -34,7 +34,7 @@ class Transport(Protocol):
         """Return the complete response.
 
         Raises ConnectionRefusedError, socket.gaierror or ssl.SSLCertVerificationError if nothing was sent, and any other
-        Exception if the response is late; the request may have arrived.
+        Exception if there is no complete response; the request may have arrived.
         """
 
 
