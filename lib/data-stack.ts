@@ -58,8 +58,8 @@ export interface DataStackProps extends StackProps {
 }
 
 /**
- * The stateful resources: four tables with different lifetimes, the event bus, the secrets, the dead letters of vendor
- * calls, and the domain name of the API. A deployment of the service never replaces them.
+ * The stateful resources: four tables with different lifetimes, the event bus, the exports, the secrets, the dead
+ * letters of vendor calls, and the domain name of the API. A deployment of the service never replaces them.
  */
 export class DataStack extends Stack {
   readonly idempotency: Idempotency;

@@ -82,7 +82,7 @@ function addOperations(app: Hono, world: SandboxWorld): void {
 }
 
 /**
- * Responds with 405. The route is registered after all other routes, so it matches only known paths with other methods.
+ * Responds with 405. Registered after all other routes, so that only known paths with other methods match.
  */
 function refuseOtherMethods(app: Hono): void {
   const allowed = {

@@ -222,7 +222,7 @@ type PageDeliveries =
    */
   | { readonly untilMs: number };
 
-/** A running attempt already satisfies the replay, so its delivery stays unchanged. */
+/** A delivery stays unchanged if an attempt is running that is not the last: this attempt satisfies the replay. */
 function again(
   { fresh, was }: { readonly fresh: Delivery; readonly was: Delivery | undefined },
   nowMs: number,
