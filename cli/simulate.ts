@@ -18,7 +18,7 @@ export function addSimulate(program: Command): void {
     .option('--minutes <count>', 'run as many histories as fit into this time', whole)
     .option(
       '--profile <name>',
-      'the profile, or with --mutants several, separated by commas; without it, all profiles in turn',
+      'the profile, or with --mutants several, separated by commas; the default is all profiles in turn',
     )
     .option('--authority <name>', 'the system of record: dynamodb or postgres', 'dynamodb')
     .option('--whole', 'report findings without shrinking them, which is faster')
