@@ -96,8 +96,8 @@ async function recover(session: Session, { segments, shard, ...chosen }: Chosen)
 
 /**
  * Returns a function that reports whether a tenant is in the recovered database, and returns undefined for a tenant
- * without a row. Returns no function if there is only one database.
- * @throws CliFailure if the database is not named
+ * without a row. Returns no function if there is only one database and `shard` is not given.
+ * @throws CliFailure if `shard` is not the name of a database
  */
 function ownerIn(
   { client, tables, pacing }: Awaited<ReturnType<typeof openTables>>,
