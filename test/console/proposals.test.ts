@@ -164,10 +164,10 @@ describe.each([
   ] as const)('%s', async (kind, amounts, capture) => {
     const made = async (amount: number) => {
       const api = lacking();
-      return act(api, await api.paid('k', { ...(capture === undefined ? {} : { capture }) }), kind, amount);
+      return act(api, await api.paid('k', capture === undefined ? {} : { capture }), kind, amount);
     };
     const api = lacking();
-    const id = await api.paid('k', { ...(capture === undefined ? {} : { capture }) });
+    const id = await api.paid('k', capture === undefined ? {} : { capture });
     expect(offered(await proposal(api, id, kind))).toEqual(amounts);
     for (const amount of [10, 1000])
       expect((await made(amount)).status < 300).toBe(new Set<number>(amounts).has(amount));
@@ -199,7 +199,10 @@ test('a decision about a refund is offered from the time at which the API accept
   if (refund === undefined) throw new Error('there is no refund');
   const decide = () =>
     api.write(`/v1/admin/payments/${id}/resolve`, `d-${api.clock.nowMs()}`, {
-      ...{ outcome: 'failed', change: refund.id, reason: 'Not on the statement', dry_run: true },
+      outcome: 'failed',
+      change: refund.id,
+      reason: 'Not on the statement',
+      dry_run: true,
     });
   const offer = () => refusalOfDecision(refund, 'succeeded', api.clock.nowMs());
   expect(offer()).toMatch(/^Payonce still looks up the outcome\. You can decide the refund from .*\d/);
