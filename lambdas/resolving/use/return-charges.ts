@@ -41,9 +41,10 @@ async function returnCharge(tools: ResolveTools, owed: ChargeToReturn): Promise<
   if (chain === undefined) return 'finished';
   const processor = pinnedProcessor(tools, chain.first);
   if (processor === undefined) return elsewhere(tools, owed);
+  const own = { ...tools, processor, effects: exceptEntryOf(tools.effects, owed) };
   const decideStep = async (): Promise<NextStep> => {
     const operationId = returnOperation(tools.digest, owed.paymentId, owed.chargeId, { attempt: 0, amountMinor: 0 });
-    const read = await readChargeBeforeSend({ ...tools, processor }, { operationId, ...owed });
+    const read = await readChargeBeforeSend(own, { operationId, ...owed });
     return nextStep(tools, owed, read, processor.abilities);
   };
   await processor.ready();
@@ -55,6 +56,24 @@ async function returnCharge(tools: ResolveTools, owed: ChargeToReturn): Promise<
   }
   if (step.do === 'send') return refused ? 'undecidable' : 'waiting';
   return step.result;
+}
+
+/**
+ * Returns effects that leave the entry of this charge unchanged. If the run's own reads counted in it, the run could not
+ * close it.
+ */
+function exceptEntryOf(
+  effects: ResolveTools['effects'],
+  { chargeId }: ChargeToReturn,
+): Pick<ResolveTools['effects'], 'recordEffect' | 'readEffect' | 'queueIfAbsent'> {
+  return {
+    recordEffect: (effect) => effects.recordEffect(effect),
+    readEffect: (operationId) => effects.readEffect(operationId),
+    queueIfAbsent: async ({ toReturn, inquiries }) => {
+      const others = toReturn.filter((charge) => charge.chargeId !== chargeId);
+      if (others.length + inquiries.length > 0) await effects.queueIfAbsent({ toReturn: others, inquiries });
+    },
+  };
 }
 
 type NextStep =
