@@ -13,6 +13,7 @@ export const OPERATORS: Readonly<Record<OperatorName, { readonly key: string; re
   operator: { key: 'ok_operator-0123456789abcdef', operator: 'Ada Example' },
   operator_again: { key: 'ok_operator-of-the-same-person', operator: 'Ada Example' },
   approver: { key: 'ok_approver-0123456789abcdef', operator: 'Ben Example' },
+  second_approver: { key: 'ok_another-approver-0123456789ab', operator: 'Cleo Example' },
 };
 
 export function tenantNamed(name: string, mode: SimulatedTenant['mode'] = 'test'): SimulatedTenant {

@@ -325,8 +325,8 @@ export interface ApiRequest {
   readonly patienceMs?: number;
 }
 
-/** Operator keys: Ada's first, Ada's second, and Ben's. */
-export type OperatorName = 'operator' | 'operator_again' | 'approver';
+/** Operator keys: Ada's first, Ada's second, Ben's, and Cleo's. */
+export type OperatorName = 'operator' | 'operator_again' | 'approver' | 'second_approver';
 
 /** Running system that acts use. It is the only source of time, randomness and order for acts. */
 export interface RunningSystem extends Observed {

@@ -57,6 +57,7 @@ export const FEATURES = [
   'mail_cap',
   'decisions',
   'corrections',
+  'operator_changes',
   // Sequences of acts that are rarely drawn by chance.
   'courses',
   'cells',
@@ -96,6 +97,7 @@ const RARELY: Readonly<Partial<Record<Feature, number>>> = {
   cron: 0.05,
   storms: 0.05,
   modes: 0.15,
+  operator_changes: 0,
   courses: 0,
   requests: 0,
   cells: 0,
@@ -238,6 +240,7 @@ export const PROFILES = {
     acts: [2, 7],
     features: {
       approvals: 0.5,
+      operator_changes: 0.5,
       storms: 0.3,
       refund_failures: 0.4,
       contradictions: 0.3,
@@ -426,7 +429,12 @@ export const PROFILES = {
     },
     otherwise: 0.1,
   },
-  everything: { subjects: [1, 5], acts: [1, 9], features: { cron: 0.2, storms: 0.2, restores: 0.2 }, otherwise: 0.35 },
+  everything: {
+    subjects: [1, 5],
+    acts: [1, 9],
+    features: { cron: 0.2, storms: 0.2, restores: 0.2, operator_changes: 0.35 },
+    otherwise: 0.35,
+  },
 } as const satisfies Readonly<Record<string, Profile>>;
 
 export type ProfileName = keyof typeof PROFILES;

@@ -60,6 +60,13 @@ const OWN: Readonly<Record<string, History>> = {
     { act: 'correct', debit: 'merchant_payable', credit: 'corrections', amount: 500 },
     { act: 'verdict', verdict: 'reject', by: 'approver' },
   ]),
+  'a refund by an operator': historyOf([pay(), { act: 'operator_change', change: 'refund', amount: 300, copies: 1 }]),
+  'an approved refund by an operator': historyOf([
+    pay(),
+    { act: 'limits', aboveMinor: 0, hours: 72 },
+    { act: 'operator_change', change: 'refund', amount: 300, copies: 1 },
+    { act: 'verdict', verdict: 'approve', by: 'approver' },
+  ]),
   'a webhook endpoint': historyOf([
     { act: 'endpoint', tenant: 'shop', event: '*' },
     { ...pay(), of: undefined },
@@ -160,7 +167,6 @@ const MAX_ALIKE = 2;
 /** Operations that occur in no history, each with the reason. */
 const NOT_PLAYED: Readonly<Record<string, string>> = {
   askedRun: 'Its transaction has one row.',
-  changeRequest: 'No act is a change that an operator requests.',
   keyRequest: 'No act creates an API key.',
   limitRequest: 'No act changes the limits of a tenant.',
   return: 'A return has no record. Look-ups and callbacks record its transitions.',

@@ -5,6 +5,7 @@ import { CLIENT_ACTS } from './clients.ts';
 import { DASHBOARD_ACTS } from './dashboard.ts';
 import { MERCHANT_ACTS } from './merchants.ts';
 import { MISHAP_ACTS } from './mishaps.ts';
+import { OPERATOR_CHANGE_ACTS } from './operator-changes.ts';
 import { OPERATOR_ACTS } from './operators.ts';
 import { REQUEST_ACTS } from './requests.ts';
 import { TOOL_ACTS } from './tools.ts';
@@ -23,6 +24,7 @@ export const ACTS: readonly Act[] = [
   ...MISHAP_ACTS,
   ...TOOL_ACTS,
   ...UNKNOWN_CHARGES_ACTS,
+  ...OPERATOR_CHANGE_ACTS,
 ];
 
 const BY_NAME: ReadonlyMap<string, Act> = new Map(ACTS.map((each) => [each.name, each]));

@@ -13,6 +13,8 @@ interface Verdict extends Arguments {
   readonly by: OperatorName;
   /** Second verdict, which is sent at the same time. */
   readonly rival?: (typeof VERDICTS)[number];
+  /** Person who gives the second verdict. @default the person who gives the first verdict */
+  readonly rivalBy?: 'second_approver';
   /** Whether the verdict is given even if the request has expired. */
   readonly late?: true;
 }
@@ -29,26 +31,36 @@ const verdict = act<Verdict>({
       ? {
           verdict: dice.weighted(VERDICTS, (each) => (each === 'approve' ? 4 : 1)),
           by: dice.weighted(['approver', 'operator', 'operator_again'], (each) => (each === 'approver' ? 6 : 1)),
-          ...(dice.chance(0.3) ? { rival: dice.pick(VERDICTS) } : {}),
+          ...(dice.chance(0.3)
+            ? {
+                rival: dice.pick(VERDICTS),
+                ...(dice.named('rival by').chance(0.5) ? { rivalBy: 'second_approver' } : {}),
+              }
+            : {}),
           ...(dice.chance(0.2) ? { late: true } : {}),
         }
       : undefined,
   play: async (scene, step) => {
     const approval = waiting(scene, step) ?? (await requestApproval(scene, step));
     if (approval === undefined) return 'nothing';
-    const verdicts = [step.verdict, ...(step.rival === undefined ? [] : [step.rival])];
-    const [first] = await Promise.all(
-      verdicts.map((each) =>
-        ask(scene, step, { method: 'POST', path: `/v1/admin/approvals/${approval.id}/${each}`, body: {}, as: step.by }),
-      ),
-    );
+    const { verdict: own, by, rival, rivalBy = by } = step;
+    const give = (each: string, as: OperatorName) =>
+      ask(scene, step, { method: 'POST', path: `/v1/admin/approvals/${approval.id}/${each}`, body: {}, as });
+    const [first] = await Promise.all([give(own, by), ...(rival === undefined ? [] : [give(rival, rivalBy)])]);
     return first === undefined ? 'nothing' : endOf(first);
   },
-  describe: ({ of, verdict: first, by, rival }, { name }) => {
-    const person = { approver: 'another operator', operator: 'the same operator', operator_again: 'the same operator' };
+  describe: ({ of, verdict: first, by, rival, rivalBy }, { name }) => {
+    const person: Readonly<Record<OperatorName, string>> = {
+      approver: 'another operator',
+      second_approver: 'a third operator',
+      operator: 'the same operator',
+      operator_again: 'the same operator',
+    };
     return (
       `${person[by]} ${first}s the request for ${name(of)}${by === 'operator_again' ? ', with a different key' : ''}` +
-      (rival === undefined ? '' : `, and ${rival}s it at the same time`)
+      (rival === undefined
+        ? ''
+        : `, and ${rivalBy === undefined ? '' : `${person[rivalBy]} `}${rival}s it at the same time`)
     );
   },
 });

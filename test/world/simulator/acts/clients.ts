@@ -278,7 +278,7 @@ interface Retry extends Readonly<Record<string, unknown>> {
   readonly stranger?: true | 'mode';
 }
 
-const RETRIED = new Set(['pay', 'order', 'capture', 'cancel', 'refund']);
+const RETRIED = new Set(['pay', 'order', 'capture', 'cancel', 'refund', 'operator_change']);
 
 const retry = act<Retry>({
   name: 'retry',
@@ -304,7 +304,8 @@ const retry = act<Retry>({
     const { method, path, key, body } = first;
     const sent = step.changed ? { ...(body as object), amount: 7 } : body;
     const prefer = step.wait === undefined ? {} : { prefer: `wait=${step.wait}` };
-    const request = { method, path, ...(key === undefined ? {} : { key }), body: sent, ...prefer };
+    const as = path.startsWith('/v1/admin/') ? 'operator_again' : 'merchant';
+    const request = { method, path, ...(key === undefined ? {} : { key }), body: sent, as, ...prefer } as const;
     return endOf(await ask(scene, step, { tenant: senderOf(first.tenant, step.stranger), ...request }));
   },
   describe: ({ of, changed, wait, stranger }, { name }) =>

@@ -17,7 +17,7 @@ import { delayBank } from './charges.ts';
 import { drawTenant, TENANTS } from './clients.ts';
 import { ask, chainOf, changeOf, endOf, keyOf, paymentOf, rootOf, stepsFrom } from './objects.ts';
 
-interface Change extends Readonly<Record<string, unknown>> {
+export interface Change extends Readonly<Record<string, unknown>> {
   /**
    * Amount in minor units.
    *
@@ -27,7 +27,7 @@ interface Change extends Readonly<Record<string, unknown>> {
 }
 
 /** Draws an amount: a part of the payment’s amount, all of it, or more. */
-function part(drawing: Drawing): number {
+export function part(drawing: Drawing): number {
   const { dice } = drawing;
   const amount = amountOf(drawing);
   return Math.max(1, Math.round(amount * dice.pick([1, 1, 1, 0.7, 0.5, 0.3, 0.001, 1.5])));
@@ -36,7 +36,7 @@ function part(drawing: Drawing): number {
 /** Share of requests that merchants send even if the payment does not allow them. */
 const INVALID_SHARE = 0.2;
 
-const CAN = {
+export const CAN = {
   capture: ({ status }) => status === 'requires_capture',
   cancel: ({ status }) => status === 'requires_capture' || status === 'requires_action',
   refund: ({ status, amountCapturedMinor, amountRefundedMinor }) =>
@@ -44,10 +44,10 @@ const CAN = {
 } as const satisfies Readonly<Record<string, (payment: Payment) => boolean>>;
 
 /**
- * Requests the change for the step's payment if the payment allows the change or the merchant makes a mistake;
- * otherwise for another payment that allows the change.
+ * Returns the request of the change for the step's payment if the payment allows the change or the caller makes a
+ * mistake; otherwise for another payment that allows the change.
  */
-async function change(scene: Scene, step: Step & Change, can: (payment: Payment) => boolean): Promise<string> {
+export function changeRequest(scene: Scene, step: Step & Change, can: (payment: Payment) => boolean) {
   const isInvalid = scene.system.decide(`step ${step.id} is foolish`) < INVALID_SHARE;
   const payments = (each: Step): readonly Payment[] => {
     const paymentId = paymentOf(scene, each);
@@ -62,12 +62,17 @@ async function change(scene: Scene, step: Step & Change, can: (payment: Payment)
     : stepsFrom(scene, step, ['pay', 'order']).find((each) => payments(each).some(can));
   if (other !== undefined && other.id !== step.id) scene.others.set(step.id, other);
   const found = changeOf(scene, step);
-  if (found === undefined) return 'nothing';
+  if (found === undefined) return undefined;
   const [payment] = payments(step);
   const leftMinor = payment === undefined ? 0 : payment.amountCapturedMinor - payment.amountRefundedMinor;
   const mostMinor = isInvalid || leftMinor <= 0 ? Infinity : leftMinor;
   const body = step.amount === undefined ? {} : { amount: Math.min(step.amount, mostMinor) };
-  return endOf(await ask(scene, step, { method: 'POST', path: found.path, key: keyOf(step), body }));
+  return { method: 'POST', path: found.path, key: keyOf(step), body };
+}
+
+async function change(scene: Scene, step: Step & Change, can: (payment: Payment) => boolean): Promise<string> {
+  const request = changeRequest(scene, step, can);
+  return request === undefined ? 'nothing' : endOf(await ask(scene, step, request));
 }
 
 const isWrongAmount = ({ act: name }: Step): boolean => name === 'wrong_amount';

@@ -4,12 +4,14 @@ import { type KeyScope, parseIdempotencyKey } from '../../../../lambdas/kernel/i
 import { type OrderId, type PaymentId, tenantId } from '../../../../lambdas/kernel/ids.ts';
 import { invariant } from '../../../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import { deriveOperatorChangeId } from '../../../../lambdas/operators/ids.ts';
 import { deriveOrderId, paymentOfOrder } from '../../../../lambdas/orders/ids.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import { deriveChangeId, derivePaymentId, paymentOfEvent } from '../../../../lambdas/payments/ids.ts';
 import { parseTransition } from '../../../../lambdas/payments/store/items.ts';
 import type { InsideSandbox } from '../../inside-sandbox.ts';
+import { OPERATORS } from '../callers.ts';
 import type { ApiRequest, ClientCall, Step } from '../contract.ts';
 import type { Scene } from './act.ts';
 
@@ -69,13 +71,18 @@ export function paymentOf(scene: Scene, step: Step): PaymentId | undefined {
   return order === undefined ? undefined : paymentOfOrder(systemDigest, order);
 }
 
-/** Returns the operation id and request path of a capture, cancellation or refund step. */
+/** Returns the operation id and request path of a capture, cancellation or refund step, by a merchant or an operator. */
 export function changeOf(scene: Scene, step: Step): { readonly id: string; readonly path: string } | undefined {
   const paymentId = paymentOf(scene, step);
-  const change = Object.entries(CHANGES).find(([name]) => name === step.act)?.[1];
+  const isOperators = step.act === 'operator_change';
+  const change = Object.entries(CHANGES).find(([name]) => name === (isOperators ? step['change'] : step.act))?.[1];
   if (paymentId === undefined || change === undefined) return undefined;
-  const path = `/v1/payments/${paymentId}/${change.path}`;
-  return { id: deriveChangeId(systemDigest, change.kind, paymentId, scopeOf(scene, step, path)), path };
+  const path = `/v1${isOperators ? '/admin' : ''}/payments/${paymentId}/${change.path}`;
+  const scope = scopeOf(scene, step, path);
+  const id = isOperators
+    ? deriveOperatorChangeId(systemDigest, change.kind, paymentId, { ...scope, person: OPERATORS.operator.operator })
+    : deriveChangeId(systemDigest, change.kind, paymentId, scope);
+  return { id, path };
 }
 
 export interface Found {

@@ -201,7 +201,7 @@ const decideChange = act<ChangeDecision>({
     `an operator resolves ${name(of)} as ${outcome}${describeOverride(override)}`,
 });
 
-const CHANGES = ['refund', 'capture', 'cancel'];
+const CHANGES = ['refund', 'capture', 'cancel', 'operator_change'];
 
 /** Returns the id of the payment's newest refund of late money, if it is pending. */
 function pendingReturn(scene: Scene, paymentId: PaymentId | undefined): string | undefined {

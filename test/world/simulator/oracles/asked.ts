@@ -3,15 +3,17 @@ import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { IdempotencyKey } from '../../../../lambdas/kernel/idempotency-key.ts';
 import { tenantId } from '../../../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import { deriveOperatorChangeId } from '../../../../lambdas/operators/ids.ts';
 import { parseApproval } from '../../../../lambdas/operators/store/approval-items.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import { deriveChangeId, parsePaymentId } from '../../../../lambdas/payments/ids.ts';
+import { OPERATORS } from '../callers.ts';
 import type { ClientCall, Observed, Violation } from '../contract.ts';
 import { chargesOf, leftOf } from './money.ts';
 import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'effects match requests';
-const CHANGE = /^\/v1\/payments\/(?<id>pay_[a-z2-7]{32})\/(?<step>capture|refunds)$/;
+const CHANGE = /^\/v1(?<admin>\/admin)?\/payments\/(?<id>pay_[a-z2-7]{32})\/(?<step>capture|refunds)$/;
 
 type Chain = readonly Written<Transition>[];
 
@@ -82,7 +84,7 @@ function doneBy(call: ClientCall, { world, payments, orders }: Seen): readonly D
     const payment = payments.get(order?.paymentId ?? '');
     return payment === undefined ? [ofOrder] : [ofOrder, charged(order?.paymentId ?? '', askedMinor, payment)];
   }
-  const { id: text = '', step = '' } = CHANGE.exec(call.path)?.groups ?? {};
+  const { admin, id: text = '', step = '' } = CHANGE.exec(call.path)?.groups ?? {};
   const paymentId = parsePaymentId(text);
   const tenant = world.tenants[call.tenant];
   const key = call.key as IdempotencyKey | undefined;
@@ -90,7 +92,14 @@ function doneBy(call: ClientCall, { world, payments, orders }: Seen): readonly D
   const kind = step === 'refunds' ? 'refund' : 'capture';
   const { method, path } = call;
   const scope = { tenantId: tenantId(tenant.tenantId), mode: tenant.mode, method, path, key };
-  const operationId = deriveChangeId(systemDigest, kind, paymentId, scope);
+  const operationId =
+    admin === undefined
+      ? deriveChangeId(systemDigest, kind, paymentId, scope)
+      : deriveOperatorChangeId(systemDigest, kind, paymentId, { ...scope, person: OPERATORS.operator.operator });
+  // A request that waits for a second person takes effect only if that person approves it.
+  const approvals = world.database.items(world.tables.registry, RegistryRow.approvals).map(parseApproval);
+  const asked = approvals.filter((each) => each.operationId === operationId);
+  if (asked.length > 0 && asked.every(({ end }) => end?.verdict !== 'approved')) return [];
   return [changed(operationId, askedMinor, payments.get(paymentId) ?? [])];
 }
 

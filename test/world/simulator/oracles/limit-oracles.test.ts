@@ -4,7 +4,9 @@ import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { fingerprintOf } from '../../../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../../../lambdas/kernel/ids.ts';
 import { approve } from '../../../../lambdas/operators/use/approve.ts';
+import { changeByOperator } from '../../../../lambdas/operators/use/change-by-operator.ts';
 import { correctLedger } from '../../../../lambdas/operators/use/correct-ledger.ts';
+import { changeIdOf } from '../../../../lambdas/payments/ids.ts';
 import type { CreatePayment } from '../../../../lambdas/payments/use/create-payment.ts';
 import { paymentRequest } from '../../../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../../../support/causes.ts';
@@ -37,6 +39,26 @@ async function correct(key: string, waits: boolean): Promise<void> {
       payment: request.paymentId,
       reason: 'Booked twice',
       asked: { kind: 'correction', change: { kind: 'reverse', sequence: 2 } },
+    },
+  );
+}
+
+async function refund(key: string, amountMinor: number, waits: boolean): Promise<void> {
+  const { paymentId } = request;
+  const { digest } = harness.tools;
+  await changeByOperator(
+    { ...harness.tools, ...(waits ? { approvals: LIMIT } : {}) },
+    {
+      kind: 'refund',
+      operationId: changeIdOf(digest, 'refund', paymentId, [key]),
+      requestId: storedOperationId(`chr_${key}`),
+      paymentId,
+      fingerprint: fingerprintOf(digest, { body: {}, query: {} }),
+      amountMinor,
+      reason: 'Asked by phone',
+      by: OPERATOR,
+      cause: BY_OPERATOR,
+      receivedAtMs: harness.clock.nowMs(),
     },
   );
 }
@@ -74,5 +96,27 @@ describe('a correction above the limit', () => {
   test('must not take effect without a second person', async () => {
     await correct('alone', false);
     expect(wrong()).toEqual(['cor_alone over 1000 took effect without a second person']);
+  });
+});
+
+describe('a refund that an operator requests', () => {
+  test('takes effect above the limit only if a second person approves it', async () => {
+    await refund('waits', 600, true);
+    expect(wrong()).toEqual([]);
+    const { id } = row() as { readonly id: string };
+    await approve(harness.tools, { id, by: BEN, cause: BY_OPERATOR });
+    expect(harness.processor.charges(request.paymentId)[0]?.refunds).toMatchObject([{ amountMinor: 600 }]);
+    expect(wrong()).toEqual([]);
+    const { end } = row() as { readonly end: object };
+    await rewrite({ end: { ...end, verdict: 'rejected' } });
+    expect(wrong()).toEqual(['is rejected, but has 1 effects']);
+  });
+
+  test('must not exceed the limit together with earlier refunds by operators', async () => {
+    await refund('first', 300, true);
+    expect(wrong()).toEqual([]);
+    await refund('second', 300, false);
+    const id = changeIdOf(harness.tools.digest, 'refund', request.paymentId, ['second']);
+    expect(wrong()).toEqual([`${id} over 600 took effect without a second person`]);
   });
 });

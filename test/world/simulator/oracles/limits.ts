@@ -23,7 +23,7 @@ export function checkApprovals({ world, payments }: Seen): readonly Violation[] 
     // When the processor later reports about a refund that an operator decided, the new transition also names the
     // decision.
     const made = (payments.get(paymentId) ?? []).filter(
-      ({ row }) => operatorsId(row) === operationId && row.cause.by === 'operator',
+      ({ row }, place, chain) => operatorsId(row, chain.slice(0, place)) === operationId && row.cause.by === 'operator',
     );
     // A restore can lose the record of a request but keep its approval. If the request is repeated, a second approval
     // makes the effect, and the first one expires.
@@ -43,8 +43,8 @@ export function checkApprovals({ world, payments }: Seen): readonly Violation[] 
   const approved = new Set(approvals.map(({ operationId }) => operationId as string));
   const { aboveMinor = Number.POSITIVE_INFINITY } = world.settings.approvals ?? {};
   for (const [id, chain] of payments) {
-    for (const { row } of chain) {
-      const own = operatorsId(row);
+    for (const [place, { row }] of chain.entries()) {
+      const own = operatorsId(row, chain.slice(0, place));
       if (own === undefined || approved.has(own) || stakeOf(row, chain) <= aboveMinor) continue;
       wrong(`${own} over ${stakeOf(row, chain)} took effect without a second person`, id);
     }
@@ -52,16 +52,34 @@ export function checkApprovals({ world, payments }: Seen): readonly Violation[] 
   return found;
 }
 
-/** Returns the id of the correction or decision that the transition records; undefined for other transitions. */
-function operatorsId(row: Transition): string | undefined {
-  return row.subject?.kind === 'correction' ? row.subject.correctionId : decisionOf(row)?.decisionId;
+type Chain = readonly Written<Transition>[];
+
+/**
+ * Returns the id of the correction or decision that the transition records, or of the change that an operator begins
+ * with it; undefined for other transitions.
+ */
+function operatorsId(row: Transition, earlier: Chain): string | undefined {
+  if (row.subject?.kind === 'correction') return row.subject.correctionId;
+  return decisionOf(row)?.decisionId ?? begunBy(row, earlier);
+}
+
+function begunBy({ cause, subject }: Transition, earlier: Chain): string | undefined {
+  if (cause.by !== 'operator') return undefined;
+  const id = changeIn(subject);
+  return earlier.some(({ row }) => changeIn(row.subject) === id) ? undefined : id;
+}
+
+function changeIn(subject: Transition['subject']): string | undefined {
+  if (subject?.kind === 'refund') return subject.refundId;
+  return subject?.kind === 'capture' || subject?.kind === 'void' ? subject.operationId : undefined;
 }
 
 /**
  * Returns the amount that counts towards the limit, in minor units: the sum of all corrections of the payment so far in
- * this currency, or the amount of a decision.
+ * this currency, or the sum of its refunds by operators that had not failed, or the amount of another change or of a
+ * decision.
  */
-function stakeOf(row: Transition, chain: readonly Written<Transition>[]): number {
+function stakeOf(row: Transition, chain: Chain): number {
   const { subject, sequence, payment } = row;
   if (subject?.kind === 'correction') {
     const earlier = chain.filter((each) => each.row.subject?.kind === 'correction' && each.row.sequence <= sequence);
@@ -71,7 +89,21 @@ function stakeOf(row: Transition, chain: readonly Written<Transition>[]): number
       0,
     );
   }
-  return subject?.kind === 'refund' ? subject.amountMinor : payment.amountMinor;
+  if (subject?.kind !== 'refund') {
+    const isChange = changeIn(subject) !== undefined && decisionOf(row) === undefined;
+    return isChange && subject !== undefined && 'amountMinor' in subject ? subject.amountMinor : payment.amountMinor;
+  }
+  if (decisionOf(row) !== undefined) return subject.amountMinor;
+  const earlier = chain.slice(
+    0,
+    chain.findIndex((each) => each.row.sequence === sequence),
+  );
+  const newest = new Map(earlier.map((each) => [changeIn(each.row.subject), each.row.subject]));
+  const others = earlier.flatMap((each, place) => {
+    const refund = newest.get(begunBy(each.row, earlier.slice(0, place)));
+    return refund?.kind === 'refund' && refund.status !== 'failed' ? [refund.amountMinor] : [];
+  });
+  return others.reduce((sum, each) => sum + each, subject.amountMinor);
 }
 
 function debitsOf(postings: readonly Posting[]): number {
