@@ -180,7 +180,7 @@ export type Archived = Omit<LinePage, 'next'>;
 
 /**
  * Account problem that lasts for some time: an AWS service responds with 5xx or loses responses, a processor secret is
- * wrong, a processor does not know its charges, or the relay is stopped.
+ * wrong, a processor does not know its charges or does not answer, or the relay is stopped.
  */
 export type Mishap =
   | 'all dynamodb'
@@ -193,7 +193,14 @@ export type Mishap =
   | 'charges of sandbox'
   | 'charges of second'
   | 'charges of live'
+  | SilentCalls
   | 'relay';
+
+/**
+ * Calls of a processor that hang until the caller's timeout: requests never arrive, requests take effect but their
+ * responses never arrive, or only reads hang.
+ */
+export type SilentCalls = `${'requests' | 'answers' | 'reads'} of ${string}`;
 
 /** Consumer that can be made to reject the events of a payment. */
 export type Poisoned = 'bus' | 'views-projector' | 'webhook-fan-out';

@@ -37,8 +37,7 @@ export class Parties {
     try {
       const answer = await this.#send({ ...call, timeoutMs: call.timeoutMs });
       this.#note(call, path, answer);
-      if (this.silentParties.has(party))
-        throw new AmbiguousError(`${party}_timeout`, `The ${party} did not answer in time.`);
+      if (this.silentParties.has(party)) throw timedOut(call);
       return answer;
     } finally {
       // The request may have taken effect even if its response was lost.
@@ -83,6 +82,10 @@ export class Parties {
       this.mails.push({ to: To, subject: Subject, metadata: Metadata, atMs: this.#simulation.nowMs });
     }
   }
+}
+
+export function timedOut({ party = 'processor' }: HttpCall): AmbiguousError {
+  return new AmbiguousError(`${party}_timeout`, `The ${party} did not answer in time.`);
 }
 
 export function unreachable({ party = 'processor' }: HttpCall): RetryableError {

@@ -51,7 +51,7 @@ export const BOOKS = {
 /** Returns true if a fault or an outage with this name affects these books. */
 export function isAbout(of: string, books: string): boolean {
   const mode = BOOKS[books as keyof typeof BOOKS]?.mode;
-  return [books, `charges of ${books}`, `secret of ${mode}`].includes(of) || of.startsWith('all');
+  return of === books || of.endsWith(` of ${books}`) || of === `secret of ${mode}` || of.startsWith('all');
 }
 
 /** Returns the name of the books that have the charges of a payment. */

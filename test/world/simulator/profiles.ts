@@ -32,6 +32,7 @@ export const FEATURES = [
   'late_callbacks',
   // Outages.
   'processor_outages',
+  'timeouts',
   'unknown_charges',
   'party_outages',
   'endpoint_outages',
@@ -98,6 +99,7 @@ const RARELY: Readonly<Partial<Record<Feature, number>>> = {
   storms: 0.05,
   modes: 0.15,
   operator_changes: 0,
+  timeouts: 0,
   courses: 0,
   requests: 0,
   cells: 0,
@@ -270,6 +272,7 @@ export const PROFILES = {
       ...CALLBACK_TROUBLE,
       ...MACHINE_TROUBLE,
       processor_outages: 0.9,
+      timeouts: 0.7,
       party_outages: 0.6,
       endpoint_outages: 0.4,
       second_processor: 0.6,
@@ -432,7 +435,7 @@ export const PROFILES = {
   everything: {
     subjects: [1, 5],
     acts: [1, 9],
-    features: { cron: 0.2, storms: 0.2, restores: 0.2, operator_changes: 0.35 },
+    features: { cron: 0.2, storms: 0.2, restores: 0.2, operator_changes: 0.35, timeouts: 0.35 },
     otherwise: 0.35,
   },
 } as const satisfies Readonly<Record<string, Profile>>;

@@ -37,7 +37,7 @@ import { Address, Secret, secretOf, VARIABLES } from './functions.ts';
 import { JobClock } from './job-clock.ts';
 import { Mishaps } from './mishaps.ts';
 import { eraseNamed, operatorIn, rebuildAllViews } from './operator.ts';
-import { Parties, Receivers, unreachable } from './parties.ts';
+import { Parties, Receivers, timedOut, unreachable } from './parties.ts';
 import { secretText } from './platform.ts';
 import { BOOKS, isAbout } from './processors.ts';
 import { RequestTransports } from './request-transports.ts';
@@ -512,6 +512,15 @@ export class SimulatedSystem implements RunningSystem {
     const name = origin === Address.sandbox ? 'sandbox' : origin === Address.live ? 'live' : 'second';
     const processor = this.processors[name];
     if (this.#parties.down.has(name) || processor === undefined) throw unreachable(call);
+    const isRead = call.method === 'GET';
+    const isSilent = (what: string): boolean => this.#parties.down.has(`${what} of ${name}`);
+    const isLost = isSilent('requests') || isSilent('lost writes');
+    const apart = isRead ? ['reads'] : ['lost writes', 'writes'];
+    if (['requests', 'answers', ...(pathname === '/health' ? [] : apart)].some(isSilent)) {
+      await this.simulation.calledClock.sleep(call.timeoutMs);
+      if (!isLost && !isRead) await processor.send(call);
+      throw timedOut(call);
+    }
     if (call.headers['authorization'] !== `Bearer ${secretText(secretOf(BOOKS[name].mode))}`) {
       this.mishaps.refusedCredentials += 1;
       return { status: 401, text: UNAUTHORIZED, headers: new Headers(), retryAfter: null };

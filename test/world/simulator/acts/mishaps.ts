@@ -1,6 +1,6 @@
 /** Acts for AWS account problems of minutes to days, manual row changes, and operators' reactions. */
 import type { JobId } from '../../../../lambdas/jobs/contract/jobs.ts';
-import type { Mishap, Poisoned } from '../contract.ts';
+import type { Mishap, Poisoned, SilentCalls } from '../contract.ts';
 import { type Act, type Arguments, act, type Draft } from './act.ts';
 import { orderOf, paymentOf } from './objects.ts';
 import { duration } from './world.ts';
@@ -13,7 +13,7 @@ interface Lasting extends Arguments {
   readonly forMs: number;
 }
 
-const DESCRIPTIONS: Readonly<Record<Exclude<Mishap, `charges of ${string}`>, string>> = {
+const DESCRIPTIONS: Readonly<Record<Exclude<Mishap, `charges of ${string}` | SilentCalls>, string>> = {
   'all dynamodb': 'DynamoDB responds with 5xx',
   'all bus': 'EventBridge responds with 5xx',
   'all sqs': 'SQS responds with 5xx',

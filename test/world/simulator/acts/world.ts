@@ -122,7 +122,15 @@ const habits = act<Habits>({
 interface ProcessorOutage extends Arguments {
   readonly processor: AtProcessor;
   readonly forMs: number;
+  /** Calls that hang until the caller's timeout. @default no call hangs: the processor cannot be reached */
+  readonly hangs?: keyof typeof HANGING;
 }
+
+const HANGING = {
+  requests: 'does not receive requests, which time out,',
+  answers: 'performs requests, but its responses time out',
+  reads: 'lets all reads time out',
+} as const;
 
 const OUTAGES_MS = [30_000, 5 * MINUTE_MS, 20 * MINUTE_MS, 2 * HOUR_MS, 30 * HOUR_MS] as const;
 
@@ -136,16 +144,22 @@ const processorOutage = act<ProcessorOutage>({
   draw: ({ dice, has }) => ({
     processor: has('second_processor') ? dice.pick(PROCESSORS) : 'sandbox',
     forMs: dice.pick(OUTAGES_MS),
+    ...(has('timeouts') && dice.named('silent').chance(0.8)
+      ? { hangs: dice.named('hangs').pick(['requests', 'answers', 'reads'] as const) }
+      : {}),
   }),
   play: async (scene, step) => {
     const { system } = scene;
-    const { id, forMs } = step;
+    const { id, forMs, hangs } = step;
     const processor = processorOf(scene, step);
-    system.processorUp(processor, false);
-    system.at(system.nowMs + forMs, `step ${id} ends`, () => system.processorUp(processor, true));
+    const turn = (isUp: boolean): void =>
+      hangs === undefined ? system.processorUp(processor, isUp) : system.mishap(`${hangs} of ${processor}`, isUp);
+    turn(false);
+    system.at(system.nowMs + forMs, `step ${id} ends`, () => turn(true));
     return 'done';
   },
-  describe: ({ processor, forMs }) => `${at(processor)} is down for ${duration(forMs)}`,
+  describe: ({ processor, forMs, hangs }) =>
+    `${at(processor)} ${hangs === undefined ? 'is down' : HANGING[hangs]} for ${duration(forMs)}`,
 });
 
 interface PartyOutage extends Arguments {
