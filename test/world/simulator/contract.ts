@@ -160,6 +160,8 @@ export interface Settings {
   readonly approvals?: { readonly aboveMinor: number; readonly lifetimeMs: number };
   /** Maximum number of e-mails to one recipient per day, tenant and mode. */
   readonly emailsADay: number;
+  /** Abilities that the processors lack, as in the setting `processorWithout`. @default they have all abilities */
+  readonly without?: string;
   /** Maximum difference between a process's clock and the simulated time, in milliseconds. */
   readonly clockSkewMs: number;
 }
@@ -197,10 +199,10 @@ export type Mishap =
   | 'relay';
 
 /**
- * Calls of a processor that hang until the caller's timeout: requests never arrive, requests take effect but their
- * responses never arrive, or only reads hang.
+ * Calls of a processor that hang until the caller's timeout: all calls, without effect (`requests`) or with it
+ * (`answers`); only reads, but not of the health; or only writes, without effect (`lost writes`) or with it (`writes`).
  */
-export type SilentCalls = `${'requests' | 'answers' | 'reads'} of ${string}`;
+export type SilentCalls = `${'requests' | 'answers' | 'reads' | 'lost writes' | 'writes'} of ${string}`;
 
 /** Consumer that can be made to reject the events of a payment. */
 export type Poisoned = 'bus' | 'views-projector' | 'webhook-fan-out';
@@ -262,7 +264,7 @@ export interface MishapsSeen {
 
 /** State of the simulated system that oracles can read. */
 export interface Observed {
-  readonly settings: Pick<Settings, 'approvals' | 'emailsADay'>;
+  readonly settings: Pick<Settings, 'approvals' | 'emailsADay' | 'without'>;
   readonly nowMs: number;
   /** Whether all faults ended at least forty days ago. */
   readonly quiet: boolean;

@@ -3,9 +3,10 @@ import { PartiesEnvironment } from '../../../lambdas/orders/contract.ts';
 import type { Deployment } from './account.ts';
 import type { Settings } from './contract.ts';
 import { Address, Secret, VARIABLES } from './functions.ts';
-import { REGISTRY } from './processors.ts';
+import { REGISTRY, registryWithout } from './processors.ts';
 
-export function deploymentOf({ defaultProcessor, routes, clockSkewMs, approvals, emailsADay }: Settings): Deployment {
+export function deploymentOf(settings: Settings): Deployment {
+  const { defaultProcessor, routes, clockSkewMs, approvals, emailsADay, without } = settings;
   return {
     variables: {
       ...VARIABLES,
@@ -27,7 +28,7 @@ export function deploymentOf({ defaultProcessor, routes, clockSkewMs, approvals,
         { mode: 'live', processor: 'second' },
       ]),
     },
-    processors: REGISTRY,
+    processors: without === undefined ? REGISTRY : registryWithout(without),
     clockSkewMs,
   };
 }

@@ -69,6 +69,8 @@ class Writer {
     this.#draw(actNamed('habits'), this.#drawing(this.#dice.named('habits'), undefined, []), 0);
     if (this.#has('approvals') || this.#has('mail_cap'))
       this.#draw(actNamed('limits'), this.#drawing(this.#dice.named('limits'), undefined, []), 0);
+    if (this.#has('fewer_abilities'))
+      this.#draw(actNamed('abilities'), this.#drawing(this.#dice.named('abilities'), undefined, []), 0);
     if (!this.#has('second_processor') && !this.#has('cron')) return;
     this.#draw(actNamed('deploy'), this.#drawing(this.#dice.named('deploy'), undefined, []), 0);
   }

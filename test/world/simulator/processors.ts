@@ -2,6 +2,7 @@ import type { Mode } from '../../../lambdas/kernel/ids.ts';
 import type { Payment } from '../../../lambdas/payments/domain/payment.ts';
 import { describeProcessor, type ProcessorDescriptor } from '../../../lambdas/processors/descriptor.ts';
 import { sandboxContract } from '../../../lambdas/processors/sandbox/contract.ts';
+import { abilitiesWithout } from '../../../lambdas/processors/sandbox/sandbox-abilities.ts';
 import { createSandboxBooks } from '../../../lambdas/processors/sandbox/sandbox-books.ts';
 import { createSandboxClient } from '../../../lambdas/processors/sandbox/sandbox-client.ts';
 import { readSandboxEvent } from '../../../lambdas/processors/sandbox/sandbox-event.ts';
@@ -37,6 +38,21 @@ const second: ProcessorDescriptor = {
 };
 
 export const REGISTRY: readonly ProcessorDescriptor[] = [sandbox, second];
+
+/** Returns processors without some abilities. @param list as in the setting `processorWithout` */
+export function registryWithout(list: string): readonly ProcessorDescriptor[] {
+  return REGISTRY.map((processor): ProcessorDescriptor => {
+    const abilities = { ...abilitiesWithout(list), lookup: processor.abilities.lookup };
+    return {
+      ...processor,
+      abilities,
+      connect: async (configured) => {
+        const { client, books } = await processor.connect(configured);
+        return { client: { ...client, abilities }, books };
+      },
+    };
+  });
+}
 
 /** Minimum age of a hold that the job processes: the shortest validity of a hold plus a margin, in milliseconds. */
 export const HOLD_DUE_MS = Math.min(...REGISTRY.map(({ abilities }) => abilities.holdValidityMs)) + 2 * 3_600_000;

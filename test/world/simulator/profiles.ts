@@ -33,6 +33,7 @@ export const FEATURES = [
   // Outages.
   'processor_outages',
   'timeouts',
+  'fewer_abilities',
   'unknown_charges',
   'party_outages',
   'endpoint_outages',
@@ -100,6 +101,7 @@ const RARELY: Readonly<Partial<Record<Feature, number>>> = {
   modes: 0.15,
   operator_changes: 0,
   timeouts: 0,
+  fewer_abilities: 0,
   courses: 0,
   requests: 0,
   cells: 0,
@@ -170,6 +172,7 @@ export const PROFILES = {
     acts: [2, 8],
     features: {
       ...CALLBACK_TROUBLE,
+      fewer_abilities: 0.2,
       declines: 0.3,
       holds: 0.4,
       async: 0.6,
@@ -224,6 +227,7 @@ export const PROFILES = {
       storms: 0.3,
       ...CALLBACK_TROUBLE,
       ...MACHINE_TROUBLE,
+      fewer_abilities: 0.2,
       orders: 1,
       mail_cap: 0.4,
       follow_ups: 0.5,
@@ -243,6 +247,7 @@ export const PROFILES = {
     features: {
       approvals: 0.5,
       operator_changes: 0.5,
+      fewer_abilities: 0.2,
       storms: 0.3,
       refund_failures: 0.4,
       contradictions: 0.3,
@@ -435,7 +440,7 @@ export const PROFILES = {
   everything: {
     subjects: [1, 5],
     acts: [1, 9],
-    features: { cron: 0.2, storms: 0.2, restores: 0.2, operator_changes: 0.35, timeouts: 0.35 },
+    features: { cron: 0.2, storms: 0.2, restores: 0.2, operator_changes: 0.35, timeouts: 0.35, fewer_abilities: 0.1 },
     otherwise: 0.35,
   },
 } as const satisfies Readonly<Record<string, Profile>>;

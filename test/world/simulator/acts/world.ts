@@ -130,6 +130,8 @@ const HANGING = {
   requests: 'does not receive requests, which time out,',
   answers: 'performs requests, but its responses time out',
   reads: 'lets all reads time out',
+  writes: 'performs writes, but their responses time out',
+  'lost writes': 'does not receive writes, which time out,',
 } as const;
 
 const OUTAGES_MS = [30_000, 5 * MINUTE_MS, 20 * MINUTE_MS, 2 * HOUR_MS, 30 * HOUR_MS] as const;
@@ -145,7 +147,7 @@ const processorOutage = act<ProcessorOutage>({
     processor: has('second_processor') ? dice.pick(PROCESSORS) : 'sandbox',
     forMs: dice.pick(OUTAGES_MS),
     ...(has('timeouts') && dice.named('silent').chance(0.8)
-      ? { hangs: dice.named('hangs').pick(['requests', 'answers', 'reads'] as const) }
+      ? { hangs: dice.named('hangs').pick(['requests', 'answers', 'reads', 'writes', 'lost writes'] as const) }
       : {}),
   }),
   play: async (scene, step) => {
@@ -318,7 +320,30 @@ export function stormAfter(drawing: Drawing, more: Pick<Draft, 'fromMs'> = {}): 
   return [{ act: storm.name, delay: ['instant', 'instant', 'seconds'], given: drawStorm(drawing), ...more }];
 }
 
+interface Abilities extends Arguments {
+  readonly without: string;
+}
+
+/** Sets which abilities the processors lack, at the beginning of a history. */
+const abilities = act<Abilities>({
+  name: 'abilities',
+  actor: 'operator',
+  feature: 'fewer_abilities',
+  about: 'nothing',
+  weight: 0,
+  delay: ['instant'],
+  draw: ({ dice }) => ({
+    without: dice.pick(['refunds', 'partial-refunds', 'holds', 'partial-captures', 'partial-captures,partial-refunds']),
+  }),
+  play: async ({ system }, { without }) => {
+    system.deploy({ without });
+    return 'done';
+  },
+  describe: ({ without }) => `the processors have no ${without.replaceAll('-', ' ').replace(',', ' and no ')}`,
+});
+
 export const WORLD_ACTS: readonly Act[] = [
+  abilities,
   faults,
   storm,
   habits,

@@ -1,4 +1,5 @@
 import type { Observed, Violation } from '../contract.ts';
+import { checkAbilities } from './abilities.ts';
 import { checkAlarms } from './alarms.ts';
 import { byKey, checkAvailableProcessorIsUsed, checkErrors, checkKey, checkStored } from './answers.ts';
 import { checkArchive } from './archive.ts';
@@ -71,7 +72,12 @@ export class Watch {
       for (const [id, chain] of orders) found.push(...checkOrderQueued(id, chain, queued, this.#seen));
       found.push(...this.#open.afterStep(this.#seen));
     }
-    found.push(...checkReferences(this.#seen), ...checkProcessors(this.#seen), ...checkMessages(world));
+    found.push(
+      ...checkReferences(this.#seen),
+      ...checkProcessors(this.#seen),
+      ...checkMessages(world),
+      ...checkAbilities(this.#seen),
+    );
     return found;
   }
 
