@@ -123,4 +123,29 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'silent-look-counts-as-absent',
+    fault: 'A look-up that times out counts as proof that the processor has no charge.',
+    needs: ['processor_outage'],
+    edits: [
+      {
+        file: 'lambdas/payments/use/find-out.ts',
+        find: "if (error instanceof RetryableError || error instanceof AmbiguousError) return { kind: 'unavailable' };",
+        replace:
+          "if (error instanceof AmbiguousError) return { kind: 'absent' };\n    if (error instanceof RetryableError) return { kind: 'unavailable' };",
+      },
+    ],
+  },
+  {
+    name: 'abilities-ignored-by-changes',
+    fault: 'A change is sent to a processor that does not support it.',
+    needs: ['abilities'],
+    edits: [
+      {
+        file: 'lambdas/payments/use/change-payment.ts',
+        find: 'if (unsupported !== undefined) return',
+        replace: 'if (unsupported !== undefined && chain.state.payment.amountMinor < 0) return',
+      },
+    ],
+  },
 ];

@@ -63,6 +63,18 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'operator-refunds-counted-alone',
+    fault: 'One operator can exceed the limit of refunds by splitting a refund into several parts.',
+    needs: ['limits', 'operator_change', 'operator_change'],
+    edits: [
+      {
+        file: 'lambdas/operators/domain/approval.ts',
+        find: "if (kind !== 'refund') return { currency, amountMinor };",
+        replace: 'if (kind.length > 0) return { currency, amountMinor };',
+      },
+    ],
+  },
+  {
     name: 'one-email-more',
     fault: 'A recipient gets one e-mail more than the limit.',
     needs: ['limits', 'order', 'order'],
