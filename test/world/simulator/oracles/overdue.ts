@@ -12,10 +12,11 @@ import { type Place, placeOf, placeOfClaim } from './queue-rules.ts';
 const ORACLE = 'every queue entry is looked at in time';
 
 /**
- * Base number of runs that may skip a due entry. One more is allowed per `ENTRIES_OF_A_RUN` entries in the queue,
- * because checks can be slow and a run may not reach every entry.
+ * Base number of runs that may skip a due entry, because a run may have read the queue before the entry was written.
+ * One more is allowed per `ENTRIES_OF_A_RUN` entries in the queue, because checks can be slow and a run may not
+ * reach every entry.
  */
-const RUNS_LEFT_OUT = 3;
+const RUNS_LEFT_OUT = 1;
 const ENTRIES_OF_A_RUN = 10;
 
 interface Entry extends Place {
