@@ -45,6 +45,17 @@ export class Parties {
     }
   };
 
+  /**
+   * Returns what is lost of a call to a processor: the call, or only the response to a write.
+   * @returns undefined if the processor responds
+   */
+  lostOf(processor: string, isRead: boolean, path: string): 'call' | 'response' | undefined {
+    const isSilent = (what: string): boolean => this.down.has(`${what} of ${processor}`);
+    const kinds = path === '/health' ? [] : isRead ? ['reads'] : ['lost writes', 'writes'];
+    if (!['requests', 'answers', ...kinds].some(isSilent)) return undefined;
+    return isRead || isSilent('requests') || isSilent('lost writes') ? 'call' : 'response';
+  }
+
   #note({ method, headers, body }: HttpCall, path: string, { status, text }: HttpAnswer): void {
     if (method !== 'POST' || path === '/email') return;
     const { id, status: state } = JSON.parse(text) as Entry;

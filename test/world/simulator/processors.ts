@@ -8,6 +8,12 @@ import { createSandboxClient } from '../../../lambdas/processors/sandbox/sandbox
 import { readSandboxEvent } from '../../../lambdas/processors/sandbox/sandbox-event.ts';
 import { sandboxSignature } from '../../../lambdas/processors/sandbox/sandbox-signature.ts';
 
+/** Bodies of responses with an error. */
+export const NOT_FOUND = JSON.stringify({ error: { code: 'not_found', message: 'There is no such charge.' } });
+export const UNAUTHORIZED = JSON.stringify({ error: { code: 'unauthorized', message: 'The secret is wrong.' } });
+/** Path of a read of one charge. Searches still find the charge. */
+export const ONE_CHARGE = /\/charges\/[^/]+$/;
+
 const LAG_MS = 60_000;
 
 /**

@@ -39,7 +39,7 @@ import { Mishaps } from './mishaps.ts';
 import { eraseNamed, operatorIn, rebuildAllViews } from './operator.ts';
 import { Parties, Receivers, timedOut, unreachable } from './parties.ts';
 import { secretText } from './platform.ts';
-import { BOOKS, isAbout } from './processors.ts';
+import { BOOKS, isAbout, NOT_FOUND, ONE_CHARGE, UNAUTHORIZED } from './processors.ts';
 import { RequestTransports } from './request-transports.ts';
 import { ANSWERS_LOST, BROKEN, GONE, type Process, Simulation } from './simulation.ts';
 import { TableRestores } from './table-restore.ts';
@@ -70,10 +70,6 @@ const RECOVERY_MS = 60_000;
 /** Maximum number of pages in one republishing. */
 const MAX_PAGES = 50;
 const MAX_DEAD_LETTERS = 100;
-const NOT_FOUND = JSON.stringify({ error: { code: 'not_found', message: 'There is no such charge.' } });
-/** Path of a read of one charge. Searches still find the charge. */
-const ONE_CHARGE = /\/charges\/[^/]+$/;
-const UNAUTHORIZED = JSON.stringify({ error: { code: 'unauthorized', message: 'The secret is wrong.' } });
 const WRONG = [
   ['secret of test', secretOf('test')],
   ['secret of live', secretOf('live')],
@@ -512,13 +508,10 @@ export class SimulatedSystem implements RunningSystem {
     const name = origin === Address.sandbox ? 'sandbox' : origin === Address.live ? 'live' : 'second';
     const processor = this.processors[name];
     if (this.#parties.down.has(name) || processor === undefined) throw unreachable(call);
-    const isRead = call.method === 'GET';
-    const isSilent = (what: string): boolean => this.#parties.down.has(`${what} of ${name}`);
-    const isLost = isSilent('requests') || isSilent('lost writes');
-    const apart = isRead ? ['reads'] : ['lost writes', 'writes'];
-    if (['requests', 'answers', ...(pathname === '/health' ? [] : apart)].some(isSilent)) {
+    const lost = this.#parties.lostOf(name, call.method === 'GET', pathname);
+    if (lost !== undefined) {
       await this.simulation.calledClock.sleep(call.timeoutMs);
-      if (!isLost && !isRead) await processor.send(call);
+      if (lost === 'response') await processor.send(call);
       throw timedOut(call);
     }
     if (call.headers['authorization'] !== `Bearer ${secretText(secretOf(BOOKS[name].mode))}`) {
