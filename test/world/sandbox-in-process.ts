@@ -12,7 +12,7 @@ import type { ChangeOrder, Processor, ProcessorBooks } from '../../lambdas/payme
 import type { Charge, ChargeStatus, SandboxEvent } from '../../lambdas/processors/sandbox/sandbox-api.ts';
 import { createSandboxBooks } from '../../lambdas/processors/sandbox/sandbox-books.ts';
 import { processorCharge } from '../../lambdas/processors/sandbox/sandbox-charge.ts';
-import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
+import { createSandboxClient, MAX_CHARGE_BYTES } from '../../lambdas/processors/sandbox/sandbox-client.ts';
 import { advance } from '../../sandbox/advancing.ts';
 import type { Books } from '../../sandbox/books.ts';
 import { newEvent } from '../../sandbox/events.ts';
@@ -337,10 +337,12 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
         return outcome;
       },
     }),
-    asOf: (answer, { method, url, timeoutMs }, { lookup }) => {
+    asOf: (answer, { method, url, timeoutMs, maxAnswerBytes = 0 }, { lookup }) => {
       if (lookup.kind !== 'eventual' || method !== 'GET' || answer.status !== 200) return answer;
-      // Only searches lag. A read by the charge's id shows the current state.
-      if (timeoutMs >= READ_TIMEOUT_MS && isOfOneCharge(url)) return answer;
+      // Only searches and look-ups of one change lag. A read of the books by the charge's id shows the current state, also
+      // when it is retried with a shorter timeout.
+      const isRead = timeoutMs >= READ_TIMEOUT_MS || maxAnswerBytes > MAX_CHARGE_BYTES;
+      if (isRead && isOfOneCharge(url)) return answer;
       const untilMs = clock.nowMs() - lookup.maxLagMs;
       const body = JSON.parse(answer.text) as Charge | { readonly data: readonly Charge[] };
       const old = 'data' in body ? { ...body, data: body.data.flatMap((each) => before(untilMs, each)) } : body;

@@ -38,7 +38,7 @@ const PROBE_TIMEOUT_MS = 2_000;
  * Maximum size of a charge's JSON, in bytes. It leaves room for the maximum number of refunds by Payonce, and for
  * refunds by other users of the account.
  */
-const MAX_CHARGE_BYTES = 1_024 * 1_024;
+export const MAX_CHARGE_BYTES = 1_024 * 1_024;
 
 /**
  * Creates a client of the sandbox processor over HTTP. Each method sends one request; the caller decides about retries.
