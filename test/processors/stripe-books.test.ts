@@ -305,10 +305,6 @@ describe('Stripe’s books', () => {
     ['a fraction of a minor unit', (intent: DoubleIntent) => Object.assign(intent, { currency: 'isk', amount: 150 })],
     ['a field of the wrong type', (intent: DoubleIntent) => Object.assign(intent, { last_payment_error: 'declined' })],
     ['a dispute in another currency', ({ id }: DoubleIntent) => double.books.dispute(id, 500, 'lost', 'usd')],
-    [
-      'a fee with a fraction of a minor unit',
-      ({ id }: DoubleIntent) => double.books.bookFee(id, { fee: 150, currency: 'isk' }),
-    ],
     ['a dispute with an unknown status', ({ id }: DoubleIntent) => double.books.dispute(id, 500, 'forgotten')],
   ])(
     'list a charge with %s as unreadable together with its payment, and still list all other charges',
