@@ -44,6 +44,7 @@ export const ONLY_ON_DYNAMODB: Readonly<Record<string, string>> = {
   'payments/summed-histories.test.ts': 'deletes and rewrites rows of the Ledger table',
   'resolving/long-due-queues.test.ts': 'writes the rows of the queues to the Registry table',
   'resolving/long-queues.test.ts': 'writes the rows of the queues to the Registry table',
+  'resolving/lost-queues.test.ts': 'rebuilds the queues of the Registry table',
   'resolving/rebuild-queues.test.ts': 'restores the Registry table',
   'resolving/restored-halves.test.ts': 'restores the DynamoDB tables',
 };
