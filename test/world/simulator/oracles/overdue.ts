@@ -17,7 +17,7 @@ const ORACLE = 'every queue entry is looked at in time';
  * reach every entry.
  */
 const RUNS_LEFT_OUT = 1;
-const ENTRIES_OF_A_RUN = 10;
+const ENTRIES_OF_A_RUN = 400;
 
 interface Entry extends Place {
   /** Simulated time of the last write, in Unix milliseconds. */
