@@ -119,4 +119,12 @@ describe('a refund that an operator requests', () => {
     const id = changeIdOf(harness.tools.digest, 'refund', request.paymentId, ['second']);
     expect(wrong()).toEqual([`${id} over 600 took effect without a second person`]);
   });
+
+  test('does not count refunds that others created at the processor and that the request has recorded', async () => {
+    await harness.processor.inside.refund(harness.chargeOf(request), 600, 'succeeded');
+    await refund('small', 100, false);
+    expect((await harness.chain(request)).transitions.map(({ type }) => type)).toContain('refund.completed');
+    expect(harness.processor.charges(request.paymentId)[0]?.refunds).toHaveLength(2);
+    expect(wrong()).toEqual([]);
+  });
 });

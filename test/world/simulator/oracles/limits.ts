@@ -5,6 +5,7 @@ import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { parseApproval } from '../../../../lambdas/operators/store/approval-items.ts';
 import type { Posting } from '../../../../lambdas/payments/domain/posting.ts';
 import { decisionOf, type Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import { isRefundOf } from '../../../../lambdas/payments/ids.ts';
 import type { Observed, Violation } from '../contract.ts';
 import type { Seen, Written } from './seen.ts';
 
@@ -63,8 +64,10 @@ function operatorsId(row: Transition, earlier: Chain): string | undefined {
   return decisionOf(row)?.decisionId ?? begunBy(row, earlier);
 }
 
-function begunBy({ cause, subject }: Transition, earlier: Chain): string | undefined {
+function begunBy({ cause, subject, payment }: Transition, earlier: Chain): string | undefined {
   if (cause.by !== 'operator') return undefined;
+  // Before it sends a change, Payonce also records the refunds that others created at the processor.
+  if (subject?.kind === 'refund' && !isRefundOf(subject.refundId, payment.id)) return undefined;
   const id = changeIn(subject);
   return earlier.some(({ row }) => changeIn(row.subject) === id) ? undefined : id;
 }
