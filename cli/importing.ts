@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { databasesOf, type ShardSettings } from '../lambdas/authority/contract.ts';
+import { databasesOf, isShard, type ShardSettings } from '../lambdas/authority/contract.ts';
 import type { DifferentRow, Imported, ImportTools } from '../lambdas/authority/import-authority.ts';
 import type { DifferentChain } from '../lambdas/authority/import-chains.ts';
 import { AuthorityLog } from '../lambdas/authority/store/authority-log.ts';
@@ -123,8 +123,4 @@ function readShards(text: string): readonly ShardSettings[] {
   throw new InvalidArgumentError(
     `${text} is not a list like [{"name":"b","database":"payonce_b"}], with different names.`,
   );
-}
-
-function isShard(given: unknown): given is ShardSettings {
-  return typeof given === 'object' && given !== null && 'name' in given && typeof given.name === 'string';
 }

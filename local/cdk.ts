@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Authority, storesOf } from '../lambdas/authority/contract.ts';
+import { type Authority, databasesOf, isShard, type ShardSettings, storesOf } from '../lambdas/authority/contract.ts';
 import { deployKey } from './deploy-key.ts';
 import { BINARIES, makeDirectory, PROJECT } from './directories.ts';
 import {
@@ -95,6 +95,7 @@ export const PAYONCE: CdkApp = {
 
 const AUTHORITY = 'payonce:authority';
 const PORT = 'payonce:postgresPort';
+const SHARDS = 'payonce:postgresShards';
 
 /** The settings with which the functions use the PostgreSQL server of the local AWS, whose port is in the secret. */
 const POSTGRES_CONTEXT: CdkApp['context'] = {
@@ -138,26 +139,55 @@ export function authorityOf({ [AUTHORITY]: given }: Context): Authority {
   return storesOf(given);
 }
 
-function contextFor(authority: Authority, { [AUTHORITY]: given, [PORT]: port }: Context): CdkApp['context'] {
+function contextFor(
+  authority: Authority,
+  { [AUTHORITY]: given, [PORT]: port, [SHARDS]: shards }: Context,
+): CdkApp['context'] {
   if (authority === 'dynamodb') return given === undefined ? {} : { [AUTHORITY]: authority };
-  if (port === undefined) return POSTGRES_CONTEXT;
+  if (port === undefined)
+    return {
+      ...POSTGRES_CONTEXT,
+      // An unreadable value is passed on; the synthesis refuses it with an error.
+      ...(shards === undefined ? {} : { [SHARDS]: textOf(localShards(shards) ?? shards) }),
+    };
   throw new StartFailure(
     `cdk.json sets ${PORT}, which the local stack cannot override: store the port in the secret instead.`,
   );
+}
+
+/** Returns the names of the databases that the PostgreSQL server of the local AWS needs for the project's context. */
+export function localDatabases({ [SHARDS]: given }: Context): readonly string[] {
+  const shards = localShards(given) ?? [];
+  return databasesOf({ database: DATABASE, shards }).flatMap(({ settings }) => settings.database ?? []);
+}
+
+/** Replaces the address of each entry by a database of the local server. @returns undefined for an unreadable value */
+function localShards(given: unknown): readonly ShardSettings[] | undefined {
+  const list = parsed(given);
+  if (!Array.isArray(list) || !list.every(isShard)) return undefined;
+  return list.map(({ secretId: _secret, host: _host, port: _port, ...own }) => ({
+    ...own,
+    database: `${DATABASE}_${own.name}${own.count === undefined ? '' : '#'}`,
+  }));
 }
 
 /** Returns the settings in the project's context that have no effect, because the local AWS sets another value. */
 export function settingsWithoutEffect(context: Context, authority: Authority): readonly string[] {
   return Object.entries(payonceWith(context, authority).context).flatMap(([name, value]) => {
     const given = context[name];
-    return name === JOB_TARGETS || given === undefined || textOf(given) === value ? [] : [name];
+    return [JOB_TARGETS, SHARDS].includes(name) || given === undefined || textOf(given) === value ? [] : [name];
   });
 }
 
 function targetsIn(given: unknown): object | undefined {
+  const value = parsed(given);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+}
+
+/** Returns a value that may be given as JSON. @returns undefined if the JSON is invalid */
+function parsed(given: unknown): unknown {
   try {
-    const value: unknown = typeof given === 'string' ? JSON.parse(given) : given;
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+    return typeof given === 'string' ? JSON.parse(given) : given;
   } catch {
     return undefined;
   }

@@ -20,7 +20,16 @@ import { callbackPath } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { isRevokedOrExpired } from '../lambdas/tenants/api-key-registry.ts';
 import { hashOfApiKey, TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
-import { bootstrap, type CdkApp, deploy, LOCAL_TENANT, payonceWith, projectContext, type StackOutputs } from './cdk.ts';
+import {
+  bootstrap,
+  type CdkApp,
+  deploy,
+  LOCAL_TENANT,
+  localDatabases,
+  payonceWith,
+  projectContext,
+  type StackOutputs,
+} from './cdk.ts';
 import { type Emulator, startEmulator } from './emulator.ts';
 import { accessTo, type EmulatorAccess, REGION } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
@@ -127,7 +136,11 @@ export async function startLocalAws(options: LocalAwsOptions): Promise<RunningLo
 async function begin(options: LocalAwsOptions, python: string, state: SavedState): Promise<RunningLocalAws> {
   if (options.authority !== 'postgres') return beginWith(options, python, state);
   options.report('PostgreSQL');
-  const postgres = await startPostgres({ ...options, port: POSTGRES_PORT });
+  const postgres = await startPostgres({
+    ...options,
+    port: POSTGRES_PORT,
+    databases: localDatabases(projectContext()),
+  });
   try {
     const { aws, emulator } = await beginWith(options, python, state, postgres);
     const { url, keeperPid } = postgres;

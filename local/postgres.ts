@@ -10,6 +10,7 @@ import {
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { type OpenDatabase, openDatabase } from '../lambdas/postgres/connection.ts';
 import type { Row } from '../lambdas/postgres/database.ts';
+import { escapeIdentifier } from '../lambdas/postgres/driver.ts';
 import { migrate } from '../lambdas/postgres/migrate.ts';
 import { readMigrations } from '../lambdas/postgres/migrations.ts';
 import { parseServerUrl } from '../lambdas/postgres/server.ts';
@@ -26,7 +27,7 @@ const LOG = 'postgres.log';
 const READY_WITHIN_MS = 180_000;
 
 /** The role of the functions, with fewer connections than the server has, so that an administrator can always connect. */
-const ROLE = 'payonce_functions';
+export const ROLE = 'payonce_functions';
 const ROLE_CONNECTIONS = 180;
 
 /** A running database of a local AWS. */
@@ -47,6 +48,8 @@ interface PostgresOptions {
   readonly port: number;
   /** Whether the data is kept after a stop. */
   readonly persist: boolean;
+  /** Names of the databases. @default one database */
+  readonly databases?: readonly string[];
 }
 
 /**
@@ -57,7 +60,7 @@ interface PostgresOptions {
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
   const server = await startServer(options);
   try {
-    await createTables(server.url);
+    await createTables(server.url, options.databases ?? [DATABASE]);
     return server;
   } catch (error) {
     await server.stop();
@@ -101,17 +104,19 @@ export function openLocalDatabase({ url }: Pick<LocalPostgres, 'url'>): OpenData
   });
 }
 
-/** Creates the database and the role of the functions if they do not exist, and applies missing migrations. */
-async function createTables(url: string): Promise<void> {
+/** Creates the databases and the role of the functions if they do not exist, and applies missing migrations. */
+async function createTables(url: string, databases: readonly string[]): Promise<void> {
   await withDatabase(onDatabase(url, SUPERUSER), async (run) => {
     if ((await run('SELECT 1 FROM pg_roles WHERE rolname = $1', ROLE)).length === 0)
       await run(`CREATE ROLE ${ROLE} LOGIN CONNECTION LIMIT ${ROLE_CONNECTIONS}`);
-    if ((await run('SELECT 1 FROM pg_database WHERE datname = $1', DATABASE)).length === 0)
-      await run(`CREATE DATABASE ${DATABASE}`);
+    for (const name of databases)
+      if ((await run('SELECT 1 FROM pg_database WHERE datname = $1', name)).length === 0)
+        await run(`CREATE DATABASE ${escapeIdentifier(name)}`);
   });
-  await withDatabase(url, (_, database) =>
-    migrate({ database, clock: systemClock, migrations: readMigrations(), role: ROLE }),
-  );
+  for (const name of databases)
+    await withDatabase(onDatabase(url, name), (_, database) =>
+      migrate({ database, clock: systemClock, migrations: readMigrations(), role: ROLE }),
+    );
 }
 
 /**
@@ -132,7 +137,8 @@ export async function shareDatabase({ url }: LocalPostgres, access: EmulatorAcce
   }
 }
 
-function onDatabase(url: string, name: string): string {
+/** Returns the connection URL of another database on the same server. */
+export function onDatabase(url: string, name: string): string {
   return Object.assign(new URL(url), { pathname: name }).href;
 }
 

@@ -46,6 +46,11 @@ export interface ShardSettings extends Partial<Pick<PostgresSettings, 'secretId'
   readonly count?: number;
 }
 
+/** Reports whether a value can be an entry of the setting `payonce:postgresShards`. Synthesis checks its fields. */
+export function isShard(given: unknown): given is ShardSettings {
+  return typeof given === 'object' && given !== null && 'name' in given && typeof given.name === 'string';
+}
+
 interface NamedDatabase {
   readonly name: string;
   readonly settings: PostgresSettings;

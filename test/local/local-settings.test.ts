@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import {
   bootstrapParameters,
   cdkFailure,
+  localDatabases,
   PAYONCE,
   payonceWith,
   projectContext,
@@ -87,6 +88,39 @@ describe('PostgreSQL in cdk.json', () => {
 
   test('is refused if it sets payonce:postgresPort, which the local stack cannot override', () => {
     expect(() => payonceWith({ ...given, 'payonce:postgresPort': 6432 })).toThrow('store the port in the secret');
+  });
+});
+
+describe('several databases in cdk.json', () => {
+  const SHARDS = 'payonce:postgresShards';
+  const shards = [
+    { name: 'b', secretId: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:b-AbCdEf', host: 'b.example' },
+    { name: 'c', count: 2, port: 6432, database: 'money_#' },
+  ];
+
+  test.each([[shards], [JSON.stringify(shards)]])(
+    'are databases of the local server, with the same names: %j',
+    (value) => {
+      const given = { 'payonce:authority': 'postgres', [SHARDS]: value };
+      const local = [
+        { name: 'b', database: 'payonce_b' },
+        { name: 'c', count: 2, database: 'payonce_c#' },
+      ];
+      expect(JSON.parse(payonceWith(given).context[SHARDS] ?? '')).toEqual(local);
+      expect(localDatabases(given)).toEqual(['payonce', 'payonce_b', 'payonce_c1', 'payonce_c2']);
+      expect(settingsWithoutEffect(given, 'postgres')).toEqual([]);
+    },
+  );
+
+  test('reach the synthesis unchanged if they are invalid, so that the synthesis can report them', () => {
+    for (const value of ['{', '{}', '[{}]']) {
+      expect(payonceWith({ [SHARDS]: value }, 'postgres').context[SHARDS]).toBe(value);
+      expect(localDatabases({ [SHARDS]: value })).toEqual(['payonce']);
+    }
+    const unknown = { name: 'b', schema: 'money' };
+    expect(payonceWith({ [SHARDS]: [unknown] }, 'postgres').context[SHARDS]).toBe(
+      JSON.stringify([{ ...unknown, database: 'payonce_b' }]),
+    );
   });
 });
 
