@@ -70,12 +70,6 @@ whole(test, { slice: test.skip })(
     const before = await deployWith({});
     const { tenantId, apiKey, operatorKey } = before;
     const api = new ApiClient(before, apiKey);
-    const charges = async (id: unknown): Promise<readonly Record<string, unknown>[]> => {
-      const answer = await fetch(`${before.sandboxUrl}/charges?payment=${String(id)}`, {
-        headers: { authorization: `Bearer ${before.sandboxSecret}` },
-      });
-      return ((await answer.json()) as { data: Record<string, unknown>[] }).data;
-    };
     const kept = await api.payUntilSucceeded({ key: 'kept' });
     const held = await api.payUntilAnswered({ key: 'held', body: { capture: 'manual' } });
     const isHeld = async (status: string) =>
@@ -151,7 +145,7 @@ whole(test, { slice: test.skip })(
     // If clients retry their requests, each receives its own payment, which was charged only once.
     const retry = async (key: string): Promise<void> => {
       const { json } = await api.payUntilSucceeded({ key });
-      expect(await charges(json['id'])).toHaveLength(1);
+      expect(await api.charges(json['id'])).toHaveLength(1);
       if (key === 'forgotten') expect(json['id']).toBe(forgotten.json['id']);
     };
     await pMap(['forgotten', ...asked], retry, { concurrency: 5 });

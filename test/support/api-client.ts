@@ -21,11 +21,14 @@ export interface PaymentPost {
 /** Maximum number of a client's retries, one per second. All retries together take longer than a lease. */
 const MAX_RETRIES = 60;
 
+type Called = Pick<LocalAws, 'apiUrl'> & Partial<Pick<LocalAws, 'sandboxUrl' | 'sandboxSecret'>>;
+
 export class ApiClient {
-  readonly #aws: Pick<LocalAws, 'apiUrl'>;
+  readonly #aws: Called;
   readonly #apiKey: string;
 
-  constructor(aws: Pick<LocalAws, 'apiUrl'>, apiKey: string) {
+  /** @param aws with a sandbox, unless the API uses the sandbox of the run */
+  constructor(aws: Called, apiKey: string) {
     this.#aws = aws;
     this.#apiKey = apiKey;
   }
@@ -42,9 +45,14 @@ export class ApiClient {
   }
 
   /** Pays, and retries while the API requests a retry or does not respond. */
-  async payUntilAnswered(post: PaymentPost): Promise<ApiAnswer> {
+  payUntilAnswered(post: PaymentPost): Promise<ApiAnswer> {
+    return this.untilAnswered(() => this.pay(post));
+  }
+
+  /** Sends a request, and retries while the API requests a retry or does not respond. */
+  async untilAnswered(send: () => Promise<ApiAnswer>): Promise<ApiAnswer> {
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
-      const answer = await this.pay(post);
+      const answer = await send();
       const retryAfter = answer.headers.get('retry-after');
       if (retryAfter === null && answer.status < 500) return answer;
       await sleep(1_000 * Number(retryAfter ?? 1));
@@ -92,7 +100,9 @@ export class ApiClient {
 
   /** Returns the charges in the processor's own list. */
   async charges(paymentId: unknown): Promise<readonly Record<string, unknown>[]> {
-    const answer = await askSandbox(`/charges?payment=${String(paymentId)}`);
+    const { sandboxUrl, sandboxSecret } = this.#aws;
+    const sandbox = sandboxUrl === undefined || sandboxSecret === undefined ? undefined : { sandboxUrl, sandboxSecret };
+    const answer = await askSandbox(`/charges?payment=${String(paymentId)}`, {}, sandbox);
     const { data } = (await answer.json()) as { data: Record<string, unknown>[] };
     return data;
   }

@@ -43,9 +43,15 @@ export const CREDENTIALS = {
   },
 };
 
-/** Calls the deployed sandbox with its secret, which is also the token of its e-mail service. */
-export function askSandbox(path: string, init: RequestInit = {}): Promise<Response> {
-  const { sandboxUrl, sandboxSecret } = localAws();
+/**
+ * Calls a deployed sandbox with its secret, which is also the token of its e-mail service.
+ * @param sandbox the sandbox of another environment @default the sandbox of the run
+ */
+export function askSandbox(
+  path: string,
+  init: RequestInit = {},
+  { sandboxUrl, sandboxSecret }: Pick<LocalAws, 'sandboxUrl' | 'sandboxSecret'> = localAws(),
+): Promise<Response> {
   const secret = { authorization: `Bearer ${sandboxSecret}`, 'x-postmark-server-token': sandboxSecret };
   return fetch(`${sandboxUrl}${path}`, {
     ...init,
