@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { cpSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -6,22 +6,31 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { CloudFormationClient, DescribeStackResourcesCommand } from '@aws-sdk/client-cloudformation';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { paginateListSecrets, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, expect, test } from '@jest/globals';
+import { TABLES } from '../../examples/loyalty/loyalty.ts';
+import { EventNames } from '../../lambdas/events/contract.ts';
 import { StackOutput, stackNameOf } from '../../lambdas/kernel/contract/api.ts';
 import { ActiveSecrets } from '../../lambdas/kernel/platform/active-secrets.ts';
 import { systemClock } from '../../lambdas/kernel/platform/platform.ts';
-import type { StackOutputs } from '../../local/cdk.ts';
+import { payonceWith, type StackOutputs } from '../../local/cdk.ts';
 import { BINARIES, PROJECT } from '../../local/directories.ts';
 import { emulatorEnvironment } from '../../local/emulator-environment.ts';
-import { openQueuesToPlainHttp, reachable } from '../../local/local-aws.ts';
+import { connect, openQueuesToPlainHttp, reachable } from '../../local/local-aws.ts';
+import { shareDatabase, startPostgres as startTlsServer } from '../../local/postgres.ts';
+import { Administrator } from '../postgres/postgres-fixture.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
+import { paymentCompleted } from '../services/service-events.ts';
+import { ApiClient } from '../support/api-client.ts';
 import { blocksOf } from '../support/documents.ts';
 import { CREDENTIALS, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { asUser, startPostgres } from '../support/postgres.ts';
 import { redirectFunctions } from '../support/redirected-functions.ts';
 import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { type ForeignProject, foreignProject } from './foreign-app.ts';
+import { writeLoyalty } from './loyalty-app.ts';
 
 const SECTION = 'In your own CDK app';
 const ENVIRONMENTS = ['staging', 'production'] as const;
@@ -39,20 +48,31 @@ const aws = localAws();
 const target = { endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS };
 const secrets = new SecretsManagerClient(target);
 const stacks = new CloudFormationClient(target);
-const processors: ChildProcess[] = [];
-let foreign: ForeignProject | undefined;
-afterAll(() => {
-  for (const each of processors) each.kill('SIGKILL');
-  foreign?.remove();
+/** Ends what the tests have started, last first. */
+const ends: (() => Promise<void> | void)[] = [];
+afterAll(async () => {
+  for (const end of ends.toReversed()) await end();
 });
+
+let installing: Promise<ForeignProject> | undefined;
+
+/** Returns the project in which the tests install the package. It is created on the first call. */
+function installed(): Promise<ForeignProject> {
+  const packages = ['aws-cdk', 'aws-cdk-lib', 'constructs', 'esbuild', 'hono', 'pg', 'standardwebhooks', 'zod'];
+  installing ??= foreignProject(packages).then((project) => {
+    ends.push(() => project.remove());
+    project.write('cdk.json', readFileSync(join(project.installed, 'cdk.json'), 'utf8'));
+    return project;
+  });
+  return installing;
+}
 
 /** Follows the README section: installs the package, copies `cdk.json` and writes the two programs. */
 async function follow(): Promise<ForeignProject> {
-  const project = await foreignProject(['aws-cdk', 'aws-cdk-lib', 'constructs', 'esbuild', 'hono', 'standardwebhooks']);
+  const project = await installed();
   const [install = ''] = blocksOf('docs/start/your-own-cdk-app.md', SECTION, 'sh');
   expect(install).toContain('\ncp node_modules/payonce/cdk.json .\n');
   const [app = '', points = ''] = blocksOf('docs/start/your-own-cdk-app.md', SECTION, 'js');
-  project.write('cdk.json', readFileSync(join(project.installed, 'cdk.json'), 'utf8'));
   project.write('app.js', app);
   project.write('points.js', points);
   // The processor is a program in the same project.
@@ -61,10 +81,13 @@ async function follow(): Promise<ForeignProject> {
   return project;
 }
 
-async function deployAll({ folder }: ForeignProject): Promise<StackOutputs> {
-  const [, deploys = ''] = blocksOf('docs/start/your-own-cdk-app.md', SECTION, 'sh');
-  expect(deploys).toContain('\nnpx cdk deploy --all\n');
-  const words = ['deploy', '--all', '--require-approval', 'never', '--no-notices'];
+async function deployAll(
+  { folder }: ForeignProject,
+  context: Readonly<Record<string, string>>,
+  ...app: readonly string[]
+): Promise<StackOutputs> {
+  const settings = Object.entries(context).flatMap(([name, value]) => ['--context', `${name}=${value}`]);
+  const words = ['deploy', '--all', '--require-approval', 'never', '--no-notices', '--outputs-file', 'out.json'];
   const env = {
     ...emulatorEnvironment(aws),
     CDK_DISABLE_VERSION_CHECK: 'true',
@@ -73,14 +96,7 @@ async function deployAll({ folder }: ForeignProject): Promise<StackOutputs> {
     NODE_DISABLE_COMPILE_CACHE: '1',
     HOME: folder,
   };
-  const cdk = [
-    join(BINARIES, 'cdk'),
-    ...words,
-    '--context',
-    'payonce:eventArchive=false',
-    '--outputs-file',
-    'out.json',
-  ];
+  const cdk = [join(BINARIES, 'cdk'), ...words, ...app, ...settings];
   await promisify(execFile)(process.execPath, cdk, { cwd: folder, env, maxBuffer: 64 * 1024 * 1024 });
   await openQueuesToPlainHttp(aws);
   return JSON.parse(readFileSync(join(folder, 'out.json'), 'utf8')) as StackOutputs;
@@ -123,7 +139,7 @@ async function startProcessor({ folder }: ForeignProject, environment: Environme
       CALLBACK_SECRET: await secretOf(environment, 'TestProcessorCallbackSecret'),
     },
   });
-  processors.push(program);
+  ends.push(() => void program.kill('SIGKILL'));
   await new Promise<void>((resolve) => void program.stdout.once('data', () => resolve()));
   const database = new DatabaseSync(DATABASE, { timeout: 5_000 });
   database.exec("INSERT INTO cards VALUES ('card_ada', 'EUR', 5000)");
@@ -134,15 +150,14 @@ async function startProcessor({ folder }: ForeignProject, environment: Environme
 whole(test, { slice: test.skip })(
   'the README leads to two environments with their own processors and consumers, which accept payments',
   async () => {
-    foreign = await follow();
-    const outputs = await deployAll(foreign);
+    const foreign = await follow();
+    const [, deploys = ''] = blocksOf('docs/start/your-own-cdk-app.md', SECTION, 'sh');
+    expect(deploys).toContain('\nnpx cdk deploy --all\n');
+    const outputs = await deployAll(foreign, { 'payonce:eventArchive': 'false' });
     const payonce = async (environment: Environment, ...words: readonly string[]) => {
       const bin = join('node_modules', '.bin', 'payonce');
       const env = emulatorEnvironment(aws) as Readonly<Record<string, string>>;
-      const { code, stdout, stderr } = await (foreign as ForeignProject).run(
-        [bin, '--environment', environment, ...words],
-        env,
-      );
+      const { code, stdout, stderr } = await foreign.run([bin, '--environment', environment, ...words], env);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       return stdout.trim();
     };
@@ -178,5 +193,67 @@ whole(test, { slice: test.skip })(
       });
       expect(points).toEqual([{ pk: { S: `points#${String(first?.['id'])}` }, points: { N: '2000' } }]);
     }
+  },
+);
+
+/** Creates the database of the service as the documents describe, with the package's command. */
+async function loyaltyDatabase(project: ForeignProject) {
+  const database = await startPostgres();
+  ends.push(() => database.drop());
+  const { url } = database;
+  const administrator = await Administrator.connect(url);
+  ends.push(() => administrator.end());
+  await administrator.query(`CREATE ROLE loyalty LOGIN PASSWORD 'loyalty' CONNECTION LIMIT 20`);
+  const words = ['db', 'migrate', '--service', '--role', 'loyalty'];
+  const migrated = await project.run([join('node_modules', '.bin', 'payonce'), ...words], {
+    PAYONCE_DATABASE_URL: url,
+  });
+  expect(migrated).toMatchObject({ code: 0, stderr: '' });
+  await administrator.query(TABLES);
+  await administrator.query('GRANT SELECT, INSERT, UPDATE ON member, voucher TO loyalty');
+  return { administrator, url: asUser(url, 'loyalty', 'loyalty') };
+}
+
+// The deployment takes minutes, so only `npm run prove` runs this test.
+whole(test, { slice: test.skip })(
+  'a service of the team and Payonce, both on PostgreSQL, run as deployed functions, and each effect happens once',
+  async () => {
+    const foreign = await installed();
+    const { administrator, url: databaseUrl } = await loyaltyDatabase(foreign);
+    const postgres = await startTlsServer({ directory: foreign.folder, port: 0, persist: false });
+    ends.push(() => postgres.stop());
+    await shareDatabase(postgres, aws);
+    const context = { ...payonceWith({}, 'postgres').context, databaseUrl };
+    const outputs = await deployAll(foreign, context, '--app', writeLoyalty(foreign));
+    const shop = await connect(aws, outputs, { environment: 'loyalty' });
+    const { Url: url = '', Function: FunctionName } = outputs['Loyalty'] ?? {};
+
+    const api = new ApiClient(shop, shop.apiKey);
+    const order = { key: 'order-1', body: { amount: 4_250, metadata: { member: 'ada' } } };
+    const paid = await api.payUntilSucceeded(order);
+    expect((await api.payUntilAnswered(order)).text).toBe(paid.text);
+    expect(await api.charges(paid.json['id'])).toHaveLength(1);
+    const points = async () =>
+      (await administrator.query('SELECT points FROM member WHERE id = $1', ['ada']))[0]?.['points'];
+    await until(async () => (await points()) === 42 || undefined);
+
+    const service = new ApiClient({ apiUrl: reachable(aws.awsEndpoint, url).replace('//_user', '/_user') }, '');
+    const headers = { 'content-type': 'application/json', 'idempotency-key': 'redemption-1' };
+    const body = JSON.stringify({ member: 'ada', points: 30 });
+    const redeem = () => service.untilAnswered(() => service.send('POST', '/v1/redemptions', { headers, body }));
+    const redeemed = [...(await Promise.all([redeem(), redeem(), redeem()])), await redeem()];
+    const spent = { object: 'redemption', member: 'ada', points: 30, points_left: 12 };
+    expect(redeemed.map(({ status, json }) => [status, json])).toEqual(redeemed.map(() => [201, spent]));
+    expect(redeemed.at(-1)?.headers.get('idempotency-replayed')).toBe('true');
+
+    // The event arrives again, over another transport.
+    const event = paymentCompleted('loyalty') as { readonly payment: object };
+    const again = { ...event.payment, id: paid.json['id'], amount: 4_250, metadata: { member: 'ada' } };
+    const detail = { ...event, tenant: shop.tenantId, occurredAtMs: Date.now(), payment: again };
+    const Payload = JSON.stringify({ source: 'payonce', 'detail-type': EventNames.paymentCompleted, detail });
+    const { FunctionError } = await new LambdaClient(target).send(new InvokeCommand({ FunctionName, Payload }));
+    expect(FunctionError).toBeUndefined();
+    expect(await points()).toBe(12);
+    expect(await administrator.query('SELECT member, points FROM voucher')).toEqual([{ member: 'ada', points: 30 }]);
   },
 );
