@@ -1,14 +1,19 @@
 import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { credentialVariables } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
+type Target = Pick<LocalAws, 'awsEndpoint' | 'accessKeyId' | 'region'> & {
+  /** Module that the process loads before the command. */
+  readonly preload?: string;
+};
+
 /** Runs the operator's command against the local AWS, in a separate process. */
 export async function payonce(
-  { awsEndpoint, accessKeyId, region }: Pick<LocalAws, 'awsEndpoint' | 'accessKeyId' | 'region'>,
+  { awsEndpoint, accessKeyId, region, preload }: Target,
   ...words: readonly string[]
 ): Promise<{ readonly code: number; readonly said: string }> {
   const env = {
@@ -16,6 +21,7 @@ export async function payonce(
     AWS_ENDPOINT_URL: awsEndpoint,
     AWS_REGION: region,
     ...credentialVariables(accessKeyId),
+    ...(preload === undefined ? {} : { NODE_OPTIONS: `--import=${pathToFileURL(preload).href}` }),
   };
   try {
     const { stdout } = await promisify(execFile)(process.execPath, ['cli/payonce.mjs', ...words], { cwd: ROOT, env });

@@ -1,0 +1,13 @@
+/**
+ * Preloaded into a command: limits its waits, in which it lets the functions finish their requests. On AWS, a function
+ * may run for five minutes; those of the local AWS are idle unless the test calls them.
+ */
+import { syncBuiltinESMExports } from 'node:module';
+import timers from 'node:timers/promises';
+
+/** Longer than the minute for which a function uses the state that it has read. */
+const MAX_WAIT_MS = 90_000;
+
+const { setTimeout: wait } = timers;
+timers.setTimeout = (delay, value, options) => wait(Math.min(delay ?? 0, MAX_WAIT_MS), value, options);
+syncBuiltinESMExports();
