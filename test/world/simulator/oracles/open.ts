@@ -49,7 +49,8 @@ const nameOf = ({ what, about = '' }: Violation): string => `${about} ${what}`;
 
 /**
  * Returns true if work is in progress that reads the charge again: its callback waits for its payment, or a function
- * has read the charge but is not finished. After a crash, a claim or an inquiry of the payment is continued.
+ * has read the charge but is not finished. After a crash, a claim or an inquiry of the payment or of its changes is
+ * continued.
  */
 function isAtWork({ world, claims, payments }: Seen, id: string, chargeId: string, { inquiries }: Queued): boolean {
   if (orphansOf(world).has(chargeId)) return true;
@@ -64,7 +65,8 @@ function isAtWork({ world, claims, payments }: Seen, id: string, chargeId: strin
   if (others.some(([, chain]) => isDecidedOtherwise(world, chain))) return true;
   const letters = id.slice('pay_'.length);
   const isClaimed = [...claims].some((operation) => operation.includes(letters));
-  return (isClaimed || inquiries.has(`${id} ${id}`)) && inside?.isShown(chargeId, false) === true;
+  const isInquired = [...inquiries].some((inquiry) => inquiry.startsWith(`${id} `));
+  return (isClaimed || isInquired) && inside?.isShown(chargeId, false) === true;
 }
 
 /** @param isExcused returns true for a charge that needs no queue entry yet */

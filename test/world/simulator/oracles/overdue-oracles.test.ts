@@ -137,7 +137,7 @@ test('an entry does not become overdue through runs of other jobs or runs that c
 
 test('an entry becomes overdue although other queues fail in each run', async () => {
   await put(inquiryItem(TABLES, inquiry()).Put?.Item ?? {});
-  for (let runs = 0; runs < 2; runs += 1)
+  for (let runs = 0; runs < 4; runs += 1)
     await run('resolve', { failed: 1, skipped: ['claims'], failedItems: ['returns'] });
   expect(world.now()).toContain(ORACLE);
 });
