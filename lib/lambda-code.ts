@@ -15,10 +15,11 @@ const PACKAGED = join(ROOT, 'functions');
 /** The folder for the functions that are bundled with the PostgreSQL stores. */
 const PACKAGED_WITH_POSTGRES = join(ROOT, 'functions-postgres');
 /**
- * Temporary directory of this process. Each process has its own, because two processes may synthesize at the same time.
- * The stacks copy the directory's content.
+ * Temporary directories of this process. Each process has its own, because two processes may synthesize at the same
+ * time. The names end in the process id, by which a test run recognizes them. The stacks copy the content.
  */
 const OUTPUT = join(ROOT, 'dist', `lambdas-${process.pid}`);
+const OUTPUT_WITH_POSTGRES = join(ROOT, 'dist', `lambdas-postgres-${process.pid}`);
 
 const FUNCTIONS = join('lambdas', 'functions');
 /** Returns the source of each function: a file of `lambdas/functions`, or the sandbox processor. */
@@ -111,7 +112,7 @@ export function lambdaCode(node: Node, name: string): Code {
   const authority = storesOf(read(node, 'authority', AUTHORITY_RULES.authority));
   const usesPostgres = AUTHORITY_FUNCTIONS.includes(name) && authority === 'postgres';
   if (isPackaged) return Code.fromAsset(join(usesPostgres ? PACKAGED_WITH_POSTGRES : PACKAGED, name));
-  const output = usesPostgres ? `${OUTPUT}-postgres` : OUTPUT;
+  const output = usesPostgres ? OUTPUT_WITH_POSTGRES : OUTPUT;
   if (!bundled.has(output)) {
     const some: unknown = node.tryGetContext(BUNDLED_CONTEXT);
     const asked: readonly unknown[] = Array.isArray(some) ? some : names;
