@@ -40,6 +40,7 @@ export function Redrives({ queue, queues }: { readonly queue: Queue; readonly qu
           { title: 'Time', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
           { title: 'Action', of: ({ action }) => words(action) },
           { title: 'By', of: ({ caused_by: by }) => cause(by) },
+          { title: 'Reason', of: ({ details }) => words(details['reason'] ?? '–') },
           {
             title: 'Messages',
             of: ({ about, details }) =>
