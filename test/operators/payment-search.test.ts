@@ -176,6 +176,24 @@ describe('a search for', () => {
     expect(await found('no-one@example.com')).toEqual([]);
   });
 
+  test('the e-mail address of orders finds their payments, in pages', async () => {
+    const email = 'tea@example.com';
+    const orders = [];
+    for (const key of ['o1', 'o2', 'o3']) {
+      orders.unshift(await api.order(key, { email }));
+      api.clock.advance(1_000);
+    }
+    await api.order('of another person', { email: 'other@example.com' });
+    const payments = orders.map(({ body }) => body['payment']);
+    expect(await found('TEA@example.com')).toEqual(payments);
+    expect(await found(email, { ...DESK_TENANT, mode: 'live' })).toEqual([]);
+    const first = await search({ q: email, limit: '2' });
+    expect([dataOf(first).map(({ id }) => id), first.body['has_more']]).toEqual([payments.slice(0, 2), true]);
+    const next = String(first.body['next_cursor']);
+    expect(await found(email, { ...DESK_TENANT, limit: '2', starting_after: next })).toEqual(payments.slice(2));
+    expect(await found(email, { ...DESK_TENANT, ending_before: String(payments[2]) })).toEqual(payments.slice(0, 2));
+  });
+
   test('a part of a reference finds payments whose rows an earlier version stored without a reference', async () => {
     const id = await api.paid('a', { reference: 'order-4711' });
     await withoutCurrencies();

@@ -1,4 +1,7 @@
+import { EmailRow } from '../../kernel/contract/rows.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
+import { emailPartitions } from '../../kernel/email-hashes.ts';
 import { isFault } from '../../kernel/faults.ts';
 import { parseIdempotencyKey } from '../../kernel/idempotency-key.ts';
 import { type Mode, type PaymentId, type TenantId } from '../../kernel/ids.ts';
@@ -8,7 +11,7 @@ import { detailsOf } from '../../payments/domain/transition.ts';
 import { derivePaymentId, parsePaymentId, paymentOfPart } from '../../payments/ids.ts';
 import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/processor.ts';
 import type { Owner } from '../../tenants/owners.ts';
-import type { ListOutcome, ListPage } from '../../views/use/list-page.ts';
+import { type ListOutcome, type ListPage, listPage, MAX_EXAMINED } from '../../views/use/list-page.ts';
 import { type ListPaymentsTools, listPayments } from '../../views/use/list-payments.ts';
 
 export interface FindPaymentsTools {
@@ -47,8 +50,8 @@ export function isPrefixedId(text: string): boolean {
 }
 
 /**
- * Finds payments by text: the id of a payment, of a part of a payment or of an order; an e-mail address; an idempotency
- * key; a reference or a part of one; or the id of a charge. Lists the results of the first kind that has any.
+ * Finds payments by text: the id of a payment, of a part of a payment or of an order; the e-mail address of a receipt or
+ * of an order; an idempotency key; a reference or a part of one; or the id of a charge. Lists the results of the first kind that has any.
  *
  * @throws RetryableError when a page cannot be read now, or when nothing is found and a processor did not respond
  */
@@ -63,6 +66,8 @@ export async function findPayments(tools: FindPaymentsTools, asked: SearchedPaym
   // A reference or a key can contain the same characters as an e-mail address.
   const mailed = isEmail(text) ? await listed({ ...page, email: text }) : NONE;
   if (!isEmpty(mailed)) return mailed;
+  const ordered = isEmail(text) ? await byOrderEmail(tools, owner, asked) : NONE;
+  if (!isEmpty(ordered)) return ordered;
   const isFirstPage = page.after === undefined && page.before === undefined;
   const keyed = isFirstPage ? await byKey(tools, owner, asked) : NONE;
   if (!isEmpty(keyed)) return keyed;
@@ -96,6 +101,27 @@ async function only(
   if ((tenantId ?? payment.tenantId) !== payment.tenantId || (mode ?? payment.mode) !== payment.mode) return NONE;
   const body = JSON.stringify({ ...paymentObject(payment, detailsOf(history.first)), tenant: payment.tenantId });
   return { ...NONE, rows: [{ partition: '', sort: '', sequence: 0, body }] };
+}
+
+/** Finds the payments of the newest orders with an e-mail address. An erased order is not found. */
+async function byOrderEmail(tools: FindPaymentsTools, owner: Owner, asked: SearchedPayments): Promise<FoundPayments> {
+  const { text, after, before, limit } = asked;
+  const { emailHashes, emailIndex } = tools.search;
+  const list = { partitions: emailPartitions(EmailRow.order, await emailHashes.of(owner, text)) };
+  const { rows } = await listPage(emailIndex, list, { limit: MAX_EXAMINED });
+  const ids = rows.flatMap(({ chainId }) =>
+    chainId === undefined ? [] : (paymentOfOrderId(tools.digest, chainId) ?? []),
+  );
+  const cursor = after ?? before;
+  const place = cursor === undefined ? -1 : ids.findIndex((id) => id === cursor);
+  if (cursor !== undefined && place === -1) return NONE;
+  const inDirection = before === undefined ? ids.slice(place + 1) : ids.slice(0, place).toReversed();
+  const taken = inDirection.slice(0, limit);
+  const pages = await Promise.all(taken.map((id) => only(tools, id, owner)));
+  const found = pages.flatMap((page) => page.rows);
+  const hasMore = inDirection.length > taken.length;
+  const next = hasMore ? taken.at(-1) : undefined;
+  return { ...NONE, rows: before === undefined ? found : found.toReversed(), hasMore, ...defined({ next }) };
 }
 
 /** Finds the payment or the order that a tenant created with this idempotency key. */
