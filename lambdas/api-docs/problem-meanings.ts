@@ -62,11 +62,12 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
     'This is the last valid key with the role `owner`; keys that were replaced do not count. Without it, no operator could manage keys with the API. First create another owner’s key with the command line, which can also revoke the last one.',
   reference_already_used:
     'Another payment uses this reference. References are compared byte by byte. The reference becomes available when that payment has failed or was canceled.',
-  payment_not_attempted: 'Nothing was sent to the processor, so there is no charge. Start again with a new key.',
-  capture_not_attempted: 'Nothing was sent to the processor, so nothing has changed. Start again with a new key.',
-  cancellation_not_attempted: 'Nothing was sent to the processor, so nothing has changed. Start again with a new key.',
-  refund_not_attempted: 'Nothing was sent to the processor, so there is no refund. Start again with a new key.',
-  order_not_attempted: 'Nothing was sent to the processor, so there is no charge. Start again with a new key.',
+  payment_not_attempted: 'The processor has no such charge. Start again with a new key.',
+  capture_not_attempted: 'The processor has no such capture, so nothing has changed. Start again with a new key.',
+  cancellation_not_attempted:
+    'The processor has no such cancellation, so nothing has changed. Start again with a new key.',
+  refund_not_attempted: 'The processor has no such refund. Start again with a new key.',
+  order_not_attempted: 'The processor has no such charge. Start again with a new key.',
   out_of_stock:
     'Not all goods were available, so the charge was reversed. The response contains the order, and is final for this key.',
   order_canceled:

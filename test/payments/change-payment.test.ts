@@ -183,7 +183,11 @@ describe('a refund', () => {
     await harness.change(refund('k', 300), { processor: silent });
     harness.clock.advance(50 * 60_000);
     await resolveInquiries({ ...harness.tools, processor: silent });
-    expect((await harness.chain(taken)).state.refunds.get(operationId)?.failure?.code).toBe('not_attempted');
+    // The request was sent, so the text must not deny that.
+    expect((await harness.chain(taken)).state.refunds.get(operationId)?.failure).toEqual({
+      code: 'not_attempted',
+      message: 'The processor has no such refund, and Payonce will not request it again.',
+    });
     // The processor delayed the refund and executes it now, under Payonce's key and refund id.
     const chargeId = harness.chargeOf(taken);
     const late = { operationId, paymentId, chargeId, currency: 'EUR', change: { kind: 'refund', amountMinor: 300 } };

@@ -93,7 +93,7 @@ function cancellation({ charge, reservation, failure }: Order): Problem {
       status: 409,
       code: 'order_not_attempted',
       title: 'Order not attempted',
-      detail: 'Nothing was sent to the processor, and nothing was charged. Use a new Idempotency-Key.',
+      detail: 'The processor has no such charge, and nothing was charged. Use a new Idempotency-Key.',
     };
   }
   if (charge.status === 'failed') {

@@ -157,7 +157,7 @@ function notAttempted(what: string): Problem {
     status: 409,
     code: `${what}_not_attempted`,
     title: `${capital(what)} not attempted`,
-    detail: 'Nothing was sent to the processor, and nothing has changed. Use a new Idempotency-Key.',
+    detail: `The processor has no such ${what}, and nothing has changed. Use a new Idempotency-Key.`,
   };
 }
 

@@ -176,7 +176,7 @@ function settled(payment: Payment, { status = payment.status }: Append, fact: Ch
     case 'voided':
       return { ...after, cancelReason: fact.reason };
     case 'not_attempted':
-      return { ...after, failure: status === 'failed' ? NOT_REQUESTED : VANISHED };
+      return { ...after, failure: status === 'failed' ? ABSENT : VANISHED };
     case 'undecidable':
       return { ...after, failure: UNDECIDABLE };
     case 'pending':
@@ -186,7 +186,10 @@ function settled(payment: Payment, { status = payment.status }: Append, fact: Ch
   }
 }
 
-const NOT_REQUESTED: Failure = { code: NOT_ATTEMPTED, message: 'No charge was requested from the processor.' };
+const ABSENT: Failure = {
+  code: NOT_ATTEMPTED,
+  message: 'The processor has no such charge, and Payonce will not request it again.',
+};
 const VANISHED: Failure = {
   code: CHARGE_VANISHED,
   message: 'The processor confirmed the charge earlier and no longer has it.',

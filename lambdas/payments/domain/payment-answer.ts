@@ -36,7 +36,7 @@ function failureProblem(payment: Payment): Problem {
       status: 409,
       code: 'payment_not_attempted',
       title: 'Payment not attempted',
-      detail: 'Nothing was sent to the processor, and nothing was charged. Use a new Idempotency-Key.',
+      detail: 'The processor has no such charge, and nothing was charged. Use a new Idempotency-Key.',
     };
   }
   if (payment.status === 'canceled') {

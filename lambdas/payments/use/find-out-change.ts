@@ -123,11 +123,12 @@ function decideAccepted(change: PendingChange, facts: readonly Fact[], state: Pa
   return isShown ? { kind: 'append', draft: acceptedAsPending(change, state) } : undefined;
 }
 
-/** Decides on a change whose request provably never reached the processor, and can no longer be sent. */
+/**
+ * Decides on a change that the processor provably does not have, and that can no longer be sent: no request was sent, or
+ * none arrived.
+ */
 export function decideNotAttempted(change: PendingChange, state: PaymentState): Decision {
-  return decideChangeFailed(
-    change,
-    { code: NOT_ATTEMPTED, message: 'The change was not requested from the processor.' },
-    state,
-  );
+  const what = change.kind === 'void' ? 'cancellation' : change.kind;
+  const message = `The processor has no such ${what}, and Payonce will not request it again.`;
+  return decideChangeFailed(change, { code: NOT_ATTEMPTED, message }, state);
 }
