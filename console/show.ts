@@ -18,11 +18,16 @@ const LOCALE = preferredLocale();
  */
 export function money(minor: number | null | undefined, currency: string, locale = LOCALE): string {
   if (minor === null || minor === undefined) return '–';
+  return `${decimals(minor, currency, locale)} ${currency}`;
+}
+
+/** Formats an amount without its currency. */
+function decimals(minor: number, currency: string, locale: string): string {
   const text = decimalAmount(minor, currency);
-  const decimals = text.split('.')[1]?.length ?? 0;
-  const format = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  const digits = text.split('.')[1]?.length ?? 0;
+  const format = { minimumFractionDigits: digits, maximumFractionDigits: digits };
   // Formats the decimal text, because a JavaScript number cannot represent every amount exactly.
-  return `${new Intl.NumberFormat(locale, format).format(text as Intl.StringNumericLiteral)} ${currency}`;
+  return new Intl.NumberFormat(locale, format).format(text as Intl.StringNumericLiteral);
 }
 
 /** Formats a count. */
@@ -168,15 +173,21 @@ export function cause(
 
 /**
  * Describes the amounts above which a request needs a second person.
- * @param above the limits in minor units by currency, with `*` for all other currencies
+ * @param above the limits in minor units by currency, with `*` for all other currencies. The amount of `*` depends on
+ *   the decimals of the currency.
  */
 export function limitText(above: Readonly<Record<string, number>>, locale = LOCALE): string {
   const { '*': others, ...named } = above;
   const limits = Object.entries(named).map(([currency, minor]) => money(minor, currency, locale));
   const hasNamed = limits.length > 0;
   if (others === undefined) return hasNamed ? `${limits.join(' or ')}, and all in other currencies,` : 'zero';
-  const rest = `${count(others, locale)} minor units in ${hasNamed ? 'other currencies' : 'any currency'}`;
-  return [...limits, rest].join(' or ');
+  const [two, none, three] = ['EUR', 'JPY', 'KWD'].map((currency) => decimals(others, currency, locale));
+  return [
+    ...limits,
+    `${two} in ${hasNamed ? 'other ' : ''}currencies with two decimals`,
+    `${none} in those without decimals`,
+    `or ${three} in those with three decimals`,
+  ].join(', ');
 }
 
 const QUEUE_TITLES: ReadonlyMap<string, string> = new Map([

@@ -7,7 +7,7 @@ import { useApi, useRead } from '../reading.ts';
 import { cause, count, limitText, money, words } from '../show.ts';
 import { List, Table } from '../table.tsx';
 import { TenantChoice } from '../tenant-choice.tsx';
-import { outcomeOfChange } from './outcomes.ts';
+import { differenceStep, outcomeOfChange } from './outcomes.ts';
 
 interface Filtered {
   readonly filters: URLSearchParams;
@@ -53,14 +53,14 @@ export function Differences() {
           { title: 'First seen', of: (row) => <Time at={row.first_seen} />, by: (row) => row.first_seen },
           {
             title: 'Next step',
-            of: ({ payment, tenant, processor: { name } }) =>
+            of: ({ payment, payment_status: status, tenant, processor: { name } }) =>
               payment === null || tenant === null ? (
                 <>
                   No payment has this charge. If the payer must not pay, refund it at {name}. Then{' '}
                   <a href="#/jobs/reconcile-recent">compare again</a>.
                 </>
               ) : (
-                <a href={to(`payments/${payment}`)}>Correct or annotate</a>
+                <a href={to(`payments/${payment}`)}>{differenceStep(status)}</a>
               ),
           },
         ]}
@@ -80,7 +80,7 @@ function ComparedUntil({ at }: { readonly at: number | null }) {
           Compared until <Time at={at} />.{' '}
         </>
       )}
-      <a href="#/jobs/reconcile-recent">Compare now</a>
+      <a href="#/jobs/reconcile-recent">Run a comparison</a>
     </p>
   );
 }
@@ -108,7 +108,16 @@ export function Approvals() {
           { title: 'Reason', of: ({ reason }) => reason ?? '–' },
           { title: 'Requested by', of: (row) => row.requested_by.operator, by: (row) => row.requested_by.operator },
           { title: 'Requested', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },
-          { title: 'Status', of: ({ status }) => <Status of={status} />, by: ({ status }) => status },
+          {
+            title: 'Status',
+            of: ({ status, expires }) => (
+              <>
+                <Status of={status} />
+                {status === 'pending_approval' && <Expires at={expires} />}
+              </>
+            ),
+            by: ({ status }) => status,
+          },
           {
             title: 'Verdict',
             isActs: true,
@@ -136,6 +145,7 @@ export function Approvals() {
                     does={`Ends this request without effect: ${about}.`}
                     role="approver"
                     because={because}
+                    ask={() => <Expires at={row.expires} />}
                     path={`${path}/reject`}
                     fields={[]}
                     says={() => `You rejected: ${about}. It has no effect.`}
@@ -147,6 +157,15 @@ export function Approvals() {
         ]}
       />
     </>
+  );
+}
+
+/** Shows when an open request ends without a verdict. */
+function Expires({ at }: { readonly at: number }) {
+  return (
+    <p class="soft-text">
+      Expires: <Time at={at} />
+    </p>
   );
 }
 
@@ -180,11 +199,16 @@ export function OpenApprovals({ rows }: { readonly rows: readonly Approval[] }) 
 /** Shows above which amounts a request needs a second person. */
 function Limit({ above }: { readonly above: Schemas['ApprovalList']['approval_above'] }) {
   if (above === null)
-    return <p>This deployment has no limit (setting approvalAbove), so no request needs a second person.</p>;
+    return (
+      <p>
+        This deployment has no limit (setting <code>approvalAbove</code>), so no request needs a second person.
+      </p>
+    );
   return (
     <p>
       Refunds, captures, cancellations, corrections and decisions above {limitText(above)} need a second person. The
-      refunds of a payment by operators are added up.
+      refunds of a payment by operators are added up. The limit is a setting of the deployment (
+      <code>approvalAbove</code>).
     </p>
   );
 }
@@ -212,7 +236,7 @@ function amountOf({ request, amount, currency, effect }: Approval): number {
 
 /** Shows the whole effect of a request, so that the second person sees what they approve. */
 function Effect({
-  row: { request, tenant, mode, currency, reason, effect, requested_by: by },
+  row: { request, tenant, mode, currency, reason, effect, expires, requested_by: by },
 }: {
   readonly row: Approval;
 }) {
@@ -226,6 +250,7 @@ function Effect({
         {isWhole && outcomeOf(request, effect)}
       </p>
       <p>Reason: {reason ?? '–'}</p>
+      <Expires at={expires} />
       {isWhole && <Legs postings={effect.postings} />}
     </section>
   );

@@ -47,3 +47,11 @@ export function dismissedRun(run: string, job: string | null): string {
   const later = job === null ? 'Payonce does not request this run again' : `The next run of ${job} does its work`;
   return `the message about a missed run of ${run}. ${later}.`;
 }
+
+/**
+ * Names the step that ends a difference of a payment. The books of a payment in review are incomplete until its
+ * decision, so they are not corrected before.
+ */
+export function differenceStep(status: Schemas['Mismatch']['payment_status']): string {
+  return status === 'needs_review' ? 'Decide' : 'Correct or annotate';
+}

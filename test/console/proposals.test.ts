@@ -16,7 +16,7 @@ import {
   strayCharges,
   waitingRequests,
 } from '../../console/proposals.ts';
-import { dismissedRun } from '../../console/screens/outcomes.ts';
+import { differenceStep, dismissedRun } from '../../console/screens/outcomes.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { MAX_REFUNDS as ACCEPTED_REFUNDS } from '../../lambdas/payments/domain/change.ts';
@@ -307,4 +307,12 @@ test('a refund that waits for approval reserves nothing at the API, so it is nam
   api.clock.advance(3_600_000);
   const later = dataOf(await api.get('/v1/admin/approvals')) as unknown as readonly Approval[];
   expect(openApprovals(later, id)).toEqual([]);
+});
+
+test('a difference of a payment in review is ended by its decision, and any other by a correction', () => {
+  expect([differenceStep('needs_review'), differenceStep('succeeded'), differenceStep(null)]).toEqual([
+    'Decide',
+    'Correct or annotate',
+    'Correct or annotate',
+  ]);
 });

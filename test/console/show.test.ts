@@ -69,8 +69,14 @@ const LIMITS: readonly (readonly [above: Readonly<Record<string, number>>, text:
   [{}, 'zero'],
   [{ EUR: 5000 }, '50.00 EUR, and all in other currencies,'],
   [{ EUR: 5000, JPY: 7000 }, '50.00 EUR or 7,000 JPY, and all in other currencies,'],
-  [{ '*': 5000 }, '5,000 minor units in any currency'],
-  [{ EUR: 5000, '*': 100 }, '50.00 EUR or 100 minor units in other currencies'],
+  [
+    { '*': 5000 },
+    '50.00 in currencies with two decimals, 5,000 in those without decimals, or 5.000 in those with three decimals',
+  ],
+  [
+    { EUR: 5000, '*': 100 },
+    '50.00 EUR, 1.00 in other currencies with two decimals, 100 in those without decimals, or 0.100 in those with three decimals',
+  ],
 ];
 test.each(LIMITS)('the limits %p are described as: above %s', (above, text) => {
   expect(limitText(above, 'en-US')).toBe(text);
