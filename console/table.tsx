@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Icon } from './icons.tsx';
 import { Empty, Failed, Loading } from './parts.tsx';
-import { type Page, type Polling, usePages } from './reading.ts';
+import { type Page, type Polling, usePages, useRefresh } from './reading.ts';
 import { count } from './show.ts';
 
 type Sortable = string | number | null | undefined;
@@ -145,6 +145,7 @@ export function List<Row extends { readonly id?: string }>({
   about,
   everyMs,
   rest,
+  hidesOld = false,
   ...table
 }: TableProps<Row> & {
   readonly path: string;
@@ -157,8 +158,13 @@ export function List<Row extends { readonly id?: string }>({
   /** Renders other fields of the response, above the list. */
   readonly about?: (first: Page<Row>) => ComponentChildren;
   readonly everyMs?: Polling<readonly Row[]>;
+  /** Whether the rows are hidden while they are read again, because an action has ended them. */
+  readonly hidesOld?: boolean;
 }) {
-  const { first, rows, error, hasMore: hasNext, isReading, more, again } = usePages<Row>(path, tenant, everyMs);
+  const read = usePages<Row>(path, tenant, everyMs);
+  const { first, error, hasMore: hasNext, isReading, more, again } = read;
+  const rows = hidesOld && isReading ? undefined : read.rows;
+  const refresh = useRefresh();
   const hasMore = rest === undefined && hasNext;
   const isCut = rest !== undefined && first?.has_more === true;
   return (
@@ -167,7 +173,7 @@ export function List<Row extends { readonly id?: string }>({
       <div class="bar">
         {acts}
         <span class="soft-text">{rows !== undefined && rows.length > 0 && shownOf(rows.length, hasMore)}</span>
-        <button type="button" class="quiet" onClick={again} title={`Read ${table.label} again`}>
+        <button type="button" class="quiet" onClick={refresh} title="Read this screen again">
           <Icon name="refresh" /> Refresh
         </button>
       </div>

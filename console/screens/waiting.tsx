@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
-import { About, Id, Loaded } from '../parts.tsx';
+import { About, Id, Loaded, Time } from '../parts.tsx';
 import { refusalOfRun } from '../proposals.ts';
 import { useRead } from '../reading.ts';
 import { age, count, queueTitle } from '../show.ts';
-import { List, Table } from '../table.tsx';
+import { type Column, List, Table } from '../table.tsx';
 import { DismissCallback } from './attention.tsx';
 import { dismissedRun } from './outcomes.ts';
 import { Reason, Redrives } from './redrives.tsx';
@@ -73,7 +73,7 @@ function CallbackActs({ row: { callback, part, needs_operator: needs } }: { read
 }
 
 export function Queue({ id }: { readonly id: string }) {
-  const [isRedriven, setRedriven] = useState(false);
+  const [ended, setEnded] = useState<'redriven' | 'dismissed'>();
   const read = useRead<Queues>('/v1/admin/queues');
   const queue = read.answer?.data.find((each) => each.id === id);
   return (
@@ -83,14 +83,14 @@ export function Queue({ id }: { readonly id: string }) {
       <Loaded of={read}>
         {() => (
           <>
-            {queue !== undefined && <QueueActs queue={queue} redriven={() => setRedriven(true)} />}
-            {isRedriven && (
+            {queue !== undefined && <QueueActs queue={queue} end={setEnded} />}
+            {ended === 'redriven' && (
               <p role="status">
                 The messages were moved and are processed again. Messages that are here now have failed again, or
                 arrived later.
               </p>
             )}
-            <Entries id={id} queue={queue} />
+            <Entries id={id} queue={queue} hidesOld={ended !== undefined} />
           </>
         )}
       </Loaded>
@@ -100,18 +100,34 @@ export function Queue({ id }: { readonly id: string }) {
 }
 
 /** Lists the entries of a queue. A listing hides the messages from a concurrent one, so they are listed only once. */
-function Entries({ id, queue }: { readonly id: string; readonly queue: QueueRow | undefined }) {
+function Entries({
+  id,
+  queue,
+  hidesOld,
+}: {
+  readonly id: string;
+  readonly queue: QueueRow | undefined;
+  readonly hidesOld: boolean;
+}) {
   const isKept = queue?.is_kept === true;
+  const missedRun: readonly Column<Entry>[] = [
+    { title: 'Job', of: ({ job, part }) => (job === null ? (part ?? '–') : <a href={`#/jobs/${job}`}>{job}</a>) },
+    { title: 'Reported', of: ({ since }) => <Time at={since} />, by: ({ since }) => since },
+  ];
+  const other: readonly Column<Entry>[] = [
+    { title: 'About', of: ({ about }) => <About id={about} /> },
+    { title: 'Part', of: ({ part }) => <Id of={part} /> },
+  ];
   return (
     <List<Entry>
       label={`Entries of ${id}`}
       path={`/v1/admin/queues/${encodeURIComponent(id)}${isKept ? `?limit=${MAX_MESSAGES}` : ''}`}
       rest={isKept ? HIDDEN : undefined}
+      hidesOld={hidesOld}
       none="The queue is empty."
       hint={<a href="#/waiting">See all queues</a>}
       columns={[
-        { title: 'About', of: ({ about }) => <About id={about} /> },
-        { title: 'Part', of: ({ part }) => <Id of={part} /> },
+        ...(queue?.can_dismiss_all === true ? missedRun : other),
         { title: 'Age', isNumber: true, of: ({ age: seconds }) => age(seconds), by: ({ age: seconds }) => seconds },
         {
           title: 'Needs a person',
@@ -130,7 +146,13 @@ function Entries({ id, queue }: { readonly id: string; readonly queue: QueueRow 
  * Offers a redrive of messages that could not be handled. For other queues, the button is disabled, and shows the
  * reason. Offers the dismissal of all messages if the queue allows it.
  */
-function QueueActs({ queue, redriven }: { readonly queue: QueueRow; readonly redriven: () => void }) {
+function QueueActs({
+  queue,
+  end,
+}: {
+  readonly queue: QueueRow;
+  readonly end: (how: 'redriven' | 'dismissed') => void;
+}) {
   const { id, redrive_to: to, no_redrive_because: because, can_dismiss_all: canDismissAll, waiting } = queue;
   const about = waiting === null ? '' : ` (about ${waiting})`;
   const path = `/v1/admin/queues/${encodeURIComponent(id)}`;
@@ -144,7 +166,7 @@ function QueueActs({ queue, redriven }: { readonly queue: QueueRow; readonly red
         because={because ?? empty}
         path={`${path}/redrive`}
         fields={[]}
-        done={redriven}
+        done={() => end('redriven')}
       />
       {canDismissAll && (
         <Act
@@ -155,6 +177,7 @@ function QueueActs({ queue, redriven }: { readonly queue: QueueRow; readonly red
           path={`${path}/dismiss`}
           fields={[REASON]}
           says={() => 'The messages were dismissed.'}
+          done={() => end('dismissed')}
         />
       )}
     </div>
