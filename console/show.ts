@@ -111,6 +111,18 @@ export function dayOf(seconds: number): string {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
+/** Returns the ranges of days that are often exported, in UTC. They follow the API's clock. */
+export function usualRanges(nowMs = apiNowMs()): readonly (readonly [name: string, from: string, to: string])[] {
+  const now = new Date(nowMs);
+  const [year, month, date] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
+  const day = (...parts: readonly [year: number, month: number, date: number]) => dayOf(Date.UTC(...parts) / 1000);
+  return [
+    ['Last month', day(year, month - 1, 1), day(year, month, 0)],
+    ['This month', day(year, month, 1), day(year, month, date)],
+    ['Yesterday', day(year, month, date - 1), day(year, month, date - 1)],
+  ];
+}
+
 /**
  * Returns the time that a filter sends for a day in UTC, in Unix seconds: the start of the first day of a range, or the
  * end of its last day, because the ends of the API's ranges are exclusive.

@@ -3,7 +3,7 @@ import type { Schemas } from '../api.ts';
 import { Fact, Id, Loaded, Status, Time } from '../parts.tsx';
 import { type Place, useOwner, usePlace, useTenantName } from '../place.ts';
 import { useRead } from '../reading.ts';
-import { count } from '../show.ts';
+import { count, usualRanges } from '../show.ts';
 import { List } from '../table.tsx';
 
 type Export = Schemas['Export'];
@@ -17,19 +17,6 @@ const whilePending = (rows: readonly Export[]) => (rows.some(isPending) ? 2_000 
 const isPending = ({ status }: Pick<Export, 'status'>) => status === 'pending';
 
 const pollPending = (each: Pick<Export, 'status'>) => (isPending(each) ? 2_000 : undefined);
-
-const day = (year: number, month: number, date: number) =>
-  new Date(Date.UTC(year, month, date)).toISOString().slice(0, 10);
-
-/** The ranges of days that are often exported, in UTC. */
-function usualRanges(now = new Date()): readonly (readonly [name: string, from: string, to: string])[] {
-  const [year, month, date] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
-  return [
-    ['Last month', day(year, month - 1, 1), day(year, month, 0)],
-    ['This month', day(year, month, 1), day(year, month, date)],
-    ['Yesterday', day(year, month, date - 1), day(year, month, date - 1)],
-  ];
-}
 
 function UsualRanges({ change }: Form) {
   return (

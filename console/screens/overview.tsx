@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Schemas } from '../api.ts';
 import { apiNowMs } from '../clock.ts';
 import { Empty, Fact, Loaded, Time } from '../parts.tsx';
@@ -104,11 +104,19 @@ function QueueCard({ queue }: { readonly queue: Queue }) {
   );
 }
 
+const todayOfApi = () => dayOf(apiNowMs() / 1000);
+
 /** Shows the outcomes and the money of the tenant's payments by day. */
 function Volumes({ tenant, mode }: { readonly tenant: string; readonly mode: string }) {
   const [range, setRange] = useState<number>(RANGES[1]);
-  const [today] = useState(apiNowMs() / 1000);
-  const days = Array.from({ length: range }, (_day, index) => dayOf(today - (range - 1 - index) * DAY_SECONDS));
+  const [today, setToday] = useState(todayOfApi);
+  useEffect(() => {
+    const timer = setInterval(() => setToday(todayOfApi()), EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const days = Array.from({ length: range }, (_day, index) =>
+    dayOf(Date.parse(today) / 1000 - (range - 1 - index) * DAY_SECONDS),
+  );
   const read = useRead<Schemas['VolumeList']>(
     `/v1/reports/volume?from=${days[0]}&to=${days.at(-1)}`,
     `${tenant}/${mode}`,

@@ -13,6 +13,7 @@ import {
   money,
   relativeTime,
   sentDay,
+  usualRanges,
   utcTime,
 } from '../../console/show.ts';
 
@@ -106,6 +107,16 @@ describe('a time', () => {
     expect(relativeTime(apiMs / 1000 - 7_200, undefined, 'en')).toMatch(/^[12] hours? ago$/);
     setClock(new Date().toUTCString());
   });
+});
+
+test("the usual ranges of an export follow the API's clock", () => {
+  setClock('Fri, 01 Jan 2027 00:00:05 GMT');
+  expect(usualRanges()).toEqual([
+    ['Last month', '2026-12-01', '2026-12-31'],
+    ['This month', '2027-01-01', '2027-01-01'],
+    ['Yesterday', '2026-12-31', '2026-12-31'],
+  ]);
+  setClock(new Date().toUTCString());
 });
 
 test('the timeline is in the order of time, and follows the transitions even if the clocks of two processes differ', () => {
