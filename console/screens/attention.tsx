@@ -140,14 +140,21 @@ function Entries({ rows, isWhole }: { readonly rows: readonly Entry[]; readonly 
   );
 }
 
-function What({ entry: { kind, about, part, queue, count: messages } }: { readonly entry: Entry }) {
+function What({ entry: { kind, about, part, queue, tenant, mode, count: messages } }: { readonly entry: Entry }) {
+  const { to } = usePlace();
   const id = part ?? about;
+  // A charge may name a payment that does not exist.
+  const isPayment = id?.startsWith('pay_') === true && tenant !== null && mode !== null;
   return (
     <>
       <b>{TITLES[kind][1]}</b>
       {messages > 1 && ` (${count(messages)})`}
       <br />
-      {id === null ? queue === null ? '' : queueTitle(queue) : <Id of={id} />}
+      {id === null ? (
+        queue !== null && queueTitle(queue)
+      ) : (
+        <Id of={id} to={isPayment ? to(`payments/${id}`, {}, { tenant, mode }) : undefined} />
+      )}
     </>
   );
 }
