@@ -111,6 +111,12 @@ function OfKind({ of: { kind, due, overdue, unreadable, verifications } }: { rea
           A verification was due at <Time at={due} />, and none has ended since.
         </p>
       )}
+      {kind === 'part' && !overdue && due !== null && (
+        <p class="soft-text">
+          The last slice was due at <Time at={due} />, and was verified. An archive with few days has few slices: they
+          are verified at the beginning of each month.
+        </p>
+      )}
       {unreadable > 0 && <p class="trouble">{unreadable} records were not written by the auditor.</p>}
       <Table<Verification>
         label={title}
