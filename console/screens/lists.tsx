@@ -29,11 +29,19 @@ export function Differences() {
         hint="The job reconcile-recent compares each payment with the processor’s books."
         columns={[
           {
-            title: 'Payment',
-            // A charge may name a payment that does not exist.
-            of: ({ payment, tenant }) => (tenant === null ? <Id of={payment} /> : <About id={payment} />),
+            title: 'Payment, charges',
+            of: ({ payment, tenant, charges }) => (
+              <>
+                {/* A charge may name a payment that does not exist. */}
+                {tenant === null ? <Id of={payment} /> : <About id={payment} />}
+                {charges.map((id) => (
+                  <div key={id}>
+                    <Id of={id} />
+                  </div>
+                ))}
+              </>
+            ),
           },
-          { title: 'Charge', of: ({ charges }) => charges.map((id) => <Id key={id} of={id} />) },
           { title: 'Processor', of: ({ processor }) => `${processor.name}, ${processor.mode}` },
           {
             title: 'Tenant',

@@ -292,6 +292,14 @@ async function loaded(page: Page): Promise<void> {
 
 const MAX_TABS = 60;
 
+/** Expects that each table of the page is as wide as its box, so that no column is outside of the window. */
+export async function tablesFit(page: Page): Promise<void> {
+  const beyond = await page.evaluate<number[]>(
+    `[...document.querySelectorAll('.scrolls')].map((box) => box.scrollWidth - box.clientWidth)`,
+  );
+  expect(beyond.every((pixels) => pixels === 0) ? [] : beyond).toEqual([]);
+}
+
 /** Presses Tab until the focus is on the element with this text or label. */
 export async function tabTo(page: Page, name: string): Promise<void> {
   for (let tabs = 0; tabs < MAX_TABS; tabs += 1) {

@@ -6,7 +6,7 @@ import { afterAttempt, newDelivery, withClaimedAttempt } from '../../lambdas/web
 import { webhookMessage } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { eventNamed } from '../webhooks/webhook-fixtures.ts';
 import { Api, dataOf } from '../world/api.ts';
-import { accessible, decideOn, describeConsole, showMode } from './console-in-browser.ts';
+import { accessible, decideOn, describeConsole, showMode, tablesFit } from './console-in-browser.ts';
 
 const OWNER = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
 const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
@@ -78,6 +78,11 @@ describeConsole('webhooks in a browser', (shown) => {
     await page.getByRole('link', { name: endpoint }).click();
     await page.getByText('failing since').waitFor();
     await accessible(page);
+    await tablesFit(page);
+    const failing = await api.store.webhooks.readBook(OWNER);
+    await api.store.webhooks.write({ book: { was: failing, now: { ...was, revision: failing.revision + 1 } } });
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await page.getByText('failing since').waitFor({ state: 'detached' });
   });
 
   test('a disabled endpoint leads from the overview to its page, and is kept disabled or enabled, by keyboard', async () => {
