@@ -91,7 +91,7 @@ export interface Settings
   readonly eventsLostAfterSeconds: number;
   /**
    * Allows webhooks to loopback addresses, including over plain HTTP, for a receiver on the same machine, and a test
-   * processor at http://127.0.0.1. Only the local stack sets it.
+   * processor and services with jobs at http://127.0.0.1. Only for a local AWS.
    * @default false
    */
   readonly allowLoopbackWebhooks: boolean;

@@ -70,7 +70,7 @@ function faultsOf(name: string, target: JobTarget, ids: Set<string>, allowLoopba
   check(
     isAddress(target.url, allowLoopback),
     'url',
-    'must be an https address without a trailing slash, a query or a password',
+    `must be an https address without a trailing slash, a query or a password, or, with ${PREFIX}allowLoopbackWebhooks, a loopback address`,
   );
   check(target.jobs.length > 0, 'jobs', 'must not be empty');
   for (const [index, job] of target.jobs.entries()) {
