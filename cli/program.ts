@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { Command } from 'commander';
+import { Command, type CommanderError } from 'commander';
 import { CLOCK_OFFSET } from '../lambdas/kernel/platform/platform.ts';
 import { PAYONCE_DIRECTORY } from '../local/directories.ts';
 import { StateFile } from '../local/state-file.ts';
@@ -93,7 +93,8 @@ export function payonceProgram(surroundings: Surroundings): Command {
   for (const command of withDescendants(program))
     command
       .exitOverride((error) => {
-        throw error.code === 'commander.help' && error.exitCode !== 0 ? withoutCommand(command) : error;
+        if (error.code === 'commander.help' && error.exitCode !== 0) throw withoutCommand(command);
+        throw beforeCommand(command, error) ?? error;
       })
       .configureHelp({ showGlobalOptions: true })
       .configureOutput({ writeOut: (text) => surroundings.print(text.trimEnd()), writeErr: () => undefined });
@@ -118,6 +119,18 @@ function withoutCommand(group: Command): CliFailure {
   const path = group.parent === null ? group.name() : `${group.parent.name()} ${group.name()}`;
   const names = group.commands.map((command) => command.name()).join(', ');
   return new CliFailure(ExitCode.usage, `${path} needs a command: ${names} (see --help).`);
+}
+
+/** Returns the failure for an option that was written before the name of the command that has the option. */
+function beforeCommand(group: Command, { code, message }: CommanderError): CliFailure | undefined {
+  if (code !== 'commander.unknownOption') return undefined;
+  const [, option] = /'(--?[^'=]+)/.exec(message) ?? [];
+  if (option === undefined) return undefined;
+  const isOfCommand = group.commands
+    .flatMap(withDescendants)
+    .some((command) => command.options.some(({ long, short }) => [long, short].includes(option)));
+  if (!isOfCommand) return undefined;
+  return new CliFailure(ExitCode.usage, `Write ${option} after the command that it belongs to (see --help).`);
 }
 
 function withDescendants(command: Command): readonly Command[] {

@@ -120,7 +120,7 @@ describe('payonce jobs', () => {
   test('reports the details when the API refuses a request', async () => {
     expect(await ending('run', 'close-weeks')).toEqual({
       exitCode: ExitCode.notFound,
-      sentence: 'not_found: There is no such job.',
+      sentence: 'not_found: There is no such job: see the list of jobs.',
     });
     const future = await ending('run', 'close-days', '--scheduled-for', '1772370000');
     expect(future.exitCode).toBe(ExitCode.refused);

@@ -309,7 +309,7 @@ function outcomeAnswer(outcome: AcceptRunOutcome, requestId: string): Answer {
 }
 
 function noSuchJob({ request }: Call): Handled {
-  return refusal(problem('not_found', 'There is no such job.'), request);
+  return refusal(problem('not_found', 'There is no such job: see the list of jobs.'), request);
 }
 
 export const JOB_ROUTES: readonly (OperatorEndpoint<Tools, JobsCaller> & JobRoute)[] = [
