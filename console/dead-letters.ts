@@ -5,8 +5,12 @@ import { count, relativeTime } from './show.ts';
 type Queue = Schemas['QueueList']['data'][number];
 type ActivityEntry = Schemas['ActivityList']['data'][number];
 
-/** The reasons with which Payonce and EventBridge park messages. */
+/** The reasons of entries: those with which Payonce and EventBridge park messages, and that of a foreign callback. */
 const REASONS: ReadonlyMap<string, string> = new Map([
+  [
+    'other_program',
+    'The charge names no payment, so another program made it. Nothing needs to be done here. The entry stays as a record.',
+  ],
   ['unknown_sender', 'The settings map the sender to no tenant.'],
   ['unknown_tenant', 'The settings map the sender to a tenant that does not exist.'],
   ['malformed', 'The message cannot be read, or one of its fields is invalid.'],

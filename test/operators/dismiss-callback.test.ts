@@ -34,6 +34,21 @@ test('a dismissal ends an unmatched callback once per idempotency key, with one 
   expect((await api.write(path(), 'k', { reason: 'refunded' })).status).toBe(422);
 });
 
+test('an unmatched callback names its processor and mode, and says if another program caused it', async () => {
+  const foreign = await unmatchedCallback(api, 'foreign', true);
+  const entries = dataOf(await api.get('/v1/admin/queues/unmatched_callbacks'));
+  const shown = entries.map(({ callback, processor, mode, reason, needs_operator: needs }) => [
+    callback,
+    { processor, mode, reason, needs },
+  ]);
+  expect(Object.fromEntries(shown)).toEqual({
+    [id]: { processor: 'memory', mode: 'test', reason: null, needs: true },
+    [foreign]: { processor: 'memory', mode: 'test', reason: 'other_program', needs: false },
+  });
+  const [entry] = dataOf(await api.get('/v1/admin/attention'));
+  expect(entry?.['reason']).toMatch(/^A callback from memory \(test mode\) is about a charge/);
+});
+
 test('of two concurrent dismissals with their own keys, exactly one takes effect', async () => {
   const made = await Promise.all(['a', 'b'].map((key) => api.write(path(), key, BODY)));
   expect(new Set(made.map(({ status }) => status))).toEqual(new Set([201, 404]));

@@ -222,6 +222,8 @@ const queueEntry = z
         'The id of the operation or charge. For a call to a vendor, the vendor and the operation, for example `postmark email.send`.',
     }),
     callback: z.string().nullable().meta({ description: 'The id of the callback, in `unmatched_callbacks`.' }),
+    processor: z.string().nullable().meta({ description: 'The processor that sent the callback.' }),
+    mode: z.enum(['test', 'live']).nullable().meta({ description: 'The mode of the callback.' }),
     job: z.string().nullable().meta({
       description: 'The job whose scheduled run was missed, in `Jobs-Missed`. Null for a job of another service.',
     }),
@@ -230,10 +232,10 @@ const queueEntry = z
     }),
     age: z.int().nullable().meta({ description: 'Seconds.' }),
     needs_operator: z.boolean().meta({ description: 'Whether only an operator can resolve the entry.' }),
-    reason: z
-      .string()
-      .nullable()
-      .meta({ description: 'Why the message could not be processed, if its sender gave a reason.' }),
+    reason: z.string().nullable().meta({
+      description:
+        'Why the message could not be processed, if its sender gave a reason. For a callback, `other_program` if its charge names no payment: nothing needs to be done, and the entry stays.',
+    }),
   })
   .meta({ id: 'QueueEntry' });
 export const queueEntryList = listOf(queueEntry, 'In the order of the queue.').meta({ id: 'QueueEntryList' });

@@ -188,7 +188,10 @@ function seconds(timeMs: number): number {
 }
 
 const SENTENCES: Readonly<
-  Record<Exclude<Reason['kind'], 'payment' | 'change' | 'mismatch' | 'approval' | 'endpoint' | 'messages'>, string>
+  Record<
+    Exclude<Reason['kind'], 'payment' | 'change' | 'callback' | 'mismatch' | 'approval' | 'endpoint' | 'messages'>,
+    string
+  >
 > = {
   inquiry: 'The outcome cannot be looked up at the processor.',
   order: 'The order can be neither completed nor undone without a person.',
@@ -196,8 +199,6 @@ const SENTENCES: Readonly<
     'This stray charge must be returned to the payer. Payonce cannot refund or void it, or cannot determine whether it did. Refund or void the charge at the processor.',
   hold: 'The authorization was not captured in time, and Payonce cannot void it.',
   claim: 'The request was not completed, and neither a retry nor a job can complete it.',
-  callback:
-    'The processor sent a callback about a charge that belongs to no known payment. Look the charge up at the processor. If the payer must not pay, refund or void it there. Then dismiss the callback.',
   missed_runs:
     'Scheduled runs were missed. Run each job of this deployment once: it does all work that is due. Ask the team of another service to run its job. Then dismiss the messages.',
   ended: 'The outcome is known. A job removes this entry at its next look-up.',
@@ -219,6 +220,11 @@ function sentenceOf(reason: Reason): string {
         : 'Neither a charge nor its absence can be proven.';
     case 'change':
       return `The outcome of the ${reason.of} cannot be determined.`;
+    case 'callback': {
+      const { from } = reason;
+      const processor = from === undefined ? 'the processor' : `${from.processorName} (${from.mode} mode)`;
+      return `A callback from ${processor} is about a charge that belongs to no known payment. Look the charge up there. If the payer must not pay, refund or void it there. Then dismiss the callback.`;
+    }
     case 'mismatch': {
       const [shown, booked] = [reason.processorMinor, reason.ledgerMinor].map((minor) =>
         shownAmount(minor, reason.currency),
@@ -241,7 +247,6 @@ function sentenceOf(reason: Reason): string {
     case 'return':
     case 'hold':
     case 'claim':
-    case 'callback':
     case 'missed_runs':
     case 'ended':
       return SENTENCES[reason.kind];

@@ -217,6 +217,9 @@ async function listMessages({ tools, request, id, query }: Read<typeof queueQuer
   return found({ object: 'list', data, has_more: (await messages.count(id)) > entries.length });
 }
 
+/** The reason of a callback whose charge names no payment: an operator need not act, and the entry stays as a record. */
+const OTHER_PROGRAM = 'other_program';
+
 function entryObject(
   queue: string,
   id: string,
@@ -231,11 +234,13 @@ function entryObject(
     about: about ?? null,
     part: part ?? null,
     callback: callback?.operationId ?? null,
+    processor: callback?.event.processorName ?? null,
+    mode: callback?.event.mode ?? null,
     job: job ?? null,
     since: sinceMs === undefined ? null : seconds(sinceMs),
     age: sinceMs === undefined ? null : Math.max(0, seconds(nowMs - sinceMs)),
     needs_operator: needsOperator,
-    reason: reason ?? null,
+    reason: reason ?? (callback?.isForeign === true ? OTHER_PROGRAM : null),
   };
 }
 

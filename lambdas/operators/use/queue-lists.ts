@@ -7,12 +7,24 @@ import type { OrphanedCallback } from '../../payments/use/effect-store.ts';
  */
 export const QUEUES = {
   claims: { waits: 'Requests whose owner did not complete them before its lease ended.', job: 'resolve' },
-  inquiries: { waits: 'Payments and changes whose outcome is looked up at the processor.', job: 'resolve' },
+  inquiries: {
+    waits:
+      'Payments and changes whose outcome is looked up at the processor. The next look-up removes those that have ended.',
+    job: 'resolve',
+  },
   returns: { waits: 'Stray charges, which are still to be refunded or voided.', job: 'resolve' },
   orders: { waits: 'Orders that are neither fulfilled nor reversed yet.', job: 'resolve' },
-  holds: { waits: 'Authorizations, which are voided if they are not captured in time.', job: 'expire-authorizations' },
+  holds: {
+    waits:
+      'Authorizations, which are voided if they are not captured in time. Those already captured or canceled are removed when they are due.',
+    job: 'expire-authorizations',
+  },
   orphans: { waits: 'Callbacks without a known payment, which are retried for a day.', job: 'retry-orphans' },
-  unmatched_callbacks: { waits: 'Callbacks without a known payment, which are no longer retried.', job: null },
+  unmatched_callbacks: {
+    waits:
+      'Callbacks without a known payment, which are no longer retried. Those of other programs need no person, and stay.',
+    job: null,
+  },
 } as const;
 
 export type QueueName = keyof typeof QUEUES;
