@@ -94,7 +94,6 @@ function ComparedUntil({ at }: { readonly at: number | null }) {
 }
 
 export function Approvals() {
-  const { self } = useApi();
   return (
     <>
       <h1>Approvals</h1>
@@ -129,42 +128,46 @@ export function Approvals() {
           {
             title: 'Verdict',
             isActs: true,
-            of: (row) => {
-              const { id, status, request, payment, currency, requested_by: by } = row;
-              const isOwn = by.identity === self.identity || by.operator === self.operator;
-              if (status !== 'pending_approval') return <Verdict row={row} />;
-              const because = isOwn ? 'You made this request. Another person must approve or reject it.' : undefined;
-              const path = `/v1/admin/approvals/${id}`;
-              const about = `${kindOf(request)}, ${money(amountOf(row), currency)}, ${payment}`;
-              return (
-                <span class="acts">
-                  <Act
-                    name="Approve"
-                    does={`Executes this request once: ${about}.`}
-                    role="approver"
-                    because={because}
-                    ask={() => <Effect row={row} />}
-                    path={`${path}/approve`}
-                    fields={[]}
-                    says={() => `You approved: ${about}.`}
-                  />
-                  <Act
-                    name="Reject"
-                    does={`Ends this request without effect: ${about}.`}
-                    role="approver"
-                    because={because}
-                    ask={() => <Expires at={row.expires} />}
-                    path={`${path}/reject`}
-                    fields={[]}
-                    says={() => `You rejected: ${about}. It has no effect.`}
-                  />
-                </span>
-              );
-            },
+            of: (row) => <VerdictActs row={row} />,
           },
         ]}
       />
     </>
+  );
+}
+
+/** Offers the verdicts on an open request, or shows the verdict. */
+function VerdictActs({ row }: { readonly row: Approval }) {
+  const { self } = useApi();
+  const { id, status, request, payment, currency, requested_by: by } = row;
+  const isOwn = by.identity === self.identity || by.operator === self.operator;
+  if (status !== 'pending_approval') return <Verdict row={row} />;
+  const because = isOwn ? 'You made this request. Another person must approve or reject it.' : undefined;
+  const path = `/v1/admin/approvals/${id}`;
+  const about = `${kindOf(request)}, ${money(amountOf(row), currency)}, ${payment}`;
+  return (
+    <span class="acts">
+      <Act
+        name="Approve"
+        does={`Executes this request once: ${about}.`}
+        role="approver"
+        because={because}
+        ask={() => <Effect row={row} />}
+        path={`${path}/approve`}
+        fields={[]}
+        says={() => `You approved: ${about}.`}
+      />
+      <Act
+        name="Reject"
+        does={`Ends this request without effect: ${about}.`}
+        role="approver"
+        because={because}
+        ask={() => <Expires at={row.expires} />}
+        path={`${path}/reject`}
+        fields={[]}
+        says={() => `You rejected: ${about}. It has no effect.`}
+      />
+    </span>
   );
 }
 
