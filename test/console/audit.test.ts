@@ -14,7 +14,7 @@ describeConsole('verifications of the archive in a browser', (shown) => {
     shown.api.clock.advance(laterMs);
     shown.api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
     const page = await shown.signedIn(VIEWER_KEY);
-    await page.getByRole('link', { name: 'Audit', exact: true }).click();
+    await page.getByRole('list', { name: 'Administration' }).getByRole('link', { name: 'Audit' }).click();
     await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor();
     return page;
   }
