@@ -5,7 +5,7 @@ import { count, relativeTime } from './show.ts';
 type Queue = Schemas['QueueList']['data'][number];
 type ActivityEntry = Schemas['ActivityList']['data'][number];
 
-/** The reasons of entries: those with which Payonce and EventBridge park messages, and the reason for a callback of another program. */
+/** The reasons with which Payonce and EventBridge park messages, and the reason for a callback of another program. */
 const REASONS: ReadonlyMap<string, string> = new Map([
   [
     'other_program',

@@ -53,7 +53,7 @@ const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {
   ...noneOf('charge unknown', PAYMENT_STATUSES.filter(isNotOpen), ASKED_WHILE_OPEN),
   ...noneOf('charge not_attempted', ['requires_action', 'requires_capture'], HAS_CHARGE),
   ...noneOf('charge not_attempted', PAYMENT_STATUSES.filter(isNotOpen), ASKED_WHILE_OPEN),
-  ...noneOf('charge vanished', ['requires_capture'], NOT_SIMULATED),
+  ...noneOf('charge vanished', ['requires_action', 'requires_capture'], NOT_SIMULATED),
   ...noneOf('charge vanished', PAYMENT_STATUSES.filter(isNotOpen), ASKED_WHILE_OPEN),
   ...noneOf('charge fee', ['processing', 'requires_action', 'requires_capture'], FEE_AFTER_MONEY),
   ...noneOf('charge undecidable', PAYMENT_STATUSES, NOT_SIMULATED),
