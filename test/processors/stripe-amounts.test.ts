@@ -8,6 +8,14 @@ import { DOUBLE_KEY, serveStripe } from './stripe-double.ts';
 
 const LIMIT = { timeoutMs: 600_000 };
 
+const optionsFor = ({ url, clock }: Awaited<ReturnType<typeof serveStripe>>) => ({
+  apiKey: async () => DOUBLE_KEY,
+  mode: 'test' as const,
+  account: 'acct_double',
+  baseUrl: url,
+  clock,
+});
+
 describe('amounts in Stripe’s units', () => {
   test.each([
     ['EUR, two decimals: unchanged', 'EUR', 1_999, 1_999],
@@ -60,13 +68,7 @@ describe('a payment in each kind of currency', () => {
     'is charged, captured in part, refunded in part and read in minor units: %s %d',
     async (currency, amountMinor, sent) => {
       await using double = await serveStripe({ fee: 100 });
-      const options = {
-        apiKey: async () => DOUBLE_KEY,
-        mode: 'test' as const,
-        account: 'acct_double',
-        baseUrl: double.url,
-        clock: double.clock,
-      };
+      const options = optionsFor(double);
       const client = createStripeClient(options);
       const order = freshOrder({ source: 'pm_card_visa', capture: 'manual', amountMinor, currency });
       const { chargeId = '' } = await client.charge(order, LIMIT);
@@ -97,13 +99,7 @@ describe('a payment in each kind of currency', () => {
     ['EUR', 1_449, 1_449],
   ])('is readable with any fee, which is rounded to the nearest minor unit: %s %d', async (currency, fee, feeMinor) => {
     await using double = await serveStripe({ fee });
-    const options = {
-      apiKey: async () => DOUBLE_KEY,
-      mode: 'test' as const,
-      account: 'acct_double',
-      baseUrl: double.url,
-      clock: double.clock,
-    };
+    const options = optionsFor(double);
     const order = freshOrder({ source: 'pm_card_visa', amountMinor: 500, currency });
     const { chargeId = '' } = await createStripeClient(options).charge(order, LIMIT);
     expect(await createStripeBooks(options).readCharge(chargeId, LIMIT)).toMatchObject({ amountMinor: 500, feeMinor });
@@ -111,13 +107,7 @@ describe('a payment in each kind of currency', () => {
 
   test('has no fee after Stripe has returned the fee with the refund, however the fee was rounded', async () => {
     await using double = await serveStripe({ fee: 1_450 });
-    const options = {
-      apiKey: async () => DOUBLE_KEY,
-      mode: 'test' as const,
-      account: 'acct_double',
-      baseUrl: double.url,
-      clock: double.clock,
-    };
+    const options = optionsFor(double);
     const client = createStripeClient(options);
     const order = freshOrder({ source: 'pm_card_visa', amountMinor: 500, currency: 'ISK' });
     const { chargeId = '' } = await client.charge(order, LIMIT);
@@ -128,13 +118,7 @@ describe('a payment in each kind of currency', () => {
 
   test('is rejected before any request if Stripe cannot represent its charge or change exactly', async () => {
     await using double = await serveStripe();
-    const client = createStripeClient({
-      apiKey: async () => DOUBLE_KEY,
-      mode: 'test' as const,
-      account: 'acct_double',
-      baseUrl: double.url,
-      clock: double.clock,
-    });
+    const client = createStripeClient(optionsFor(double));
     const order = freshOrder({ source: 'pm_card_visa', currency: 'KWD', amountMinor: 5_124 });
     expect(await client.charge(order, LIMIT)).toEqual({
       kind: 'rejected',
