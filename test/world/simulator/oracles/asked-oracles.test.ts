@@ -1,9 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { fingerprintOf } from '../../../../lambdas/kernel/fingerprint.ts';
+import type { IdempotencyKey } from '../../../../lambdas/kernel/idempotency-key.ts';
 import { storedOperationId } from '../../../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import { deriveOperatorChangeId } from '../../../../lambdas/operators/ids.ts';
 import { approve } from '../../../../lambdas/operators/use/approve.ts';
+import { changeByOperator } from '../../../../lambdas/operators/use/change-by-operator.ts';
 import { correctLedger } from '../../../../lambdas/operators/use/correct-ledger.ts';
 import { paymentOfOrder } from '../../../../lambdas/orders/ids.ts';
 import type { Posting } from '../../../../lambdas/payments/domain/posting.ts';
@@ -12,6 +15,7 @@ import { change, paymentRequest } from '../../../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../../../support/causes.ts';
 import { TABLES } from '../../tables.ts';
 import { World } from '../../world.ts';
+import { OPERATORS } from '../callers.ts';
 import { watched } from './watched.ts';
 
 const BEN = { name: 'Ben Example', person: 'Ben Example', identity: 'key_ben' };
@@ -85,6 +89,35 @@ describe('a requested change', () => {
       expect(wrong()).toEqual(expected);
     },
   );
+});
+
+test('a refund by an operator without an amount must have the amount that the second person approved', async () => {
+  const { paymentId, tenantId, mode } = paymentRequest('approved');
+  await harness.pay(paymentRequest('approved'));
+  const path = `/v1/admin/payments/${paymentId}/refunds`;
+  const scope = { tenantId, mode, method: 'POST', path, key: 'approved' as IdempotencyKey };
+  const asked = {
+    kind: 'refund' as const,
+    operationId: deriveOperatorChangeId(systemDigest, 'refund', paymentId, {
+      ...scope,
+      person: OPERATORS.operator.operator,
+    }),
+    requestId: storedOperationId('chr_approved'),
+    paymentId,
+    fingerprint: fingerprintOf(systemDigest, { body: {}, query: {} }),
+    // As if another refund of 100 had been pending at the time of the request, and had failed since.
+    amountMinor: 900,
+    reason: 'Asked by phone',
+    by: OPERATOR,
+    cause: BY_OPERATOR,
+    receivedAtMs: harness.clock.nowMs(),
+  };
+  await changeByOperator({ ...harness.tools, approvals: { aboveMinor: { '*': 1 }, lifetimeMs: 3_600_000 } }, asked);
+  const [{ id = '' } = {}] = harness.store.database.items(TABLES.registry, RegistryRow.approvals);
+  await approve(harness.tools, { id: String(id), by: BEN, cause: BY_OPERATOR });
+  called(path, 'approved', { reason: 'Asked by phone' });
+  expect(harness.refundedAtProcessor(paymentRequest('approved'))).toBe(900);
+  expect(wrong()).toEqual([]);
 });
 
 test('an order and its payment must have the amount of the request', async () => {
