@@ -9,8 +9,7 @@ import { defined } from '../../kernel/defined.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import { MISMATCH_ID, type OpenMismatch } from '../domain/mismatch-view.ts';
-import { comparedUntilMs } from '../use/compared-until.ts';
-import { listMismatches, readMismatch } from '../use/mismatch-view.ts';
+import { comparedUntilMs, listMismatches, readMismatch } from '../use/mismatch-view.ts';
 import { mismatch, mismatchList } from './mismatch-answers.ts';
 
 export interface MismatchTools {

@@ -1,6 +1,8 @@
+import type { JobMarks } from '../../jobs/use/job-marks.ts';
 import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { rounds } from '../../once/use/rounds.ts';
+import { timeOf } from '../../payments/use/transition-reader.ts';
 import { ALL_MISMATCHES, FIRST_SORT_KEY, LAST_SORT_KEY } from '../../views/domain/lists.ts';
 import { type ListPage, listPage } from '../../views/use/list-page.ts';
 import { mergedRows } from '../../views/use/merged-rows.ts';
@@ -131,4 +133,16 @@ export async function listMismatches(
   const page = { ...range, ...defined({ after: place }) };
   const { rows, hasMore } = await listPage(views, { partitions: [ALL_MISMATCHES] }, page);
   return { kind: 'found', open: rows.map(openMismatchOf), hasMore };
+}
+
+/** The id of the hourly job, under which its progress mark is stored. It must never change. */
+export const RECENT_JOB_ID = 'reconcile-recent';
+
+/**
+ * Returns the time before which the hourly job has compared everything, in Unix milliseconds.
+ * @returns undefined before the first complete comparison
+ */
+export async function comparedUntilMs(marks: Pick<JobMarks, 'readMark'>): Promise<number | undefined> {
+  const mark = await marks.readMark(RECENT_JOB_ID);
+  return mark === undefined ? undefined : timeOf(mark);
 }

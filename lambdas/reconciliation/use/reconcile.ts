@@ -17,8 +17,7 @@ import { queueUntracked } from '../../payments/use/untracked-entries.ts';
 import { DAY_MS, dayOf } from '../../views/domain/views.ts';
 import { compareBooks, type Mismatch } from '../domain/compare-books.ts';
 import type { ComparisonSubject, MismatchChange, MismatchCounts, OpenMismatch } from '../domain/mismatch-view.ts';
-import { RECENT_JOB_ID } from './compared-until.ts';
-import { countMismatches, type MismatchViewTools, recordComparison } from './mismatch-view.ts';
+import { countMismatches, type MismatchViewTools, RECENT_JOB_ID, recordComparison } from './mismatch-view.ts';
 import {
   booksKey,
   type ComparisonItem,
@@ -31,7 +30,7 @@ import {
 } from './reconcile-pages.ts';
 
 export interface ReconcileTools extends PageTools, MismatchViewTools {
-  readonly effects: Pick<EffectStore, 'listTransitions' | 'queueIfAbsent'>;
+  readonly effects: Pick<EffectStore, 'listTransitions' | 'queueOrNote'>;
   readonly marks: JobMarks;
   readonly observer: BooksObserver;
   /**
