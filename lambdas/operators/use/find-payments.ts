@@ -51,7 +51,8 @@ export function isPrefixedId(text: string): boolean {
 
 /**
  * Finds payments by text: the id of a payment, of a part of a payment or of an order; the e-mail address of a receipt or
- * of an order; an idempotency key; a reference or a part of one; or the id of a charge. Lists the results of the first kind that has any.
+ * of an order; an idempotency key; a reference or a part of one; or the id of a charge. Lists the results of the first
+ * kind that has any.
  *
  * @throws RetryableError when a page cannot be read now, or when nothing is found and a processor did not respond
  */
