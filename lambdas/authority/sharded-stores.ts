@@ -173,13 +173,13 @@ function effectsOf(
     // A database that does not respond is skipped: an effect in this database then fails when it is written, and the
     // effects of other tenants are still recorded.
     readEffect: (operationId) => shards.oneResponding((shard) => each.of(shard).readEffect(operationId)),
-    queueIfAbsent: async ({ toReturn, inquiries }) => {
+    queueOrNote: async ({ toReturn, inquiries }) => {
       const ids = new Set([...toReturn, ...inquiries].map(({ paymentId }) => paymentId));
       for (const chainId of ids) {
         const ofPayment = <Entry extends { readonly paymentId: string }>(entries: readonly Entry[]) =>
           entries.filter(({ paymentId }) => paymentId === chainId);
         const entries = { toReturn: ofPayment(toReturn), inquiries: ofPayment(inquiries) };
-        await (await each.at({ chainId })).queueIfAbsent(entries);
+        await (await each.at({ chainId })).queueOrNote(entries);
       }
     },
     listTransitions: async (paymentId, page) =>

@@ -191,7 +191,7 @@ describe('a tenant', () => {
             return tools.work.postponeClaim(found(claim), { dueAtMs: 0, undecidable: false });
           },
           () => tools.holds.close({ paymentId: moved.requestOf('held').paymentId, authorizedAtMs: 0 }),
-          () => tools.orphanStore.queueIfAbsent({ toReturn, inquiries: [] }),
+          () => tools.orphanStore.queueOrNote({ toReturn, inquiries: [] }),
         ];
         for (const [index, write] of writes.entries()) {
           const error = await errorOf(write());

@@ -107,7 +107,7 @@ describe('a signed callback', () => {
     const { promise: written, resolve: hasWritten } = Promise.withResolvers<void>();
     const mortal = new CallbacksClient('sandbox', undefined, (store) => ({
       readEffect: (id) => store.readEffect(id),
-      queueIfAbsent: (entries) => store.queueIfAbsent(entries),
+      queueOrNote: (entries) => store.queueOrNote(entries),
       listTransitions: (id, page) => store.listTransitions(id, page),
       recordEffect: async (effect) => {
         const outcome = await store.recordEffect(effect);

@@ -47,7 +47,7 @@ describe('a callback without a payment', () => {
     let parts = 0;
     const effects = {
       readEffect: harness.store.readEffect.bind(harness.store),
-      queueIfAbsent: harness.store.queueIfAbsent.bind(harness.store),
+      queueOrNote: harness.store.queueOrNote.bind(harness.store),
       listTransitions: harness.store.listTransitions.bind(harness.store),
       readApproval: harness.store.readApproval.bind(harness.store),
       listApprovals: harness.store.listApprovals.bind(harness.store),

@@ -221,7 +221,7 @@ describe('a callback', () => {
     const effects = {
       ...harness.tools.effects,
       readEffect: harness.store.readEffect.bind(harness.store),
-      queueIfAbsent: harness.store.queueIfAbsent.bind(harness.store),
+      queueOrNote: harness.store.queueOrNote.bind(harness.store),
       listTransitions: harness.store.listTransitions.bind(harness.store),
       recordEffect: async (effect: Effect) => {
         await harness.store.recordEffect(effect);
@@ -275,7 +275,7 @@ describe('a callback', () => {
     const largest: number[] = [];
     const effects = {
       readEffect: harness.store.readEffect.bind(harness.store),
-      queueIfAbsent: harness.store.queueIfAbsent.bind(harness.store),
+      queueOrNote: harness.store.queueOrNote.bind(harness.store),
       listTransitions: harness.store.listTransitions.bind(harness.store),
       recordEffect: (effect: Effect) => {
         largest.push(effect.transitions.length);
@@ -297,7 +297,7 @@ describe('a callback', () => {
     let parts = 0;
     const effects = {
       readEffect: harness.store.readEffect.bind(harness.store),
-      queueIfAbsent: harness.store.queueIfAbsent.bind(harness.store),
+      queueOrNote: harness.store.queueOrNote.bind(harness.store),
       listTransitions: harness.store.listTransitions.bind(harness.store),
       recordEffect: (effect: Effect) => {
         parts += 1;

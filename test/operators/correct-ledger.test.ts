@@ -57,7 +57,7 @@ function storeWithRival(act: () => Promise<unknown>, times = 1): ApprovingStore 
   let acted = 0;
   return {
     readEffect: (operationId) => store.readEffect(operationId),
-    queueIfAbsent: (entries) => store.queueIfAbsent(entries),
+    queueOrNote: (entries) => store.queueOrNote(entries),
     listTransitions: (paymentId, page) => store.listTransitions(paymentId, page),
     readApproval: (id) => store.readApproval(id),
     listApprovals: (page) => store.listApprovals(page),

@@ -163,7 +163,7 @@ describe('the mark up to which all outcomes are compared', () => {
     harness.wait(HOUR);
     const deadlineMs = harness.clock.nowMs() + 10 * 60_000;
     const effects = {
-      queueIfAbsent: harness.store.queueIfAbsent.bind(harness.store),
+      queueOrNote: harness.store.queueOrNote.bind(harness.store),
       listTransitions: (...asked: Parameters<typeof harness.store.listTransitions>) => {
         harness.wait(11);
         return harness.store.listTransitions(...asked);
@@ -184,7 +184,7 @@ describe('the mark up to which all outcomes are compared', () => {
     harness.wait(30);
     let looks = 0;
     const effects = {
-      queueIfAbsent: harness.store.queueIfAbsent.bind(harness.store),
+      queueOrNote: harness.store.queueOrNote.bind(harness.store),
       listTransitions: (...asked: Parameters<typeof harness.store.listTransitions>) => {
         looks += 1;
         if (looks === 1) return Promise.reject(new RetryableError('store_unavailable', 'no response'));

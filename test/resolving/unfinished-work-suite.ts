@@ -131,7 +131,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
         waitsFor: 'bank',
       } as const;
       const held = { paymentId: id, chargeId: 'ch_8', by: 'void', foundAtMs: claimedAtMs } as const;
-      await effects.queueIfAbsent({ toReturn: [held], inquiries: [bank] });
+      await effects.queueOrNote({ toReturn: [held], inquiries: [bank] });
       const read = async () => {
         const [inquiry] = (await inquiries()).filter(({ paymentId }) => paymentId === id);
         const [owed] = (await work.chargesToReturn(ALL_DUE)).filter(({ paymentId }) => paymentId === id);
@@ -141,7 +141,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       for (let times = 0; times < 2; times += 1) {
         const before = await read();
         expect(before).toMatchObject({ inquiry: bank, owed: held });
-        await effects.queueIfAbsent({ toReturn: [{ ...held, ...later }], inquiries: [{ ...bank, ...later }] });
+        await effects.queueOrNote({ toReturn: [{ ...held, ...later }], inquiries: [{ ...bank, ...later }] });
         await work.closeInquiry(before.inquiry as Inquiry);
         await work.closeReturn(before.owed as ChargeToReturn);
       }
@@ -167,7 +167,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
         waitsFor: 'bank',
       });
       const charges = [id, refund, 'books', `charge ${id}`].map(ofCharge);
-      await effects.queueIfAbsent({ toReturn: [], inquiries: [...operations, ...charges] });
+      await effects.queueOrNote({ toReturn: [], inquiries: [...operations, ...charges] });
       const listed = async () => (await inquiries()).filter(({ paymentId }) => paymentId === id);
       const keysOf = (entries: readonly Inquiry[]) => entries.map(inquirySubject).toSorted();
       const isCharge = ({ waitsFor }: Inquiry) => waitsFor === 'bank';

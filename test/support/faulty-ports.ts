@@ -39,7 +39,7 @@ export function processorOf(actor: Actor, processor: Processor): Processor {
 }
 
 export function effectsOf(actor: Actor, effects: ApprovingStore): ApprovingStore {
-  const writes = ['recordEffect', 'claimChange', 'queueIfAbsent'] as const;
+  const writes = ['recordEffect', 'claimChange', 'queueOrNote'] as const;
   return portWithFaults(actor, effects, ...writes, 'readEffect', 'listTransitions', 'readApproval', 'listApprovals');
 }
 

@@ -171,8 +171,8 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     return this.#effects.recordEffect(effect);
   }
 
-  queueIfAbsent(...asked: Parameters<ApprovingStore['queueIfAbsent']>): Promise<void> {
-    return this.#effects.queueIfAbsent(...asked);
+  queueOrNote(...asked: Parameters<ApprovingStore['queueOrNote']>): Promise<void> {
+    return this.#effects.queueOrNote(...asked);
   }
 
   readEffect(operationId: OperationId): ReturnType<ApprovingStore['readEffect']> {

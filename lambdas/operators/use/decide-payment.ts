@@ -70,7 +70,7 @@ export function decisionEffect(
   {
     clock,
     ...tools
-  }: ComparingTools & { readonly clock: Pick<Clock, 'nowMs'>; readonly effects: Pick<EffectStore, 'queueIfAbsent'> },
+  }: ComparingTools & { readonly clock: Pick<Clock, 'nowMs'>; readonly effects: Pick<EffectStore, 'queueOrNote'> },
   { asked, reason, by }: Pick<DecidePayment, 'asked' | 'reason' | 'by'>,
   decisionId: OperationId | '',
 ): EffectOfRequest<DecisionRefusal> {

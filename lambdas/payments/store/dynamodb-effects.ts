@@ -122,7 +122,7 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
     return output.Item === undefined ? undefined : parseEffectRecord(output.Item);
   }
 
-  async queueIfAbsent({ toReturn, inquiries }: Parameters<EffectStore['queueIfAbsent']>[0]): Promise<void> {
+  async queueOrNote({ toReturn, inquiries }: Parameters<EffectStore['queueOrNote']>[0]): Promise<void> {
     const entries = [
       ...toReturn.map((charge) => returnItem(this.#tables, charge)),
       ...inquiries.map((inquiry) => inquiryItem(this.#tables, inquiry)),

@@ -84,7 +84,7 @@ export class PostgresEffects implements EffectStore, OrphanStore {
     return row === undefined ? undefined : parseEffectRow(row);
   }
 
-  async queueIfAbsent(entries: Parameters<EffectStore['queueIfAbsent']>[0]): Promise<void> {
+  async queueOrNote(entries: Parameters<EffectStore['queueOrNote']>[0]): Promise<void> {
     await writeRows(this.#tools, queueOrNoteStatement(entries));
   }
 

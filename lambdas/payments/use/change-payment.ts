@@ -49,7 +49,7 @@ import { appendedTo, isWhole, readSummed, type SummedChain } from './summed-chai
 
 export interface ChangePaymentTools extends CreatePaymentTools, AlarmTools {
   /** Records the content of the processor's books right before a send. */
-  readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect' | 'queueIfAbsent'>;
+  readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect' | 'queueOrNote'>;
 }
 
 export interface ChangePayment {

@@ -80,5 +80,5 @@ export interface EffectStore extends Pick<PaymentStore, 'listTransitions'> {
    *   resolver  ── read the entry ── books: nothing is open ──────────────────── close ✗ seen again
    *   callback  ────────────────────────────────────── books: open ── seen again ─┘
    */
-  queueIfAbsent(entries: Required<Pick<Effect, 'toReturn' | 'inquiries'>>): Promise<void>;
+  queueOrNote(entries: Required<Pick<Effect, 'toReturn' | 'inquiries'>>): Promise<void>;
 }

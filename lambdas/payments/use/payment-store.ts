@@ -175,7 +175,7 @@ const OF_CHARGE = 'charge ';
 export function inquirySubject({ operationId: id, paymentId, waitsFor }: Inquiry): string {
   if (waitsFor === 'books') return BOOKS;
   const isOfPayment = id === chargeOperation(paymentId) || paymentOfPart(id) === paymentId;
-  const isTaken = isOfPayment || [BOOKS].includes(id) || id.startsWith(OF_CHARGE);
+  const isTaken = isOfPayment || (id as string) === BOOKS || id.startsWith(OF_CHARGE);
   return waitsFor === 'bank' && isTaken ? `${OF_CHARGE}${id}` : id;
 }
 

@@ -20,7 +20,7 @@ export interface RecordChargeTools extends ContradictionTools {
   /** The request or run that reads the charge. */
   readonly cause: Cause;
   readonly store: Pick<PaymentStore, 'listTransitions'>;
-  readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect' | 'queueIfAbsent'>;
+  readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect' | 'queueOrNote'>;
 }
 
 /** Timeout of one read of the processor's books, in milliseconds. */

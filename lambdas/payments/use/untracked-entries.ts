@@ -31,10 +31,10 @@ export function untrackedEntries(
 
 /** Queues the open objects that an inquiry without new transitions has found. Existing entries do not change. */
 export async function queueUntracked(
-  effects: Pick<EffectStore, 'queueIfAbsent'>,
+  effects: Pick<EffectStore, 'queueOrNote'>,
   shown: Shown,
   nowMs: number,
 ): Promise<void> {
   const untracked = untrackedEntries(shown, nowMs);
-  if (untracked.toReturn.length + untracked.inquiries.length > 0) await effects.queueIfAbsent(untracked);
+  if (untracked.toReturn.length + untracked.inquiries.length > 0) await effects.queueOrNote(untracked);
 }

@@ -218,7 +218,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry, awaitPayer: () => 
     if (inquiry.waitsFor === 'bank') return inquireCharge(tools, inquiry, chain);
     if (isOvertaken(inquiry, chain)) {
       const inquiries = [booksInquiry(inquiry.paymentId, inquiry.claimedAtMs)];
-      await tools.effects.queueIfAbsent({ toReturn: [], inquiries });
+      await tools.effects.queueOrNote({ toReturn: [], inquiries });
     }
     if (!isOpenOperation(inquiry.operationId, chain)) return 'finished';
     const charge = chargeOfPayer(inquiry, chain);
@@ -400,7 +400,7 @@ async function readChargesOf(
     const charge = await books.readCharge(id, { timeoutMs: BOOKS_TIMEOUT_MS });
     if (charge === undefined) {
       const inquiries = [inquiryForCharge(paymentId, id, tools.clock.nowMs())];
-      await tools.effects.queueIfAbsent({ toReturn: [], inquiries });
+      await tools.effects.queueOrNote({ toReturn: [], inquiries });
     } else await recordCharge(tools, paymentId, operationId, () => readCharge(books, id));
   }
 }

@@ -65,13 +65,13 @@ async function returnCharge(tools: ResolveTools, owed: ChargeToReturn): Promise<
 function exceptEntryOf(
   effects: ResolveTools['effects'],
   { chargeId }: ChargeToReturn,
-): Pick<ResolveTools['effects'], 'recordEffect' | 'readEffect' | 'queueIfAbsent'> {
+): Pick<ResolveTools['effects'], 'recordEffect' | 'readEffect' | 'queueOrNote'> {
   return {
     recordEffect: (effect) => effects.recordEffect(effect),
     readEffect: (operationId) => effects.readEffect(operationId),
-    queueIfAbsent: async ({ toReturn, inquiries }) => {
+    queueOrNote: async ({ toReturn, inquiries }) => {
       const others = toReturn.filter((charge) => charge.chargeId !== chargeId);
-      if (others.length + inquiries.length > 0) await effects.queueIfAbsent({ toReturn: others, inquiries });
+      if (others.length + inquiries.length > 0) await effects.queueOrNote({ toReturn: others, inquiries });
     },
   };
 }
