@@ -5,6 +5,7 @@ import type { IdempotencyKey } from '../../../../lambdas/kernel/idempotency-key.
 import { storedOperationId } from '../../../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import { deriveOperatorChangeId } from '../../../../lambdas/operators/ids.ts';
+import { parseApproval } from '../../../../lambdas/operators/store/approval-items.ts';
 import { approve } from '../../../../lambdas/operators/use/approve.ts';
 import { changeByOperator } from '../../../../lambdas/operators/use/change-by-operator.ts';
 import { correctLedger } from '../../../../lambdas/operators/use/correct-ledger.ts';
@@ -113,8 +114,8 @@ test('a refund by an operator without an amount must have the amount that the se
     receivedAtMs: harness.clock.nowMs(),
   };
   await changeByOperator({ ...harness.tools, approvals: { aboveMinor: { '*': 1 }, lifetimeMs: 3_600_000 } }, asked);
-  const [{ id = '' } = {}] = harness.store.database.items(TABLES.registry, RegistryRow.approvals);
-  await approve(harness.tools, { id: String(id), by: BEN, cause: BY_OPERATOR });
+  const [approval] = harness.store.database.items(TABLES.registry, RegistryRow.approvals).map(parseApproval);
+  await approve(harness.tools, { id: approval?.id ?? '', by: BEN, cause: BY_OPERATOR });
   called(path, 'approved', { reason: 'Asked by phone' });
   expect(harness.refundedAtProcessor(paymentRequest('approved'))).toBe(900);
   expect(wrong()).toEqual([]);
