@@ -80,6 +80,10 @@ const OWN: Readonly<Record<string, History>> = {
     { act: 'refund', amount: 1 },
     { act: 'redrive_queue', of: undefined, atMs: 9 * HOUR_MS },
   ]),
+  'a row that an operator restores from the archive': historyOf([
+    pay(),
+    { act: 'change_by_hand', how: 'overwritten', atMs: HOUR_MS },
+  ]),
   'a run of a job': historyOf([pay(), { act: 'run_job', job: 'resolve' }]),
   'an orphaned callback, and its adoption': historyOf(
     [

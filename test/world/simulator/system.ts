@@ -150,6 +150,7 @@ export class SimulatedSystem implements RunningSystem {
     this.#restores = new TableRestores({
       simulation,
       database: this.account.database,
+      isByHand: () => this.mishaps.isByHand,
       books: this.account.books,
       reachable: (isReachable) => this.#tablesReachable(isReachable),
       at: (...planned) => this.at(...planned),

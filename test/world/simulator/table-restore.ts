@@ -12,6 +12,8 @@ import type { Simulation } from './simulation.ts';
 interface Deployed {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
+  /** Returns true while an operator changes and restores a Ledger row. */
+  readonly isByHand: () => boolean;
   /** Set when PostgreSQL is the authority. */
   readonly books: AuthorityBooks | undefined;
   /** False: makes the tables unavailable to functions. True: starts new processes that use the restored tables. */
@@ -61,14 +63,15 @@ export class TableRestores {
    * @default tables restored to a later point contain all rows of the transaction, and others contain none
    */
   loseWithin(nth: number, name: string, choice?: number): void {
-    const { simulation, database, books } = this.#deployed;
+    const { simulation, database, books, isByHand } = this.#deployed;
     if (books !== undefined)
       return books.loseWithin(nth, simulation.decide(`${name} copied`) < COPIED_SHARE, () => this.#lose(name));
     let left = nth;
     database.cutTransaction((rows) => {
       const tables = YOUNGEST_FIRST.filter((table) => rows.some((row) => row.table === table));
       const parts = choice === undefined ? tables : rows;
-      if (parts.length < 2 || rows.some(({ table }) => table === TABLES.views)) return undefined;
+      // An operator whose command fails because the tables are lost repeats it after the recovery.
+      if (isByHand() || parts.length < 2 || rows.some(({ table }) => table === TABLES.views)) return undefined;
       left -= 1;
       if (left > 0) return undefined;
       this.#lose(name);
