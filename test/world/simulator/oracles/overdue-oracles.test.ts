@@ -126,6 +126,19 @@ test('an entry behind others may wait longer than usual, even after the others h
   expect(world.now()).toContain(ORACLE);
 });
 
+test('an entry behind many others does not become overdue through runs in which calls of the worker failed', async () => {
+  const others = Array.from({ length: 400 }, (_, place) => inquiry(`other-${place}`));
+  for (const each of [...others, inquiry()]) await put(inquiryItem(TABLES, each).Put?.Item ?? {});
+  const fault = { name: 'job 1/1', kind: 'ambiguous_lost', label: 'dynamodb PutCommand', of: 'payment-jobs' } as const;
+  for (let runs = 0; runs < 4; runs += 1) {
+    world.faults.push({ ...fault, atMs: harness.clock.nowMs() + MINUTE_MS });
+    await run('resolve');
+  }
+  expect(world.now()).not.toContain(ORACLE);
+  for (let runs = 0; runs < 3; runs += 1) await run('resolve');
+  expect(world.now()).toContain(ORACLE);
+});
+
 test('an entry does not become overdue through runs of other jobs or runs that crashed in its queue', async () => {
   await put(inquiryItem(TABLES, inquiry()).Put?.Item ?? {});
   for (let runs = 0; runs < 9; runs += 1) {

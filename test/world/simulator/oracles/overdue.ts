@@ -94,12 +94,16 @@ export class Overdue {
     );
     if (left.length === 0) return;
     const counted = run.left + run.failed;
+    const hadFaults = this.#world.faults.some(({ of, atMs }) => of.endsWith('-jobs') && atMs >= acceptedAtMs);
     const queues = Map.groupBy(waiting, ([, { queue }]) => queue);
     for (const [name, entry] of left) {
       // A run that does not postpone its entries counts those that stay.
       if (!entry.isPostponed && left.length <= counted) continue;
+      const length = queues.get(entry.queue)?.length ?? 0;
+      // A worker that crashes or waits for lost responses handles few entries of a long queue.
+      if (hadFaults && length > ENTRIES_OF_A_RUN) continue;
       entry.missed += 1;
-      entry.longest = Math.max(entry.longest, queues.get(entry.queue)?.length ?? 0);
+      entry.longest = Math.max(entry.longest, length);
       const allowed = left.length <= counted ? FAILED_RUNS : RUNS_LEFT_OUT;
       if (entry.missed <= allowed + entry.longest / ENTRIES_OF_A_RUN) continue;
       const what = `was due at ${entry.dueAtMs}, but the ${entry.missed} runs since then did not handle it`;
