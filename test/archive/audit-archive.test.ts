@@ -62,7 +62,7 @@ describe('the auditor', () => {
     expect(await audit(await archiveOfRows(rows.slice(0, -1), 4), rows, 60_000)).toEqual([]);
   });
 
-  test('does not report a row that was copied to the Ledger late', async () => {
+  test('reports a row that was not archived only if the copies to the Ledger are complete up to its time', async () => {
     const archive = await archiveOfRows(rows.slice(0, -1), 4);
     const copiedAt = Number(rows.at(-1)?.['occurredAtMs'] ?? lastMs);
     const settled = (untilMs: number) => ({ settledMs: async () => untilMs });
@@ -124,7 +124,7 @@ describe('a stopped archiver', () => {
 });
 
 describe('the verified periods', () => {
-  test('include each day in the next night’s verification, and everything older once per month', () => {
+  test('of a month together cover the whole archive without a gap, except the last day', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 40 * 12 }), fc.integer({ min: 1, max: 3_000 * 24 }), (month, ageHours) => {
         const monthMs = Date.UTC(2026, month, 1);

@@ -83,16 +83,24 @@ describe('the check of the archive bucket', () => {
   });
 
   test.each<[string, (server: BucketServer) => void, object]>([
-    ['versions', (server) => server.set('versioning', 'Suspended'), { what: 'versions' }],
-    ['a lock', (server) => server.set('object-lock', undefined), { because: 'new objects are not locked' }],
-    ['blocks of public access', (server) => server.set('publicAccessBlock', undefined), { what: 'public_access' }],
-    ['a policy that may be read', (server) => server.refuse('policy'), { because: 'it cannot be read: AccessDenied' }],
+    ['suspended versioning', (server) => server.set('versioning', 'Suspended'), { what: 'versions' }],
+    ['a missing lock', (server) => server.set('object-lock', undefined), { because: 'new objects are not locked' }],
     [
-      'objects that stay',
+      'missing blocks of public access',
+      (server) => server.set('publicAccessBlock', undefined),
+      { what: 'public_access' },
+    ],
+    [
+      'a policy that cannot be read',
+      (server) => server.refuse('policy'),
+      { because: 'it cannot be read: AccessDenied' },
+    ],
+    [
+      'a lifecycle rule that removes objects',
       (server) => server.set('lifecycle', 'Expiration'),
       { what: 'lifecycle', because: 'the lifecycle rule Clean removes objects' },
     ],
-  ])('reports a bucket without %s', async (_what, change, finding) => {
+  ])('reports %s', async (_what, change, finding) => {
     expect(await findingsOf(change)).toMatchObject([finding]);
   });
 });
