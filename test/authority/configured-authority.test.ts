@@ -57,7 +57,7 @@ describe('configuredAuthority', () => {
     expect(statements).toHaveLength(1);
   });
 
-  test('ends a commit and its copy within the time that a request reserves for both', async () => {
+  test('returns stores that end a commit and its copy within the time that a request reserves for both', async () => {
     const platform = platformWith('{"secretId":"database"}');
     const beganMs = platform.clock.nowMs();
     const copies: unknown[] = [];

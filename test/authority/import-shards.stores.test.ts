@@ -202,7 +202,10 @@ test('a process refuses a database that lacks its imported payments, and the oth
 
 const PAIR = ['first', 'b'];
 
-/** Imports the payments of two tenants into two databases with these faults, and then repeats the import without faults. */
+/**
+ * Imports the payments of two tenants into two databases with these faults, and then repeats the import without
+ * faults.
+ */
 async function importWith(faults: readonly PlannedFault[]): Promise<HistoryRun> {
   const each = await ImportedTenants.begin(databases, PAIR);
   const { world } = each.deployment;

@@ -157,7 +157,7 @@ describe('a tenant', () => {
     expect(rows).toEqual([expect.stringContaining('#payment')]);
   });
 
-  test('gets 503 for every write during the move, while its reads and the writes of others continue', async () => {
+  test('gets 503 for every write during the move, while its reads and the writes of other tenants continue', async () => {
     const { world } = deployment;
     const stale = await deployment.start();
     await moved.useAll(stale, tenant);
@@ -263,7 +263,7 @@ describe('a tenant', () => {
         await deployment.move(tenant, undefined);
       },
     ],
-  ])('is erased by a command that was suspended %s', async (_, move) => {
+  ])('has no personal data left after an erasure that was suspended %s', async (_, move) => {
     const request = await moved.pay('paid', NOTED);
     const { held, release } = suspend('details-erase');
     const erasing = moved.erase(await deployment.start(), request);
@@ -309,7 +309,7 @@ describe('a run of the command that moves a tenant', () => {
   const move = (to?: string) => deployment.move(tenant, to);
 
   test.each<readonly [reason: string, run: () => Promise<void>, message: RegExp]>([
-    ['the tenant is there already', () => move('b'), / is in b already$/],
+    ['the tenant is already in the target database', () => move('b'), / is in b already$/],
     ['no move is in progress', () => move(), /^no move of ten_\w+ is in progress$/],
     [
       'the database has another identity',

@@ -243,44 +243,47 @@ inProof('an import finishes unless a row differs; old keys and payments continue
   }
 });
 
-inProof('callbacks, refunds and copies of a tenant are made in its database alone', async () => {
-  expect(isMoved).toBe(true);
-  const erase = blocksOf('docs/reference/sql.md', 'Erase personal data', 'sql')[0] ?? '';
-  const erased: PaymentId[] = [];
-  for (const [name, tenant] of tenants) {
-    // The payment ends only by a callback.
-    const { json } = await paid(tenant, 'by-callback', { source: 'tok_async', description: 'A coat' });
-    const id = String(json['id']) as PaymentId;
-    const callbacks = await query(name, `SELECT 1 FROM idempotency WHERE operation_id LIKE 'cb_%'`);
-    expect(callbacks.length).toBeGreaterThan(0);
-    await change(tenant, id, 'refunds', 'refund-by-callback', { amount: 300 });
-    await refunded(tenant, id, 300);
-    await until(async () => (await hasCopy(id)) || undefined);
-    // Only the job carries this erasure to DynamoDB, because no function has written it.
-    await query(name, erase.replace(/;\s*$/, '').replace(/'pay_\w+'/, `'${id}'`));
-    erased.push(id);
-  }
-  await runJob(aws, 'carry');
-  for (const id of erased) await until(async () => ((await hasCopy(id)) ? undefined : true));
-  for (const [name, tenant] of tenants) {
-    await until(async () => ((await query(name, 'SELECT 1 FROM outbox')).length === 0 ? true : undefined));
-    const ids = await idsOf(name, tenant);
-    const other = name === 'first' ? 'b' : 'first';
-    expect(await rowsWith(other, ids)).toEqual([]);
-    const listed = await until(async () => {
-      const { json } = await tenant.api.send('GET', '/v1/payments?limit=100');
-      const data = json['data'] as readonly { readonly id: string }[];
-      return data.length === ids.length - 1 ? data : undefined;
-    });
-    expect(listed.map(({ id }) => id).toSorted()).toEqual(ids.slice(1).toSorted());
-  }
-  for (const name of NAMES)
-    expect(await command('db', 'check', '--role', ROLE, '--url', urlOf(name), '--ca', CA_FILE)).toEqual({
-      code: ExitCode.done,
-      said: 'No problems found.\n',
-    });
-  expect((await command('doctor')).said).not.toMatch(/database|postgres/i);
-});
+inProof(
+  'callbacks and refunds of a tenant write only to its own database, and an erasure deletes the copies',
+  async () => {
+    expect(isMoved).toBe(true);
+    const erase = blocksOf('docs/reference/sql.md', 'Erase personal data', 'sql')[0] ?? '';
+    const erased: PaymentId[] = [];
+    for (const [name, tenant] of tenants) {
+      // The payment ends only by a callback.
+      const { json } = await paid(tenant, 'by-callback', { source: 'tok_async', description: 'A coat' });
+      const id = String(json['id']) as PaymentId;
+      const callbacks = await query(name, `SELECT 1 FROM idempotency WHERE operation_id LIKE 'cb_%'`);
+      expect(callbacks.length).toBeGreaterThan(0);
+      await change(tenant, id, 'refunds', 'refund-by-callback', { amount: 300 });
+      await refunded(tenant, id, 300);
+      await until(async () => (await hasCopy(id)) || undefined);
+      // Only the job carries this erasure to DynamoDB, because no function has written it.
+      await query(name, erase.replace(/;\s*$/, '').replace(/'pay_\w+'/, `'${id}'`));
+      erased.push(id);
+    }
+    await runJob(aws, 'carry');
+    for (const id of erased) await until(async () => ((await hasCopy(id)) ? undefined : true));
+    for (const [name, tenant] of tenants) {
+      await until(async () => ((await query(name, 'SELECT 1 FROM outbox')).length === 0 ? true : undefined));
+      const ids = await idsOf(name, tenant);
+      const other = name === 'first' ? 'b' : 'first';
+      expect(await rowsWith(other, ids)).toEqual([]);
+      const listed = await until(async () => {
+        const { json } = await tenant.api.send('GET', '/v1/payments?limit=100');
+        const data = json['data'] as readonly { readonly id: string }[];
+        return data.length === ids.length - 1 ? data : undefined;
+      });
+      expect(listed.map(({ id }) => id).toSorted()).toEqual(ids.slice(1).toSorted());
+    }
+    for (const name of NAMES)
+      expect(await command('db', 'check', '--role', ROLE, '--url', urlOf(name), '--ca', CA_FILE)).toEqual({
+        code: ExitCode.done,
+        said: 'No problems found.\n',
+      });
+    expect((await command('doctor')).said).not.toMatch(/database|postgres/i);
+  },
+);
 
 inProof('a moved tenant gets 503 for writes; its keys and payments continue in the other database', async () => {
   expect(isMoved).toBe(true);

@@ -56,7 +56,7 @@ test('duplicates, eight at a time, charge once and get the same response', async
   expect(await api.charges(answers[0]?.json['id'])).toHaveLength(1);
 });
 
-test('a payment is copied to DynamoDB, where lists and events find it', async () => {
+test('a payment is copied to DynamoDB, where lists find it, and leaves the outbox', async () => {
   const metadata = { run };
   const { json } = await api.pay({ key: `${run}-listed`, body: { metadata } });
   const listed = await until(async () => {

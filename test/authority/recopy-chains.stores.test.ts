@@ -91,7 +91,7 @@ test('a recovery copies missing transitions and details, resumes stopped chains,
   expect(await recover()).toMatchObject({ read: 3, missing: { transition: 0, commission: 0 } });
 });
 
-test('a recovery moves back the jobs that have passed a stopped chain before it resumes the chain, even after a crash', async () => {
+test('a recovery moves the marks of jobs back to a stopped chain before it resumes the chain, even after a crash', async () => {
   const { id, refund } = await copiedPayment('behind');
   await copies.loseCopies(id, 2);
   await copies.write(refundAfter(refund));

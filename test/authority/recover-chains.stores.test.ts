@@ -237,7 +237,7 @@ describe('a chain that cannot be recovered completely', () => {
     expect(ledgerOf()).toEqual(ledger);
   });
 
-  test("is reported if it continued in PostgreSQL beyond the Ledger's last transition", async () => {
+  test('is reported if it continued differently in PostgreSQL and is longer there than in the Ledger', async () => {
     const { id, pending } = await restored(1);
     const paid = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_2' });
     const refund = refundAfter(paid);

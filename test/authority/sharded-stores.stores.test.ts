@@ -181,7 +181,7 @@ describe('the tenants of a deployment', () => {
     });
   });
 
-  test('are continued by the resolver after a crash, with one charge each', async () => {
+  test('have crashed payments completed by the resolver, with one charge each', async () => {
     const { world } = deployment;
     await each(async (tenant) => deployment.crash(await deployment.start(), requestOf(tenant, 'crashed')));
     await world.resolveFor(3, (await deployment.start()).tools);
@@ -262,7 +262,7 @@ describe('the tenants of a deployment', () => {
     await expect(queues.summary('claims')).rejects.toBeInstanceOf(RetryableError);
   });
 
-  test('continue while the database of another tenant does not respond', async () => {
+  test('have their callbacks recorded while the database of another tenant does not respond', async () => {
     const { world } = deployment;
     const { tools } = await deployment.start();
     await each((tenant) => world.pay(requestOf(tenant, 'paid'), tools));
@@ -362,7 +362,7 @@ describe('the tenants of a deployment', () => {
     expect((await correct(inB, tools.effects)).kind).toBe('first');
   });
 
-  test('have no record that is reported to an operator as missing while its database is unavailable', async () => {
+  test('never have a record reported as missing while its database is unavailable', async () => {
     const { tools, store, effectRecords } = await deployment.start();
     expect((await correct(await paidIn('b', tools), tools.effects)).kind).toBe('first');
     const read = () =>
@@ -377,7 +377,7 @@ describe('the tenants of a deployment', () => {
     await expect(read()).rejects.toBeInstanceOf(RetryableError);
   });
 
-  test('are refused if their row is missing, or names an unknown database or a database other than their payment’s', async () => {
+  test('get an error instead of a payment if their row is missing, or names an unknown database or one without the payment', async () => {
     const { world } = deployment;
     const known = tenants.get('b');
     invariant(known !== undefined, 'no tenant is in b');

@@ -45,7 +45,7 @@ async function holdsIn({ holds }: Pick<ReturnType<typeof storesOf>, 'holds'>) {
 }
 
 test.each([[[]], [['a']], [['b']], [['c']], [['a', 'c']]])(
-  'holds of the other databases are listed, and then the run fails, if these databases cannot be read: %j',
+  'a run lists the holds of all readable databases, and then fails if other databases cannot be read: %j',
   async (unreadable) => {
     const stores = storesOf(unreadable);
     const { found, failure } = await holdsIn(stores);
@@ -57,7 +57,7 @@ test.each([[[]], [['a']], [['b']], [['c']], [['a', 'c']]])(
   },
 );
 
-test('expired records of the other databases are deleted if a database cannot be read', async () => {
+test('the scan for expired records skips a database that cannot be read', async () => {
   const { expired, skipped } = storesOf(['c']);
   const keys: string[] = [];
   const scan = async (after?: string): Promise<void> => {
