@@ -204,7 +204,10 @@ function settingsOf({ Resources }: StackTemplate, prefix: string): BatchSettings
   return { memoryMb: MemorySize, batch: BatchSize, atOnce };
 }
 
-/** Returns the deployed settings. Synthesizes the templates in this process, because the server that does so for tests runs only with jest. */
+/**
+ * Returns the deployed settings. Synthesizes the templates in this process, because the server that does so for tests
+ * runs only with Jest.
+ */
 export function deployedSettings(): EventSettings {
   const service = synthesizedStacks({}, flagsOf()).get(StackName.service);
   invariant(service !== undefined, 'the deployment has no service stack');

@@ -35,7 +35,7 @@ describe('the benchmark', () => {
     ]);
   });
 
-  test('counts the same calls, writes and units for a payment with direct calls as for `createPayment`', async () => {
+  test('counts the same calls, writes and units for a payment by direct calls as for a payment by `createPayment`', async () => {
     expect(counts(await measureByHand(config(), tables)).slice(1)).toEqual(['first', 2, 2, 11]);
   });
 

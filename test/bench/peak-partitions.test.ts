@@ -30,8 +30,9 @@ import { PartitionMeter } from './bench-partition-meter.ts';
 /** Half of a partition's maximum write units per second, as in test/bench/hot-partitions.test.ts. */
 const MAX_UNITS = 500;
 /**
- * Number of payments whose writes are counted. If a new partition takes more than `MAX_UNITS` because payments share it,
- * some of these payments share it, too: at 20,000 payments with 13 units each, the sample has ten pairs that do.
+ * Number of payments whose writes are counted. The sample is large enough to show a new partition that takes more than
+ * `MAX_UNITS` because payments share it: at 20,000 payments a second with 13 units each, ten pairs of the sample share
+ * such a partition.
  */
 const SAMPLE = 100;
 const NOW = Date.UTC(2026, 2, 1, 12);
@@ -199,13 +200,16 @@ sometimes.each<[string, RegExp, (found: string) => string]>([
   expect(first && tooBusy(moved(first, (place) => place.replace(name, to)))).not.toEqual([]);
 });
 
-sometimes('a payment reads no row that other payments read, except the list of webhook endpoints, twice', async () => {
-  const [first] = await metered();
-  const shared = [...(first?.reads ?? [])].filter(([, count]) => count >= SAMPLE);
-  expect(shared).toEqual([[expect.stringContaining(`Registry ${RegistryRow.webhookEndpoints}`), 2 * SAMPLE]]);
-});
+sometimes(
+  'a payment reads no row that other payments read, except the list of webhook endpoints, which it reads twice',
+  async () => {
+    const [first] = await metered();
+    const shared = [...(first?.reads ?? [])].filter(([, count]) => count >= SAMPLE);
+    expect(shared).toEqual([[expect.stringContaining(`Registry ${RegistryRow.webhookEndpoints}`), 2 * SAMPLE]]);
+  },
+);
 
-sometimes('without the peakRates setting, the same rates exceed this limit', () => {
+sometimes('without the peakRates setting, the same rates exceed the limit', () => {
   setPeakRates();
   const over = SHARED.filter((shared) => Math.max(...loadsOf(shared)) > MAX_UNITS);
   setPeakRates({ from: '2026-01-01', ...PEAK });
