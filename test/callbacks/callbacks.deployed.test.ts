@@ -117,7 +117,7 @@ const postToSandbox = (path: string, body: object = {}) =>
   });
 
 describe('a processor callback', () => {
-  test('settles an asynchronous payment, in the API and in the books', async () => {
+  test('settles an asynchronous payment, and does not change its stored response', async () => {
     const answer = await api.pay({ key: 'cb-async', body: { source: 'tok_async' } });
     expect([answer.status, answer.json['status']]).toEqual([202, 'processing']);
     await untilTypes(answer.json['id'], 'payment.completed');
@@ -166,7 +166,7 @@ describe('a processor callback', () => {
     else expect(types).toContain('refund.pending');
   });
 
-  test('withdraws disputed money until the dispute is won', async () => {
+  test('posts a dispute when it is opened and when it is won', async () => {
     const answer = await api.pay({ key: 'cb-dispute', body: { source: 'tok_dispute' } });
     await untilTypes(answer.json['id'], 'dispute.opened');
     const [charge = {}] = await api.charges(answer.json['id']);
