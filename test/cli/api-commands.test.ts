@@ -314,7 +314,8 @@ describe('payonce listen', () => {
   const words = ['listen', '--forward-to', '', '--secret', secret, '--once'];
   const listen = (...more: readonly string[]) => [...words.with(2, receiver), ...more];
   /**
-   * Advances the clock by 20 minutes, longer than an event may appear late in the list, and then triggers the event.
+   * Advances the clock by 20 minutes, longer than the delay with which an event can appear in the list, and then
+   * triggers the event.
    */
   const happens = async (event: string) => {
     harness.world.clock.advance(20 * 60_000);

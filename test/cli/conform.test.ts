@@ -223,7 +223,7 @@ describe('payonce conform', () => {
     ['refunds', [skipped('refund', 'the processor has no refunds')]],
     ['partial-refunds', []],
     ['holds,partial-refunds', NO_HOLDS],
-  ])('tests only what is declared, of a processor without %s', async (list, expected) => {
+  ])('tests a processor without %s only for its declared abilities', async (list, expected) => {
     expect(await notPassed(list, list)).toEqual(expected);
   });
 
