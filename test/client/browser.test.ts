@@ -102,7 +102,7 @@ function barrier(callers: number): () => Promise<void> {
   };
 }
 
-// The browser package supports no other platform.
+// Skipped on platforms that the browser package does not support.
 (HAS_BROWSER ? describe : describe.skip)('a client in a browser', () => {
   let folder: string;
   let browser: RealBrowser;

@@ -68,7 +68,7 @@ describe('the client on the system clock and network', () => {
     expect(performance.now() - startedMs).toBeLessThan(LONG_MS);
   });
 
-  test('reports an untrusted certificate at once, with the reason, and nothing was sent', async () => {
+  test('reports an untrusted certificate at once, with the reason, and sends nothing', async () => {
     const { key, cert } = selfMadeCertificate('localhost');
     const secure = createSecureServer({ key, cert }, () => {
       requests += 1;

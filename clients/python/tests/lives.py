@@ -9,7 +9,7 @@ Reads a plan from standard input, as JSON:
 - ``crashes``: the number of processes that crash before the last one; 0 starts ``racers`` processes at once instead,
   ``rounds`` times.
 - ``parts``, ``part``: plays every ``parts``-th history, beginning with the one with the number ``part``.
-- ``waitFactor``: the part of each pause that the client waits; 1 by default.
+- ``waitFactor``: the fraction of each pause that the client waits; 1 by default.
 - ``corrects``: each process first pays with an invalid amount, and then corrects it.
 - ``source``, ``amount``: the source, and the amount of the first history in minor units. Each history has its own.
 
