@@ -32,7 +32,7 @@ describeConsole('results, tables and forms in a browser', (shown) => {
     return box !== null && box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height;
   }
 
-  test('a decision that a payment failed names the money that is returned', async () => {
+  test('the preview of a decision that a payment failed names the amount that is returned to the payer', async () => {
     const id = await api.paid('k', { source: 'tok_async' });
     const { inside } = api.processor;
     await inside.correct(inside.all.at(-1)?.chargeId ?? '', { status: 'succeeded', amount_captured: 600 });
@@ -49,7 +49,7 @@ describeConsole('results, tables and forms in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('actions of a wide table stay in the window, and the result of an action is shown wherever the page is scrolled to', async () => {
+  test('actions of a wide table stay in the window, and the result of an action is shown at any scroll position', async () => {
     await api.create('k');
     const [endpoint] = dataOf(await api.get('/v1/webhook_endpoints'));
     const page = await opened(`webhooks?tenant=ten_desk&mode=test&endpoint=${String(endpoint?.['id'])}`);
@@ -87,7 +87,7 @@ describeConsole('results, tables and forms in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('approvals show the limit, and after a verdict who gave it', async () => {
+  test('the approvals show the limit, and the operator who approved a request', async () => {
     const id = await api.paid('k', { amount: 9900 });
     await api.write(`/v1/admin/payments/${id}/refunds`, 'r', { reason: 'Asked by phone' });
     const page = await opened('approvals', BEN_KEY);
@@ -101,7 +101,7 @@ describeConsole('results, tables and forms in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a correction that waits for approval says that the status stays', async () => {
+  test('the dialog that approves a correction says that the status of the payment does not change', async () => {
     const id = await api.paid('k', { amount: 9900 });
     await api.correct('c', { payment: id, reverses: 2 });
     const page = await opened('approvals', BEN_KEY);
@@ -109,7 +109,7 @@ describeConsole('results, tables and forms in a browser', (shown) => {
     await page.getByText('The payment stays succeeded: a correction changes the books only.').waitFor();
   });
 
-  test('a new key has the mode of the header and the usual scopes; a replaced key is shown as expired, with its successor', async () => {
+  test('the form of a key begins with the chosen mode and the usual scopes; a replaced key is shown with its successor', async () => {
     const page = await opened('keys?tenant=ten_desk&mode=test');
     await page.clock.setFixedTime(api.clock.nowMs() + 1_000);
     await page.getByRole('button', { name: 'Create key' }).click();
@@ -187,7 +187,7 @@ describeConsole('results, tables and forms in a browser', (shown) => {
     await accessible(page);
   });
 
-  test('a search without a tenant offers the tenants; a partial e-mail is explained; the field shows the search of the screen', async () => {
+  test('the search offers the tenants if none is chosen, refuses an incomplete e-mail address, and shows the current query', async () => {
     await administration().createTenant('Shop');
     const id = await api.paid('k', { reference: 'Order 4711' });
     const page = await shown.signedIn();
@@ -210,7 +210,7 @@ describeConsole('results, tables and forms in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a refused key is explained without headers, and a screen names the role that it requires', async () => {
+  test('the sign-in says why it refuses a key, and a screen names the role that it requires', async () => {
     const page = await shown.opened();
     const signIn = async (key: string) => {
       await page.getByLabel('Operator’s key').fill(key);

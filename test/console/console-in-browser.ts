@@ -218,8 +218,8 @@ export class ConsoleInBrowser {
   }
 
   /**
-   * Returns a context that intercepts requests from the beginning. A test can then add a route at any time. If the first
-   * route were added to a loaded page, the page's next request could still be sent without interception.
+   * Returns a context that intercepts requests from the beginning. A test can then add a route at any time. If the
+   * first route were added to a loaded page, the page's next request could still be sent without interception.
    */
   async #newContext(): Promise<BrowserContext> {
     const context = await this.#running.browser.newContext(this.settings);

@@ -23,7 +23,7 @@ import { CLIENT, IdProvider } from './id-provider.ts';
 /** Markup that changes the page title if the page executes it. */
 const SCRIPT = '<img src=x onerror="document.title=1">';
 
-// The browser package supports no other platform.
+// Skipped on platforms that the browser package does not support.
 (HAS_BROWSER ? describe : describe.skip)('the console of the deployed stack in a browser', () => {
   let folder: string;
   let browser: RealBrowser;

@@ -17,7 +17,7 @@ const PARKED: Readonly<Record<ParkedReason, true>> = {
   failed: true,
 };
 
-test('each reason for which a payment request is parked has words', () => {
+test('the console describes each reason for which a payment request is parked', () => {
   expect(Object.keys(PARKED).filter((reason) => reasonText(reason) === undefined)).toEqual([]);
 });
 

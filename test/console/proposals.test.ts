@@ -290,7 +290,7 @@ test('a correction is proposed for each set of postings that the API can reverse
   expect(accepted).not.toContain(2);
 });
 
-test('a refund that waits for approval reserves nothing at the API, so it is named, and its amount is not proposed again', async () => {
+test('a refund that waits for approval reserves nothing at the API, so the console names it until it expires', async () => {
   const api = new Api({ approvals: { aboveMinor: { EUR: 300 }, lifetimeMs: 3_600_000 } });
   const [id, other] = [await api.paid('k', { amount: 1000 }), await api.paid('other', { amount: 1000 })];
   await act(api, id, 'refund', 400);

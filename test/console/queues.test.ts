@@ -113,7 +113,7 @@ describeConsole('dead letters in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('are not said to be gone while another request hides them, and the list has no second page', async () => {
+  test('are not reported as gone while another request hides them, and their list has no second page', async () => {
     const count = 25;
     for (let more = 0; more < count; more += 1) messages.arrive('Events-Parked', { id: `parked-${more}` });
     const peek = messages.peek.bind(messages);

@@ -17,7 +17,7 @@ import {
   utcTime,
 } from '../../console/show.ts';
 
-test('a change that the processor accepted is not said to be applied, because it may be pending', () => {
+test('a change that the processor accepted is not shown as applied, because it may be pending', () => {
   expect([callResult('send', 'applied'), callResult('look', 'applied')]).toEqual(['accepted', 'found']);
   expect(callResult('send', 'no_response')).toBe('no response');
 });

@@ -44,7 +44,7 @@ describeConsole('the console during failures', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a dialog stays open as waiting, and sends no further request, until its action has a response', async () => {
+  test('a dialog stays open and sends no further request while it waits for the response to its action', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k');

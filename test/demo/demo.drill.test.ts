@@ -98,7 +98,7 @@ describe('the demonstration on the deployed stack', () => {
     expect(await relay()).toBe('Enabled');
   });
 
-  // The browser package supports no other platform.
+  // Skipped on platforms that the browser package does not support.
   (HAS_BROWSER ? test : test.skip)(
     'shows the same counts in the lab page, which links to the history of the payment',
     async () => {

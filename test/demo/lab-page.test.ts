@@ -23,7 +23,7 @@ const TWICE: Counts = { atProcessor: 1, postings: 2, events: 2, effects: 2 };
 type Play = (scenario: Scenario, watch: Watch) => Promise<Finding>;
 const SCRIPT = '<img src=x onerror="document.title=1">';
 
-// The browser package supports no other platform.
+// Skipped on platforms that the browser package does not support.
 (HAS_BROWSER ? describe : describe.skip)('the lab page in a browser', () => {
   let folder: string;
   let browser: RealBrowser;
