@@ -114,10 +114,10 @@ describe('events on EventBridge', () => {
   test.each([
     ['reports that it is busy', 400, { __type: 'com.amazonaws.events#ThrottlingException' }, 'bus_throttled'],
     ['fails', 500, { __type: 'InternalException' }, 'bus_ambiguous'],
-    ['falls silent', 0, {}, 'bus_ambiguous'],
+    ['closes the connection', 0, {}, 'bus_ambiguous'],
     ['returns results for fewer events than it received', 200, { Entries: [] }, 'bus_ambiguous'],
     ['refuses the entire call', 400, { __type: 'ValidationException' }, 'bus_call_invalid'],
-    ['refuses us', 400, { __type: 'AccessDeniedException' }, 'bus_refused'],
+    ['refuses the caller', 400, { __type: 'AccessDeniedException' }, 'bus_refused'],
   ])(
     'fail with an error that states whether they may have taken effect if the bus %s',
     async (_what, status, answer, code) => {

@@ -104,7 +104,7 @@ describe('events that the bus does not accept', () => {
     expect(await atAge(ageMs, markAfterMs, unchanged)).toEqual({ leaves: 0, redeliverFrom: 0, parked: 0 });
   });
 
-  test('are left to the job up to the first record that must be parked; the next attempt parks that record', async () => {
+  test('are left to the job up to the first record that must be parked, from which the Stream redelivers', async () => {
     const poison: StreamRecord = { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: 'type' } };
     const result = await atAge(KEEPS_MS + 1, -1, (records) => void records.splice(PAYMENTS + 4, 0, poison));
     expect(result).toEqual({ leaves: 4, redeliverFrom: 4, parked: 0 });

@@ -419,7 +419,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1, failed: 0 });
   });
 
-  test('does not move its mark so far back that it would skip some of the events', async () => {
+  test('refuses to move its mark back beyond the period that it republishes', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     harness.clock.advance(14 * DAY_MS - 90 * MINUTE_MS);
