@@ -64,7 +64,7 @@ function survey(how: Consume, faults: number, oneOf: SurveyOptions['oneOf'] = 1)
 }
 
 describe.each([
-  ['in our tables', tableEffect],
+  ['in Payonce’s own tables', tableEffect],
   ['outside Payonce', outsideEffect],
 ] as const)('an event that is redelivered and delivered concurrently, with an effect %s', (_where, how) => {
   test('takes effect once despite any single fault at any call', async () => {
@@ -81,7 +81,7 @@ describe.each([
 });
 
 describe.each([
-  ['in our tables', tableEffect],
+  ['in Payonce’s own tables', tableEffect],
   ['outside Payonce', outsideEffect],
 ] as const)('a Stream that is read again from the beginning', (where, how) => {
   test(`has no second effect ${where}, although every event is published a second time`, async () => {
@@ -99,7 +99,7 @@ describe.each([
 });
 
 describe.each([
-  ['in our tables', naiveInTables],
+  ['in Payonce’s own tables', naiveInTables],
   ['outside Payonce', naiveOutside],
 ] as const)('a naive consumer that checks for an earlier effect, and then acts %s', (_where, how) => {
   test('takes effect twice when the same event is delivered twice concurrently', async () => {
@@ -110,7 +110,7 @@ describe.each([
     expect(rows + calls).toBe(2);
   });
 
-  test('violates the guarantee in the same histories', async () => {
+  test('has two effects in the histories that the production code passes', async () => {
     const { findings } = await survey(how, 1);
     expect(findings.flatMap(({ violations }) => violations)).toContain('I5: 2 effects');
   });

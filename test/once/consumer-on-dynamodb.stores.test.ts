@@ -97,7 +97,7 @@ async function runHistory(how: Consume, faults: readonly PlannedFault[]): Promis
 }
 
 describe.each([
-  ['in our tables', tableEffect],
+  ['in Payonce’s own tables', tableEffect],
   ['outside Payonce', outsideEffect],
 ] as const)('an event that is redelivered, with an effect %s, on the DynamoDB API', (_where, how) => {
   test('takes effect once despite any two faults at any two calls to the SDK and the vendor', async () => {
@@ -112,10 +112,10 @@ describe.each([
 });
 
 describe.each([
-  ['in our tables', naiveInTables],
+  ['in Payonce’s own tables', naiveInTables],
   ['outside Payonce', naiveOutside],
 ] as const)('a naive consumer that checks for an earlier effect, and then acts %s', (_where, how) => {
-  test('violates the guarantee in histories with a single fault', async () => {
+  test('has two effects in histories with a single fault', async () => {
     const { findings } = await surveyFaults((faults) => runHistory(how, faults), {
       faults: 1,
       atOnce: AT_ONCE,
