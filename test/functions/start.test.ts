@@ -52,7 +52,7 @@ describe.each([
     await expect(start(variable)).rejects.toThrow(`the environment variable ${variable} is not set`);
   });
 
-  test('starts with a valid environment, and makes no network call while it starts', async () => {
+  test('starts with a valid environment, without waiting for a network call', async () => {
     expect(await start('good')).toEqual(expect.objectContaining({ handler: expect.any(Function) }));
   });
 });

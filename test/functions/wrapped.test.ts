@@ -222,7 +222,7 @@ describe('each function', () => {
     }
   });
 
-  test.each(FUNCTIONS)('%s starts with its deployed settings and makes no network call', async (file) => {
+  test.each(FUNCTIONS)('%s starts with its deployed settings, without waiting for a network call', async (file) => {
     expect(await start(file, 'started')).toEqual(expect.objectContaining({ handler: expect.any(Function) }));
   });
 });
