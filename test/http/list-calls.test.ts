@@ -10,12 +10,15 @@ const MAX_CALLS = 60;
 /** Slices of the combinations of filters. It has no common factor with the numbers of sample values. */
 const SLICES = 11;
 /**
- * Lists whose pages count the entries of a queue up to a limit, sum the entries of days that are not closed, or read the
- * chain and the notes of one payment.
+ * Lists whose pages count the entries of a queue up to a limit, sum the entries of days that are not closed, or read
+ * the chain and the notes of one payment.
  */
 const READS_ALL =
   /^\/v1\/(?:admin\/(?:attention|queues)|balances|reports\/volume|corrections|decisions|annotations|(?:admin\/)?payments\/\{id\}\/.*)$/;
-/** Maximum growth of the calls, and of the items read, of a page, and its tolerance, because the borders of pages vary. */
+/**
+ * Maximum factor by which a longer list may increase the calls of a page and the items that they read, and the
+ * tolerance in calls or items, because page boundaries vary.
+ */
 const [MAX_GROWTH, TOLERANCE] = [1.2, 2];
 /** Maximum number of additional calls for each object on a larger page. */
 const MAX_CALLS_PER_OBJECT = 4;

@@ -105,7 +105,7 @@ describe('for the callback URL and signing secret on AWS,', () => {
     expect(looks).toEqual([{ SecretId: 'sandbox-secret' }]);
   });
 
-  test.each([[''], ['{}'], [undefined]])('an empty secret (%p) is rejected and signs nothing', async (text) => {
+  test.each([[''], ['{}'], [undefined]])('an empty secret (%p) is rejected', async (text) => {
     secretText = text;
     await expect(callbacks.secret()).rejects.toThrow('empty');
   });
