@@ -65,7 +65,7 @@ async function stopArchiver(): Promise<void> {
  * remains. The two deploys take minutes, so this test runs only in `npm run prove`.
  */
 whole(test, { slice: test.skip })(
-  'rebuilds a lost Ledger from the archive and verifies it; the processor’s books show which rows are still missing',
+  'the runbook rebuilds a lost Ledger from the archive; the processor’s books show which rows are still missing',
   async () => {
     const before = await deployWith({});
     const { tenantId, apiKey, operatorKey } = before;

@@ -50,7 +50,7 @@ async function lose(TableName: string): Promise<void> {
  * runs only in `npm run prove`.
  */
 whole(test, { slice: test.skip })(
-  'restores three lost tables so that processor, books and responses agree, and finds a lost payment',
+  'the runbook restores three lost tables so that processor, books and responses agree, and finds a lost payment',
   async () => {
     const before = await deployWith({});
     const { tenantId, apiKey, operatorKey } = before;

@@ -115,7 +115,7 @@ describe('the clock of the local AWS', () => {
     expect(await invoke()).toEqual(after);
   });
 
-  test('is in the responses of deployed APIs, but not in those of AWS services, to which SDK clients adjust', async () => {
+  test('sets the Date header of deployed APIs, but not of AWS services, to which SDK clients adjust their clocks', async () => {
     const { awsEndpoint, accessKeyId } = emulator.access;
     const authorization = `AWS4-HMAC-SHA256 Credential=${accessKeyId}/20260101/us-east-1/sqs/aws4_request`;
     const daysAhead = async (path: string) => {
