@@ -95,7 +95,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
     expect([found, taken.length]).toEqual([{ kind: 'sent', vendorId: 'm1' }, 1]);
   });
 
-  test('make the second wait while the first may still send, even with a strongly consistent search', async () => {
+  test('do not send while the other worker may still send, even with a strongly consistent search', async () => {
     await expect(attempt({ worker: slow, vendor: 'kills_its_caller', search: 'is_strong' })).rejects.toThrow('crashed');
     real.advance(1_000);
     const early = attempt({ worker: fast, vendor: 'answers', search: 'is_strong' });
@@ -107,7 +107,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
     });
   });
 
-  test('let the second start at once after the recorded end of the first send, with a strongly consistent search', async () => {
+  test('can send immediately after the recorded end of the other worker’s send, with a strongly consistent search', async () => {
     const silent = attempt({ worker: slow, vendor: 'is_silent', search: 'is_strong' });
     await expect(silent).rejects.toThrow('no answer');
     taken = []; // The vendor never received the e-mail.

@@ -32,7 +32,7 @@ describeDeadLetterStore('SQS', async () => {
   };
 });
 
-test('an unavailable queue is a retryable fault, and no dead letter is lost', async () => {
+test('a read from an unavailable queue fails with a retryable fault', async () => {
   const nowhere = `${endpoint}/000000000000/no-such-queue`;
   const box = new SqsDeadLetterStore(client, nowhere, nowhere);
   await expect(box.take(1)).rejects.toMatchObject({ name: 'RetryableError', code: 'dead_letters_unavailable' });
