@@ -51,9 +51,9 @@ function withFaultsAtEachStatement(database: Database): Database {
 
 /**
  * Registers contract tests twice: with the isolation level READ COMMITTED, and with REPEATABLE READ and faults at each
- * statement. The second has the outcomes of Aurora DSQL, because a statement fails to serialize if, and only if, a rival
- * has committed since its transaction began. PostgreSQL waits for the end of the rival's transaction; Aurora DSQL finds
- * the conflict when it commits.
+ * statement. The second has the outcomes of Aurora DSQL, because a statement fails to serialize if, and only if, a
+ * rival has committed since its transaction began. PostgreSQL waits for the end of the rival's transaction; Aurora
+ * DSQL finds the conflict when it commits.
  */
 export function describeOnPostgres(
   register: (toolsOf: (clock?: Clock) => PostgresTools, plain: () => StoreDatabase, isFaulty: boolean) => void,

@@ -32,7 +32,7 @@ describe('a connection', () => {
       action: 'DbConnectAdmin',
       signature: 'b339848785c684d645fa88e864ad102773fbb2cca0485ea0cc7be854f76d04ad',
     },
-  ] as const)('has the token of AWS for $action', async ({ user, action, signature }) => {
+  ] as const)('has the token that the AWS signer creates for $action', async ({ user, action, signature }) => {
     const access = { endpoint: ENDPOINT, keys: async () => KEYS, clock: new SimulatedClock() };
     const server = dsqlServer(user === undefined ? access : { ...access, user });
     expect(server).toMatchObject({ host: ENDPOINT, port: 5432, database: 'postgres', user: user ?? 'payonce' });

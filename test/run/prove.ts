@@ -79,8 +79,8 @@ const ofPostgres: Step = {
 const demo: Step = { name: 'demo on PostgreSQL', script: ['demo', '--authority', 'postgres'] };
 const onLocalAws = [...drills, ...suites, ofPostgres, demo];
 /**
- * Two lanes of parts that mostly wait. The drills run one after another, because they use the same ports. The demo is in
- * their lane, because it uses the same folder as the drills of `npm start`.
+ * Two lanes of parts that mostly wait. The drills run one after another, because they use the same ports. The demo is
+ * in their lane, because it uses the same folder as the drills of `npm start`.
  */
 const lanesOfAws = [
   [...drills, demo],
