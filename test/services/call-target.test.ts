@@ -166,7 +166,7 @@ describe('a request to a target', () => {
     ['malformed_answer', AmbiguousError],
     ['connection_refused', RetryableError],
     ['name_not_resolved', RetryableError],
-  ])('classifies %s as ambiguous only if the request may have been sent', async (error, fault) => {
+  ])('ends in an ambiguous fault only if it may have been sent: %s', async (error, fault) => {
     const routes = targetRoutes({
       target: 'membership',
       url,

@@ -48,7 +48,7 @@ function routeOf(pk: string, statuses: readonly number[] = [201]) {
 }
 
 describe('a route of a service', () => {
-  test('refuses a missing key, two keys, or ambiguous JSON with 400, and writes nothing', async () => {
+  test('refuses a missing key, an invalid key, or ambiguous JSON with 400, and writes nothing', async () => {
     const post = routeOf('bad');
     for (const [headers, body, code] of [
       [{}, '{}', 'missing_idempotency_key'],

@@ -13,7 +13,7 @@ test('nested slices together run every case exactly once if their divisors have 
 });
 
 test.each<[number | readonly number[]]>([[[3, 9]], [[1, 10]], [5]])(
-  'the divisors %j are refused because of a common factor, of two of them or of one and the number of fault kinds',
+  'the divisors %j are refused: two of them, or one of them and the number of fault kinds, have a common factor',
   async (oneOf) => {
     const survey = surveyFaults(async () => ({ calls: [], violations: [] }), { faults: 1, oneOf });
     await expect(survey).rejects.toThrow('have a common factor');
