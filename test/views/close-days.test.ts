@@ -158,7 +158,7 @@ describe('a day', () => {
     expect(await payableAndReads()).toEqual({ payable: 1000, read: 0 });
   });
 
-  test('is one of the oldest days if a call closes only a limited number of days', async () => {
+  test('is closed before newer days if a call closes only a limited number of days', async () => {
     await project('a', MONDAY_MS - 4 * DAY_MS);
     await project('b', MONDAY_MS);
 

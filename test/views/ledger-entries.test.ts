@@ -149,7 +149,7 @@ describe('the entries of the Ledger', () => {
     }
   });
 
-  test('cause status 503 while they cannot be read', async () => {
+  test('cause status 503 while they cannot be read; balances that fail because of a bug cause status 500', async () => {
     const away = new Api({
       ledger: {
         entries: () => Promise.reject(new RetryableError('store_unavailable', 'throttled', { retryAfterSeconds: 2 })),
