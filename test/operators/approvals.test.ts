@@ -183,7 +183,7 @@ describe('a correction above the limit', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('is decided again on approval, because the payment may have changed', async () => {
+  test('is checked again when it is approved, because the payment may have changed', async () => {
     const first = idOf(await ask('c-1'));
     const second = idOf(await ask('c-2'));
     await api.approve(first, BEN);

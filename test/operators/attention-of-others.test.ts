@@ -12,7 +12,7 @@ import { unmatchedCallback } from './unmatched-callback.ts';
 
 const PATH = '/v1/admin/attention';
 
-/** Queues a charge that only a person can return. */
+/** Queues a charge that only an operator can return. */
 async function stuckReturn(api: Api, paymentId: Awaited<ReturnType<Api['paid']>>, chargeId: string): Promise<void> {
   const foundAtMs = api.clock.nowMs();
   await api.store.recordEffect({
@@ -58,7 +58,7 @@ test('the list of work says why messages cannot be redriven, and who runs a miss
   );
 });
 
-test('a difference of a charge without a known payment names the charge, its amount and processor', async () => {
+test('a mismatch of a charge without a known payment names the charge, its amount and its processor', async () => {
   const api = new Api();
   const views = { views: api.views, digest: systemDigest };
   const { owner: _unknown, ...about } = comparedPayment('k', { subject: 'ch_stray' });

@@ -31,7 +31,7 @@ async function isRefused(payment: ChangedPayment, body: object, refusal: object,
 }
 
 describe('a decision that a payment succeeded', () => {
-  test('is refused without the captured amount, and may be retried with it under the same key', async () => {
+  test('is refused with a wrong amount, and may be retried with the captured amount under the same key', async () => {
     const payment = await paymentInReview();
     await isRefused(
       payment,
@@ -91,7 +91,7 @@ describe('an open dispute that the comparison reads', () => {
   test.each<readonly [string, number, object]>([
     ['is refused', 409, {}],
     ['waits for a second person', 202, { approvals: { aboveMinor: { EUR: 1 }, lifetimeMs: 72 * 3_600_000 } }],
-  ])('is queued until it is decided if the decision %s, but not by a dry run', async (_end, status, approvals) => {
+  ])('is queued if the decision %s, but not by a dry run', async (_end, status, approvals) => {
     const payment = await paymentInReview();
     const { ledger, chargeId } = payment;
     const desk = ledger.with(approvals);
@@ -281,12 +281,15 @@ describe('a decision about the pending refund of a stray charge', () => {
   test.each([
     [{ EUR: 5000, USD: 899 }, 202],
     [{ EUR: 0, USD: 900 }, 200],
-  ])('is compared with the limit of its own currency: with %j, 9.00 USD return %d', async (aboveMinor, status) => {
-    const { api, id, change } = await pendingReturn('USD');
-    const desk = api.with({ approvals: { aboveMinor, lifetimeMs: 72 * 3_600_000 } });
-    const decided = await resolve(desk, id, change);
-    expect([decided.status, decided.body]).toMatchObject([status, { amount: 900, currency: 'USD' }]);
-  });
+  ])(
+    'is compared with the limit of its own currency: with %j, a decision about 9.00 USD gets a %d response',
+    async (aboveMinor, status) => {
+      const { api, id, change } = await pendingReturn('USD');
+      const desk = api.with({ approvals: { aboveMinor, lifetimeMs: 72 * 3_600_000 } });
+      const decided = await resolve(desk, id, change);
+      expect([decided.status, decided.body]).toMatchObject([status, { amount: 900, currency: 'USD' }]);
+    },
+  );
 
   test('is not added to refunds in another currency', async () => {
     const { api, id, stray, made, change } = await pendingReturn('USD');

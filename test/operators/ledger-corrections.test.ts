@@ -142,7 +142,7 @@ describe('a correction over HTTP', () => {
     expect((await harness.correct('c-3', { payment, reverses: 3 })).status).toBe(201);
   });
 
-  test('is refused if it is retried years later, in a response that contains the payment id, and can still be read by its own id', async () => {
+  test('is refused when it is retried years later; the refusal names the payment, and the correction can still be read', async () => {
     const first = await harness.correct('c-1', { payment, reverses: 2 });
     harness.clock.advance(4_000 * 24 * 3_600_000);
     harness.store.database.deleteExpired(harness.clock.nowMs());
@@ -225,7 +225,7 @@ describe('a correction over HTTP', () => {
     expect((await harness.correct(key, { payment, reverses: 2 })).body).toMatchObject({ status: 400, code });
   });
 
-  test('must be a JSON object in UTF-8, without a query', async () => {
+  test('must be sent as JSON, without repeated fields and without a query', async () => {
     const headers = { 'Content-Type': 'text/plain' };
 
     expect((await harness.correct('c-1', {}, { headers })).status).toBe(415);

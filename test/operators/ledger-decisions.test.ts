@@ -26,8 +26,8 @@ describe('an operator’s decision about a payment with a wrong captured amount'
   });
 
   test.each([
-    ['with a failure', { outcome: 'failed', amount: 600 }],
-    ['about a change', { outcome: 'succeeded', amount: 600, change: `ref_${'a'.repeat(58)}` }],
+    ['although the outcome is “failed”', { outcome: 'failed', amount: 600 }],
+    ['although it is about a change', { outcome: 'succeeded', amount: 600, change: `ref_${'a'.repeat(58)}` }],
     ['of zero', { outcome: 'succeeded', amount: 0 }],
     ['beyond any payment', { outcome: 'succeeded', amount: 1_000_000_000_000 }],
     ['that is not a whole number', { outcome: 'succeeded', amount: 0.5 }],

@@ -32,7 +32,7 @@ function recordOf(key: string): Promise<Reply> {
 }
 
 describe('a change that an operator requests', () => {
-  test('is made once under the operator’s key if it is a refund, with an entry in the activity log', async () => {
+  test('is made once under the operator’s key, with an entry in the activity log (refund)', async () => {
     const first = await refund('r', 300);
     expect([first.status, first.body]).toMatchObject([201, { object: 'refund', amount: 300, reason: WHY, payment }]);
     const again = await refund('r', 300);
@@ -124,7 +124,7 @@ describe('a change above the limit', () => {
     ]);
   });
 
-  test('has an expired key if the record of its request has expired, but the one of its approved change has not', async () => {
+  test('is refused as expired if the record of its request is lost, even if the record of the approved change remains', async () => {
     const asked = await refund('r', 501);
     const waiting = (await recordOf('r')).body['operation'] as OperationId;
     await api.approve(idOf(asked), BEN);

@@ -138,7 +138,7 @@ describe('a search for', () => {
     expect(dataOf(await api.get(`/v1/admin/payments?q=${id}`))).toMatchObject([{ tenant: 'ten_desk' }]);
   });
 
-  test('a charge is not reported as absent while a processor does not respond', async () => {
+  test('an unknown charge fails, instead of finding nothing, while a processor does not respond', async () => {
     const id = await api.paid('a');
     const [charge] = api.processor.charges(id);
     const answers = api.processor;
@@ -251,7 +251,7 @@ test.each([
   ['status', { status: 'failed', q: 'order-1' }],
   ['reference', { reference: 'order-1', q: 'order-1' }],
   ['starting_after', { starting_after: `pay_${'a'.repeat(32)}` }],
-])('a refusal names the parameter %s', async (param, asked) => {
+])('a refused search names the parameter %s', async (param, asked) => {
   const reply = await search(asked);
   expect([reply.status, reply.body['param']]).toEqual([400, param]);
 });

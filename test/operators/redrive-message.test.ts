@@ -125,7 +125,7 @@ describe('the dismissal of one dead letter', () => {
     expect(queues.filter((each) => each['can_dismiss_all']).map(({ id }) => id)).toEqual([MISSED_RUNS]);
   });
 
-  test('is refused with the reason, and nothing is recorded', async () => {
+  test('is refused for an unknown message, reason or queue and for a viewer, and nothing is recorded', async () => {
     expect((await api.write(DISMISS, 'k', { ...body, entry: 'gone' })).status).toBe(404);
     expect(await api.write(DISMISS, 'k', { entry: 'b', reason: 'because' })).toMatchObject({
       status: 400,

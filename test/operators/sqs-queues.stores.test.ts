@@ -77,7 +77,7 @@ test('missed job runs are shown with their job and error, and are dismissed toge
   expect(await queues.count('missed')).toBe(0);
 });
 
-test('queues that do not respond cause a retryable error', async () => {
+test('a queue that cannot be read causes a retryable error', async () => {
   const queues = new SqsQueues(
     client,
     { none: { url: `${endpoint}/000000000000/none`, isKept: true } },
@@ -104,7 +104,7 @@ test('parked records are sent to the function that repeats their work, and are t
   expect(await Promise.all(['stuck', 'parked'].map((queue) => queues.count(queue)))).toEqual([1, 0]);
 });
 
-test('dead letters are put back into their queue unchanged, once per request, and newer dead letters are not moved', async () => {
+test('two concurrent redrives put each dead letter back into its queue once and unchanged, and move no newer dead letter', async () => {
   const to = await made();
   const from = await made();
   const deployed = { letters: { url: from, isKept: true, redriveTo: 'tasks' }, tasks: { url: to, isKept: false } };

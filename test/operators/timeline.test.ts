@@ -25,7 +25,7 @@ const kinds = (entries: readonly Record<string, unknown>[]) =>
   entries.map(({ kind, type = '', result = '' }) => `${String(kind)} ${String(type)}${String(result)}`.trim());
 
 describe('the timeline of a payment', () => {
-  test('shows a takeover, a look-up and a single send if a process was killed after its charge', async () => {
+  test('shows the takeover and its look-up after a process was killed between the charge and the commit', async () => {
     const request = paymentRequest('k');
     await api.world.claimThenDie(request, true);
     const before = await timelineOf(request.paymentId);
@@ -131,7 +131,7 @@ describe('the timeline of a payment', () => {
     expect(sorted(pages.flat())).toEqual(sorted(await timelineOf(payment)));
   });
 
-  test('names what the processor of the payment supports, also if it is no longer used', async () => {
+  test('names what the processor of the payment supports, or null if no processor is configured', async () => {
     const payment = await api.paid('k');
     const abilities = async (of: Api) =>
       (await of.get(`/v1/admin/payments/${payment}/timeline`)).body['processor_abilities'];
