@@ -104,7 +104,7 @@ describe('an authorization hold', () => {
     expect(await world.violations(true)).toEqual([]);
   });
 
-  test('stays unchanged while a capture is in progress, regardless of the outcome of the capture', async () => {
+  test('is not voided while the outcome of a capture is unknown', async () => {
     await world.authorize();
     world.clock.advance(7 * DAY_MS + 2 * HOUR_MS);
     await world.processor.inside.failNextChange(9, 'tok_timeout_not_charged');

@@ -220,7 +220,7 @@ test(
 );
 
 test(
-  'a webhook whose message was lost is queued, although many rows of its partition cannot be read',
+  'a webhook replay whose message was lost is queued again, although many rows of its partition cannot be read',
   async () => {
     const { store, clock, basics } = harness;
     const entries = Math.max(1_000, ENTRIES);

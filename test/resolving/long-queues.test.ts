@@ -261,7 +261,7 @@ test(
 );
 
 test(
-  'an open order is processed within its interval plus the time for all open orders, in any minute of the hour',
+  'an open order is tried within its interval plus the time to try all open orders',
   async () => {
     const open = names('order').map((name) => `ord_${paymentIdFor(name).slice('pay_'.length)}` as OrderId);
     const queue = (orderId: OrderId, createdAtMs: number) => {
@@ -293,7 +293,7 @@ test(
 );
 
 test(
-  'an orphaned callback is retried every minute for an hour, although many callbacks of other programs wait, which are read a few times each',
+  'an orphaned callback is retried every minute for an hour; callbacks of other programs are retried at most ten times each',
   async () => {
     const schedules = new Map<string, LookUpSchedule>();
     const orphan = (chargeId: string, receivedAtMs: number, isForeign = false) => {
@@ -358,7 +358,7 @@ const putClaim = (name: string, changes: Parameters<typeof openRecord>[1]) =>
   put(openRecordItem(openRecord(paymentIdFor(name), changes)), TABLES.idempotency);
 
 test(
-  'a stale claim is finished within the time to try all stale claims, although none of the earlier ones can be finished',
+  'a stale claim is tried within the time to try all stale claims, although none of the earlier ones can be finished',
   async () => {
     const stuck = names('stuck');
     for (const [each, name] of stuck.entries()) {
@@ -375,7 +375,7 @@ test(
 );
 
 test(
-  'a stale claim is finished by the next run despite many released or owned claims',
+  'a stale claim is tried by the next run despite many released or owned claims',
   async () => {
     for (const [each, name] of names('released').entries()) {
       const claimedAtMs = spread(each, 0, 14 * MINUTE_MS);

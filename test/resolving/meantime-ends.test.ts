@@ -217,7 +217,7 @@ describe('an object that is open while its payment ends', () => {
   );
 });
 
-/** A refund that waits at the processor, and the ways in which Payonce learns about it. */
+/** The ways in which Payonce learns about a refund that is pending at the processor. */
 const REFUND_WAYS: Readonly<
   Record<string, (world: OpenObjectsWorld, asked: ReturnType<typeof change>) => Promise<unknown>>
 > = {

@@ -106,7 +106,7 @@ describe('a stray charge with a dispute', () => {
     await expectBooksToAgree(request);
   });
 
-  test('is not refunded if the callback of the dispute is lost', async () => {
+  test('is not refunded even if the callback of the dispute is lost', async () => {
     const { request, charge } = await succeedsLate('unreported');
     await sendCallback(charge);
     await harness.processor.inside.dispute(charge, 1000);
@@ -259,7 +259,7 @@ describe('a refund that another user of the processor’s account made, with an 
   }
 
   test.each(['another', 'this'])(
-    'is looked up if its metadata names an operation of %s payment that never started',
+    'is looked up if its metadata names an operation that %s payment never started',
     async (whose) => {
       const { request, charge } = await paid('named');
       const other = await paid('other');
@@ -427,7 +427,7 @@ describe('when the processor is no longer configured,', () => {
     expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
   });
 
-  test('an unknown outcome raises its alarm even after a crash of the resolver that marked it', async () => {
+  test('an unknown outcome raises one alarm even if the resolver crashes after it has marked the queue entry', async () => {
     const request = paymentRequest('dies_after_mark', { source: 'tok_async' });
     await harness.pay(request);
     const alarms: string[][] = [];

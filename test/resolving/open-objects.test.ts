@@ -215,7 +215,7 @@ describe('a pending charge made by another attempt of the payment', () => {
   });
 });
 
-/** Ways to bring a payment into each state. @returns the payment's own charge, if it has one */
+/** Ways to bring a payment into each state. */
 const COURSES = {
   processing: async (payment: CreatePayment) => {
     await world.pay({ ...payment, source: 'tok_async' });

@@ -38,7 +38,7 @@ test('an order whose shop was removed from the deployment raises one alarm, and 
   expect(harness.keptMinor(request)).toBe(0);
 });
 
-test('an order whose process crashed raises one alarm if its shop was then removed, for its claim and its queue entry', async () => {
+test('an order whose process crashed and whose shop was then removed raises one alarm for its claim and queue entry together', async () => {
   const harness = new World();
   const request = orderRequest('crashed');
   const died = () => Promise.reject(new Error('the process died'));
@@ -49,7 +49,7 @@ test('an order whose process crashed raises one alarm if its shop was then remov
   expect(harness.keptMinor(request)).toBe(0);
 });
 
-test('a claim of an order that cannot be finished raises one alarm in all runs', async () => {
+test('a claim of an order that cannot be finished raises a single alarm over several runs', async () => {
   const harness = new World();
   const died = () => Promise.reject(new Error('the process died'));
   await expect(harness.order(orderRequest('stuck'), { stock: { ...harness.stock, reserve: died } })).rejects.toThrow();

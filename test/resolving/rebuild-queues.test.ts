@@ -144,7 +144,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(Object.values(missing).every((count) => count > 0)).toBe(true);
   });
 
-  test('assigns a reference to its latest payment, even if the restored copy has an ended payment', async () => {
+  test('assigns a reference to its latest payment, even if the restored copy names a payment that has ended', async () => {
     const ended = await pay('ended', { source: 'tok_declined', reference: 'invoice-7' });
     const taken = await pay('taken', { reference: 'invoice-7' });
     const [row] = world.store.database.items(TABLES.registry, RegistryRow.reference);
@@ -187,7 +187,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(queued()).toEqual(expect.arrayContaining([...was]));
   });
 
-  test('voids a stray hold that reappeared after a void under a new operation id', async () => {
+  test('voids a stray hold that reappeared after a void; the second void has a new operation id', async () => {
     const held = await pay('reappears', { source: 'tok_async', capture: 'manual' });
     const charge = world.chargeOf(held);
     await world.processor.inside.decline(charge);
@@ -230,7 +230,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(await world.store.chargesToReturn(ALL_DUE)).toEqual([]);
   });
 
-  test('restores the queued check of the books after an operator’s decision, and the check refunds a charge that contradicts the decision', async () => {
+  test('restores the check of the books that an operator’s decision queued; it refunds a charge that contradicts the decision', async () => {
     const decided = await pay('decided', { source: 'tok_async' });
     const charge = world.chargeOf(decided);
     await world.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 999 });

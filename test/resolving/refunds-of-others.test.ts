@@ -69,10 +69,10 @@ async function decideFailed(operationId: OperationId): Promise<void> {
   });
 }
 
-describe('a refund with a lost response and removed metadata', () => {
+describe('a refund whose owner crashed', () => {
   const refund = () => change(mine, 'r', { kind: 'refund', amountMinor: 300 });
 
-  test('is posted once, although a callback first reports it under the processor’s id', async () => {
+  test('is posted once, although its metadata was removed and a callback first reports it under the processor’s id', async () => {
     await world.dieAfterChange(refund());
     await removeMetadata(charge);
     await deliver('evt_1', charge);
@@ -83,7 +83,7 @@ describe('a refund with a lost response and removed metadata', () => {
     expect(alarms).toEqual([]);
   });
 
-  test('is not confused with a refund of the same amount by another user of the account', async () => {
+  test('that was never sent is not confused with a refund of the same amount by another user of the account', async () => {
     await world.dieBeforeChange(refund());
     await world.processor.inside.refund(charge, 300);
     await deliver('evt_1', charge);

@@ -157,7 +157,7 @@ describe('a stray charge', () => {
     expect(harness.refundedAtProcessor(request)).toBe(1000);
   });
 
-  test('is refunded under a different key than the key of its refused void', async () => {
+  test('is refunded if it is captured after its void was refused', async () => {
     const { request, charge } = await lateHold();
     await harness.processor.inside.failNextChange(1, 'tok_declined');
     expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
@@ -222,7 +222,7 @@ describe('the resolver', () => {
     });
   });
 
-  test('raises one alarm in all runs for a claim that cannot be finished, until it can be finished', async () => {
+  test('raises a single alarm for a claim that several runs cannot finish, and finishes it later', async () => {
     const request = paymentRequest('stuck');
     await harness.claimThenDie(request, true);
     const alarms: string[] = [];
@@ -276,7 +276,7 @@ describe('the resolver', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('raises one alarm each for a refund and its charge, unknown to the processor, and the operator’s decision releases the amount', async () => {
+  test('raises one alarm for a charge unknown to the processor and one for its refund; a decision releases the refund’s amount', async () => {
     const request = paymentRequest('unknown', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -467,7 +467,7 @@ describe('the resolver', () => {
       }
     }
 
-    test('finds the approval within 15 minutes, and then stops its look-ups', async () => {
+    test('finds the approval within half an hour, and then ends its look-ups', async () => {
       const request = paymentRequest('approved', { source: 'tok_action' });
       expect(await harness.pay(request)).toMatchObject({ answer: { status: 202 } });
       await lookFor(QUARTER);

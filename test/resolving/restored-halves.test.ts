@@ -101,7 +101,7 @@ describe('before the recovery,', () => {
     ['a refund', 2, 'ref'],
     ['an order', 0, 'ord'],
   ])(
-    'a claim without its transition stays, and requests with its key get 503: %s',
+    'a claim without its transition stays open, and requests with its key get 503: %s',
     async (history, transaction, row) => {
       const { world, last } = await restored(history, transaction, [row]);
       world.adopt();
@@ -218,7 +218,7 @@ describe('the recovery', () => {
     },
   );
 
-  test('leaves an approval that cannot be rejected after its repeated request took effect with another approval', async () => {
+  test('leaves an approval open, but not rejectable, after its repeated request took effect with another approval', async () => {
     const { world, steps } = await restored('an approved correction', 2, ['APPROVALS', 'DETAILS']);
     await world.recover();
     const [kept] = await world.world.store.listApprovals({ limit: 1 });

@@ -114,7 +114,7 @@ test.each(['processing', 'requires action'] as const)(
   },
 );
 
-test('a payment without a response that is found to wait for its payer is no longer an unknown outcome', async () => {
+test('a payment without a response is no longer an unknown outcome once a look-up shows that it waits for its payer', async () => {
   const payment = paymentRequest('payer', { source: 'tok_action' });
   await world.pay(payment, { processor: silent() });
   expect(await world.store.undetermined(10)).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** An entry cannot be closed by a look that is older than another process's read of an open object. */
+/** A process cannot close the queue entry of an object that another process has since read as open. */
 import { expect, test } from '@jest/globals';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { readCharge, recordCharge } from '../../lambdas/payments/use/record-charge.ts';
@@ -8,7 +8,7 @@ import { DAY_HOURS, OpenObjectsWorld } from './open-objects-world.ts';
 
 const HOUR_MS = 60 * 60_000;
 
-test('a reopened dispute that is read before a refund stays queued if the resolver is about to close the charge’s entry', async () => {
+test('a reopened dispute stays queued if another process reads it just before the resolver closes the charge’s entry', async () => {
   const world = new OpenObjectsWorld();
   const payment = paymentRequest('seen-again');
   await world.pay(payment);

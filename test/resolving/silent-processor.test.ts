@@ -98,7 +98,7 @@ const resolve = () => {
   return sweepAll({ ...tools, parties: { stock, referrals, mailer }, onResolved: () => undefined });
 };
 
-/** Returns the longest time between two calls about a name, or to the first or from the last one, in milliseconds. */
+/** Returns the longest time without a call about this name, from `fromMs` until now, in milliseconds. */
 function longestGapMs(name: string, fromMs: number): number {
   const times = [fromMs, ...(world.seen.get(name) ?? []), world.clock.nowMs()];
   return Math.max(...times.map((atMs, index) => (times[index + 1] ?? atMs) - atMs));
@@ -107,7 +107,7 @@ const worstGapMs = (healthy: readonly string[], fromMs: number) =>
   Math.max(...healthy.map((name) => longestGapMs(name, fromMs)));
 
 test(
-  'a routine look-up is made in time, and an unknown outcome is checked within a minute, although many payers wait at a processor that does not respond',
+  'routine look-ups stay on time and unknown outcomes are checked within a minute, although many payers wait at a silent processor',
   async () => {
     const waiting = await begin(payer, SILENT, 0);
     const fromMs = world.clock.nowMs();

@@ -153,7 +153,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await read()).toEqual({});
     });
 
-    test('list a charge separately from an operation, a read of the books and another charge whose key its id could be', async () => {
+    test('list a charge separately from operations, reads of the books and other charges, even if its id equals one of their keys', async () => {
       const refund = changeIdOf(systemDigest, 'refund', id, ['refund']);
       const asked = { paymentId: id, claimedAtMs };
       const operations: readonly Inquiry[] = [

@@ -143,7 +143,7 @@ describe('a pending charge of the payment itself', () => {
     ['an inquiry', false],
     ['the takeover of a claim', true],
   ])(
-    'that the look-up by key does not find is waited for by %s, because the books contain it',
+    'that the look-up by key does not find keeps %s waiting, because the processor’s books contain it',
     async (_by, isClaimed) => {
       const request = paymentRequest('without-key', { source: 'tok_async' });
       if (isClaimed) await world.claimThenDie(request, true);
