@@ -353,11 +353,11 @@ export function describeChanges(
         );
       }
 
-      refunds.describe('of a refund,', () => {
+      refunds.describe('a refund', () => {
         test.each([
           ['tok_unauthorized', { code: 'processor_unauthorized' }],
           ['tok_rate_limited', { code: 'processor_rate_limited', retryAfterSeconds: 1 }],
-        ])('%s applies nothing', async (source, expected) => {
+        ])('is retryable, because nothing was applied: %s', async (source, expected) => {
           const { toChange } = await charged();
           const order = toChange(refundOf(refundedMinor));
           await subject.failNextChange(2, source);

@@ -62,7 +62,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(statusesOf(answers)).toEqual([200, 400]);
     });
 
-    test('captures nothing of a voided charge', async () => {
+    test('does not capture a voided charge', async () => {
       const id = await authorized();
       expect(chargeIn(await harness.post(`/charges/${id}/void`, undefined, 'v1'))).toMatchObject({
         status: 'voided',

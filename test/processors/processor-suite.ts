@@ -130,7 +130,7 @@ export function describeProcessor(
       ['tok_flaky', 'processor_error'],
       ['tok_timeout_not_charged', 'processor_timeout'],
     ])(
-      'first reports %s as unknown, because the look-up finds no charge, and creates one charge when sent again',
+      'first reports the outcome of %s as unknown, although nothing is charged; the look-up finds no charge, and a second send creates it',
       async (source, code) => {
         const order = freshOrder({ source });
         const error = await fault(order);

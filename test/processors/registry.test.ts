@@ -42,7 +42,7 @@ describe('the processors of the registry', () => {
     },
   );
 
-  test('without tests are named, with the missing files', () => {
+  test('are reported with the test files that they lack', () => {
     expect(missingSuites('tillhouse')).toEqual([
       'add a test/processors/tillhouse-*.test.ts that imports ./processor-suite.ts',
       'add a test/processors/tillhouse-*.test.ts that imports ./processor-changes-suite.ts',

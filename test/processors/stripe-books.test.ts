@@ -257,7 +257,7 @@ describe('Stripe’s books', () => {
   const ofMonth = 'list all charges of a month exactly once, oldest first, regardless of their distribution over time';
   inTurn(test, { place: 0, of: 4, otherwise: test.skip })(ofMonth, async () => {
     const ids: string[] = [];
-    // Most charges are within one second, some are minutes apart, and the rest are days apart.
+    // At first, 150 charges are created within one second, then 120 at intervals of three seconds, and 20 once a day.
     const gaps = [
       ...Array<number>(150).fill(0),
       ...Array<number>(120).fill(3_000),

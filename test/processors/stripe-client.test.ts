@@ -216,7 +216,7 @@ describe('a charge at Stripe', () => {
     expect(double.calls).toEqual([]);
   });
 
-  test('uses a rotated key from the next request on, and is not sent without a readable key', async () => {
+  test('uses a rotated key from the next request on, and is not sent without a valid key of its mode', async () => {
     let key: string | Error = 'sk_test_old';
     const rotating = clientAt(double.url, {
       breaker: { consecutiveFailures: 100, openForMs: 1 },

@@ -84,15 +84,15 @@ describe('Stripe events', () => {
   });
 
   test.each([
-    ['no JSON', Buffer.from('{"id":')],
-    ['no UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
+    ['not JSON', Buffer.from('{"id":')],
+    ['not UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
     ['a list', Buffer.from('[]')],
   ])('are unreadable if the body is %s', (_what, body) => {
     expect(readStripeEvent(SOURCE, body)).toMatchObject({ kind: 'unreadable', detail: expect.any(String) });
     expect(readStripeEvent(SOURCE, body)).not.toHaveProperty('param');
   });
 
-  test('are verified over the raw bytes, and trigger a read of the charge’s current state', async () => {
+  test('are verified over the raw bytes, and name the charge whose current state is then read', async () => {
     await using double = await serveStripe();
     const { url: baseUrl, clock } = double;
     const order = freshOrder({ source: 'pm_usBankAccount_success' });
