@@ -26,7 +26,7 @@ interface Around {
 
 export type ConnectedParties = ReturnType<typeof connectParties>;
 
-/** Connects one process to the external services. Each further call connects another process that shares the claims. */
+/** Connects a process to the external services. Pass the `claims` of another process to share them. */
 export function connectParties(
   { clock, url, deadLetters, send = callOnce }: Around,
   givenUp: OnGivenUp,

@@ -87,7 +87,7 @@ interface Delivery extends Partial<OrderRedriveTools> {
   readonly isRepeated?: boolean;
 }
 
-/** Delivers the delayed message, half a minute later. */
+/** Delivers the delayed messages, half a minute later. */
 async function delayedCall(
   connected = connect('throw'),
   { isRepeated = false, ...changes }: Delivery = {},
@@ -330,7 +330,7 @@ test.each([
   ['every later attempt is definitely refused', 429],
   ['the shop later refuses the signature', 401],
 ])(
-  'a credit is given once, and its outcome is unknown, if its worker is killed after the send and %s',
+  'a credit whose worker is killed after the send is given once, and its outcome is unknown until a redrive, if %s',
   async (_what, status) => {
     const request = orderRequest('killed');
     const { mailer } = connect('delay');

@@ -130,7 +130,7 @@ describe('the fault histories of an order', () => {
   test.each<[string, Mutant, string, string]>([
     ['stock', freshStock, 'reserve', 'I1: 2 reservations'],
     ['mailer', freshMail, 'send', 'I1: 2 emails'],
-    ['referral programme', freshCredit, 'credit', 'I1: 2 credits'],
+    ['referral program', freshCredit, 'credit', 'I1: 2 credits'],
   ])('detect an engine that calls the %s under a new key each time', async (_whom, mutant, method, broken) => {
     const kindsOf = (call: string) => (call.endsWith(`.${method}`) ? FAULT_KINDS : []);
     const survey = await surveyFaults(

@@ -202,7 +202,7 @@ describe('an order refunded or disputed while the stock service does not respond
     },
   );
 
-  test('stays readable, and continues if the merchant’s refund fails days later', async () => {
+  test('stays readable, and is canceled, if the merchant’s refund fails and is made again', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('bounced');
     const refund = await harness.processor.inside.refund(chargeId, 2_000);
     await sendCallback('refunded');

@@ -175,7 +175,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect([await dueBefore(dueAtMs - 1), await dueBefore(dueAtMs)]).toEqual([[], [entry(3)]]);
     });
 
-    test('reopens an order together with a transition of its payment; a worker with an older entry cannot close the order', async () => {
+    test('reopens an order together with the effect of a callback; a worker with an older entry cannot close the order', async () => {
       await orders.claimOrder({ record: open(), first });
       await orders.commitOrder({ record: completed(), expects: 'open', transitions: [], open: entry(1) });
       const nowMs = first.occurredAtMs + 1;

@@ -67,7 +67,7 @@ async function counted(key: string, { id, payment }: Record<string, unknown>) {
   };
 }
 
-/** An item whose reservation never receives a response, so that the process waits. */
+/** An item whose first reservation request gets no response, so that the process waits. */
 const SILENT_STOCK = { items: [{ sku: 'sku_timeout', quantity: 1 }] };
 
 /**
