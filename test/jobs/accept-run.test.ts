@@ -99,8 +99,8 @@ describe('accepting a run', () => {
   });
 
   test.each([
-    ['ten minutes ahead of our clock', NOW + 600_000, 'first'],
-    ['further ahead', NOW + 601_000, 'in_the_future'],
+    ['ten minutes in the future', NOW + 600_000, 'first'],
+    ['further in the future', NOW + 601_000, 'in_the_future'],
     ['thirty days ago', NOW - 30 * DAY, 'first'],
     ['longer ago', NOW - 30 * DAY - 1, 'too_old'],
   ])('responds to a scheduled time %s with "%s"', async (_what, scheduledForMs, kind) => {

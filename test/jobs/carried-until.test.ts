@@ -63,7 +63,7 @@ describe('the time until which the copies are complete', () => {
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW + 2 * MINUTE_MS });
   });
 
-  test('passes rows that were copied again no earlier than half an hour after the second copy', async () => {
+  test('is not settled for rows that were copied twice until half an hour after their second copy', async () => {
     await moveCarriedUntil(marks, [NOW], NOW);
     await moveCarriedUntil(marks, [NOW - HOUR_MS], NOW + 5 * MINUTE_MS);
     const copiedMs = NOW + 25 * MINUTE_MS;

@@ -141,7 +141,7 @@ describe('a schedule that fires', () => {
 
   test.each<readonly [string, unknown, string, string]>([
     [
-      'a name in place of the time',
+      'a placeholder instead of the time',
       { job: 'close-days', scheduledTime: '<aws.scheduler.scheduled-time>' },
       'firing_malformed',
       'scheduledTime "<aws.scheduler.scheduled-time>"',

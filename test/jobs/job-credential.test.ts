@@ -103,7 +103,7 @@ describe('a credential', () => {
     ['for a year', [(token, now) => token.setExpirationTime(now + 31_536_000)]],
     ['for a minute and a second', [(token, now) => token.setExpirationTime(now + 61)]],
     ['for no run', [(token) => token.setSubject('')]],
-    ['of another type', [(token) => token, { header: { typ: 'JWT' } }]],
+    ['with another type', [(token) => token, { header: { typ: 'JWT' } }]],
     ['with another algorithm', [(token) => token, { header: { alg: 'HS512' }, secret: SECRET.repeat(2) }]],
     ['with the same secret and a different algorithm', [(token) => token, { header: { alg: 'HS384' } }]],
     ['with another secret', [(token) => token, { secret: SECRET.toLowerCase() }]],
@@ -136,7 +136,7 @@ describe('a credential', () => {
     }
   });
 
-  test('is refused with any single character changed', async () => {
+  test('is refused with a single character changed', async () => {
     const token = await sign();
     for (let index = 0; index < token.length; index += 7) {
       if (token[index] === '.') continue;

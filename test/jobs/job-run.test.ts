@@ -35,7 +35,7 @@ function dead(run: JobRun, times: number): JobRun {
 }
 
 describe('a run', () => {
-  test('is identified by the second for which it is scheduled, for each caller and at any time', () => {
+  test('is identified by the second for which it is scheduled, whenever it is requested', () => {
     expect(runIdOf('resolve', T0 + 999)).toBe('resolve:2026-03-01T12:00:00Z');
     expect(acceptedRun('resolve', T0 + 999, T0 + 70_000).runId).toBe(fresh.runId);
   });

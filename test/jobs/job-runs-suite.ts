@@ -171,7 +171,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await read()).toEqual(begun);
     });
 
-    test('lengthens the lease', async () => {
+    test('extends the lease', async () => {
       await accept(run);
       const held = await locked(run.runId, T0);
       await store.save(withPageStarted(run, T0), held, T0 + 2 * LEASE);

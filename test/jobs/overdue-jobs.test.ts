@@ -21,7 +21,7 @@ const run = (jobId: string, agoMs: number, status: JobRun['status'], tookMs = 1_
   return { ...begun, status, ...(status === 'succeeded' ? { endedAtMs: NOW_MS - agoMs + tookMs } : {}) };
 };
 
-/** Returns a store that lists those of these runs that are scheduled in a range of times, newest first. */
+/** Returns a store that lists these runs by range of scheduled times, newest first. */
 function storeOf(...runs: readonly JobRun[]) {
   return {
     listRuns: async (jobId: string, { limit, fromMs = 0, beforeMs = Number.POSITIVE_INFINITY }: RunsPage) =>

@@ -169,7 +169,7 @@ describe('a run', () => {
     expect(await bench.work(await bench.accept(1))).toBe('succeeded');
   });
 
-  test('is refused by a worker that does not have its job; its message then becomes a dead letter', async () => {
+  test('is refused with an error that names the job by a worker that does not have the job', async () => {
     const bench = new Bench(countingJob(1));
     const { runs, observer, clock } = bench;
     const tools = {
@@ -271,7 +271,7 @@ describe('a message older than the current page of its run', () => {
     expect(bench.sent).toHaveLength(1);
   });
 
-  test('causes the next message to be sent if the older message is redelivered, because the first worker may have crashed before the send', async () => {
+  test('causes the next message to be sent when it is redelivered, because the first worker may have crashed before the send', async () => {
     const bench = new Bench(countingJob(250));
     const run = await bench.accept();
     expect(await bench.work(run)).toBe('continued');
@@ -291,7 +291,7 @@ describe('a message older than the current page of its run', () => {
     expect(await bench.work(run)).toBe('succeeded');
   });
 
-  test('causes the next message to be sent if the older message is redriven, so that the run ends', async () => {
+  test('causes the next message to be sent when it is redriven, so that the run ends', async () => {
     const bench = new Bench(countingJob(250));
     const run = await bench.accept();
     expect(await bench.work(run)).toBe('continued');
