@@ -88,7 +88,7 @@ describe('an event replayed during a failing attempt', () => {
 test.each([
   ['was deleted', []],
   ['has begun another replay since', [endpointNamed('orders', { replay: 'rpl_two' })]],
-])('a replay ends without a change of another replay if its endpoint %s', async (_what, endpoints) => {
+])('a replay ends without changing another replay if its endpoint %s', async (_what, endpoints) => {
   const world = new WebhookWorld();
   await world.addEndpoints([ENDPOINT]);
   world.past = [EVENT];

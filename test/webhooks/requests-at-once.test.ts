@@ -48,9 +48,9 @@ test.each<[string, Ask, number]>([
   ['a resend', (api, id, delivery) => api.send('POST', `/${id}/deliveries/${delivery}/resend`, 'k'), 0],
   ['a replay', (api, id) => api.send('POST', `/${id}/replay`, 'k', { created_from: 1, created_to: 2 }), 0],
   ['a deletion', (api, id) => api.send('DELETE', `/${id}`, 'k'), 0],
-  ['the last endpoint', (api) => api.create('k'), MAX_ENDPOINTS - 2],
+  ['the last allowed endpoint', (api) => api.create('k'), MAX_ENDPOINTS - 2],
 ])(
-  'a concurrent request to %s with the same key gets the response of the first request',
+  'a concurrent request for %s with the same key gets the response of the first request',
   async (_what, ask, others) => {
     const [first, second] = await atOnce(ask, others);
     expect(first.status).toBeLessThan(300);

@@ -12,7 +12,7 @@ function slowAt(...times: readonly number[]): SlowAttempts | undefined {
 }
 
 describe('slow attempts of senders whose clocks differ by minutes', () => {
-  test('are not taken for attempts in flight together, so they do not isolate the tenant', () => {
+  test('are not counted as concurrent, so they do not isolate the tenant', () => {
     const late = slowAt(5 * MINUTE_MS, 0, 6 * MINUTE_MS, MINUTE_MS);
     expect(late?.blockedAtMs).toBeUndefined();
     expect(late?.apartUntilMs).toBeUndefined();

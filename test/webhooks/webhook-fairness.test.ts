@@ -54,7 +54,7 @@ describe('16 endpoints of one tenant that respond as slowly as allowed', () => {
   );
 
   inTurn(test, { place: 3, of: 6, otherwise: test.skip })(
-    'delay another tenant by at most one call with responses within a second, but by seconds without message groups',
+    'delay another tenant by at most one call if they respond within a second, but by seconds if the queue is not fair',
     async () => {
       expect((await agesUnderLoad(CROWDED_MS - 100, true)).oldest).toBeLessThan(CROWDED_MS + SECOND_MS);
       expect((await agesUnderLoad(CROWDED_MS - 100, false)).oldest).toBeGreaterThan(5 * SECOND_MS);

@@ -58,7 +58,7 @@ export function describeWebhookStore(
       expect(await store.readBook(owner)).toEqual(now);
     });
 
-    test('an endpoint list is found while one of its endpoints fails', async () => {
+    test('an endpoint list is found among the failing ones while one of its enabled endpoints fails', async () => {
       const failing = async () =>
         (await store.failing(1_000)).filter(({ tenantId: tenant }) => tenant === owner.tenantId);
       const was = await store.readBook(owner);
@@ -174,7 +174,7 @@ export function describeWebhookStore(
       expect(await mine()).toEqual([]);
     });
 
-    test('the event of an endpoint is written once, and is due until it is finished', async () => {
+    test('an event about an endpoint is written once, and is due until it is finished', async () => {
       const notice = noticeOf(systemDigest, owner, { ...endpointNamed(run), changes: 3 }, 'failing', nowMs);
       expect(await store.write({ notice })).toEqual({ kind: 'written' });
       expect(await store.write({ notice })).toEqual({ kind: 'changed' });
