@@ -54,7 +54,7 @@ describe('the open mismatches', () => {
     });
   });
 
-  test('are listed with the time before which everything was compared, also if there is none', async () => {
+  test('are listed with the time up to which everything was compared, even if there is no mismatch', async () => {
     await harness.store.jobMarks.moveMark('reconcile-recent', undefined, positionAt(NOW * 1000 + 999));
     expect((await harness.get(PATH)).body).toMatchObject({ data: [], compared_until: NOW });
   });

@@ -27,7 +27,7 @@ async function runAfterAnHour(harness: ReconcileHarness, books: readonly Process
 }
 
 test.each(['respond', 'time out'])(
-  'a difference at one processor is reported if reads by charge id at the other processor %s',
+  'a difference at one processor is reported while reads by charge id at the other processor %s',
   async (how) => {
     const harness = new ReconcileHarness();
     const { clock, processor: first } = harness;
