@@ -51,7 +51,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       await expect(files.end(file, uploadId, [part])).rejects.toThrow();
     });
 
-    test('storing a text does not create the export file', async () => {
+    test('a stored text is read back unchanged, and does not create the export file', async () => {
       const { files } = tools;
       expect(await files.kept(`${file}.7`)).toBeUndefined();
       await files.keep(`${file}.7`, 'é,1\r\n');

@@ -59,7 +59,7 @@ export function fileOfNumbers(count: number): string {
   return [csvLine(['number', 'text']), ...lines].join('');
 }
 
-/** A simulated export system with tables and files in memory. Its writers run one after the other. */
+/** A simulated export system with tables and files in memory. Starting a writer only records it in `woken`. */
 export class ExportWorld {
   readonly clock = new SimulatedClock();
   readonly files = new MemoryExportFiles(PART);

@@ -23,7 +23,7 @@ import { requested } from './export-world.ts';
 
 /** Number of rows in the books. The full proof fills two parts of the file. */
 const SETS = whole(2_400, { slice: 300 });
-/** Pairs of entries in each row. The writer reads a transition for each row, which takes long on the local AWS. */
+/** Pairs of entries in each row. The writer reads a transition for each row, which is slow on the local AWS. */
 const PAIRS = 10;
 /** True if the writer is killed after a part; false if it is killed before the first part. */
 const HAS_PARTS = whole(true, { slice: false });

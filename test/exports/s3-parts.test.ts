@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { FILES_CLIENT, S3ExportFiles } from '../../lambdas/exports/store/s3-export-files.ts';
 import { s3Client } from '../../lambdas/kernel/platform/s3.ts';
 
-test('requests of an export send no checksums, because S3 refuses gaps between part numbers with them', async () => {
+test('requests of an export send no checksums, because with checksums S3 refuses gaps between part numbers', async () => {
   const sent: string[][] = [];
   const client = s3Client({
     ...FILES_CLIENT,

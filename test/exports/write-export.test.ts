@@ -187,7 +187,7 @@ test('an export with rows that can never be read fails, and no longer counts tow
   expect(world.files.uploads.size).toBe(0);
 });
 
-test('an upload that was removed before its completion is reported', async () => {
+test('an export fails with the reason upload_lost if its upload was removed before its completion', async () => {
   const world = new ExportWorld(COUNT);
   const key = await world.make('exp_1');
   world.files.end = async () => false;

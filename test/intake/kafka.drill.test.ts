@@ -51,9 +51,9 @@ async function parkedBodies(): Promise<readonly string[]> {
   return Messages.map(({ Body = '' }) => Body);
 }
 
-describe('a topic of a real Kafka broker', () => {
+describe('payment requests in a topic of a real Kafka broker', () => {
   (missing === undefined ? test : test.skip)(
-    'charges each request once when polled as Lambda does, and a poison record does not stop its partition',
+    'are charged once each when polled as Lambda does, and a poison record does not stop its partition',
     async () => {
       await kafka.start();
       const ids = Array.from({ length: 8 }, () => crypto.randomUUID());

@@ -255,7 +255,7 @@ describe('an event that cannot be accepted is parked with its reason, and acknow
   });
 });
 
-describe('an event that arrives late', () => {
+describe('an event that is delivered again', () => {
   test('is recognized as a duplicate, however late, if it was first accepted in time', async () => {
     const record = json();
     await site.deliver(site.inQueue(record));
@@ -265,7 +265,7 @@ describe('an event that arrives late', () => {
     expect(site.charged()).toBe(1);
   });
 
-  test('is redriven with the same sender as when it was parked', async () => {
+  test('keeps the sender with which it was parked when it is redriven', async () => {
     await site.deliver(site.onSubject(json({ reference: 'order-1' })), {
       processor: 'no_processor_for_payment',
       choose: () => 'no_processor_for_payment',
@@ -484,8 +484,8 @@ test('a malformed event that cannot be parked stays in the queue, and the valid 
   expect(site.charged()).toBe(1);
 });
 
-describe('a Kafka batch', () => {
-  test('charges each event once if redelivered in a different order', async () => {
+describe('the handler of a Kafka batch', () => {
+  test('charges each event once if the batch is redelivered in a different order', async () => {
     const ids = ['1', '2', '3'].map((digit) => EVENT_ID.replace('0', digit));
     const values = ids.map((event_id) => json({ event_id }));
     await site.process()(site.inTopic(...values));
