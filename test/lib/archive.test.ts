@@ -229,7 +229,7 @@ test.each([
   ['in this account', archived],
   ['in another account', away],
 ])(
-  'the function that shows the archive to operators may neither read archived lines nor write anything (archive: %s)',
+  'the function that shows the archive to operators may neither read archived lines nor write to the archive (archive: %s)',
   (_where, { service }) => {
     const statements = statementsByOwner(present(service)).get('AuditApi') ?? [];
     const ofArchive = statements.filter(({ Action }) => JSON.stringify(Action).includes('s3:'));

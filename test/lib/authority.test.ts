@@ -139,7 +139,7 @@ describe('the authority', () => {
     expect(recordedSettings(settingsOf(given))['postgresShards']).toBe(JSON.stringify(shards(63)));
   });
 
-  test('accepts an entry whose numbers are given as text', () => {
+  test('accepts numbers as text in the settings of further databases', () => {
     const given = [{ name: 's', count: '2', port: '6432', host: 'shard-#.example' }];
     expect(settingsOf({ ...POSTGRES, 'payonce:postgresShards': given }).postgresShards).toEqual([
       { name: 's', count: 2, port: 6432, host: 'shard-#.example' },
@@ -360,7 +360,8 @@ describe('the functions of a deployment', () => {
       '+ data .Outputs.PublishOutputFnGetAttClusterResourceArn#',
       '+ data AWS::DSQL::Cluster',
     ]);
-    // With the permissions for a server, another statement no longer fits into the first policy of its role.
+    // The permissions for a server enlarge some inline policies, so that the CDK moves another statement into a managed
+    // policy. With Aurora DSQL, that statement still fits.
     const ofServer = /VpcConfig|AttachToVpc|DatabaseSecret|ManagedPolicy\./;
     const connect = '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[ConnectToDatabase]';
     expect(differences(without, withSetting).filter((line) => line.includes(' service '))).toEqual(
@@ -404,7 +405,7 @@ describe('the functions of a deployment', () => {
       { dsqlWitnessRegion: 'us-west-2', dsqlLinkedClusterArn: LINKED },
       { WitnessRegion: 'us-west-2', Clusters: [LINKED] },
     ],
-  ])('link their cluster to one in another region with %j', (settings, MultiRegionProperties) => {
+  ])('configure the regions of their cluster as the settings say: %j', (settings, MultiRegionProperties) => {
     const cluster = new DsqlCluster(new Stack(testApp()), 'Cluster', { retain: true, settings });
     Template.fromStack(Stack.of(cluster)).hasResourceProperties('AWS::DSQL::Cluster', { MultiRegionProperties });
   });

@@ -24,7 +24,7 @@ test('a function that copies rows may put them into the Ledger only in a transac
   ]);
 });
 
-test('only the worker may store the time until which the copies are complete', () => {
+test('the worker may store the time until which the copies are complete', () => {
   expect(allowed('Worker')).toContainEqual(['dynamodb:GetItem,dynamodb:PutItem', 'JOB_MARK#carry', undefined]);
 });
 

@@ -25,7 +25,7 @@ describe('the setting dataKeyArn', () => {
     expect(without(type, (properties) => properties[property]).map(([id]) => id)).toEqual([]);
   });
 
-  test('leaves the permissions to the key’s policy, which docs/operate/data-key.md shows', () => {
+  test('has a key policy in docs/operate/data-key.md that allows each service to use the key', () => {
     const [, policy = ''] = /```json\n(\[[^`]+\])\n```/.exec(readFileSync('docs/operate/data-key.md', 'utf8')) ?? [];
     const services = ['dynamodb', 'sqs', 's3', 'dsql'].map((name) => `${name}.<region>.amazonaws.com`);
     expect(JSON.parse(policy)).toMatchObject([

@@ -190,7 +190,7 @@ describe('payment requests by event', () => {
 
 const topicOf = (topic: string) => `arn:aws:kafka:eu-west-1:111122223333:topic/shop/1/${topic}`;
 
-test('several topics of a cluster, and several sources of other accounts, are accepted by AWS', async () => {
+test('one statement lists all topics of a cluster, and the bus policies of other accounts are created one after another', async () => {
   const kafka = { cluster: 'arn:aws:kafka:eu-west-1:111122223333:cluster/shop/1' };
   const others = ['444455556666', '777788889999'].map((account) => ({
     source: `checkout.${account}`,

@@ -90,8 +90,7 @@ describe('the stacks of a deployment with job targets', () => {
       const Description = Match.stringLikeRegexp(`target ${target}`);
       data.hasResourceProperties('AWS::SecretsManager::Secret', { Description });
     }
-    // The caller may send messages and read the targets' secrets, but not the credential for calls of Payonce's own
-    // routes.
+    // Only the caller gets the targets. It does not get the credential for calls of Payonce's own routes.
     const callers = service?.findResources('AWS::Lambda::Function', {
       Properties: { Environment: { Variables: Match.objectLike({ JOB_TARGETS: Match.anyValue() }) } },
     });

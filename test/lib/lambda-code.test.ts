@@ -208,19 +208,22 @@ describe('the bundles', () => {
   test.each([
     ['shared', 'did not respond in time', 'lambdas/outbound/http-call.ts'],
     ['sandbox-client', 'responded with 201 and a declined charge', 'lambdas/processors/sandbox/sandbox-answers.ts'],
-  ])('have a source map for the file %s, which esbuild has bundled twice', (name, text, source) => {
-    const folder = join(first, 'payments');
-    const file = readdirSync(folder).find((each) => each.startsWith(name) && each.endsWith('.mjs')) ?? '';
-    const lines = readFileSync(join(folder, file), 'utf8').split('\n');
-    const line = lines.findIndex((each) => each.includes(text));
-    const map = JSON.parse(readFileSync(join(folder, `${file}.map`), 'utf8')) as SourceMapPayload;
+  ])(
+    'have a source map that leads from the file %s to the original line, although esbuild bundles the file twice',
+    (name, text, source) => {
+      const folder = join(first, 'payments');
+      const file = readdirSync(folder).find((each) => each.startsWith(name) && each.endsWith('.mjs')) ?? '';
+      const lines = readFileSync(join(folder, file), 'utf8').split('\n');
+      const line = lines.findIndex((each) => each.includes(text));
+      const map = JSON.parse(readFileSync(join(folder, `${file}.map`), 'utf8')) as SourceMapPayload;
 
-    const origin = new SourceMap(map).findOrigin(line + 1, (lines[line] ?? '').indexOf(text) + 1);
-    const [, path = ''] = /(lambdas\/.+)/.exec('fileName' in origin ? origin.fileName : '') ?? [];
-    expect(path).toBe(source);
-    const original = readFileSync(path, 'utf8').split('\n');
-    expect(original['lineNumber' in origin ? origin.lineNumber - 1 : 0]).toContain(text);
-  });
+      const origin = new SourceMap(map).findOrigin(line + 1, (lines[line] ?? '').indexOf(text) + 1);
+      const [, path = ''] = /(lambdas\/.+)/.exec('fileName' in origin ? origin.fileName : '') ?? [];
+      expect(path).toBe(source);
+      const original = readFileSync(path, 'utf8').split('\n');
+      expect(original['lineNumber' in origin ? origin.lineNumber - 1 : 0]).toContain(text);
+    },
+  );
 
   test('exclude the code for reads, lists, API documents and operators from the payments function', () => {
     const own = ownSources(join(first, 'payments'));

@@ -291,7 +291,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
   ],
 ];
 
-test.each(VIEWERS)('the role of %s has these permissions for tables, and no others', (owner, own) => {
+test.each(VIEWERS)('the role of %s has only the listed permissions for tables and secrets', (owner, own) => {
   const reached = allowed(roles.get(owner)).filter((line) => /dynamodb:|secretsmanager:/.test(line));
   expect(reached).toEqual([...own].sort());
 });

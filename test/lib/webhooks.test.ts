@@ -99,7 +99,7 @@ describe('webhooks', () => {
     expect(threads).toBeGreaterThanOrEqual(2 * (source?.Properties.BatchSize ?? Number.POSITIVE_INFINITY));
   });
 
-  test('raise an alarm if an endpoint is disabled or a delivery cannot be attempted', () => {
+  test('raise an alarm if an endpoint is disabled', () => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'webhook_endpoint_disabled',
       Dimensions: [{ Name: 'service', Value: 'webhook-sender' }],
