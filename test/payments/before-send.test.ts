@@ -49,7 +49,7 @@ describe('the read of the processor’s books before each send', () => {
     await expectBooksToAgree(request);
   });
 
-  test('prevents a second send of a crashed owner’s refund if the money is disputed, even without the dispute callback', async () => {
+  test('prevents a retry from sending a crashed owner’s refund if the money is disputed, even without the dispute callback', async () => {
     const { request, charge } = await paid('retried');
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
     await harness.dieBeforeChange(refund);

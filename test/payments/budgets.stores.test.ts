@@ -266,7 +266,7 @@ describe('a projected event', () => {
       ],
     ],
     [
-      'refunds',
+      'reports a refund',
       [
         { kind: 'succeeded', chargeId: 'ch_1' },
         {

@@ -213,8 +213,8 @@ describe('a refund', () => {
     expect((await harness.typesOf(taken)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
-  test('returns no response other than the 202 for its key, even if its record is deleted', async () => {
-    await harness.processor.inside.failNextChange(1, 'tok_async'); // A bank transfer, which takes weeks.
+  test('gives its key no outcome other than the 202, even if its record is deleted: the key then counts as expired', async () => {
+    await harness.processor.inside.failNextChange(1, 'tok_async'); // Simulates a bank transfer, which takes weeks.
     expect(statusOf(await harness.change(refund('k', 300)))).toBe(202);
     const { operationId } = refund('k');
     harness.clock.advance(9 * 24 * 60 * 60_000);

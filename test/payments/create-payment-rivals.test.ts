@@ -47,7 +47,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('is not followed by a send when its client retries after sixteen minutes', async () => {
+  test('is replaced without another send if its client retries after sixteen minutes', async () => {
     const request = paymentRequest('died-late');
     await harness.claimThenDie(request, false);
     harness.clock.advance(16 * MINUTE);
@@ -90,7 +90,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('is not followed by a send if its record is deleted and its client retries after sixteen minutes', async () => {
+  test('is replaced without another send if its record is deleted and its client retries after sixteen minutes', async () => {
     const request = paymentRequest('died-deleted-late');
     await harness.claimThenDie(request, false);
     harness.store.deleteRecord(chargeOperation(request.paymentId));
@@ -124,7 +124,7 @@ describe('a crashed owner', () => {
     ['metadata', { metadata: { order: '6736' } }],
     ['return_url', { returnUrl: 'https://shop.example/other' }],
   ])(
-    'is followed, after the loss of its record, by the same request only, not by one with a different %s',
+    'is replaced after the loss of its record only by the same request, not by one with a different %s',
     async (_field, changed) => {
       const notes = { description: 'Two shirts', metadata: { order: '6735' }, reference: 'r-1' };
       const request = paymentRequest('died-deleted-mismatch', notes);
@@ -286,20 +286,17 @@ describe('the owner of a claim with rivals', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created']);
   });
 
-  test.each([-5, 5])(
-    'gets the same result with a clock skew of %d minutes; the skew changes only which request waits',
-    async (minutes) => {
-      const request = paymentRequest(`skew-${minutes}`);
-      const other = skewed(harness.clock, minutes * MINUTE);
-      const disturbed = harness.storeWithRival(async () => {
-        await harness.pay(request, { clock: other }).catch(() => undefined);
-      });
-      const first = await harness.answered(request, { store: disturbed });
-      expect(first.status).toBe(201);
-      expect(await harness.answered(request, { clock: other })).toEqual({ ...first, kind: 'replay' });
-      expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
-    },
-  );
+  test.each([-5, 5])('gets the same result if a rival’s clock differs by %d minutes', async (minutes) => {
+    const request = paymentRequest(`skew-${minutes}`);
+    const other = skewed(harness.clock, minutes * MINUTE);
+    const disturbed = harness.storeWithRival(async () => {
+      await harness.pay(request, { clock: other }).catch(() => undefined);
+    });
+    const first = await harness.answered(request, { store: disturbed });
+    expect(first.status).toBe(201);
+    expect(await harness.answered(request, { clock: other })).toEqual({ ...first, kind: 'replay' });
+    expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
+  });
 });
 
 describe('the queue entries of a commit', () => {

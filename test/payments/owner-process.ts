@@ -22,7 +22,7 @@ export interface Stop {
   readonly at: 'payment-claim' | 'record-complete';
   /** `inside`: before the transaction of the statement commits. `after`: after the response of the server. */
   readonly moment: 'inside' | 'after';
-  /** Whether the transaction may be idle. @default the time limits of the connection */
+  /** Disables the time limit of an idle transaction. @default the connection's time limit applies */
   readonly mayIdle?: boolean;
 }
 

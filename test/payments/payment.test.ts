@@ -157,7 +157,7 @@ describe('a payment in a final status', () => {
     { kind: 'not_attempted' },
     { kind: 'unknown' },
     { kind: 'undecidable' },
-  ] as const)('does not change on $kind if it has succeeded', (fact) => {
+  ] as const)('does not change on the fact $kind if it has succeeded', (fact) => {
     expect(when(fact, given(SUCCEEDED))).toBe('nothing');
   });
 

@@ -37,7 +37,7 @@ describe('a return URL', () => {
     expect((await harness.get(`/v1/payments/${String(reply.body['id'])}`)).body).toMatchObject({ return_url: PAGE });
   });
 
-  test('defaults to the deployment’s URL', async () => {
+  test('is absent from the payment and from the charge order if the request has none', async () => {
     expect((await harness.pay('k', { source: 'tok_action' })).body).not.toHaveProperty('return_url');
     expect(orders[0]).not.toHaveProperty('returnUrl');
   });

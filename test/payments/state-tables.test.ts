@@ -216,7 +216,7 @@ describe('the merchant’s view of a payment', () => {
 });
 
 describe('the state tables', () => {
-  test('never leave a final state, but record later facts', () => {
+  test('never change the final status of a payment', () => {
     for (const row of Object.values(CHARGE_TABLE)) {
       for (const status of ['succeeded', 'failed', 'canceled'] as const) {
         const cell = row[status];

@@ -104,7 +104,7 @@ const ALL = CASES.flatMap((each) => ENDS.map((end) => ({ ...each, end })));
 // seconds, so `npm test` runs only one test, in half of the slices.
 for (const [place, { at, moment, end, during, later, thawed }] of ALL.entries())
   inTurn(test, { place, of: 2 * ALL.length, otherwise: test.skip })(
-    `a process that is ${end} ${moment} the transaction of ${at} charges once, and a second process finishes`,
+    `after a process is ${end} ${moment} the transaction of ${at}, a second process finishes, with one charge in all`,
     async () => {
       const key = `${end}-${moment}-${at}`;
       const id = paymentIdFor(key);

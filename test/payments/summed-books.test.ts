@@ -203,7 +203,7 @@ function difference(seed: number): 'not begun' | 'folded' | object {
   };
 }
 
-test('if the processor’s books equal the sums of a payment, reading them adds no transition, and the same requests may be sent by the sums as by the chain', () => {
+test('if the processor’s books equal the sums of a payment, a read of the books adds no transition, and the sums allow the same sends as the whole chain', () => {
   let equal = 0;
   fc.assert(
     fc.property(fc.integer({ min: 0 }), (seed) => {
