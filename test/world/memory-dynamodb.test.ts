@@ -99,7 +99,7 @@ test('the Stream contains each change of a row, but no write without a change', 
   ]);
 });
 
-test('expired rows are deleted, as DynamoDB time to live does', async () => {
+test('deleteExpired deletes the expired rows, as DynamoDB’s time to live does', async () => {
   const database = memory();
   for (const [sk, expiresAt] of Object.entries({ past: 99, now: 100, later: 101, never: undefined })) {
     const item = { pk: 'A#1', sk, ...(expiresAt === undefined ? {} : { expiresAt }) };
@@ -136,7 +136,7 @@ describe('capacity units of a write', () => {
     expect(await units(memory().client, item, true)).toBe(inTransaction);
   });
 
-  test('are based on the larger of the old and the new size of an item that changes its place in an index, or leaves the index', async () => {
+  test('are based on the larger of the old and the new size, and include each index entry that moves or is removed', async () => {
     const { client } = memory();
     await units(client, { shard: 1, at: 1 });
     expect(await units(client, { shard: 1, at: 1, more: 1 })).toBe(1);

@@ -159,9 +159,9 @@ function createStores(clock: Clock, tables: MemoryDynamoDb): Stores {
 
 /**
  * Makes PostgreSQL the authority of the worlds that the tests of the current block create, and of the worlds that are
- * created while its files are loaded.
+ * created while the files of the block are loaded.
  *
- * @returns a function that ends the latter
+ * @returns a function to call when the files are loaded: until the tests begin, DynamoDB is the authority again
  */
 export function createWorldsOnPostgres(): () => void {
   setAuthority(createStores);

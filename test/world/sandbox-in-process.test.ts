@@ -90,7 +90,7 @@ const unchanged: Adapt = (processor) => processor;
 describeProcessor('sandbox in process', abilities, chargeable(unchanged));
 describeProcessor('sandbox in process without holds', NO_HOLDS, chargeable(withoutHolds));
 describeChanges('changes at the sandbox in process', abilities, changeable(unchanged));
-describeChanges('whole changes at the sandbox in process', WHOLE_ONLY, changeable(wholeOnly));
+describeChanges('changes at the sandbox in process without partial changes', WHOLE_ONLY, changeable(wholeOnly));
 describeChanges('changes at the sandbox in process without refunds', NO_REFUNDS, changeable(withoutRefunds));
 describeChanges('changes at the sandbox in process without holds', NO_HOLDS, changeable(withoutHolds));
 

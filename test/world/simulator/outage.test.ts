@@ -91,7 +91,7 @@ const OUTAGES: readonly (readonly [string, () => Promise<void>])[] = [
     },
   ],
   [
-    'after three hours without the bus, which is longer than the relay retries, the job publishes the old events, the relay publishes the rest, and nothing is parked',
+    'after three hours without the bus, the job publishes the events that the relay no longer retries, the relay publishes the rest, and nothing is parked',
     async () => {
       const { during, times, projected, left } = await anHourWithout(bus, 3 * OUTAGE_MINUTES);
       expect(during).toEqual({ published: 0, projected: 0 });

@@ -18,7 +18,7 @@ const SHAPE = { currency: 'EUR', capture: 'automatic', lateMs: 0 };
 
 /** The first write of transitions is the claim of the payment, and the second one is its commit. */
 test.each(sliceOf([1, 2], 2))(
-  'a payment is recovered and completed after PostgreSQL lost its copied write %i',
+  'a payment is completed after PostgreSQL has lost its write %i, which was already copied to DynamoDB',
   async (nth) => {
     const { system, violations } = await play(
       {

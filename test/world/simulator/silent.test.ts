@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 /** Exceeds the number of reads that fail, each with its retries, within one run. */
 const PAYERS = 80;
 
-test('one run of the resolver passes all entries of a processor that is down, so that no other entry waits for them', async () => {
+test('one run of the resolver postpones all entries of a processor that is down, so that no other entry waits for them', async () => {
   const system = await SimulatedSystem.begin(1);
   const startMs = system.nowMs;
   const body = { amount: 1000, currency: 'EUR', source: 'tok_action' };

@@ -75,7 +75,10 @@ interface LostTables extends Arguments {
   readonly choice?: number;
 }
 
-/** Far more than the number of choices, because the number is taken modulo it: each choice is about equally probable. */
+/**
+ * Maximum drawn number, from which the choice is computed modulo the number of choices. It is so large that all choices
+ * are about equally probable.
+ */
 const MAX_CHOICE = 999_999;
 
 const lostTables = act<LostTables>({

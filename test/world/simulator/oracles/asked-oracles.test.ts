@@ -106,7 +106,7 @@ test('a refund by an operator without an amount must have the amount that the se
     requestId: storedOperationId('chr_approved'),
     paymentId,
     fingerprint: fingerprintOf(systemDigest, { body: {}, query: {} }),
-    // As if another refund of 100 had been pending at the time of the request, and had failed since.
+    // Simulates that another refund of 100 was pending at the time of the request, and has failed since.
     amountMinor: 900,
     reason: 'Asked by phone',
     by: OPERATOR,

@@ -92,7 +92,7 @@ describe('a commission', () => {
     expect(wrong()).toEqual(['the commission is canceled, but 100 is due']);
   });
 
-  test('must be decided after its lock period', async () => {
+  test('must not stay locked after its lock period', async () => {
     await write('locked', 100);
     harness.clock.advance(33 * DAY_MS);
     expect(wrong()).toEqual(['the commission is still locked after its lock period']);
@@ -135,7 +135,7 @@ describe('the commission of an order', () => {
     expect(wrong()).toEqual([]);
   });
 
-  test('may stay undecided until the operator decides about its order, but not longer', async () => {
+  test('may stay pending after its lock period only while its order is in review and nothing is due', async () => {
     await write('pending', 200, about);
     await become('order.review_required', 'needs_review');
     harness.clock.advance(33 * DAY_MS);

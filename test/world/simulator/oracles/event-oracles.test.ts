@@ -175,7 +175,7 @@ describe('an endpoint', () => {
     }
   });
 
-  test('receives every event', () => {
+  test('violates no oracle if it has received every event', () => {
     expect(world.all()).toEqual([]);
   });
 

@@ -139,7 +139,7 @@ test('an entry behind many others does not become overdue through runs in which 
   expect(world.now()).toContain(ORACLE);
 });
 
-test('an entry does not become overdue through runs of other jobs or runs that crashed in its queue', async () => {
+test('an entry does not become overdue through runs of other jobs, or runs that report its queue as skipped', async () => {
   await put(inquiryItem(TABLES, inquiry()).Put?.Item ?? {});
   for (let runs = 0; runs < 9; runs += 1) {
     await run('retry-orphans');
@@ -173,7 +173,7 @@ describe.each(Object.entries(QUEUES))('the queue of %s', (_name, { job, row }) =
     expect(await overdueAfter(8)).toBe(false);
   });
 
-  test('has no entry that is due a month later than the queue allows', async () => {
+  test('must have no entry that is due a month later than the queue allows', async () => {
     await put(row(harness.clock.nowMs()));
     expect(world.now()).not.toContain(ORACLE);
     await put(row(harness.clock.nowMs() + 31 * DAY_MS));

@@ -94,7 +94,10 @@ const { partitionKey: QUEUE, sortKey: LOOK } = RegistryTable.queuesIndex;
 const { partitionKey: DUE_IN, sortKey: SWEEP_AT } = RegistryTable.dueIndex;
 const { partitionKey: OPEN_SHARD, sortKey: CLAIM_DUE } = IdempotencyTable.openClaimsIndex;
 
-/** By row prefix: the kind and the waiting time's start of an entry that is listed by the time of its next check. */
+/**
+ * Entries that are listed by the time of their next check, by row prefix, with their job, their sweep, their kind, and
+ * the attribute that contains the start of their wait.
+ */
 const LISTED: Readonly<
   Record<
     string,
