@@ -4,6 +4,7 @@ import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { ownerToken } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { recordComparison } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import { comparedPayment, differsBy } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf } from '../world/api.ts';
@@ -79,6 +80,34 @@ test('a mismatch of a charge without a known payment names the charge, its amoun
   );
   for (const { reason } of listed)
     expect(reason).toMatch(/^The processor sandbox shows 12\.50 EUR of a charge without a known payment/);
+});
+
+test('the reason of a payment whose charge has vanished says that the processor showed the charge', async () => {
+  const api = new Api();
+  const id = await api.paid('k', { source: 'tok_async' });
+  const gone = {
+    ...api.processor,
+    findCharge: async () => ({ kind: 'absent' as const }),
+    readCharge: async () => undefined,
+  };
+  for (let hour = 0; hour < 3; hour += 1) {
+    api.clock.advance(3_600_000);
+    await resolveInquiries({ ...api.world.tools, processor: gone, books: [gone] });
+  }
+  expect((await api.get(`/v1/payments/${id}`)).body).toMatchObject({ failure: { code: 'charge_vanished' } });
+  const [entry] = dataOf(await api.get(`${PATH}?kind=payment_in_review`));
+  expect(entry?.['reason']).toMatch(/^The processor showed the payment’s charge earlier, and no longer shows it\./);
+});
+
+test.each([
+  ['charge_unknown', /^A callback from memory \(test mode\) is about a charge that the processor did not show\./],
+  ['payment_unknown', /^A callback from memory \(test mode\) is about a charge that belongs to no known payment\./],
+  ['other_account', /^A callback from memory \(test mode\) is about a charge of a payment that has another account\./],
+] as const)('the reason of an unmatched callback says why it matches no payment: %s', async (reason, expected) => {
+  const api = new Api();
+  await unmatchedCallback(api, 'own', false, reason);
+  const [entry] = dataOf(await api.get(`${PATH}?kind=unmatched_callback`));
+  expect(entry?.['reason']).toMatch(expected);
 });
 
 test('the list of queues contains all queues, without a number for a queue that cannot be counted', async () => {

@@ -1,16 +1,22 @@
 import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { type OperationId, ownerToken } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import type { OrphanedCallback } from '../../lambdas/payments/use/effect-store.ts';
 import type { Api } from '../world/api.ts';
 
 /** Stores an unmatched callback that is no longer retried. @param isForeign whether another program caused it */
-export async function unmatchedCallback({ store, clock }: Api, name: string, isForeign = false): Promise<OperationId> {
+export async function unmatchedCallback(
+  { store, clock }: Api,
+  name: string,
+  isForeign = false,
+  reason: OrphanedCallback['reason'] = isForeign ? 'payment_unknown' : 'charge_unknown',
+): Promise<OperationId> {
   const operationId = callbackOperation(systemDigest, 'memory', name);
   const receivedAtMs = clock.nowMs();
   const orphan = {
     operationId,
     event: { processorName: 'memory', mode: 'test', eventId: name, type: 'charge.succeeded', chargeId: `ch_${name}` },
-    reason: isForeign ? 'payment_unknown' : 'charge_unknown',
+    reason,
     receivedAtMs,
     ...(isForeign ? { isForeign } : {}),
   } as const;

@@ -8,8 +8,9 @@ import { defined } from '../../kernel/defined.ts';
 import { type OperationId, storedOperationId } from '../../kernel/ids.ts';
 import type { Telemetry } from '../../kernel/platform/telemetry.ts';
 import { changeOf, isUnderWay, operationIdOf } from '../../payments/domain/change.ts';
-import type { HoldChange, Refund } from '../../payments/domain/payment.ts';
+import { CHARGE_VANISHED, type HoldChange, type Refund, WRONG_AMOUNT } from '../../payments/domain/payment.ts';
 import { parsePaymentId } from '../../payments/ids.ts';
+import type { OrphanedCallback } from '../../payments/use/effect-store.ts';
 import { chainOf } from '../../payments/use/payment-chain.ts';
 import type { PaymentEnds, PaymentStore } from '../../payments/use/payment-store.ts';
 import type { Operator } from '../../tenants/operators.ts';
@@ -193,7 +194,7 @@ const SENTENCES: Readonly<
     string
   >
 > = {
-  inquiry: 'The outcome cannot be looked up at the processor.',
+  inquiry: 'The outcome cannot be determined from the processor’s books.',
   order: 'The order can be neither completed nor undone without a person.',
   return:
     'This stray charge must be returned to the payer. Payonce cannot refund or void it, or cannot determine whether it did. Refund or void the charge at the processor.',
@@ -212,18 +213,29 @@ const ENDPOINT_SENTENCES: Readonly<Record<'enabled' | 'gone' | 'failing', string
     'The endpoint was disabled because it accepted nothing for three days. Inform the tenant. Enable the endpoint or confirm that it stays disabled.',
 };
 
+const UNMATCHED: Readonly<Record<OrphanedCallback['reason'], string>> = {
+  charge_unknown: 'that the processor did not show',
+  payment_unknown: 'that belongs to no known payment',
+  other_account: 'of a payment that has another account',
+};
+
 function sentenceOf(reason: Reason): string {
   switch (reason.kind) {
     case 'payment':
-      return reason.failureCode === 'wrong_amount'
-        ? 'The captured amount or currency differs from the requested one.'
-        : 'Neither a charge nor its absence can be proven.';
+      switch (reason.failureCode) {
+        case WRONG_AMOUNT:
+          return 'The captured amount or currency differs from the requested one.';
+        case CHARGE_VANISHED:
+          return 'The processor showed the payment’s charge earlier, and no longer shows it. Look the charge up at the processor.';
+        default:
+          return 'Neither a charge nor its absence can be proven.';
+      }
     case 'change':
       return `The outcome of the ${reason.of} cannot be determined.`;
     case 'callback': {
-      const { from } = reason;
+      const { from, because = 'payment_unknown' } = reason;
       const processor = from === undefined ? 'the processor' : `${from.processorName} (${from.mode} mode)`;
-      return `A callback from ${processor} is about a charge that belongs to no known payment. Look the charge up there. If the payer must not pay, refund or void it there. Then dismiss the callback.`;
+      return `A callback from ${processor} is about a charge ${UNMATCHED[because]}. Look the charge up there. If the payer must not pay, refund or void it there. Then dismiss the callback.`;
     }
     case 'mismatch': {
       const [shown, booked] = [reason.processorMinor, reason.ledgerMinor].map((minor) =>

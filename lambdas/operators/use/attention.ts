@@ -2,7 +2,7 @@ import { OperationPrefix } from '../../kernel/contract/rows.ts';
 import { defined } from '../../kernel/defined.ts';
 import type { Mode, TenantId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
-import type { CallbackEvent } from '../../payments/use/effect-store.ts';
+import type { CallbackEvent, OrphanedCallback } from '../../payments/use/effect-store.ts';
 import { someMismatches } from '../../reconciliation/use/mismatch-view.ts';
 import type { ListPaymentsTools } from '../../views/use/list-payments.ts';
 import { someReviews } from '../../views/use/list-reviews.ts';
@@ -85,8 +85,12 @@ export type Reason =
       readonly kind: 'inquiry' | 'order' | 'return' | 'hold' | 'claim' | 'missed_runs' | 'ended';
     }
   | { readonly kind: 'change'; readonly of: string }
-  /** An unmatched callback. Processor and mode are absent if its row cannot be read. */
-  | { readonly kind: 'callback'; readonly from?: Pick<CallbackEvent, 'processorName' | 'mode'> }
+  /** An unmatched callback. Processor, mode and reason are absent if its row cannot be read. */
+  | {
+      readonly kind: 'callback';
+      readonly from?: Pick<CallbackEvent, 'processorName' | 'mode'>;
+      readonly because?: OrphanedCallback['reason'];
+    }
   /** Messages that could not be processed. `because` is set if they cannot be redriven, and names the alternative. */
   | { readonly kind: 'messages'; readonly because?: string }
   | {
@@ -371,7 +375,7 @@ function kindOf(
     case 'unmatched_callbacks':
       return {
         kind: 'unmatched_callback',
-        reason: { kind: 'callback', ...defined({ from: callback?.event }) },
+        reason: { kind: 'callback', ...defined({ from: callback?.event, because: callback?.reason }) },
         act: callback === undefined ? 'look' : 'dismiss',
       };
   }
