@@ -11,7 +11,8 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 import { paidEvent } from './consumer-world.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
 const EVENT = paidEvent();
 const HEAD = { table: 'views', partition: 'TEST#HEAD', sort: 'head' } as const;
 
@@ -103,6 +104,19 @@ describe('a business key', () => {
     const letters = { handler: 'letters', handle: outside<PaymentEvent>(async () => undefined) };
     await expect(harness.consume(letters, event)).rejects.toMatchObject({ code: 'event_too_old' });
     expect(harness.stores.allRows()).toHaveLength(1);
+  });
+
+  test('must exist from an hour before the record of the event id may expire, and the refusal names this age', async () => {
+    const harness = new Harness();
+    const event = { ...EVENT, occurredAtMs: harness.clock.nowMs() };
+    const consumer = counting('commission');
+    harness.pass(719 * HOUR_MS - 1);
+    expect(await harness.consume(consumer, event)).toEqual({ kind: 'done' });
+    harness.pass(1);
+    await expect(harness.consume(consumer, event)).rejects.toMatchObject({
+      code: 'event_too_old',
+      message: expect.stringMatching(/ is at least 719 hours old:/),
+    });
   });
 
   test.each([

@@ -101,8 +101,8 @@ export const TOO_OLD = 'event_too_old';
 
 /**
  * Refuses an event that could take effect twice, because the record of an earlier delivery may have expired. Events can
- * be of any age, because a failing message can be redriven without limit. The maximum age is an hour less than the
- * retention of the record, because clocks differ.
+ * be of any age, because a failing message can be redriven without limit. An event is refused from an hour before the
+ * retention of the record ends, because clocks differ.
  *
  * @param keptHours minimum retention of the record
  * @throws TerminalError `event_too_old`
@@ -112,10 +112,11 @@ export function refuseTooOld(
   keptHours: number,
   nowMs: number,
 ): void {
-  if (nowMs - occurredAtMs < (keptHours - 1) * HOUR_MS) return;
+  const oldestHours = keptHours - 1;
+  if (nowMs - occurredAtMs < oldestHours * HOUR_MS) return;
   throw new TerminalError(
     TOO_OLD,
-    `${event.id} is older than the retention of its records: it may already have taken effect`,
+    `${event.id} is at least ${oldestHours} hours old: it may have taken effect, and its record may have expired`,
   );
 }
 
