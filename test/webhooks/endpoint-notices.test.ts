@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { EventNames } from '../../lambdas/events/contract.ts';
 import { readEvent } from '../../lambdas/events/http/event-schemas.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { AttemptResult } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { endpointOf } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
+import { noticeOf } from '../../lambdas/webhooks/domain/webhook-notice.ts';
 import { sendWebhook } from '../../lambdas/webhooks/use/send-webhook.ts';
 import { type EndpointChange, updateEndpoint } from '../../lambdas/webhooks/use/webhook-endpoints.ts';
 import type { WebhookRequest } from '../../lambdas/webhooks/use/webhooks.ts';
@@ -96,6 +98,12 @@ describe('the events about the state of an endpoint', () => {
     const names = [EventNames.webhookEndpointFailing, EventNames.webhookEndpointRecovered] as const;
     const read = names.map((name, index) => readEvent(name, JSON.parse(JSON.stringify(world.published[index]))));
     expect(read.map(({ kind }) => kind)).toEqual(['event', 'event']);
+  });
+
+  test('have other ids than earlier ones with the same number, which a restore of the Registry may have lost', () => {
+    const idAt = (atMs: number) => noticeOf(systemDigest, OWNER, { ...ENDPOINT, changes: 1 }, 'failing', atMs).eventId;
+    expect(idAt(1_000)).toBe(idAt(1_000));
+    expect(idAt(2_000)).not.toBe(idAt(1_000));
   });
 
   test('are not published for an endpoint that rejects one event, but accepts others', async () => {

@@ -438,7 +438,7 @@ export function messageAbout(
   about: {
     readonly mode: WebhookOwner['mode'];
     readonly type: string;
-    readonly mark: string | number;
+    readonly mark: string;
     readonly sequence: number;
     readonly atMs: number;
     readonly state: Readonly<Record<string, unknown>>;

@@ -88,7 +88,8 @@ export function noticeOf(
   const message = messageAbout(digest, endpoint, {
     mode,
     type: ENDPOINT_STATES[kind],
-    mark: sequence,
+    // A restore of the Registry can repeat a sequence number.
+    mark: `${sequence} ${atMs}`,
     sequence,
     atMs,
     state,
