@@ -10,7 +10,7 @@ import { expirySeconds } from '../once/domain/idempotency.ts';
 import { commitOnce, type Effect, type Written } from '../once/use/execute-once.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import type { TransitionType } from '../payments/domain/payment.ts';
-import type { ProcessorCharge } from '../payments/domain/processor-charge.ts';
+import type { BooksIdentity, ProcessorCharge } from '../payments/domain/processor-charge.ts';
 import type { Transition } from '../payments/domain/transition.ts';
 import { decideAll } from '../payments/use/decide-all.ts';
 import type { CallbackEvent, EffectStore, OrphanedCallback } from '../payments/use/effect-store.ts';
@@ -60,7 +60,7 @@ const READ_TIMEOUT_MS = 5_000;
  * it again
  */
 export async function receiveCallback(tools: ReceiveCallbackTools, event: CallbackEvent): Promise<CallbackOutcome> {
-  const operationId = callbackOperation(tools.digest, sourceOf(event), event.eventId);
+  const operationId = callbackOperation(tools.digest, sourceOf(tools.books), event.eventId);
   return commitOnce(tools.runner, new CallbackEffect(tools, operationId, event));
 }
 
@@ -211,7 +211,7 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
   }
 }
 
-/** Returns the source that scopes event ids: a processor and a mode. */
-export function sourceOf({ processorName, mode }: Pick<CallbackEvent, 'processorName' | 'mode'>): string {
-  return `${processorName}/${mode}`;
+/** Returns the source that scopes event ids: an account of a processor in one mode. */
+export function sourceOf({ name, mode, account }: BooksIdentity): string {
+  return `${name}/${mode}/${account}`;
 }

@@ -47,7 +47,7 @@ export class CallbackWorld extends World {
     if (firstBrokenLink(systemDigest, transitions) !== undefined) found.push('I8: the chain is broken');
     for (const event of acknowledged) {
       const { eventId } = event;
-      const record = await this.store.readEffect(callbackOperation(systemDigest, sourceOf(event), eventId));
+      const record = await this.store.readEffect(callbackOperation(systemDigest, sourceOf(this.processor), eventId));
       if (record === undefined) found.push(`${eventId} was acknowledged without being stored`);
       if (sets.length === 0) found.push(`${eventId} was acknowledged without postings`);
     }

@@ -16,7 +16,7 @@ import type { CallbackReceiver } from './callback-story.ts';
 export const naiveReceiver: CallbackReceiver = async (actor, event, world) => {
   const { processor, clock } = world;
   const { effects } = world.toolsOf(actor);
-  const operationId = callbackOperation(systemDigest, sourceOf(event), event.eventId);
+  const operationId = callbackOperation(systemDigest, sourceOf(processor), event.eventId);
   if ((await effects.readEffect(operationId)) !== undefined) return;
   const charge = await processor.readCharge(event.chargeId, { timeoutMs: 1_000 });
   if (charge?.paymentId === undefined) throw new Error('the event names no payment');

@@ -50,6 +50,16 @@ describe('a callback', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.processing', 'payment.completed']);
   });
 
+  test('is not taken for the callback of another account that has the same event id', async () => {
+    const request = paymentRequest('accounts', { source: 'tok_async' });
+    await harness.pay(request);
+    const charge = harness.chargeOf(request);
+    await harness.processor.inside.approve(charge);
+    const books = { ...harness.processor, account: 'another' };
+    expect(await harness.deliver(callback('evt_1', 'ch_none'), { books })).toMatchObject({ kind: 'orphaned' });
+    expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({ transitions: ['payment.completed'] });
+  });
+
   test('has one effect when it is delivered twice concurrently, and both deliveries are acknowledged', async () => {
     const request = paymentRequest('twice', { source: 'tok_async' });
     await harness.pay(request);

@@ -14,6 +14,7 @@ import type { Transition } from '../../payments/domain/transition.ts';
 import { chargeOperation, parsePaymentId } from '../../payments/ids.ts';
 import type { EffectStore } from '../../payments/use/effect-store.ts';
 import type { PaymentStore, TransitionPage } from '../../payments/use/payment-store.ts';
+import { booksOf } from '../../payments/use/pinned-processor.ts';
 import { type Delivery, newDelivery } from '../../webhooks/domain/webhook-delivery.ts';
 import type { WebhookEndpoint } from '../../webhooks/domain/webhook-endpoint.ts';
 import type { WebhookStore } from '../../webhooks/use/webhooks.ts';
@@ -97,7 +98,7 @@ export async function readTimeline(tools: TimelineTools, id: string, page: Trans
   const hasMore = listed.length > page.limit;
   const [deliveries, ...others] = await Promise.all([
     deliveriesOf(tools, payment, transitions),
-    ...transitions.map((transition) => around(tools, transition)),
+    ...transitions.map((transition) => around(tools, first, transition)),
     hasMore ? [] : actsOn(tools, payment),
   ]);
   const entries = [deliveries, ...others].flat().toSorted((a, b) => a.atMs - b.atMs || rank(a) - rank(b));
@@ -108,14 +109,19 @@ export async function readTimeline(tools: TimelineTools, id: string, page: Trans
  * Returns the timeline entries of one transition, and of the record of the operation or callback that caused the
  * transition.
  */
-async function around(tools: TimelineTools, transition: Transition): Promise<readonly TimelineEntry[]> {
+async function around(
+  tools: TimelineTools,
+  first: Transition,
+  transition: Transition,
+): Promise<readonly TimelineEntry[]> {
   const { sequence, type, occurredAtMs: atMs, subject, cause, payment } = transition;
   const entry = (happened: TimelineEvent, when = atMs): TimelineEntry => ({ atMs: when, sequence, happened });
   const own: TimelineEntry[] = [entry({ kind: 'transition', transition })];
   if (isOutcome(type)) own.push(entry({ kind: 'event', eventId: eventId(tools.digest, payment.id, sequence), type }));
   if (subject?.kind === 'stray_charge') own.push(entry({ kind: 'alarm', alarm: 'late_success' }));
   if (cause.by === 'callback') {
-    const record = await tools.effects.readEffect(callbackOperation(tools.digest, sourceOf(payment), cause.eventId));
+    const source = sourceOf(booksOf(first));
+    const record = await tools.effects.readEffect(callbackOperation(tools.digest, source, cause.eventId));
     own.push(entry({ kind: 'callback', eventId: cause.eventId }, record?.recordedAtMs));
   }
   const begun = operationBegunBy(transition);

@@ -65,12 +65,14 @@ export function knownProcessors({ processor, processors }: KnownProcessors): rea
  * the payment was sent.
  */
 export function belongsToBooks({ first }: { readonly first: Transition }, books: BooksIdentity): boolean {
-  const { payment } = first;
-  return (
-    payment.processorName === books.name &&
-    payment.mode === books.mode &&
-    detailsOf(first).processor.account === books.account
-  );
+  const { name, mode, account } = booksOf(first);
+  return name === books.name && mode === books.mode && account === books.account;
+}
+
+/** Returns the books that contain the payment's charge. */
+export function booksOf(first: Transition): BooksIdentity {
+  const { processorName: name, mode } = first.payment;
+  return { name, mode, account: detailsOf(first).processor.account };
 }
 
 /**

@@ -121,8 +121,8 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/callbacks/receive-callback.ts',
-        find: 'callbackOperation(tools.digest, sourceOf(event), event.eventId)',
-        replace: 'callbackOperation(tools.digest, sourceOf(event), event.chargeId)',
+        find: 'callbackOperation(tools.digest, sourceOf(tools.books), event.eventId)',
+        replace: 'callbackOperation(tools.digest, sourceOf(tools.books), event.chargeId)',
       },
     ],
   },
