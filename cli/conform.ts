@@ -3,9 +3,16 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { Webhook } from 'standardwebhooks';
+import { MAX_CALLBACK_BYTES } from '../lambdas/kernel/contract/limits.ts';
 import { defined } from '../lambdas/kernel/defined.ts';
 import { isFromPage } from '../lambdas/kernel/page-request.ts';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
+import {
+  BOOKS_TIMEOUT_MS,
+  LIST_TIMEOUT_MS,
+  LOOKUP_TIMEOUT_MS,
+  SEND_TIMEOUT_MS,
+} from '../lambdas/payments/use/processor.ts';
 import { schemeNames } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
 import { ABILITY_LIST } from '../lambdas/processors/sandbox/contract.ts';
@@ -16,11 +23,7 @@ import { type Answered, type Asked, type Callbacks, conform, POINTS } from './co
 import { CliFailure, ExitCode } from './failure.ts';
 import { readCountOf, type Session, table } from './session.ts';
 
-/** Request timeout in milliseconds, longer than the service's timeouts for processors. */
-const TIMEOUT_MS = 10_000;
 const MAX_SECONDS = 3_600;
-/** Maximum size of a callback in bytes, the same as in API Gateway. */
-const MAX_CALLBACK_BYTES = 10_485_760;
 const SCHEMES = schemeNames(PROCESSORS);
 
 interface Options {
@@ -129,11 +132,18 @@ function asker(url: string, { signingKey, secret }: Options) {
       },
       ...(body === undefined ? {} : { body: text }),
       redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.timeout(timeoutMs(method, path)),
     });
     const parsed: unknown = await response.json().catch(() => undefined);
     return { status: response.status, body: parsed };
   };
+}
+
+/** Returns the timeout of the service for the same request. */
+function timeoutMs(method: 'GET' | 'POST', path: string): number {
+  if (method === 'POST') return SEND_TIMEOUT_MS;
+  if (path.startsWith('/charges?key=')) return LOOKUP_TIMEOUT_MS;
+  return path.startsWith('/charges?created_from=') ? LIST_TIMEOUT_MS : BOOKS_TIMEOUT_MS;
 }
 
 /**

@@ -1,12 +1,20 @@
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { buffer } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { callbackReceiver } from '../../cli/conform.ts';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { callbackReceiver, listenForCallbacks } from '../../cli/conform.ts';
 import { type Answered, conform, type Finding, POINTS, type Subject } from '../../cli/conformance.ts';
 import { payonceProgram } from '../../cli/program.ts';
 import { giftCards } from '../../examples/gift-cards/gift-cards.ts';
 import { listenerOf } from '../../examples/listener.ts';
+import { MAX_CALLBACK_BYTES } from '../../lambdas/kernel/contract/limits.ts';
+import {
+  BOOKS_TIMEOUT_MS,
+  LIST_TIMEOUT_MS,
+  LOOKUP_TIMEOUT_MS,
+  SEND_TIMEOUT_MS,
+} from '../../lambdas/payments/use/processor.ts';
 import { abilitiesWithout } from '../../lambdas/processors/sandbox/sandbox-abilities.ts';
 import { callSandbox } from '../sandbox/sandbox-calls.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
@@ -256,6 +264,18 @@ describe('payonce conform', () => {
   });
 });
 
+test.each([
+  ['accepts', MAX_CALLBACK_BYTES, 200],
+  ['refuses', MAX_CALLBACK_BYTES + 1, 413],
+])('the receiver of conform %s a callback of %i bytes, as the service does', async (_does, bytes, expected) => {
+  const receiving = await listenForCallbacks(async () => 200, 0);
+  const { port } = receiving.address() as AddressInfo;
+  const { status } = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: Buffer.alloc(bytes) });
+  receiving.closeAllConnections();
+  await stopListening(receiving);
+  expect(status).toBe(expected);
+});
+
 describe('the example of a third-party processor', () => {
   const SIGNING_KEY = `whsec_${Buffer.from('signing').toString('base64')}`;
   const CALLBACK_SECRET = `whsec_${Buffer.from('callback').toString('base64')}`;
@@ -276,6 +296,7 @@ describe('the example of a third-party processor', () => {
     const url = await listenOnLoopback(processor);
     const calling = setInterval(() => void callBack(), 20);
     const printed: string[] = [];
+    const limits = jest.spyOn(AbortSignal, 'timeout');
     const program = payonceProgram({ print: (text) => printed.push(text), isTerminal: false, freshKey: () => '' });
     await program
       .parseAsync(
@@ -288,6 +309,12 @@ describe('the example of a third-party processor', () => {
     processor.closeAllConnections();
     await stopListening(processor);
 
+    // The example, too, sends requests with a time limit.
+    const given = limits.mock.calls.map(([milliseconds]) => milliseconds);
+    expect(given).toEqual(
+      expect.arrayContaining([SEND_TIMEOUT_MS, LOOKUP_TIMEOUT_MS, BOOKS_TIMEOUT_MS, LIST_TIMEOUT_MS]),
+    );
+    limits.mockRestore();
     const { data } = JSON.parse(printed.join('\n')) as { readonly data: readonly Finding[] };
     expect(data.filter(({ result }) => result !== 'passed')).toEqual([
       { point: 'dispute', result: 'skipped', seen: expect.any(String) },

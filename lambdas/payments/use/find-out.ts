@@ -4,11 +4,14 @@ import type { CallLimit, Clock, Entropy } from '../../kernel/world.ts';
 import type { NotedCall } from '../../once/domain/idempotency.ts';
 import type { ChargeFact } from '../domain/facts.ts';
 import { nextStep, type ProcessorAbilities, type SettlementStep } from '../domain/settlement.ts';
-import type { ChargeOrder, ChargeOutcome, Processor } from './processor.ts';
+import {
+  type ChargeOrder,
+  type ChargeOutcome,
+  LOOKUP_TIMEOUT_MS,
+  type Processor,
+  SEND_TIMEOUT_MS,
+} from './processor.ts';
 
-/** Timeout of one send, in milliseconds. A request has time for two sends, a look-up and the commit. */
-const SEND_TIMEOUT_MS = 8_000;
-const LOOKUP_TIMEOUT_MS = 2_000;
 /** Minimum remaining time for starting a send, in milliseconds. */
 const SHORTEST_SEND_MS = 1_000;
 /** Maximum wait before the first retry, with full jitter, in milliseconds. */

@@ -157,8 +157,17 @@ export interface ChargePage {
   readonly next?: string;
 }
 
+/** Timeout of one send, in milliseconds. A request has time for two sends, a look-up and the commit. */
+export const SEND_TIMEOUT_MS = 8_000;
+/** Timeout of one look-up of an operation, in milliseconds. */
+export const LOOKUP_TIMEOUT_MS = 2_000;
 /** Timeout for reading the books while a caller waits, in milliseconds. */
 export const BOOKS_TIMEOUT_MS = 5_000;
+/**
+ * Timeout of one list request, in milliseconds. A page has a hundred charges, whose refunds and disputes may need
+ * separate reads. The job has a minute for each step.
+ */
+export const LIST_TIMEOUT_MS = 20_000;
 
 /**
  * The processor's own list of charges in one mode. Reads by charge id and by time are strongly consistent: after the

@@ -3,7 +3,7 @@ import { AmbiguousError } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { BooksIdentity, ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import type { TransitionPlace } from '../../payments/domain/transition.ts';
-import type { ProcessorBooks, UnreadableCharge } from '../../payments/use/processor.ts';
+import { LIST_TIMEOUT_MS, type ProcessorBooks, type UnreadableCharge } from '../../payments/use/processor.ts';
 import { type OutcomePosition, positionAt, type RecentOutcomes, timeOf } from '../../payments/use/transition-reader.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { OpenMismatch } from '../domain/mismatch-view.ts';
@@ -81,11 +81,6 @@ type Place =
   | { readonly phase: 'count' };
 
 export const MINUTE_MS = 60_000;
-/**
- * Timeout of one list request, in milliseconds. A page has a hundred charges, whose refunds and disputes may need
- * separate reads. The job has a minute for each step.
- */
-const LIST_TIMEOUT_MS = 20_000;
 /**
  * Time after which no further page of a list is read, in milliseconds. This limit leaves half of the job's minute for
  * the comparison.

@@ -8,11 +8,10 @@ import { maySend, type ReadCharge, readChargeBeforeSend } from '../../payments/u
 import { readChain } from '../../payments/use/payment-chain.ts';
 import { type ChargeToReturn, returnSchedule } from '../../payments/use/payment-store.ts';
 import { pinnedProcessor } from '../../payments/use/pinned-processor.ts';
-import type { ChangeOrder } from '../../payments/use/processor.ts';
+import { type ChangeOrder, SEND_TIMEOUT_MS } from '../../payments/use/processor.ts';
 import { returnOperation } from '../ids.ts';
 import { each, elsewhere, type ItemResult, type Resolved, type ResolveTools } from './resolve.ts';
 
-const SEND_TIMEOUT_MS = 8_000;
 const MAX_AT_ONCE = 1_000;
 /** Maximum number of failed returns of one charge. After that, an operator must return the money. */
 const MAX_FAILED_RETURNS = 3;
