@@ -214,8 +214,17 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
       example: 'Webhooks-Tasks-DeadLetters --entry 6f1c7a52-9d0e-4d6b-8a54-0c8f3f5e2b11 --reason done_otherwise',
       calls: 'POST /v1/admin/queues/{id}/dismiss',
       required: [['--reason <reason>', 'done_otherwise or not_needed']],
-      options: [['--entry <id>', 'the message, by its id in the list of the queue; optional only for Jobs-Missed']],
-      lines: sentence((row) => `${row('entry') || 'Each message'} of ${row('queue')} is dismissed.`),
+      options: [
+        [
+          '--entry <id>',
+          'the message, by its id in the list of the queue; optional only for Jobs-Missed, whose messages about jobs of this deployment are then deleted',
+        ],
+      ],
+      lines: sentence((row) =>
+        row('entry') === ''
+          ? `Each message of ${row('queue')} about a job of this deployment is dismissed.`
+          : `${row('entry')} of ${row('queue')} is dismissed.`,
+      ),
     },
     'dismiss <callback>': {
       does: 'dismisses an unmatched callback, after you have looked up its charge at the processor',

@@ -171,12 +171,12 @@ function QueueActs({
       {canDismissAll && (
         <Act
           name="Dismiss all"
-          does={`Deletes the waiting messages${about}. Run each job of this deployment first: one run does all work that is due.`}
+          does={`Deletes the messages about jobs of this deployment. Run each of these jobs first: one run does all work that is due. Those about jobs of other services stay, and are dismissed one by one.`}
           role="operator"
           because={empty}
           path={`${path}/dismiss`}
           fields={[REASON]}
-          says={() => 'The messages were dismissed.'}
+          says={() => 'The messages about jobs of this deployment were dismissed.'}
           done={() => end('dismissed')}
         />
       )}

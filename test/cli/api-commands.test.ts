@@ -287,6 +287,18 @@ describe('payonce parked', () => {
   });
 });
 
+test('payonce parked says which missed runs are dismissed together', async () => {
+  const messages = new MemoryMessages(harness.clock);
+  harness = harness.with({ messages });
+  messages.arrive('Jobs-Missed', { id: 'own', part: 'resolve', job: 'resolve' });
+  messages.arrive('Jobs-Missed', { id: 'of-shop', part: 'shop nightly' });
+  harness.clock.advance(1_000);
+  expect(await run('parked', 'dismiss-message', 'Jobs-Missed', '--reason', 'done_otherwise')).toEqual([
+    'Each message of Jobs-Missed about a job of this deployment is dismissed.',
+  ]);
+  expect(messages.ids('Jobs-Missed')).toEqual(['of-shop']);
+});
+
 describe('payonce listen', () => {
   const received: { readonly id: string; readonly type: string }[] = [];
   let answers: number[];

@@ -66,7 +66,8 @@ export class MemoryMessages implements MessageQueues {
   }
 
   async dismiss(queue: string, which: RedriveRange): Promise<void> {
-    for (const message of this.#selected(queue, which)) this.#remove(queue, message);
+    const ofJobs = this.#selected(queue, which).filter(({ job }) => job !== undefined);
+    for (const message of ofJobs) this.#remove(queue, message);
   }
 
   #selected(queue: string, { beforeMs, stopAtMs }: RedriveRange): readonly StoredMessage[] {

@@ -163,7 +163,8 @@ const queue = z
       description: 'The reason why messages cannot be dismissed. Null when they can.',
     }),
     can_dismiss_all: z.boolean().meta({
-      description: 'Whether all messages can be dismissed by one request, because later runs of jobs do their work.',
+      description:
+        'Whether all messages about jobs of this deployment can be dismissed by one request, because later runs do their work.',
     }),
     waiting: z.int().min(0).nullable().meta({
       description:

@@ -97,7 +97,7 @@ export const postMessageDismissal = keyed({
     summary: 'Dismiss dead letters or parked records',
     description:
       'Deletes a message of a queue that no function reads. Payonce then never does its work, so dismiss a message only if its work was done otherwise or is no longer needed. ' +
-      'If the queue has `can_dismiss_all`, a request without `entry` deletes all messages. The activity log keeps the message id, the payment or order, and the reason.',
+      'If the queue has `can_dismiss_all`, a request without `entry` deletes all messages about jobs of this deployment, and keeps those about jobs of other services. The activity log keeps the message id, the payment or order, and the reason.',
     path: redrivePath,
     key: ['dismissal', 'only messages that were in the queue at the first request are deleted'],
     requests: {
@@ -105,7 +105,10 @@ export const postMessageDismissal = keyed({
         summary: 'The work was done otherwise',
         value: { entry: '6f1c7a52-9d0e-4d6b-8a54-0c8f3f5e2b11', reason: 'done_otherwise' },
       },
-      all: { summary: 'All missed job runs, after each job has run', value: { reason: 'done_otherwise' } },
+      all: {
+        summary: 'All missed runs of this deployment’s jobs, after each job has run',
+        value: { reason: 'done_otherwise' },
+      },
     },
     answers: { 201: { description: 'The dismissal.', schema: messageDismissal } },
   },

@@ -164,7 +164,15 @@ export class SqsQueues implements MessageQueues {
    * @throws as `count`
    */
   async dismiss(queue: string, which: RedriveRange): Promise<void> {
-    await this.#endAll(queue, which, (message) => this.#remove(queue, message));
+    const others: Message[] = [];
+    try {
+      await this.#endAll(queue, which, async (message) => {
+        if (entryOf(message).job === undefined) others.push(message);
+        else await this.#remove(queue, message);
+      });
+    } finally {
+      await this.#show(queue, others);
+    }
   }
 
   async #endAll(

@@ -103,8 +103,8 @@ interface DeployedQueue {
 }
 
 /**
- * The queue of scheduled runs that were not requested. Its messages can be dismissed together, because any later run
- * does their work.
+ * The queue of scheduled runs that were not requested. Its messages about jobs of this deployment can be dismissed
+ * together, because any later run does their work.
  */
 export const MISSED_RUNS = 'Jobs-Missed';
 
@@ -220,7 +220,7 @@ export interface HeldMessage extends MessageEntry {
   delete(): Promise<void>;
 }
 
-/** Selects the messages that a redrive moves, or that a dismissal deletes. */
+/** Selects the messages that a redrive moves, or that a dismissal of all messages may delete. */
 export interface RedriveRange {
   /**
    * Only messages that were sent before this time are selected, in Unix milliseconds. A message that fails again after a
@@ -250,7 +250,7 @@ export interface MessageQueues {
    * @returns the number of moved messages
    */
   redrive(queue: string, which: RedriveRange): Promise<number>;
-  /** Deletes messages. */
+  /** Deletes messages about jobs of this deployment, and keeps all others. */
   dismiss(queue: string, which: RedriveRange): Promise<void>;
   /**
    * Finds a message in a queue that no function reads, and hides it until its caller ends it. The queue has no order and

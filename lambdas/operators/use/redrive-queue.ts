@@ -121,7 +121,8 @@ export async function dismissMessage(tools: RedriveTools, asked: MessageDismissa
 }
 
 /**
- * Deletes the messages that were in a queue when the request arrived. If a request crashes, repeating it continues.
+ * Deletes the messages about jobs of this deployment that were in a queue when the request arrived. Keeps the others,
+ * because no run of these jobs does their work. If a request crashes, repeating it continues.
  *
  * @returns `refused` when the queue is empty
  * @throws as `redriveQueue`
