@@ -103,7 +103,8 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
     'A sum exceeds the largest integer that JSON represents exactly (2^53 - 1). It is not returned, because it would have to be rounded.',
   no_processor_configured:
     'The deployment has no payment processor. After its operator has configured one, the same key can succeed.',
-  processor_unavailable: 'The payment processor cannot be reached now. Retry with the same key after Retry-After.',
+  processor_unavailable:
+    'The payment processor cannot be reached now, or the deployment no longer calls it; `detail` then names it. Retry with the same key after Retry-After.',
   temporarily_unavailable: 'The request cannot be served at the moment. Retry with the same key after Retry-After.',
   timeout: 'The gateway received no response in time. Retry with the same key: the request takes effect at most once.',
 };

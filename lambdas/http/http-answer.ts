@@ -1,6 +1,6 @@
 import { type Answer, JSON_TYPE, PROBLEM_TYPE, type Problem, problemBody } from '../kernel/answer.ts';
 import { explanationOf } from '../kernel/contract/api.ts';
-import { AmbiguousError, AUTHORITY_CHANGED, RetryableError } from '../kernel/faults.ts';
+import { AmbiguousError, AUTHORITY_CHANGED, PROCESSOR_ELSEWHERE, RetryableError } from '../kernel/faults.ts';
 
 import type { GatewayRequest, GatewayResult } from './gateway-request.ts';
 import { problem } from './problems.ts';
@@ -38,13 +38,16 @@ export function faultAnswer(error: unknown, requestId: string, method = 'POST'):
     : 'Retry with the same Idempotency-Key: the request takes effect at most once.';
   if (!isTransient(error)) return problemAnswer(problem('internal_error', `The service failed. ${again}`), requestId);
   const code = error.code.startsWith('processor_') ? 'processor_unavailable' : 'temporarily_unavailable';
-  const reason =
-    error.code === AUTHORITY_CHANGED
-      ? 'The settings name a database that does not contain the payments. The operator must correct them.'
-      : 'The request cannot be served at the moment.';
-  const detail = `${reason} ${again}`;
+  const detail = `${reasonOf(error)} ${again}`;
   const seconds = Math.max(1, Math.ceil(error.retryAfterSeconds ?? 1));
   return problemAnswer(problem(code, detail), requestId, { headers: { 'retry-after': String(seconds) } });
+}
+
+function reasonOf({ code, message }: RetryableError | AmbiguousError): string {
+  if (code === PROCESSOR_ELSEWHERE) return message;
+  return code === AUTHORITY_CHANGED
+    ? 'The settings name a database that does not contain the payments. The operator must correct them.'
+    : 'The request cannot be served at the moment.';
 }
 
 /**

@@ -33,6 +33,9 @@ export class NotBegunError extends RetryableError {}
 /** Code of the error when the deployment's settings name a database that does not contain its payments. */
 export const AUTHORITY_CHANGED = 'authority_changed';
 
+/** Code of the error when the deployment does not call the payment's processor. Callers see the message. */
+export const PROCESSOR_ELSEWHERE = 'processor_elsewhere';
+
 /**
  * The call may have been applied. Look up its effect by Payonce's own idempotency key before acting. Never retry the
  * call blindly or treat it as failed.

@@ -76,6 +76,22 @@ describe('the API description', () => {
     expect(described).toHaveLength(routes.length);
   });
 
+  test('lists the problem of an unavailable processor for each route that changes a payment at its processor', () => {
+    const changing = operations.filter(({ path }) => /\/(?:refunds|capture|cancel|approve)$/.test(path));
+    const asked = changing.filter(({ method }) => method === 'POST');
+    expect(asked.map(({ path }) => path).length).toBeGreaterThanOrEqual(7);
+    const without = asked.filter(
+      ({ responses }) =>
+        responses['503']?.content['application/problem+json']?.examples['processor_unavailable'] === undefined,
+    );
+    expect(without.map(({ path }) => path)).toEqual([]);
+    const ofOperators = asked.filter(({ path }) => path.startsWith('/v1/admin/payments/'));
+    for (const { responses } of ofOperators)
+      expect(responses['409']?.content['application/problem+json']?.examples).toHaveProperty(
+        'idempotency_key_in_progress',
+      );
+  });
+
   test('lists every problem code with its meaning, under its status', () => {
     for (const [code, { status }] of Object.entries(PROBLEMS)) {
       const meaning = MEANINGS[code as ProblemCode];

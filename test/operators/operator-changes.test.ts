@@ -79,6 +79,35 @@ describe('a change that an operator requests', () => {
     expect([await log(), refundsAtProcessor()]).toEqual([[], []]);
   });
 
+  test('is refused with the name and account of the processor if the deployment no longer calls it', async () => {
+    const held = await api.paid('held', { amount: 450, capture: 'manual' });
+    const waiting = await refund('above', 501);
+    const without = api.with({ processor: 'no_processor_configured', approvals: APPROVALS });
+    without.registerOperator('ok_benbenbenbenbenbenbenben00', { operator: 'Ben Example', role: 'approver' });
+    const ask = (of: string, step: string) =>
+      without.write(`/v1/admin/payments/${of}/${step}`, 'r', {
+        reason: WHY,
+        ...(step === 'cancel' ? {} : { amount: 300 }),
+      });
+    for (const reply of [
+      await ask(payment, 'refunds'),
+      await ask(held, 'capture'),
+      await ask(held, 'cancel'),
+      await without.approve(idOf(waiting), BEN),
+      await without.get(`/v1/payments/${payment}/charges`),
+    ])
+      expect([reply.status, reply.body]).toMatchObject([
+        503,
+        {
+          code: 'processor_unavailable',
+          detail: expect.stringMatching(
+            /^This deployment no longer calls the processor of this payment: memory in test mode, account \w+, .* Its operator must/,
+          ),
+        },
+      ]);
+    expect((await refund('r', 300)).status).toBe(201);
+  });
+
   test('shares no idempotency key with another operator or a tenant', async () => {
     const own = await refund('r', 100);
     const of = await api.change(`${payment}/refunds`, 'r', { amount: 100 });

@@ -110,6 +110,7 @@ const postApproval = setting({
       'change_in_progress',
       'too_many_refunds',
       'amount_exceeds_left',
+      'processor_unavailable',
     ],
   },
 });

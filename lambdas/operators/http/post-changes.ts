@@ -16,6 +16,8 @@ import { changeByOperator, type OperatorChangeTools } from '../use/change-by-ope
 import { approval, NEEDS_APPROVAL } from './answer-schemas.ts';
 import { operatorCancelBody, operatorCaptureBody, operatorRefundBody } from './ledger-schemas.ts';
 
+const CALL_PROBLEMS = ['idempotency_key_in_progress', 'processor_unavailable'] as const;
+
 /** Paths of the changes that operators request, by kind. */
 const PATHS: Readonly<Record<ChangeKind, string>> = {
   refund: '/v1/admin/payments/{id}/refunds',
@@ -49,7 +51,7 @@ const postRefund = keyed({
       201: { description: 'The amount was refunded.', schema: refund },
       202: waits(refund, 'OperatorRefunded'),
     },
-    problems: CHANGE_PROBLEMS.refund,
+    problems: [...CHANGE_PROBLEMS.refund, ...CALL_PROBLEMS],
   },
 });
 
@@ -71,7 +73,7 @@ const postCapture = keyed({
       200: { description: 'The amount was captured.', schema: payment },
       202: waits(payment, 'OperatorCaptured'),
     },
-    problems: CHANGE_PROBLEMS.capture,
+    problems: [...CHANGE_PROBLEMS.capture, ...CALL_PROBLEMS],
   },
 });
 
@@ -93,7 +95,7 @@ const postCancel = keyed({
       200: { description: 'The payment was canceled.', schema: payment },
       202: waits(payment, 'OperatorCanceled'),
     },
-    problems: CHANGE_PROBLEMS.cancel,
+    problems: [...CHANGE_PROBLEMS.cancel, ...CALL_PROBLEMS],
   },
 });
 

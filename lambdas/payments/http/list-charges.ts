@@ -4,6 +4,7 @@ import { problem } from '../../http/problems.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { feeObject, type Payment } from '../domain/payment.ts';
 import { isOwnCharge, type ProcessorCharge } from '../domain/processor-charge.ts';
+import { notCalled } from '../use/pinned-processor.ts';
 import { type ReadChargesTools, readCharges } from '../use/read-charges.ts';
 import { chargeList, paymentPath } from './payment-answers.ts';
 
@@ -32,10 +33,8 @@ async function listCharges({ tools, caller, request, id }: ReadingCall<ReadCharg
   switch (outcome.kind) {
     case 'not_found':
       return refusal(problem('not_found', 'There is no such payment.'), request);
-    case 'not_called': {
-      const detail = 'This deployment no longer calls the processor of this payment.';
-      return refusal(problem('processor_unavailable', detail), request);
-    }
+    case 'not_called':
+      return refusal(problem('processor_unavailable', notCalled(outcome.books)), request);
     case 'found': {
       const data = outcome.charges.map((charge) => chargeObject(charge, outcome.payment));
       return found({ object: 'list', data, has_more: false });

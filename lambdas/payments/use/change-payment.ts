@@ -1,7 +1,6 @@
 import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { defined } from '../../kernel/defined.ts';
-import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { Mode, OperationId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
@@ -42,7 +41,7 @@ import type { EffectStore } from './effect-store.ts';
 import { decideNotAttempted, findOutChange } from './find-out-change.ts';
 import { hasAnswer, hasBegun, readOwnChain } from './payment-chain.ts';
 import type { Claim, ClaimOutcome, Commit, Inquiry } from './payment-store.ts';
-import { pinnedProcessor } from './pinned-processor.ts';
+import { pinnedProcessor, processorElsewhere } from './pinned-processor.ts';
 import { inquiryForCharge } from './queued-with.ts';
 import type { AlarmTools } from './raise-alarms.ts';
 import { appendedTo, isWhole, readSummed, type SummedChain } from './summed-chain.ts';
@@ -160,7 +159,7 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
     // The breaker is checked before the claim: a request that cannot reach the processor does not use up its
     // idempotency key.
     const processor = pinnedProcessor(this.#tools, chain.first);
-    if (processor === undefined) throw elsewhere();
+    if (processor === undefined) throw processorElsewhere(chain.first);
     const unsupported = unsupportedChange(decision.draft, chain.state, processor.abilities);
     if (unsupported !== undefined) return { kind: 'refused', outcome: { kind: 'refused', refusal: unsupported } };
     await processor.ready();
@@ -207,7 +206,7 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) {
       if (sent === 'maybe') return { decideOutcome: undefined, chain };
-      if (!isSendWindowClosed({ nowMs: clock.nowMs(), claimedAtMs })) throw elsewhere();
+      if (!isSendWindowClosed({ nowMs: clock.nowMs(), claimedAtMs })) throw processorElsewhere(chain.first);
       return { decideOutcome: ({ state }) => decideNotAttempted(change, state), chain };
     }
     const underway = { claimedAtMs, sent, answerByMs: this.#answerByMs, note };
@@ -288,8 +287,4 @@ function requestedBy(byOperator: ByOperator | undefined, draft: TransitionDraft)
   return byOperator === undefined || !isOfHold
     ? draft
     : { ...draft, subject: { ...subject, request: byOperator.request } };
-}
-
-function elsewhere(): RetryableError {
-  return new RetryableError('processor_elsewhere', 'this deployment does not call the payment’s processor');
 }

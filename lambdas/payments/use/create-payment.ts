@@ -3,7 +3,6 @@ import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
@@ -42,7 +41,13 @@ import { chargeOperation } from '../ids.ts';
 import { settleCharge } from './find-out.ts';
 import { chainOf, hasAnswer, type PaymentChain, readChain } from './payment-chain.ts';
 import type { Claim, Commit, Inquiry, PaymentStore } from './payment-store.ts';
-import { type KnownProcessors, type NoProcessor, pinnedProcessor, processorFor } from './pinned-processor.ts';
+import {
+  type KnownProcessors,
+  type NoProcessor,
+  pinnedProcessor,
+  processorElsewhere,
+  processorFor,
+} from './pinned-processor.ts';
 import type { ChargeOrder, Processor } from './processor.ts';
 import { booksInquiry, chargesToReturn, holdEntryFor, inquiryForCharge } from './queued-with.ts';
 
@@ -266,7 +271,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
       // This deployment does not call the payment's processor, so it cannot find out the outcome.
       if (sent === 'maybe') return { fact: { kind: 'unknown' }, chain };
       if (isSendWindowClosed({ nowMs: clock.nowMs(), claimedAtMs })) return { fact: { kind: 'not_attempted' }, chain };
-      throw new RetryableError('processor_elsewhere', 'this deployment does not call the payment’s processor');
+      throw processorElsewhere(chain.first);
     }
     const order = this.#order(chain.first);
     const underway = { order, claimedAtMs, sent, answerByMs: this.#answerByMs, note };

@@ -1,3 +1,4 @@
+import { PROCESSOR_ELSEWHERE, RetryableError } from '../../kernel/faults.ts';
 import type { Mode, TenantId } from '../../kernel/ids.ts';
 import type { BooksIdentity } from '../domain/processor-charge.ts';
 import type { Transition } from '../domain/transition.ts';
@@ -54,6 +55,17 @@ export function pinnedProcessor(tools: KnownProcessors, first: Transition): Proc
     ({ name, mode, ...each }) =>
       name === payment.processorName && mode === payment.mode && each.account === account && each.endpoint === endpoint,
   );
+}
+
+/** Returns the fault of an operation that needs the payment's processor, if this deployment does not call it. */
+export function processorElsewhere(first: Transition): RetryableError {
+  return new RetryableError(PROCESSOR_ELSEWHERE, notCalled(booksOf(first)));
+}
+
+/** Describes for callers that this deployment does not call a processor, and what restores it. */
+export function notCalled({ name, mode, account }: BooksIdentity): string {
+  const processor = `${name} in ${mode} mode, account ${account}, at the address to which the payment was sent`;
+  return `This deployment no longer calls the processor of this payment: ${processor}. Its operator must restore these settings.`;
 }
 
 export function knownProcessors({ processor, processors }: KnownProcessors): readonly Processor[] {

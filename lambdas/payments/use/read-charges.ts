@@ -1,9 +1,9 @@
 import type { Owner } from '../../tenants/owners.ts';
 import type { Payment } from '../domain/payment.ts';
-import type { ProcessorCharge } from '../domain/processor-charge.ts';
+import type { BooksIdentity, ProcessorCharge } from '../domain/processor-charge.ts';
 import { parsePaymentId } from '../ids.ts';
 import type { PaymentStore } from './payment-store.ts';
-import { type KnownProcessors, pinnedBooks } from './pinned-processor.ts';
+import { booksOf, type KnownProcessors, pinnedBooks } from './pinned-processor.ts';
 import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from './processor.ts';
 import { belongsTo } from './read-payment.ts';
 
@@ -14,7 +14,8 @@ export interface ReadChargesTools extends KnownProcessors {
 
 /** The outcome of reading the charges; `not_called` if this deployment no longer uses the payment's processor. */
 export type ReadChargesOutcome =
-  | { readonly kind: 'not_found' | 'not_called' }
+  | { readonly kind: 'not_found' }
+  | { readonly kind: 'not_called'; readonly books: BooksIdentity }
   | { readonly kind: 'found'; readonly payment: Payment; readonly charges: readonly ProcessorCharge[] };
 
 /**
@@ -27,7 +28,7 @@ export async function readCharges(tools: ReadChargesTools, caller: Owner, id: st
   if (history === undefined || !belongsTo(history.newest.payment, caller)) return { kind: 'not_found' };
   const { payment } = history.newest;
   const books = pinnedBooks(tools, history.first);
-  if (books === undefined) return { kind: 'not_called' };
+  if (books === undefined) return { kind: 'not_called', books: booksOf(history.first) };
   const charges = await books.chargesOfPayment(payment.id, { timeoutMs: BOOKS_TIMEOUT_MS });
   return { kind: 'found', payment, charges: charges.toSorted((a, b) => a.createdAtSeconds - b.createdAtSeconds) };
 }
