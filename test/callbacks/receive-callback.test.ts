@@ -172,6 +172,32 @@ describe('a callback', () => {
     expect(endOf(await harness.chain(request)).sums['disputes']).toBe(0);
   });
 
+  test('posts the loss of a dispute that was won before once, and raises an alarm', async () => {
+    const request = paymentRequest('reopened');
+    await harness.pay(request);
+    const charge = harness.chargeOf(request);
+    const { inside } = harness.processor;
+    const id = await inside.dispute(charge, 1000);
+    await harness.deliver(callback('evt_opened', charge));
+    await inside.closeDispute(id, 'won');
+    await harness.deliver(callback('evt_won', charge));
+    harness.clock.advance(25 * HOUR_MS);
+    await harness.resolveInquiries();
+    expect(await harness.store.inquiries()).toEqual([]);
+    const shown = { id, object: 'dispute', charge, amount: 1000 } as const;
+    await inside.correct(charge, { disputes: [{ ...shown, status: 'open' }] });
+    expect(await harness.deliver(callback('evt_reopened', charge))).toMatchObject({ transitions: [] });
+    // The open dispute waits in a queue, so that its end is found without a callback.
+    expect(await harness.store.inquiries()).toMatchObject([{ operationId: charge }]);
+    await inside.correct(charge, { disputes: [{ ...shown, status: 'lost' }] });
+    expect(await harness.deliver(callback('evt_lost', charge))).toMatchObject({
+      transitions: ['dispute.closed'],
+      contradictions: ['a dispute that was won is lost'],
+    });
+    expect(await harness.deliver(callback('evt_again', charge))).toMatchObject({ transitions: [], contradictions: [] });
+    expect(endOf(await harness.chain(request)).sums['disputes']).toBe(1000);
+  });
+
   test('does not record an older state after a rival has recorded a newer one', async () => {
     const request = paymentRequest('stale-read');
     await harness.pay(request);

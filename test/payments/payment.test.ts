@@ -422,14 +422,20 @@ describe('a dispute', () => {
     expect(when(dispute('lost'), given(SUCCEEDED, dispute('open')))).toMatchObject({ postings: [] });
   });
 
-  test('returns the money if it is lost but then won on appeal, and cannot be lost after a win', () => {
+  test('returns the money if it is lost but then won on appeal', () => {
     const lost = given(SUCCEEDED, dispute('open'), dispute('lost'));
     expect(when(dispute('open'), lost)).toBe('nothing');
     expect(when(dispute('won'), lost)).toMatchObject({
       type: 'dispute.closed',
       postings: ['credit disputes 1000', 'debit processor_clearing 1000'],
     });
-    expect(when(dispute('lost'), given(SUCCEEDED, dispute('open'), dispute('won')))).toBe('review');
+  });
+
+  test('withdraws the money again if it is won but then lost, because a network can reopen a dispute', () => {
+    const won = given(SUCCEEDED, dispute('open'), dispute('won'));
+    expect(when(dispute('open'), won)).toBe('nothing');
+    expect(when(dispute('lost'), won)).toMatchObject({ type: 'dispute.closed', postings: TAKEN });
+    expect(when(dispute('lost'), given(SUCCEEDED, dispute('won'), dispute('lost')))).toBe('nothing');
   });
 
   test('cannot change its amount', () => {

@@ -308,7 +308,8 @@ export const DISPUTE_TABLE: Readonly<Record<Exclude<DisputeStatus, 'none'>, Read
   lost: {
     none: append('dispute.closed', undefined, 'dispute'),
     open: append('dispute.closed'),
-    won: review('a won dispute cannot be lost'),
+    // A network can reopen a dispute. The processor then withdraws the money again.
+    won: append('dispute.closed', undefined, 'dispute', 'a dispute that was won is lost'),
     lost: KNOWN,
   },
 };
