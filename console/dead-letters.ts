@@ -5,8 +5,9 @@ import { count, relativeTime } from './show.ts';
 type Queue = Schemas['QueueList']['data'][number];
 type ActivityEntry = Schemas['ActivityList']['data'][number];
 
-/** The reasons with which Payonce and EventBridge park messages, and the reason for a callback of another program. */
+/** The reasons with which Payonce and EventBridge park messages, and those of entries that need no action. */
 const REASONS: ReadonlyMap<string, string> = new Map([
+  ['ended', 'The outcome is known. Nothing needs to be done here. A job removes the entry.'],
   [
     'other_program',
     'The charge names no payment, so another program made it. Nothing needs to be done here. The entry stays as a record.',

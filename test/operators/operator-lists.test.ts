@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { Api, dataOf } from '../world/api.ts';
@@ -47,6 +48,42 @@ test('each queue shows its number of entries and the age of its oldest entry, an
   expect([seen.length, new Set(seen)]).toEqual([9, new Set(held)]);
   expect((await api.get(`/v1/admin/queues/returns?${after.slice(1)}`)).body).toMatchObject({ param: 'starting_after' });
   expect((await api.get('/v1/admin/queues/none')).status).toBe(404);
+});
+
+test('an authorization or a refund that has ended says that nothing needs to be done, and stays counted until a job removes it', async () => {
+  const api = new Api();
+  const held = await api.paid('held', { capture: 'manual' });
+  const captured = await api.paid('captured', { capture: 'manual' });
+  const canceled = await api.paid('canceled', { capture: 'manual' });
+  await api.change(`${captured}/capture`, 'c');
+  await api.change(`${canceled}/cancel`, 'c');
+  const refund = await api.change(`${captured}/refunds`, 'r', { amount: 100 });
+  const operationId = storedOperationId(String(refund.body['id']));
+  const claimedAtMs = api.clock.nowMs();
+  const inquiries = [{ paymentId: captured, operationId, claimedAtMs, undecidable: true }];
+  const record = { operationId: storedOperationId('cb_any'), owner: ownerToken('a'), recordedAtMs: claimedAtMs };
+  await api.store.recordEffect({ record, transitions: [], inquiries });
+  const shown = async (queue: string) =>
+    new Map(
+      dataOf(await api.get(`/v1/admin/queues/${queue}`)).map(({ about, reason, needs_operator: needs }) => [
+        about,
+        [reason, needs],
+      ]),
+    );
+  expect(await shown('holds')).toEqual(
+    new Map([
+      [held, [null, false]],
+      [captured, ['ended', false]],
+      [canceled, ['ended', false]],
+    ]),
+  );
+  expect(await shown('inquiries')).toEqual(new Map([[captured, ['ended', false]]]));
+  const holds = dataOf(await api.get('/v1/admin/queues')).find(({ id }) => id === 'holds');
+  expect(holds?.['waiting']).toBe(3);
+  const readEnds = () => Promise.reject(new Error('unavailable'));
+  const store = { readEnds } as unknown as typeof api.store;
+  const unread = api.with({ store });
+  expect(dataOf(await unread.get('/v1/admin/queues/holds')).map(({ reason }) => reason)).toEqual([null, null, null]);
 });
 
 test('claims of crashed owners are listed with their payments, in pages, after the lease expires', async () => {

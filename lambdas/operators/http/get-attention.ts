@@ -5,14 +5,9 @@ import { pageLimit } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
 import { shownAmount } from '../../kernel/currency.ts';
 import { defined } from '../../kernel/defined.ts';
-import { type OperationId, storedOperationId } from '../../kernel/ids.ts';
 import type { Telemetry } from '../../kernel/platform/telemetry.ts';
-import { changeOf, isUnderWay, operationIdOf } from '../../payments/domain/change.ts';
-import { CHARGE_VANISHED, type HoldChange, type Refund, WRONG_AMOUNT } from '../../payments/domain/payment.ts';
-import { parsePaymentId } from '../../payments/ids.ts';
+import { CHARGE_VANISHED, WRONG_AMOUNT } from '../../payments/domain/payment.ts';
 import type { OrphanedCallback } from '../../payments/use/effect-store.ts';
-import { chainOf } from '../../payments/use/payment-chain.ts';
-import type { PaymentEnds, PaymentStore } from '../../payments/use/payment-store.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import {
   ATTENTION_KINDS,
@@ -25,12 +20,11 @@ import {
   inOrder,
   type Reason,
 } from '../use/attention.ts';
+import { readWork, type WorkReader } from '../use/ended-work.ts';
 import { attentionList } from './attention-answers.ts';
 
-type Change = HoldChange | Refund;
-
 export interface GetAttentionTools extends AttentionTools {
-  readonly store: Pick<PaymentStore, 'readEnds'>;
+  readonly store: WorkReader;
   readonly telemetry: Pick<Telemetry, 'fault'>;
 }
 
@@ -104,41 +98,17 @@ async function listAttention(call: ReadingCall<GetAttentionTools, typeof attenti
 
 /**
  * Adds tenant, mode and amount to an entry whose row contains only the id of its payment. If the change or hold of the
- * entry has already ended, an operator need not act, because a job removes the row at its next look-up.
+ * entry has already ended, an operator need not act.
  */
 async function withPayment(store: GetAttentionTools['store'], entry: AttentionEntry): Promise<AttentionEntry> {
-  const paymentId = parsePaymentId(entry.about ?? '');
-  if (paymentId === undefined || entry.tenantId !== undefined) return entry;
-  const operationId = storedOperationId(entry.part ?? paymentId);
-  const ends = await store.readEnds(paymentId, operationId);
-  if (ends === undefined) return entry;
-  const { tenantId, mode, amountMinor, currency, status } = ends.newest.payment;
-  const change = changeAmong(ends, operationId);
+  if (entry.tenantId !== undefined) return entry;
+  const work = await readWork(store, entry, entry.kind === 'hold_to_void');
+  if (work === undefined) return entry;
+  const { tenantId, mode, amountMinor, currency } = work.payment;
   const isOfPart = entry.part !== undefined && entry.part !== entry.about;
-  const amount = change?.amountMinor ?? (isOfPart ? undefined : amountMinor);
+  const amount = work.change?.amountMinor ?? (isOfPart ? undefined : amountMinor);
   const shown = { ...entry, tenantId, mode, currency, ...defined({ amountMinor: amount }) };
-  const isEnded =
-    entry.kind === 'hold_to_void' ? status !== 'requires_capture' : change !== undefined && hasEnded(change, ends);
-  return isEnded ? { ...shown, reason: { kind: 'ended' }, act: 'look' } : shown;
-}
-
-/**
- * Returns a change; undefined if the transition that began it was not read. In a long chain, the change is shown as it
- * began.
- */
-function changeAmong({ transitions, ofBucket }: PaymentEnds, operationId: OperationId): Change | undefined {
-  if (transitions !== undefined) return changeOf(chainOf(transitions).state, operationId);
-  const subject = ofBucket?.subject;
-  if (subject?.kind !== 'refund' && subject?.kind !== 'capture' && subject?.kind !== 'void') return undefined;
-  return operationIdOf(subject) === operationId ? subject : undefined;
-}
-
-/** Returns whether a change has certainly ended. In a long chain, only the newest transition shows this. */
-function hasEnded(change: Change, { newest: { payment, sums }, transitions }: PaymentEnds): boolean {
-  if (transitions !== undefined) return !isUnderWay(change, chainOf(transitions).state);
-  // `reservedMinor` contains only the pending refunds of the payment's own charge.
-  if (change.kind === 'refund') return change.chargeId === payment.chargeId && sums?.reservedMinor === 0;
-  return payment.status !== 'requires_capture' && payment.status !== 'requires_action';
+  return work.isEnded ? { ...shown, reason: { kind: 'ended' }, act: 'look' } : shown;
 }
 
 function entryObject(entry: AttentionEntry, nowMs: number): Record<string, unknown> {

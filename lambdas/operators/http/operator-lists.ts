@@ -8,6 +8,7 @@ import { defined } from '../../kernel/defined.ts';
 import { tenantId } from '../../kernel/ids.ts';
 import type { Telemetry } from '../../kernel/platform/telemetry.ts';
 import type { Operator } from '../../tenants/operators.ts';
+import { readWork, type WorkReader } from '../use/ended-work.ts';
 import {
   CLAIM_SORT_KEY_PATTERN,
   type DeployedQueues,
@@ -29,6 +30,7 @@ import { TENANT_ID } from './ledger-schemas.ts';
 export interface OperatorListTools extends Pick<KeyTools, 'keysBy' | 'clock'> {
   readonly queues: QueueLists;
   readonly messages: MessageQueues;
+  readonly store: WorkReader;
   readonly telemetry: Pick<Telemetry, 'fault'>;
 }
 
@@ -190,8 +192,27 @@ async function listEntries(call: Read<typeof queueQuery>): Promise<Handled> {
   const page = { limit: limit + 1, ...defined({ after }) };
   const entries = await tools.queues.page(queue, page);
   const nowMs = tools.clock.nowMs();
-  const data = entries.slice(0, limit).map(({ place, entry }) => entryObject(queue, idOf(queue, place), entry, nowMs));
+  const data = await Promise.all(
+    entries.slice(0, limit).map(async ({ place, entry }) => {
+      const shown = OFTEN_ENDED.has(queue) ? await withEnd(call, queue, entry) : entry;
+      return entryObject(queue, idOf(queue, place), shown, nowMs);
+    }),
+  );
   return found({ object: 'list', data, has_more: entries.length > limit });
+}
+
+/** The queues whose entries stay until their next look-up, although their change or hold has ended. */
+const OFTEN_ENDED: ReadonlySet<QueueName> = new Set(['holds', 'inquiries']);
+
+/** Marks an entry whose change or hold has ended. An entry whose payment cannot be read now is listed unmarked. */
+async function withEnd({ tools, request }: Call, queue: QueueName, entry: QueueEntry): Promise<ListedEntry> {
+  try {
+    const work = await readWork(tools.store, entry, queue === 'holds');
+    return work?.isEnded === true ? { ...entry, needsOperator: false, reason: ENDED } : entry;
+  } catch (error) {
+    tools.telemetry.fault(request.requestId, error);
+    return entry;
+  }
 }
 
 /**
@@ -219,13 +240,12 @@ async function listMessages({ tools, request, id, query }: Read<typeof queueQuer
 
 /** The reason of a callback whose charge names no payment: an operator need not act, and the entry stays as a record. */
 const OTHER_PROGRAM = 'other_program';
+/** The reason of an entry whose change or hold has ended: a job removes it. */
+const ENDED = 'ended';
 
-function entryObject(
-  queue: string,
-  id: string,
-  entry: QueueEntry & Pick<MessageEntry, 'reason' | 'job'>,
-  nowMs: number,
-) {
+type ListedEntry = QueueEntry & Pick<MessageEntry, 'reason' | 'job'>;
+
+function entryObject(queue: string, id: string, entry: ListedEntry, nowMs: number) {
   const { about, part, callback, job, sinceMs, needsOperator, reason } = entry;
   return {
     id,

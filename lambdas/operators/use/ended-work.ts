@@ -1,0 +1,58 @@
+import { type OperationId, storedOperationId } from '../../kernel/ids.ts';
+import { changeOf, isUnderWay, operationIdOf } from '../../payments/domain/change.ts';
+import type { HoldChange, Payment, Refund } from '../../payments/domain/payment.ts';
+import { parsePaymentId } from '../../payments/ids.ts';
+import { chainOf } from '../../payments/use/payment-chain.ts';
+import type { PaymentEnds, PaymentStore } from '../../payments/use/payment-store.ts';
+import type { QueueEntry } from './queue-lists.ts';
+
+type Change = HoldChange | Refund;
+
+export type WorkReader = Pick<PaymentStore, 'readEnds'>;
+
+interface WorkOfPayment {
+  readonly payment: Payment;
+  /** The change of the entry; undefined if the transition that began it was not read. */
+  readonly change?: Change | undefined;
+  /** Whether the change or hold of the entry has ended. A job removes the entry at its next look-up. */
+  readonly isEnded: boolean;
+}
+
+/**
+ * Reads the payment of a queue entry, in at most three calls, and whether the change or hold of the entry has ended.
+ * @returns undefined when the entry names no payment
+ */
+export async function readWork(
+  store: WorkReader,
+  { about, part }: Pick<QueueEntry, 'about' | 'part'>,
+  isHold: boolean,
+): Promise<WorkOfPayment | undefined> {
+  const paymentId = parsePaymentId(about ?? '');
+  if (paymentId === undefined) return undefined;
+  const operationId = storedOperationId(part ?? paymentId);
+  const ends = await store.readEnds(paymentId, operationId);
+  if (ends === undefined) return undefined;
+  const { payment } = ends.newest;
+  const change = changeAmong(ends, operationId);
+  const isEnded = isHold ? payment.status !== 'requires_capture' : change !== undefined && hasEnded(change, ends);
+  return { payment, change, isEnded };
+}
+
+/**
+ * Returns a change; undefined if the transition that began it was not read. In a long chain, the change is shown as it
+ * began.
+ */
+function changeAmong({ transitions, ofBucket }: PaymentEnds, operationId: OperationId): Change | undefined {
+  if (transitions !== undefined) return changeOf(chainOf(transitions).state, operationId);
+  const subject = ofBucket?.subject;
+  if (subject?.kind !== 'refund' && subject?.kind !== 'capture' && subject?.kind !== 'void') return undefined;
+  return operationIdOf(subject) === operationId ? subject : undefined;
+}
+
+/** Returns whether a change has certainly ended. In a long chain, only the newest transition shows this. */
+function hasEnded(change: Change, { newest: { payment, sums }, transitions }: PaymentEnds): boolean {
+  if (transitions !== undefined) return !isUnderWay(change, chainOf(transitions).state);
+  // `reservedMinor` contains only the pending refunds of the payment's own charge.
+  if (change.kind === 'refund') return change.chargeId === payment.chargeId && sums?.reservedMinor === 0;
+  return payment.status !== 'requires_capture' && payment.status !== 'requires_action';
+}
