@@ -30,6 +30,7 @@ const waitingLines = listing('No entries.', {
   ABOUT: (row) => row('about') || 'unknown',
   PART: 'part',
   CALLBACK: 'callback',
+  'SCHEDULED FOR': time('scheduled_for'),
   AGE: duration('age'),
   OPERATOR: (row) => (row('needs_operator') === 'true' ? 'needs an operator' : ''),
   REASON: 'reason',

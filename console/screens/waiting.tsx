@@ -112,6 +112,7 @@ function Entries({
   const isKept = queue?.is_kept === true;
   const missedRun: readonly Column<Entry>[] = [
     { title: 'Job', of: ({ job, part }) => (job === null ? (part ?? '–') : <a href={`#/jobs/${job}`}>{job}</a>) },
+    { title: 'Scheduled for', of: (row) => <Time at={row.scheduled_for} />, by: (row) => row.scheduled_for },
     { title: 'Reported', of: ({ since }) => <Time at={since} />, by: ({ since }) => since },
   ];
   const other: readonly Column<Entry>[] = [

@@ -78,7 +78,8 @@ describeConsole('dead letters in a browser', (shown) => {
   });
 
   test('of missed job runs lead from the overview to a run of the job and to their dismissal', async () => {
-    const missed = { part: 'resolve', job: 'resolve', reason: 'jobs_api_unreachable' };
+    const scheduledForMs = Date.UTC(2026, 1, 28, 12, 45);
+    const missed = { part: 'resolve', job: 'resolve', scheduledForMs, reason: 'jobs_api_unreachable' };
     for (const id of ['m1', 'm2']) messages.arrive('Jobs-Missed', { id, ...missed });
     messages.arrive('Jobs-Missed', { id: 'm3', part: 'shop nightly', reason: 'window_ended' });
     shown.api.clock.advance(1_000);
@@ -86,6 +87,9 @@ describeConsole('dead letters in a browser', (shown) => {
     await page.getByRole('region', { name: 'Entries' }).getByRole('link', { name: 'Run or dismiss' }).click();
     await page.getByRole('heading', { name: 'Queue: Missed job runs' }).waitFor();
     await accessible(page);
+    const scheduled = page.locator('time[title="2026-02-28 12:45:00 UTC"]');
+    await scheduled.first().waitFor();
+    expect(await scheduled.count()).toBe(2);
     const runs = page.getByRole('button', { name: 'Run now', disabled: false });
     await runs.first().waitFor();
     expect(await runs.count()).toBe(2);

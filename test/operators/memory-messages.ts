@@ -7,7 +7,7 @@ import type {
   RedriveRange,
 } from '../../lambdas/operators/use/queue-lists.ts';
 
-interface StoredMessage extends Pick<MessageEntry, 'id' | 'about' | 'part' | 'reason' | 'job'> {
+interface StoredMessage extends Pick<MessageEntry, 'id' | 'about' | 'part' | 'reason' | 'job' | 'scheduledForMs'> {
   readonly sentAtMs: number;
 }
 

@@ -123,6 +123,7 @@ test('message queues show their number of messages, and list the messages only i
           id: `message-${at}`,
           about: 'pay_1',
           reason: 'event_too_large',
+          scheduledForMs: 1_772_366_400_000,
           needsOperator: true,
         }));
       },
@@ -135,6 +136,7 @@ test('message queues show their number of messages, and list the messages only i
   ]);
   const parked = await api.get('/v1/admin/queues/Events-Parked?limit=2');
   expect(dataOf(parked)[0]).toMatchObject({ about: 'pay_1', reason: 'event_too_large', needs_operator: true });
+  expect(dataOf(parked)[0]?.['scheduled_for']).toBe(1_772_366_400);
   expect(parked.body['has_more']).toBe(true);
   // Reading the queue would count as a delivery attempt to its function.
   expect((await api.get('/v1/admin/queues/Webhooks-Queue')).status).toBe(400);

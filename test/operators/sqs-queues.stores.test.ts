@@ -53,7 +53,7 @@ test('messages that wait for an operator are shown with their subject and reason
   expect(await queues.count('letters')).toBe(3);
 });
 
-test('missed job runs are shown with their job and error, and those of this deployment are dismissed together', async () => {
+test('missed job runs are shown with job, time and error, and those of this deployment are dismissed together', async () => {
   const at = await made();
   const queues = new SqsQueues(client, { missed: { url: at, isKept: true } }, { nowMs: Date.now });
   const fired = { job: 'resolve', scheduledTime: '2026-03-01T12:00:00Z' };
@@ -66,11 +66,12 @@ test('missed job runs are shown with their job and error, and those of this depl
   ] as const)
     await client.send(new SendMessageCommand({ QueueUrl: at, MessageBody: JSON.stringify(body), MessageAttributes }));
   const found = await queues.peek('missed', 10);
-  expect(found.map(({ part, job, reason }) => ({ part, job, reason }))).toEqual(
+  const time = { scheduledForMs: Date.UTC(2026, 2, 1, 12) };
+  expect(found.map(({ part, job, scheduledForMs, reason }) => ({ part, job, scheduledForMs, reason }))).toEqual(
     expect.arrayContaining([
-      { part: 'resolve', job: 'resolve', reason: 'AccessDeniedException' },
-      { part: 'resolve', job: 'resolve', reason: errorMessage },
-      { part: 'shop nightly', job: undefined, reason: 'window_ended' },
+      { part: 'resolve', job: 'resolve', ...time, reason: 'AccessDeniedException' },
+      { part: 'resolve', job: 'resolve', ...time, reason: errorMessage },
+      { part: 'shop nightly', job: undefined, ...time, reason: 'window_ended' },
     ]),
   );
   await queues.dismiss('missed', { beforeMs: Date.now() + 60_000, stopAtMs: Date.now() + LONG_MS });

@@ -228,6 +228,7 @@ const queueEntry = z
     job: z.string().nullable().meta({
       description: 'The job whose scheduled run was missed, in `Jobs-Missed`. Null for a job of another service.',
     }),
+    scheduled_for: unixSeconds.nullable().meta({ description: 'The scheduled time of the missed run.' }),
     since: unixSeconds.nullable().meta({
       description: 'Time since which the entry has been waiting, in Unix seconds. Null when the row cannot be read.',
     }),

@@ -243,10 +243,10 @@ const OTHER_PROGRAM = 'other_program';
 /** The reason of an entry whose change or hold has ended: a job removes it. */
 const ENDED = 'ended';
 
-type ListedEntry = QueueEntry & Pick<MessageEntry, 'reason' | 'job'>;
+type ListedEntry = QueueEntry & Pick<MessageEntry, 'reason' | 'job' | 'scheduledForMs'>;
 
 function entryObject(queue: string, id: string, entry: ListedEntry, nowMs: number) {
-  const { about, part, callback, job, sinceMs, needsOperator, reason } = entry;
+  const { about, part, callback, job, scheduledForMs, sinceMs, needsOperator, reason } = entry;
   return {
     id,
     object: 'queue_entry',
@@ -257,6 +257,7 @@ function entryObject(queue: string, id: string, entry: ListedEntry, nowMs: numbe
     processor: callback?.event.processorName ?? null,
     mode: callback?.event.mode ?? null,
     job: job ?? null,
+    scheduled_for: scheduledForMs === undefined ? null : seconds(scheduledForMs),
     since: sinceMs === undefined ? null : seconds(sinceMs),
     age: sinceMs === undefined ? null : Math.max(0, seconds(nowMs - sinceMs)),
     needs_operator: needsOperator,

@@ -309,8 +309,10 @@ function missedRun(body: unknown): z.infer<typeof firing> | undefined {
   return { ...requestPayload, ...defined({ reason: responsePayload?.errorMessage }) };
 }
 
-function partsOf({ target, job }: z.infer<typeof firing>): Pick<MessageEntry, 'part' | 'job'> {
-  return target === undefined ? { part: job, job } : { part: `${target} ${job}` };
+function partsOf({ target, job, scheduledTime }: z.infer<typeof firing>) {
+  const atMs = Date.parse(scheduledTime);
+  const time = defined({ scheduledForMs: Number.isNaN(atMs) ? undefined : atMs });
+  return target === undefined ? { part: job, job, ...time } : { part: `${target} ${job}`, ...time };
 }
 
 const ORDER_IN_TEXT = inText(ORDER_ID);

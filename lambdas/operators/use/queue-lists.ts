@@ -209,6 +209,8 @@ export interface MessageEntry extends QueueEntry {
   readonly reason?: string;
   /** The id of the job whose scheduled run was missed. Absent for a job of another service. */
   readonly job?: string;
+  /** Scheduled time of the missed run, in Unix milliseconds. */
+  readonly scheduledForMs?: number;
 }
 
 /** A message that is hidden from all other readers for some seconds. */
