@@ -136,6 +136,13 @@ export function Approvals() {
   );
 }
 
+const REJECTION_REASONS = [
+  ['not_justified', 'The request is not justified'],
+  ['wrong_amount', 'The amount is wrong'],
+  ['wrong_payment', 'The payment is wrong'],
+  ['not_needed', 'The request is no longer needed'],
+] as const satisfies readonly (readonly [NonNullable<Approval['verdict_reason']>, string])[];
+
 /** Offers the verdicts on an open request, or shows the verdict. */
 function VerdictActs({ row }: { readonly row: Approval }) {
   const { self } = useApi();
@@ -164,7 +171,7 @@ function VerdictActs({ row }: { readonly row: Approval }) {
         because={because}
         ask={() => <Expires at={row.expires} />}
         path={`${path}/reject`}
-        fields={[]}
+        fields={[{ name: 'reason', label: 'Reason', choices: REJECTION_REASONS, isOptional: true }]}
         says={() => `You rejected: ${about}. It has no effect.`}
       />
     </span>
@@ -224,12 +231,14 @@ function Limit({ above }: { readonly above: Schemas['ApprovalList']['approval_ab
   );
 }
 
-/** Shows who ended a request. */
-function Verdict({ row: { status, decided_by: by, decided } }: { readonly row: Approval }) {
+/** Shows who ended a request, and the reason of a rejection. */
+function Verdict({ row: { status, decided_by: by, decided, verdict_reason: reason } }: { readonly row: Approval }) {
   if (by === null) return <>{status}</>;
+  const [, because] = REJECTION_REASONS.find(([code]) => code === reason) ?? [];
   return (
     <>
       {status} by {by.operator}, <Time at={decided} />
+      {because !== undefined && <p>{because}.</p>}
     </>
   );
 }

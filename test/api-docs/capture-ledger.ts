@@ -168,7 +168,10 @@ export async function captureApprovals(examples: CapturedExamples): Promise<void
     .write(`/v1/admin/payments/${reviewed.id}/resolve`, 'd', NO_CHARGE_FOUND);
   examples.answer('resolvePayment', 'waits', 'A second person must approve it', decided);
   const other = await waitingApproval();
-  examples.answer('rejectRequest', 'rejected', 'Nothing was posted', await other.api.reject(other.waiting, other.ben));
+  const body = JSON.stringify(examples.declared('rejectRequest', 'reject'));
+  const headers = { ...other.ben.headers, 'Content-Type': 'application/json' };
+  const rejected = await other.api.reject(other.waiting, { headers, event: { body } });
+  examples.answer('rejectRequest', 'rejected', 'Nothing was posted', rejected);
 }
 
 export async function captureOperatorChanges(examples: CapturedExamples): Promise<void> {

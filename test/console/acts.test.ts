@@ -101,11 +101,17 @@ describeConsole('actions of operators in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a double click rejects a request once', async () => {
-    await correct(await opened(`payments/${payment}`));
+  test('a double click rejects a request once, with the reason that its requester is shown', async () => {
+    const first = await opened(`payments/${payment}`);
+    await correct(first);
     const second = await opened('approvals', APPROVER_KEY);
-    await decideOn(second, 'Reject');
+    await second.getByRole('button', { name: 'Reject', exact: true }).click();
+    const dialog = second.getByRole('dialog', { name: 'Reject' });
+    await dialog.getByLabel('Reason').selectOption('wrong_amount');
+    await dialog.getByRole('button', { name: 'Reject', exact: true }).dblclick();
     await second.getByText('rejected by Ben Example').waitFor();
+    await first.getByRole('link', { name: 'Approvals' }).first().click();
+    await first.getByText('The amount is wrong').waitFor();
     expect(dataOf(await api.get(`/v1/corrections?payment=${payment}`))).toEqual([]);
     expect(shown.written.filter((each) => each.endsWith('/reject'))).toHaveLength(1);
   });

@@ -62,6 +62,7 @@ describe('a correction above the limit', () => {
         requested_by: { operator: 'Ada Example', identity: expect.stringMatching(/^key_/) },
         decided_by: null,
         decided: null,
+        verdict_reason: null,
         created: api.clock.nowMs() / 1000,
         expires: api.clock.nowMs() / 1000 + 72 * 3600,
       },
@@ -166,6 +167,26 @@ describe('a correction above the limit', () => {
     expect(await transitions()).toHaveLength(2);
     const [entry] = dataOf(await api.get('/v1/admin/activity?tenant=ten_desk&mode=test'));
     expect(entry).toMatchObject({ action: 'approval.rejected', details: { asked_by: 'Ada Example' } });
+  });
+
+  test('keeps the reason of its rejection in the activity log, and shows it to the requester', async () => {
+    const id = idOf(await ask());
+    const because = (reason: unknown) => ({
+      headers: { ...BEN.headers, 'Content-Type': 'application/json' },
+      event: { body: JSON.stringify({ reason }) },
+    });
+    for (const refused of ['because', '', null])
+      expect((await api.reject(id, because(refused))).body).toMatchObject({ status: 400, param: 'reason' });
+    expect((await api.approve(id, because('wrong_amount'))).body).toMatchObject({ status: 400, param: 'reason' });
+    const rejected = await api.reject(id, because('wrong_amount'));
+    expect([rejected.status, rejected.body['verdict_reason']]).toEqual([200, 'wrong_amount']);
+    expect((await api.reject(id, because('not_needed'))).text).toBe(rejected.text);
+    expect((await api.get(`/v1/admin/approvals/${id}`)).body).toEqual(rejected.body);
+    const [entry] = dataOf(await api.get('/v1/admin/activity?tenant=ten_desk&mode=test'));
+    expect(entry).toMatchObject({
+      action: 'approval.rejected',
+      details: { asked_by: 'Ada Example', reason: 'wrong_amount' },
+    });
   });
 
   test('expires, and can be neither approved nor rejected in its last minute', async () => {

@@ -80,8 +80,15 @@ export interface Approval extends GivenReason {
   readonly end?: ApprovalEnd;
 }
 
+/** The reasons for a rejection. They contain no text, because the activity log is kept. */
+export const REJECTION_REASONS = ['not_justified', 'wrong_amount', 'wrong_payment', 'not_needed'] as const;
+
+export type RejectionReason = (typeof REJECTION_REASONS)[number];
+
 export interface ApprovalEnd {
   readonly verdict: 'approved' | 'rejected';
+  /** Absent if the second person gave no reason, or approved the request. */
+  readonly reason?: RejectionReason;
   readonly by: Person;
   readonly atMs: number;
 }
@@ -255,6 +262,7 @@ export function approvalObject(approval: Approval, nowMs: number): Record<string
     requested_by: personObject(askedBy),
     decided_by: end === undefined ? null : personObject(end.by),
     decided: end === undefined ? null : seconds(end.atMs),
+    verdict_reason: end?.reason ?? null,
     created: seconds(approval.createdAtMs),
     expires: seconds(approval.expiresAtMs),
   };

@@ -5,7 +5,7 @@ import { ROLES } from '../../kernel/contract/api.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../../payments/domain/payment.ts';
 import { causedBy, posting, transitionSubject } from '../../payments/http/payment-answers.ts';
 import { shownAmount, unixSeconds } from '../../payments/http/payment-objects.ts';
-import { APPROVAL_ID } from '../domain/approval.ts';
+import { APPROVAL_ID, REJECTION_REASONS } from '../domain/approval.ts';
 import { QUEUES } from '../use/queue-lists.ts';
 import { MESSAGE_DISMISSAL_REASONS } from '../use/redrive-queue.ts';
 import { actor } from './activity-answers.ts';
@@ -87,6 +87,7 @@ export const approval = z
     requested_by: person,
     decided_by: person.nullable(),
     decided: unixSeconds.nullable(),
+    verdict_reason: z.enum(REJECTION_REASONS).nullable(),
     created: unixSeconds,
     expires: unixSeconds.meta({
       description: 'The time of expiry, in Unix seconds. Approvals and rejections are accepted until a minute before.',

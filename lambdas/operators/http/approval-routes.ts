@@ -9,7 +9,7 @@ import type { Problem } from '../../kernel/answer.ts';
 import { defined } from '../../kernel/defined.ts';
 import { changeOutcomeAnswer } from '../../payments/http/change-outcome-answer.ts';
 import type { Operator } from '../../tenants/operators.ts';
-import { APPROVAL_ID, approvalObject } from '../domain/approval.ts';
+import { APPROVAL_ID, approvalObject, REJECTION_REASONS } from '../domain/approval.ts';
 import {
   type ApprovalOutcome,
   type ApprovalRefusal,
@@ -32,7 +32,20 @@ const approvalsQuery = z.strictObject({
 
 const verdictBody = z.strictObject({}).meta({ id: 'Verdict' });
 
-type VerdictCall = SettingCall<ApprovalTools, typeof verdictBody, Operator>;
+const rejectionBody = z
+  .strictObject({
+    reason: z
+      .enum(REJECTION_REASONS, `must be one of ${REJECTION_REASONS.join(', ')}`)
+      .optional()
+      .meta({ description: 'Kept in the activity log.' }),
+  })
+  .meta({ id: 'Rejection' });
+
+type VerdictCall<Body extends typeof verdictBody | typeof rejectionBody = typeof verdictBody> = SettingCall<
+  ApprovalTools,
+  Body,
+  Operator
+>;
 
 const getApprovals = reading({
   path: '/v1/admin/approvals',
@@ -119,9 +132,10 @@ const postRejection = setting({
   method: 'POST',
   path: '/v1/admin/approvals/{id}/reject',
   role: 'approver',
-  body: verdictBody,
+  body: rejectionBody,
   optionalBody: true,
-  handle: (call: VerdictCall) => give(call, reject),
+  handle: (call: VerdictCall<typeof rejectionBody>) =>
+    give(call, (tools, verdict) => reject(tools, { ...verdict, ...defined({ reason: call.body.reason }) })),
   docs: {
     operationId: 'rejectRequest',
     tag: 'Operators',
@@ -129,7 +143,7 @@ const postRejection = setting({
     description:
       'The request has no effect and can no longer be approved. A repeated rejection gets the same response.',
     path: approvalPath,
-    requests: { reject: { summary: 'No fields: send an empty object', value: {} } },
+    requests: { reject: { summary: 'With a reason', value: { reason: 'wrong_amount' } } },
     answers: { 200: { description: 'The rejected approval.', schema: approval } },
     problems: ['own_approval', 'approval_ended'],
   },
@@ -160,7 +174,7 @@ const REFUSALS: Readonly<Record<ApprovalRefusal['kind'], Problem>> = {
  * further effect.
  */
 async function give(
-  call: VerdictCall,
+  call: Pick<VerdictCall, 'request' | 'id' | 'caller' | 'logFields' | 'tools'>,
   verdict: (tools: ApprovalTools, verdict: Verdict) => Promise<ApprovalOutcome>,
 ): Promise<Handled> {
   const { request, id, caller, logFields } = call;

@@ -6,7 +6,15 @@ import { type Item, itemSchema } from '../../kernel/platform/items.ts';
 import { type DetailsRows, type DetailsTools, readDetails } from '../../once/store/details-rows.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../../payments/domain/payment.ts';
 import { ACCOUNTS, type Posting } from '../../payments/domain/posting.ts';
-import type { Approval, ApprovalEnd, Asked, Person, RequestedChange, ShownEffect } from '../domain/approval.ts';
+import {
+  type Approval,
+  type ApprovalEnd,
+  type Asked,
+  type Person,
+  REJECTION_REASONS,
+  type RequestedChange,
+  type ShownEffect,
+} from '../domain/approval.ts';
 import type { CorrectionRequest } from '../domain/correction.ts';
 
 /* The rows of approvals, as every store writes them. */
@@ -59,6 +67,7 @@ const approvalItem = itemSchema<Omit<Approval, 'reason' | 'salt'>>()({
   expiresAtMs: z.int(),
   end: itemSchema<ApprovalEnd>()({
     verdict: z.enum(['approved', 'rejected']),
+    reason: z.enum(REJECTION_REASONS).exactOptional(),
     by: person,
     atMs: z.int(),
   }).exactOptional(),

@@ -1,5 +1,6 @@
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import type { OperatorCause } from '../../kernel/cause.ts';
+import { defined } from '../../kernel/defined.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { ChangeRefusal } from '../../payments/domain/change.ts';
@@ -18,6 +19,7 @@ import {
   matchesApprovedEffect,
   type Person,
   personOf,
+  type RejectionReason,
   type RequestedChange,
 } from '../domain/approval.ts';
 import { beginChange, type OperatorChangeTools, verdictPrint } from './change-by-operator.ts';
@@ -162,8 +164,12 @@ async function decideAgain<Refusal extends { readonly kind: string }>(
   return isOther ? { kind: 'approval_outdated' as const } : decision;
 }
 
+export interface Rejection extends Verdict {
+  readonly reason?: RejectionReason;
+}
+
 /** Ends an approval without executing the request. @throws as `takeEffect` */
-export async function reject(tools: KeyedEffectTools, verdict: Verdict): Promise<ApprovalOutcome> {
+export async function reject(tools: KeyedEffectTools, verdict: Rejection): Promise<ApprovalOutcome> {
   const approval = await judgeVerdict(tools, verdict);
   if ('kind' in approval) return approval;
   const { effects, runner, clock, digest, entropy } = tools;
@@ -189,7 +195,8 @@ export async function reject(tools: KeyedEffectTools, verdict: Verdict): Promise
       const chain = await readChain(effects, paymentId);
       const isMade = chain !== undefined && effectIn(chain.transitions, approval.operationId) !== undefined;
       if (isMade || current?.end?.verdict === 'approved') return { kind: 'done', outcome: { kind: 'approval_ended' } };
-      const end = endBy(verdict.by, 'rejected')(atMs);
+      const given = defined({ reason: verdict.reason });
+      const end = { ...endBy(verdict.by, 'rejected')(atMs), ...given };
       const answer = answerOf({ ...approval, end }, atMs);
       const request = { fingerprint, answer: withoutPersonalFields(answer, reasonFields(approval)) };
       const written = await effects.recordEffect({
@@ -201,7 +208,7 @@ export async function reject(tools: KeyedEffectTools, verdict: Verdict): Promise
           action: 'approval.rejected',
           actor: verdict.cause,
           about: [operationId, approval.operationId, paymentId],
-          details: { asked_by: askedBy.name },
+          details: { asked_by: askedBy.name, ...given },
           occurredAtMs: atMs,
         },
       });
