@@ -10,7 +10,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['ended', 'The outcome is known. Nothing needs to be done here. A job removes the entry.'],
   [
     'other_program',
-    'The charge names no payment, so another program made it. Nothing needs to be done here. The entry stays as a record.',
+    'The charge names no payment, so another program made it. Nothing needs to be done here. The entry expires 30 days after its arrival.',
   ],
   ['unknown_sender', 'The settings map the sender to no tenant.'],
   ['unknown_tenant', 'The settings map the sender to a tenant that does not exist.'],

@@ -67,7 +67,7 @@ const MAX_MESSAGES = 100;
 const HIDDEN = `More messages wait than are listed. The list shows at most ${MAX_MESSAGES}, and none that another request holds, for up to 30 seconds. Refresh it then.`;
 const ACT = { title: 'Act', isActs: true } as const;
 
-/** Offers to dismiss an unmatched callback. A callback of another program needs no person, and cannot be dismissed. */
+/** Offers to dismiss an unmatched callback. A callback of another program needs no person, and expires. */
 function CallbackActs({ row: { callback, part, needs_operator: needs } }: { readonly row: Entry }) {
   return callback === null || !needs ? <>–</> : <DismissCallback callback={callback} charge={part} />;
 }

@@ -3,6 +3,7 @@ import { REPLAY_HORIZON_DAYS } from '../../lambdas/kernel/contract/events.ts';
 import { QUEUE_DAYS, REDELIVERED_HOURS, RETENTION_HOURS } from '../../lambdas/kernel/contract/retention.ts';
 import { RECORD_RETENTION_DAYS } from '../../lambdas/once/domain/idempotency.ts';
 import type { PaymentNotes } from '../../lambdas/payments/domain/payment.ts';
+import { FOREIGN_KEPT_DAYS } from '../../lambdas/payments/use/effect-store.ts';
 import { ARCHIVE_PARKED } from '../../lib/archive.ts';
 import { KEPT as DEAD_LETTERS_KEPT } from '../../lib/constructs/dead-letter-queue.ts';
 import { KEPT as TASKS_KEPT } from '../../lib/constructs/task-queue.ts';
@@ -90,6 +91,11 @@ const KEPT: readonly { readonly what: string; readonly kept: string; readonly wh
     what: 'Records that the archiver could not read or write',
     kept: `${ARCHIVE_PARKED.toDays()} days in its queue, with an alarm from the first one`,
     why: 'an operator reads them; the Ledger has the rows',
+  },
+  {
+    what: 'Callbacks of other programs at the same processor account',
+    kept: `${FOREIGN_KEPT_DAYS} days after their arrival`,
+    why: 'they need no operator',
   },
   {
     what: 'Original rows that were changed or removed by hand',

@@ -51,6 +51,35 @@ describeOnPostgres((toolsOf, database, isFaulty) => {
       after = page.next;
       pages += 1;
     } while (after !== undefined);
-    expect([found.size, pages]).toEqual([1_200, 3]);
+    expect([found.size, pages]).toEqual([1_200, 4]);
+  });
+
+  test('callbacks of other programs expire 30 days after their arrival, but not while they are retried', async () => {
+    await database().run(sql('DELETE FROM idempotency'));
+    await database().run(sql('DELETE FROM orphan'));
+    for (const [id, received, foreign, due] of [
+      ['cb_expired', '1970-01-01T00:00:01Z', true, null],
+      ['cb_newer', '1970-01-01T00:00:03Z', true, null],
+      ['cb_retried', '1970-01-01T00:00:01Z', true, '1970-01-02T00:00:00Z'],
+      ['cb_own', '1970-01-01T00:00:01Z', false, null],
+    ] as const)
+      await database().run(
+        sql(
+          `INSERT INTO orphan (operation_id, received_at, reason, is_foreign, due_at, event)
+            VALUES ($1, $2, 'payment_unknown', $3, $4, '{}')`,
+          id,
+          received,
+          foreign,
+          due,
+        ),
+      );
+    const records = new PostgresExpiredRecords(toolsOf());
+    const { next = '' } = await records.scan({ segment: 0, segments: 1 }, 0);
+    const { found } = await records.scan({ segment: 0, segments: 1, after: next }, 30 * 86_400 + 2);
+    expect(found).toEqual([{ key: 'callback cb_expired', expiresAtSeconds: 30 * 86_400 + 1 }]);
+    for (const key of ['callback cb_expired', 'callback cb_retried', 'callback cb_own'])
+      await records.remove({ key, expiresAtSeconds: 1 });
+    const left = await database().run(sql('SELECT operation_id FROM orphan ORDER BY operation_id'));
+    expect(left.map(({ operation_id: id }) => id)).toEqual(['cb_newer', 'cb_own', 'cb_retried']);
   });
 });

@@ -4,6 +4,7 @@ import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { DEFAULT_SHARDS } from '../../lambdas/kernel/contract/shards.ts';
 import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
+import { ownerToken } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { DynamoDbQueues } from '../../lambdas/operators/store/dynamodb-queues.ts';
 import { holdItem } from '../../lambdas/payments/store/queue-items.ts';
@@ -15,11 +16,21 @@ import { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 import { describeQueueLists } from './queue-lists-suite.ts';
 
+const DAY_MS = 86_400_000;
+
 function storesOf(clock: SimulatedClock) {
   const stores = new Stores(clock);
   const lists = new DynamoDbQueues(stores.database.client, TABLES, { clock, entropy: countingEntropy() });
   return { stores, lists };
 }
+
+const orphanOf = (chargeId: string, isForeign: boolean): OrphanedCallback => ({
+  operationId: callbackOperation(systemDigest, 'memory', chargeId),
+  event: { processorName: 'memory', mode: 'test', eventId: chargeId, type: 'charge.succeeded', chargeId },
+  reason: 'payment_unknown',
+  receivedAtMs: 0,
+  isForeign,
+});
 
 describeQueueLists('in-memory', async (clock) => {
   const { stores, lists } = storesOf(clock);
@@ -43,18 +54,26 @@ test('unmatched callbacks of other programs do not hide the one that needs an op
   const { stores, lists } = storesOf(new SimulatedClock());
   for (let each = 0; each <= 300; each += 1) {
     const chargeId = `ch_${String(each).padStart(3, '0')}`;
-    const orphan: OrphanedCallback = {
-      operationId: callbackOperation(systemDigest, 'memory', chargeId),
-      event: { processorName: 'memory', mode: 'test', eventId: chargeId, type: 'charge.succeeded', chargeId },
-      reason: 'payment_unknown',
-      receivedAtMs: 0,
-      isForeign: each < 300,
-    };
+    const orphan = orphanOf(chargeId, each < 300);
     const key = { [KeyAttribute.partition]: `${RegistryRow.keptOrphan}0`, [KeyAttribute.sort]: chargeId };
     await stores.database.client.send(new PutCommand({ TableName: TABLES.registry, Item: { ...key, ...orphan } }));
   }
   const { entries, hasMore } = await lists.needingOperator('unmatched_callbacks');
   expect([entries.map(({ part }) => part), hasMore]).toEqual([['ch_300'], false]);
+});
+
+test('of the callbacks that are no longer retried, those of other programs expire 30 days after their arrival', async () => {
+  const { stores, lists } = storesOf(new SimulatedClock());
+  for (const orphan of [orphanOf('ch_own', false), orphanOf('ch_foreign', true)]) {
+    const record = { operationId: orphan.operationId, owner: ownerToken('owner-a'), recordedAtMs: 0 };
+    await stores.recordEffect({ record, transitions: [], orphan });
+    await stores.giveUp(orphan);
+  }
+  const kept = async () => (await lists.page('unmatched_callbacks', { limit: 10 })).map(({ entry: { part } }) => part);
+  stores.database.deleteExpired(30 * DAY_MS - 1_000);
+  expect(new Set(await kept())).toEqual(new Set(['ch_own', 'ch_foreign']));
+  stores.database.deleteExpired(30 * DAY_MS);
+  expect(await kept()).toEqual(['ch_own']);
 });
 
 test('claims with an active owner do not cost a call each', async () => {

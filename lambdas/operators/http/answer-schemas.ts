@@ -237,7 +237,7 @@ const queueEntry = z
     needs_operator: z.boolean().meta({ description: 'Whether only an operator can resolve the entry.' }),
     reason: z.string().nullable().meta({
       description:
-        'Why the message could not be processed, if its sender gave a reason. `ended`: the outcome of the change or authorization is known; a job removes the entry. `other_program`: the charge of the callback names no payment; the entry stays.',
+        'Why the message could not be processed, if its sender gave a reason. `ended`: the outcome of the change or authorization is known; a job removes the entry. `other_program`: the charge of the callback names no payment; the entry expires.',
     }),
   })
   .meta({ id: 'QueueEntry' });

@@ -238,7 +238,7 @@ async function listMessages({ tools, request, id, query }: Read<typeof queueQuer
   return found({ object: 'list', data, has_more: (await messages.count(id)) > entries.length });
 }
 
-/** The reason of a callback whose charge names no payment: an operator need not act, and the entry stays as a record. */
+/** The reason of a callback whose charge names no payment: an operator need not act, and the entry expires. */
 const OTHER_PROGRAM = 'other_program';
 /** The reason of an entry whose change or hold has ended: a job removes it. */
 const ENDED = 'ended';

@@ -1,3 +1,4 @@
+import { FOREIGN_KEPT_DAYS } from '../../payments/use/effect-store.ts';
 import { type PostgresTools, readRows, writeIf } from '../../postgres/attempts.ts';
 import { timestamp, valuesOf } from '../../postgres/values.ts';
 import type { ScanPage, ScanRequest } from '../../views/use/view-store.ts';
@@ -9,7 +10,15 @@ const PAGE = 500;
 /** Pattern of a position: `<Unix milliseconds> <operation id>` of the previous record. */
 const POSITION = /^(?<expires>\d+) (?<id>.+)$/;
 
-/** Finds expired records with an index, which needs no segments: the first segment returns all records. */
+/** Position of the first callback, behind all records. Also the beginning of the keys of callbacks. */
+const CALLBACKS = 'callback ';
+const CALLBACK_POSITION = /^callback (?<received>\d+) ?(?<id>.*)$/;
+const KEPT_MS = FOREIGN_KEPT_DAYS * 86_400_000;
+
+/**
+ * Finds expired records with an index, which needs no segments: the first segment returns all records, and then the
+ * callbacks of other programs.
+ */
 export class PostgresExpiredRecords implements ExpiredRecords {
   readonly #tools: PostgresTools;
 
@@ -19,6 +28,8 @@ export class PostgresExpiredRecords implements ExpiredRecords {
 
   async scan({ segment, after = '0 ' }: ScanRequest, beforeSeconds: number): Promise<ScanPage<ExpiredRecord>> {
     if (segment > 0) return { found: [] };
+    const behind = CALLBACK_POSITION.exec(after)?.groups;
+    if (behind !== undefined) return this.#callbacks(behind, beforeSeconds);
     const { expires = '0', id = '' } = POSITION.exec(after)?.groups ?? {};
     const rows = await readRows(this.#tools, {
       name: 'record-expired',
@@ -32,16 +43,44 @@ export class PostgresExpiredRecords implements ExpiredRecords {
       expiresAtSeconds: Number(expires_at) / 1000,
     }));
     const last = found.at(-1);
-    if (last === undefined || found.length < PAGE) return { found };
+    if (last === undefined || found.length < PAGE) return { found, next: `${CALLBACKS}0` };
     return { found, next: `${last.expiresAtSeconds * 1000} ${last.key}` };
   }
 
+  /** Finds callbacks of other programs that are no longer retried. */
+  async #callbacks({ received = '0', id = '' }: Readonly<Record<string, string>>, beforeSeconds: number) {
+    const rows = await readRows(this.#tools, {
+      name: 'orphan-expired',
+      text: `SELECT operation_id, received_at FROM orphan
+        WHERE due_at IS NULL AND is_foreign AND received_at < $1 AND (received_at, operation_id) > ($2, $3)
+        ORDER BY received_at, operation_id LIMIT $4`,
+      values: [timestamp(beforeSeconds * 1000 - KEPT_MS), timestamp(Number(received)), id, PAGE],
+    });
+    const found = rows.map(valuesOf).map(({ operation_id, received_at }) => ({
+      key: `${CALLBACKS}${String(operation_id)}`,
+      expiresAtSeconds: (Number(received_at) + KEPT_MS) / 1000,
+    }));
+    const last = valuesOf(rows.at(-1) ?? {});
+    if (found.length < PAGE) return { found };
+    return { found, next: `${CALLBACKS}${Number(last['received_at'])} ${String(last['operation_id'])}` };
+  }
+
   async remove({ key, expiresAtSeconds }: ExpiredRecord): Promise<boolean> {
+    if (key.startsWith(CALLBACKS)) return this.#removeCallback(key.slice(CALLBACKS.length));
     const written = await writeIf(this.#tools, {
       name: 'record-remove',
       text: `DELETE FROM idempotency WHERE operation_id = $1 AND expires_at = $2 AND status = 'COMPLETED'
         RETURNING operation_id`,
       values: [key, timestamp(expiresAtSeconds * 1000)],
+    });
+    return written.kind === 'applied';
+  }
+
+  async #removeCallback(id: string): Promise<boolean> {
+    const written = await writeIf(this.#tools, {
+      name: 'orphan-expire',
+      text: `DELETE FROM orphan WHERE operation_id = $1 AND due_at IS NULL AND is_foreign RETURNING operation_id`,
+      values: [id],
     });
     return written.kind === 'applied';
   }

@@ -1,5 +1,5 @@
 import { IdempotencyRow } from '../../kernel/contract/rows.ts';
-import type { OrphanedCallback } from '../../payments/use/effect-store.ts';
+import { FOREIGN_KEPT_DAYS, type OrphanedCallback } from '../../payments/use/effect-store.ts';
 
 /**
  * The queues of unfinished work. `waits` describes a queue's entries. The runs of `job` report the number of remaining
@@ -21,8 +21,7 @@ export const QUEUES = {
   },
   orphans: { waits: 'Callbacks without a known payment, which are retried for a day.', job: 'retry-orphans' },
   unmatched_callbacks: {
-    waits:
-      'Callbacks without a known payment, which are no longer retried. Those of other programs need no person, and stay.',
+    waits: `Callbacks without a known payment, which are no longer retried. Those of other programs need no person, and expire ${FOREIGN_KEPT_DAYS} days after their arrival.`,
     job: null,
   },
 } as const;

@@ -30,6 +30,7 @@ import {
   holdItem,
   inquiryItem,
   keptOrphanKey,
+  keptOrphanRow,
   ORPHANS,
   openOrderRow,
   orphanQueued,
@@ -177,7 +178,7 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
   async giveUp(orphan: OrphanedCallback): Promise<void> {
     const { registry } = this.#tables;
     await transactOnce(this.#client, this.#pacing, [
-      { Put: { TableName: registry, Item: { ...keptOrphanKey(orphan), ...orphan } } },
+      { Put: { TableName: registry, Item: keptOrphanRow(orphan) } },
       { Delete: { TableName: registry, Key: waitingOrphanKey(orphan), ...ROW_EXISTS } },
     ]);
   }

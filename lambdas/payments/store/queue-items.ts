@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { QueueRow, RegistryRow } from '../../kernel/contract/rows.ts';
-import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
 import { dueSort, postponedSort } from '../../kernel/due-sort.ts';
 import type { OperationId, OrderId, PaymentId } from '../../kernel/ids.ts';
 import { firstLookUpMs } from '../../kernel/looks.ts';
@@ -9,7 +9,7 @@ import { type DueRows, type Queue, queuedFor, queuedForOperator } from '../../ke
 import { mostShards, shardsAt } from '../../kernel/platform/shards.ts';
 
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
-import { type CallbackEvent, type OrphanedCallback, orphanSchedule } from '../use/effect-store.ts';
+import { type CallbackEvent, FOREIGN_KEPT_DAYS, type OrphanedCallback, orphanSchedule } from '../use/effect-store.ts';
 import {
   type ChargeToReturn,
   type Hold,
@@ -30,6 +30,8 @@ import {
 export const ORPHAN_SHARDS = 4;
 /** Number of digits of a time in a sort key. Unix milliseconds have 13 digits until the year 2286. */
 const TIME_DIGITS = 13;
+
+const DAY_SECONDS = 86_400;
 
 const orphanItem = z.lazy(() =>
   itemSchema<OrphanedCallback>()({
@@ -70,6 +72,14 @@ export function keptOrphanKey(orphan: OrphanedCallback): Item {
   const key = keyOf(`${RegistryRow.keptOrphan}${orphanShard(orphan)}`, orphan);
   const { sort } = KeyAttribute;
   return orphan.isForeign === true ? { ...key, [sort]: `${FOREIGN_SORT}${String(key[sort])}` } : key;
+}
+
+/** Returns the row that keeps an orphan after its retries have ended. The orphan of another program expires. */
+export function keptOrphanRow(orphan: OrphanedCallback): Item {
+  const row = { ...keptOrphanKey(orphan), ...orphan };
+  if (orphan.isForeign !== true) return row;
+  const expiresAtSeconds = Math.ceil(orphan.receivedAtMs / 1000) + FOREIGN_KEPT_DAYS * DAY_SECONDS;
+  return { ...row, [IdempotencyTable.timeToLiveAttribute]: expiresAtSeconds };
 }
 
 function orphanShard({ operationId }: OrphanedCallback): number {

@@ -21,6 +21,12 @@ export interface OrphanedCallback {
   readonly isForeign?: boolean;
 }
 
+/**
+ * Time from the arrival of another program's callback until it expires, in days. After its retries, it is kept only as
+ * a record: it needs no person, and a program that shares the account can cause any number of them.
+ */
+export const FOREIGN_KEPT_DAYS = 30;
+
 export function orphanSchedule({ operationId, receivedAtMs, isForeign }: OrphanedCallback): LookUpSchedule {
   return { kind: isForeign === true ? 'foreign' : 'orphan', name: operationId, sinceMs: receivedAtMs };
 }
