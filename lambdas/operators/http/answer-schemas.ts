@@ -90,7 +90,7 @@ export const approval = z
     verdict_reason: z.enum(REJECTION_REASONS).nullable(),
     created: unixSeconds,
     expires: unixSeconds.meta({
-      description: 'The time of expiry, in Unix seconds. Approvals and rejections are accepted until a minute before.',
+      description: 'Approvals and rejections are accepted until a minute before.',
     }),
   })
   .meta({ id: 'Approval' });
@@ -151,21 +151,20 @@ const queue = z
       .nullable()
       .meta({ description: 'The job whose runs report the number of entries as `left`; null when there is none.' }),
     is_kept: z.boolean().meta({
-      description:
-        'True if no function receives the messages of the queue: they could not be processed, and wait for an operator.',
+      description: 'True if no function receives the messages of the queue: they wait for an operator.',
     }),
     redrive_to: z.string().nullable().meta({
       description: 'The queue or function that processes redriven messages. Null when a redrive is not possible.',
     }),
     no_redrive_because: z.string().nullable().meta({
-      description: 'The reason why a redrive is not possible, and what to do instead. Null when a redrive is possible.',
+      description: 'Why a redrive is not possible, and what to do instead. Null when it is.',
     }),
     no_dismissal_because: z.string().nullable().meta({
-      description: 'The reason why messages cannot be dismissed. Null when they can.',
+      description: 'Why messages cannot be dismissed. Null when they can.',
     }),
     can_dismiss_all: z.boolean().meta({
       description:
-        'Whether all messages about jobs of this deployment can be dismissed by one request, because later runs do their work.',
+        'Whether one request can dismiss all messages about jobs of this deployment. Later runs do their work.',
     }),
     waiting: z.int().min(0).nullable().meta({
       description:
@@ -174,7 +173,7 @@ const queue = z
     more_waiting: z.boolean().meta({ description: 'Whether there may be more entries than `waiting`.' }),
     oldest_age: z.int().nullable().meta({
       description:
-        'The age of the oldest counted entry, in seconds. Null for a message queue, because Amazon SQS reports the age of messages only to CloudWatch. The dashboard shows that age.',
+        'The age of the oldest counted entry, in seconds. Null for a message queue, whose age only the dashboard shows.',
     }),
   })
   .meta({ id: 'Queue' });
@@ -186,10 +185,7 @@ export const redrive = z
     queue: queueId,
     entry: z.string().nullable().meta({ description: 'The `id` of the only redriven entry. Null for all.' }),
     to: z.string().meta({ description: 'The queue or function that the messages are moved to.' }),
-    waiting: z
-      .int()
-      .min(1)
-      .meta({ description: 'Approximate number of messages that were waiting when the request arrived.' }),
+    waiting: z.int().min(1).meta({ description: 'Approximate number of messages.' }),
     created: unixSeconds,
   })
   .meta({ id: 'Redrive' });
@@ -231,7 +227,7 @@ const queueEntry = z
     }),
     scheduled_for: unixSeconds.nullable().meta({ description: 'The scheduled time of the missed run.' }),
     since: unixSeconds.nullable().meta({
-      description: 'Time since which the entry has been waiting, in Unix seconds. Null when the row cannot be read.',
+      description: 'Time since which the entry has been waiting. Null when the row cannot be read.',
     }),
     age: z.int().nullable().meta({ description: 'Seconds.' }),
     needs_operator: z.boolean().meta({ description: 'Whether only an operator can resolve the entry.' }),
@@ -244,15 +240,14 @@ const queueEntry = z
 export const queueEntryList = listOf(queueEntry, 'In the order of the queue.').meta({ id: 'QueueEntryList' });
 export const queuePath = z.object({
   id: queueId.meta({
-    description: `One of ${ofWork.map((name) => `\`${name}\``).join(', ')}, or the name of a message queue with \`is_kept\`. Messages of other queues cannot be listed, because a function receives them.`,
+    description: `One of ${ofWork.map((name) => `\`${name}\``).join(', ')}, or the name of a message queue with \`is_kept\`.`,
     example: 'holds',
   }),
 });
 export const redrivePath = z.object({
   id: z.string().meta({
     ...described({ type: 'string', pattern: QUEUE_ID.source, not: { enum: ofWork } }),
-    description:
-      'The name of a message queue with `is_kept` in the list of queues. If a queue cannot be redriven or its messages cannot be dismissed, `no_redrive_because` or `no_dismissal_because` says why.',
+    description: 'The name of a message queue with `is_kept` in the list of queues.',
     example: 'Webhooks-Tasks-DeadLetters',
   }),
 });
