@@ -1,4 +1,4 @@
-/** Measures consecutive steps of a start. */
+/** Measures consecutive steps of a start or a build. */
 export class Steps {
   readonly #nowMs: () => number;
   readonly #begun: { readonly step: string; readonly atMs: number }[] = [];

@@ -11,6 +11,7 @@ import { type BuildOptions, build } from 'esbuild';
 import { bundle, bundleWithPostgres } from '../lib/lambda-code.ts';
 import { BINARIES, PROJECT } from '../local/directories.ts';
 import { findPython } from '../local/python-environment.ts';
+import { Steps } from '../local/steps.ts';
 import { isAllowedLicence } from './licences.ts';
 import { BROWSER_ENTRY_POINTS, ENTRY_POINTS, manifestOf } from './manifest.ts';
 
@@ -112,6 +113,13 @@ function licences(): string {
   return `${texts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
 }
 
+/** Reports the steps on standard error. Standard output has only the paths of the packages. */
+const steps = new Steps();
+function begin(step: string): void {
+  steps.begin(step);
+  console.error(step);
+}
+
 function write(path: string, text: string): void {
   const to = join(FOLDER, path);
   mkdirSync(dirname(to), { recursive: true });
@@ -121,10 +129,15 @@ function write(path: string, text: string): void {
 // Without this setting, npm and tsc leave a cache in the temporary folder.
 process.env['NODE_DISABLE_COMPILE_CACHE'] = '1';
 rmSync(FOLDER, { recursive: true, force: true });
+begin('Code');
 await makeCode();
+begin('Types');
 makeTypes();
+begin('Functions');
 bundle(join(FOLDER, 'functions'));
+begin('Functions with PostgreSQL');
 bundleWithPostgres(join(FOLDER, 'functions-postgres'));
+begin('Package');
 write('THIRD-PARTY-LICENSES', licences());
 for (const [from, to] of Object.entries(COPIED)) {
   mkdirSync(dirname(join(FOLDER, to)), { recursive: true });
@@ -145,7 +158,9 @@ const packed = execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--p
 const tarball = join(DESTINATION, packed.trim());
 if (!existsSync(tarball)) throw new Error(`npm pack did not write ${tarball}`);
 console.log(tarball);
+begin('Python package');
 const [python, ...first] = await findPython();
 const backend = join(PROJECT, 'clients', 'python', 'build_backend.py');
 const wheel = execFileSync(python, [...first, '-B', backend, DESTINATION], { encoding: 'utf8' });
 console.log(join(DESTINATION, wheel.trim()));
+console.error(steps.summary());

@@ -19,6 +19,8 @@ interface Ended {
 export interface ForeignProject {
   readonly folder: string;
   readonly tarball: string;
+  /** The lines that the build printed to standard error. */
+  readonly progress: readonly string[];
   /** The wheel of the Python client. */
   readonly wheel: string;
   readonly installed: string;
@@ -54,6 +56,7 @@ export async function foreignProject(has: readonly string[]): Promise<ForeignPro
   return {
     folder,
     tarball,
+    progress: packed.stderr.trim().split('\n'),
     wheel,
     installed: join(folder, 'node_modules', 'payonce'),
     write,

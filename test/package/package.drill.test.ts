@@ -30,6 +30,13 @@ const manifest = JSON.parse(read('package.json')) as {
   readonly dependencies?: unknown;
 };
 
+test('the build reports its steps, and then their durations', () => {
+  const steps = ['Code', 'Types', 'Functions', 'Functions with PostgreSQL', 'Package', 'Python package'];
+  expect(foreign.progress.slice(0, -1)).toEqual(steps);
+  const parts = steps.map((step) => `${step} \\d+\\.\\d s`).join(', ');
+  expect(foreign.progress.at(-1)).toMatch(new RegExp(`^Ready after \\d+\\.\\d s: ${parts}\\.$`));
+});
+
 test('the package has exactly the expected files: no sources, tests or local AWS files', () => {
   const folders = ['bin', 'dist', 'functions', 'functions-postgres', 'types'];
   const files = ['LICENSE', 'README.md', 'THIRD-PARTY-LICENSES', 'cdk.json', 'package.json'];
