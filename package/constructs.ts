@@ -3,6 +3,7 @@
  * constructs of the service stack.
  */
 import './node-version.ts';
+import './one-sentence.ts';
 
 export { type EventName, EventNames } from '../lambdas/events/contract.ts';
 export { ArchiveStack, type ArchiveStackProps } from '../lib/archive-stack.ts';
