@@ -104,7 +104,7 @@ const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>
   demo: ['test/demo/demo.drill.test.ts', 'sideBySide('],
   bench: ['test/bench/short.drill.test.ts', 'measure('],
   package: ['test/package/foreign-app.ts', 'package/build.ts'],
-  generate: ['package.json', '"prepare": "npm run generate"'],
+  generate: ['package.json', ' || npm run generate"'],
   'docs:tables': ['test/docs/state-machine.test.ts', 'fill('],
 };
 
@@ -159,6 +159,17 @@ describe('the commands on the newcomer pages:', () => {
       new Set([...checks, 'synth', ...suites, 'test:contract', 'test:drills', 'test:postgres', 'demo', 'simulate']),
     );
     for (const room of unitFiles().keys()) expect(stdout).toContain(`entries/${room}\\.test`);
+  });
+
+  // npx installs the package of the clone in its cache, so npm runs `prepare` at the first `npx payonce` of each clone.
+  test('npx payonce generates nothing, because npm ci has generated all files', async () => {
+    const { npm_command } = process.env;
+    process.env['npm_command'] = 'exec';
+    const ended = await runScript('prepare').finally(() => {
+      if (npm_command === undefined) delete process.env['npm_command'];
+      else process.env['npm_command'] = npm_command;
+    });
+    expect(ended).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
   const patterns = [
