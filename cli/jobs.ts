@@ -53,10 +53,12 @@ export async function startRun({ session, command, args: [job = ''], path, ask, 
   const again = () => ask('GET', `${path}/${encodeURIComponent(id)}`);
   const waiting = (report: (progress: string) => void) =>
     untilEnded(accepted, again, MAX_RUN_MINUTES, (run) => {
-      const { status, done, left } = readAnswer(counted, run);
-      const isRunning = status === 'accepted' || status === 'running';
-      if (isRunning) report(`${status}, ${done} done, ${left} left`);
-      return !isRunning;
+      const { status, done, left, failed } = readAnswer(counted, run);
+      // No item is counted before the worker has begun.
+      if (status === 'accepted') report(`${id} is accepted and waits for its worker`);
+      else if (status === 'running') report(`${id} is running: ${done} done, ${left} left, ${failed} failed`);
+      else return true;
+      return false;
     });
   const document = wait ? await session.during(`Running ${job}`, waiting) : accepted;
   session.show(document, linesOf(runLines, document));

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { ExitCode, endingOf } from '../../cli/failure.ts';
 import { payonceProgram } from '../../cli/program.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
+import { until } from '../support/until.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { apiServer } from './api-over-http.ts';
 
@@ -92,6 +93,18 @@ describe('payonce jobs', () => {
     await run('run', 'resolve');
     printed = [];
     expect((await run('runs', 'resolve', '--items')).at(-1)).toBe('No item failed.');
+  });
+
+  test('run --wait reports that an accepted run waits for its worker, and shows the ended run', async () => {
+    const waiting = run('run', 'close-days', '--wait');
+    const { jobRuns } = harness.store;
+    const made = await until(async () => (printed.length === 0 ? undefined : harness.store.allRuns()[0]));
+    expect(printed).toEqual(['… close-days:2026-03-01T12:00:00Z is accepted and waits for its worker']);
+    const nowMs = harness.clock.nowMs();
+    const lock = await jobRuns.lock(made.jobId, made.runId, { nowMs, leaseExpiresAtMs: nowMs + 1 });
+    if (lock === undefined) throw new Error('another run holds the lock');
+    await jobRuns.save({ ...made, status: 'succeeded', done: 3, left: 1, version: 2 }, lock, nowMs);
+    expect(cells((await waiting)[2])).toEqual([made.runId, 'succeeded', '3', '1', '0', '0']);
   });
 
   test("prints the API's JSON document with --json", async () => {
