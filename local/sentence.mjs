@@ -1,7 +1,7 @@
 // Renders a failure as one sentence. This file is plain JavaScript without packages, because it also runs before the
 // packages are installed, and on a Node that cannot run TypeScript.
 import { existsSync } from 'node:fs';
-import { debuglog, types } from 'node:util';
+import { debuglog, getSystemErrorMap, types } from 'node:util';
 
 /**
  * The oldest major version of Node that runs the project's TypeScript without compilation. `npm ci` installs this Node.
@@ -31,9 +31,25 @@ export function refusal() {
 /** Renders any failure as one sentence. `NODE_DEBUG=payonce` also shows the stack. */
 export function sentenceOf(error) {
   debug('%s', error?.stack ?? error);
+  // The reason of a failed `fetch`, or of failed connections to all addresses of a host, is in another error.
+  const [inner = error?.cause] = error?.errors ?? [];
+  if (['', 'fetch failed'].includes(error?.message) && types.isNativeError(inner)) return sentenceOf(inner);
+  const system = types.isNativeError(error) ? systemFailure(error) : undefined;
+  if (system !== undefined) return system;
   const [line = ''] = (types.isNativeError(error) ? error.message : String(error)).trim().split('\n');
   // Only the stack of a syntax error in TypeScript names the file.
   if (error?.code === 'ERR_INVALID_TYPESCRIPT_SYNTAX') return `${error.stack.split('\n', 1)[0]}: ${line}`;
+  if (error?.code === 'ERR_MODULE_NOT_FOUND' && /^Cannot find package|[/\\]generated[/\\]/.test(line))
+    return `${line}: run "npm ci" again.`;
   if (line === '') return 'It failed without a message.';
   return line.length > MAX_CHARACTERS ? `${line.slice(0, MAX_CHARACTERS)}…` : line;
+}
+
+/** Returns a sentence for a failed call of the operating system. Node's message is a code and the call. */
+function systemFailure({ code, errno, syscall = '', path, port }) {
+  const [, reason] = getSystemErrorMap().get(errno) ?? [];
+  if (reason === undefined) return undefined;
+  if (code === 'ENOENT' && syscall.startsWith('spawn')) return `The program ${path} was not found: install it first.`;
+  if (path !== undefined) return `${path} cannot be used: ${reason} (${syscall}).`;
+  return syscall === 'listen' ? `Port ${port} cannot be used: ${reason}.` : undefined;
 }

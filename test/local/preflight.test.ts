@@ -65,6 +65,39 @@ describe('a failing program of the project', () => {
     });
   });
 
+  test.each([
+    ['a folder', "fs.mkdirSync('/dev/null/x');", /^\/dev\/null\/x cannot be used: not a directory \(mkdir\)\.$/],
+    ['a program', "child.spawn('no-program');", /^The program no-program was not found: install it first\.$/],
+    [
+      'a port',
+      'const first = net.createServer().listen(0, () => net.createServer().listen(first.address().port));',
+      /^Port \d+ cannot be used: address already in use\.$/,
+    ],
+    ['a host', "await fetch('http://127.0.0.1:65111');", /^connect ECONNREFUSED 127\.0\.0\.1:65111$/],
+    [
+      'several addresses',
+      "throw new AggregateError([new Error('connect ECONNREFUSED ::1:9')]);",
+      /^connect ECONNREFUSED ::1:9$/,
+    ],
+    [
+      'a package',
+      "await import('no-package');",
+      /^Cannot find package 'no-package' imported from .+: run "npm ci" again\.$/,
+    ],
+    ['a generated file', "await import('./generated/none.ts');", /^Cannot find module .+: run "npm ci" again\.$/],
+  ])('prints one sentence when it cannot use %s', async (_, code, sentence) => {
+    const program = join(directory, 'program.mjs');
+    writeFileSync(
+      program,
+      `import child from 'node:child_process'; import fs from 'node:fs'; import net from 'node:net'; ${code}`,
+    );
+    const ended = await run(process.execPath, [join(project, 'local', 'launch.mjs'), program]).catch(
+      (error: unknown) => error,
+    );
+    expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^[^\n]+\n$/) });
+    expect((ended as { readonly stderr: string }).stderr.trim()).toMatch(sentence);
+  });
+
   test('names the file and the line of a syntax error', async () => {
     const program = join(directory, 'program.ts');
     writeFileSync(program, 'let port: number;\nport = ;\n');
