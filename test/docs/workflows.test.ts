@@ -22,6 +22,10 @@ describe('workflows', () => {
     expect(trusted.filter((job) => /\bnpm (?:test|start|run prove)\b/.test(job))).toEqual([]);
   });
 
+  test.each(workflows)('in %s generate the files that an installation without scripts lacks', (file) => {
+    expect(read(file)).not.toMatch(/npm ci --ignore-scripts(?! && npm run generate$)/m);
+  });
+
   test.each(workflows)('in %s run only existing scripts, and pin every action to a commit', (file) => {
     const text = read(file);
     const called = [...text.matchAll(/\bnpm (?:run ([\w:]+)|(start|stop|test))\b/g)].map(([, run, own]) => run ?? own);
