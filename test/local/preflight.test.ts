@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,6 +48,25 @@ describe('a failing program of the project', () => {
       code,
       stdout: '',
       stderr: 'The packages are not installed: run "npm ci" first.\n',
+    });
+  });
+
+  test('names the remedy when a part of the packages is not installed: cli/payonce.mjs', async () => {
+    for (const file of ['local/sentence.mjs', 'cli/payonce.mjs'])
+      cpSync(join(project, file), join(directory, file), { recursive: true });
+    const binaries = join(directory, 'node_modules', '.bin');
+    mkdirSync(binaries, { recursive: true });
+    symlinkSync(process.execPath, join(binaries, 'node'));
+    const payonce = run(process.execPath, [join(directory, 'cli', 'payonce.mjs'), 'tenants', 'list']);
+    await expect(payonce).rejects.toMatchObject({
+      code: 3,
+      stderr: 'The packages are not installed: run "npm ci" first.\n',
+    });
+    writeFileSync(join(binaries, 'cdk'), '');
+    writeFileSync(join(directory, 'cli', 'main.ts'), "import 'no-package';");
+    await expect(run(process.execPath, [join(directory, 'cli', 'payonce.mjs')])).rejects.toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/^Cannot find package 'no-package' imported from [^\n]+: run "npm ci" again\.\n$/),
     });
   });
 
