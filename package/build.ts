@@ -69,7 +69,10 @@ function makeTypes(): void {
   const open = Object.values(ENTRY_POINTS).map((name) => join(all, `${name}.d.ts`));
   const seen = new Set(open);
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
-    const text = readFileSync(path, 'utf8').replaceAll(/((?:from |import\()['"]\.[^'"]*)\.ts(?=['"])/g, '$1.js');
+    const text = readFileSync(path, 'utf8')
+      .replaceAll(/((?:from |import\()['"]\.[^'"]*)\.ts(?=['"])/g, '$1.js')
+      // Files that are imported only for their effect export no types.
+      .replaceAll(/^import '\.[^']*';\n/gm, '');
     for (const [, file = ''] of text.matchAll(/(?:from |import\()['"](\.[^'"]*)\.js['"]/g)) {
       const next = join(dirname(path), `${file}.d.ts`);
       if (!seen.has(next)) open.push(next);

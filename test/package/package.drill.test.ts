@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { AUTHORITY_FUNCTIONS, POSTGRES_AUTHORITY } from '../../lambdas/authority/contract.ts';
 import { readMigrations } from '../../lambdas/postgres/migrations.ts';
@@ -71,6 +71,15 @@ test('the package has no dependencies, and each package that its types import is
       .map((name) => (name === 'aws-lambda' ? '@types/aws-lambda' : name)),
   );
   expect([...own].filter((name) => !(name in manifest.peerDependencies))).toEqual([]);
+});
+
+test('the types import only files of the package', () => {
+  const missing = globSync('types/**/*.d.ts', { cwd: foreign.installed }).flatMap((file) =>
+    [...read(file).matchAll(/(?:from |import |import\()['"](\.[^'"]*)['"]/g)]
+      .map(([, path = '']) => join(dirname(file), path.replace(/\.js$/, '.d.ts')))
+      .filter((path) => !existsSync(join(foreign.installed, path))),
+  );
+  expect(missing).toEqual([]);
 });
 
 describe('entry points', () => {
