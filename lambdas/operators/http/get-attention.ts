@@ -197,6 +197,7 @@ function sentenceOf(reason: Reason): string {
           return 'The captured amount or currency differs from the requested one.';
         case CHARGE_VANISHED:
           return 'The processor showed the payment’s charge earlier, and no longer shows it. Look the charge up at the processor.';
+        case undefined:
         default:
           return 'Neither a charge nor its absence can be proven.';
       }
