@@ -192,7 +192,7 @@ describe('the resolver', () => {
       );
       harness.clock.advance(14 * 60_000);
       expect(await resolveClaims({ ...harness.tools, processor: moved() })).toMatchObject({ finished: 0 });
-      await expect(harness.pay(request, { processor: moved() })).rejects.toThrow('does not call');
+      await expect(harness.pay(request, { processor: moved() })).rejects.toThrow('no longer calls');
       harness.clock.advance(2 * 60_000);
       expect(await resolveClaims({ ...harness.tools, processor: moved() })).toMatchObject({ finished: 1 });
       expect((await harness.chain(request)).state.payment).toMatchObject({
@@ -209,7 +209,7 @@ describe('the resolver', () => {
         '401',
       );
       harness.clock.advance(14 * 60_000);
-      await expect(harness.change(refund, { processor: moved() })).rejects.toThrow('does not call');
+      await expect(harness.change(refund, { processor: moved() })).rejects.toThrow('no longer calls');
       harness.clock.advance(2 * 60_000);
       expect(await resolveClaims({ ...harness.tools, processor: moved() })).toMatchObject({ finished: 1 });
       expect((await harness.chain(request)).state.refunds.get(refund.operationId)).toMatchObject({
