@@ -34,7 +34,7 @@ import { DynamoDbDueQueue } from '../resolving/store/dynamodb-due-queue.ts';
 import { DynamoDbUnfinishedWork } from '../resolving/store/dynamodb-unfinished.ts';
 import { expireAuthorizationsJob } from '../resolving/use/expire-authorizations.ts';
 import { observedWork } from '../resolving/use/observed-work.ts';
-import type { Resolved } from '../resolving/use/resolve.ts';
+import type { Resolved } from '../resolving/use/process-entries.ts';
 import { resolveJob } from '../resolving/use/resolve-all.ts';
 import { type RetriedOrphans, retryOrphansJob } from '../resolving/use/retry-orphans.ts';
 

@@ -1,4 +1,4 @@
-import type { Resolved } from '../../lambdas/resolving/use/resolve.ts';
+import type { Resolved } from '../../lambdas/resolving/use/process-entries.ts';
 import { type ResolveAllTools, sweepsOf } from '../../lambdas/resolving/use/resolve-all.ts';
 import { BY_RUN } from '../support/causes.ts';
 

@@ -64,7 +64,7 @@ class Waits {
   }
 }
 
-/** World with a second processor, `silent`, whose calls all time out from the time at which it falls silent. */
+/** World with a second processor, `silent`, which at some time falls silent or becomes slow. */
 export class SilentWorld extends World {
   /** The times of all calls to the healthy processor about each payment or charge, in Unix milliseconds. */
   readonly seen = new Map<string, number[]>();
@@ -72,7 +72,8 @@ export class SilentWorld extends World {
   readonly #waits = new Waits(this.clock);
   readonly #lasting: Clock = { nowMs: () => this.clock.nowMs(), sleep: (ms) => this.#waits.sleep(ms) };
   readonly #silentBooks: ProcessorBooks;
-  #isSilent = false;
+  /** Duration of a call to the other processor, in milliseconds. */
+  #otherMs = 0;
   #calls = 0;
 
   constructor() {
@@ -82,9 +83,10 @@ export class SilentWorld extends World {
       newId: (prefix, count) => `${prefix}silent${count}`,
     });
     const send: SendRequest = async (call) => {
-      if (!this.#isSilent) return answer({ ...call, url: call.url.replace(URL, 'http://sandbox.example') });
+      if (this.#otherMs > 0) await this.#waits.sleep(Math.min(this.#otherMs, call.timeoutMs));
+      if (this.#otherMs < call.timeoutMs)
+        return answer({ ...call, url: call.url.replace(URL, 'http://sandbox.example') });
       this.#calls += 1;
-      await this.#waits.sleep(call.timeoutMs);
       throw new AmbiguousError('processor_timeout', 'The processor did not respond.');
     };
     const access = { name: 'silent', url: URL, clock: this.clock, send };
@@ -137,9 +139,19 @@ export class SilentWorld extends World {
     return request.paymentId;
   }
 
-  fallSilent(): void {
-    this.#isSilent = true;
+  /** From now on, each call to the other processor takes this long. @param ms @default no call gets a response */
+  fallSilent(ms: number = Number.POSITIVE_INFINITY): void {
+    this.#otherMs = ms;
   }
+
+  /** Lets a call to the stock time out. */
+  readonly silentStock: WorldTools['stock'] = {
+    ...this.stock,
+    reserve: async (_order, { timeoutMs }) => {
+      await this.#waits.sleep(timeoutMs);
+      throw new AmbiguousError('stock_timeout', 'The stock did not respond.');
+    },
+  };
 
   /** Runs the work every minute. A run starts late if the previous run is still busy. */
   async everyMinute(minutes: number, work: (startedAtMs: number, minute: number) => Promise<unknown>): Promise<void> {

@@ -39,12 +39,8 @@ import type { Hold, PaymentStore } from '../../lambdas/payments/use/payment-stor
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import type { OrphanStore } from '../../lambdas/payments/use/unfinished-work.ts';
 import type { DueQueue } from '../../lambdas/resolving/use/due-queue.ts';
-import {
-  type Resolved,
-  type ResolveTools,
-  resolveClaims,
-  resolveInquiries,
-} from '../../lambdas/resolving/use/resolve.ts';
+import type { Resolved } from '../../lambdas/resolving/use/process-entries.ts';
+import { type ResolveTools, resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { type RetriedOrphans, retryOrphans } from '../../lambdas/resolving/use/retry-orphans.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import type { DueWebhooks, GroupedTask, WebhookStore, WebhookTask } from '../../lambdas/webhooks/use/webhooks.ts';

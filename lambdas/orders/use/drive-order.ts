@@ -17,6 +17,11 @@ import type { OrderStore } from './order-store.ts';
 export interface Drive extends OrderCallContext {
   /** Facts that are known but not yet in the chain. @default none */
   readonly learnt?: readonly OrderFact[];
+  /**
+   * Called before each call. If it returns false, the turn ends.
+   * @default every call may be made
+   */
+  readonly mayCall?: (call: OrderCall) => Promise<boolean>;
 }
 
 /** The result of a turn: the chain as written, and the drafts that are not yet written. */
@@ -59,15 +64,18 @@ export async function driveOrder(tools: OrderTools, chain: OrderChain, drive: Dr
 class OrderTurn {
   readonly #tools: OrderTools;
   readonly #context: OrderCallContext;
+  readonly #mayCall: NonNullable<Drive['mayCall']>;
   readonly #tried = new Set<OrderCall>();
   #chain: OrderChain;
   #order: Order;
   #drafts: OrderDraft[] = [];
   #learnt: OrderFact[] = [];
 
-  constructor(tools: OrderTools, chain: OrderChain, { learnt = [], ...context }: Drive) {
+  constructor(tools: OrderTools, chain: OrderChain, drive: Drive) {
+    const { learnt = [], mayCall = async () => true, ...context } = drive;
     this.#tools = tools;
     this.#context = context;
+    this.#mayCall = mayCall;
     this.#chain = chain;
     this.#order = chain.order;
     for (const fact of learnt) this.#learn(fact);
@@ -84,6 +92,7 @@ class OrderTurn {
           this.#draft(step.draft);
           break;
         case 'call':
+          if (!(await this.#mayCall(step.call))) return this.#driven();
           if (await this.#written()) await this.#call(step.call);
           break;
         case 'conclude':

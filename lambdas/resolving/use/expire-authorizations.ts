@@ -13,7 +13,8 @@ import type { Processor } from '../../payments/use/processor.ts';
 import { recordIfKnown } from '../../payments/use/record-charge.ts';
 import { holdExpiryOperation } from '../ids.ts';
 import type { DueQueue } from './due-queue.ts';
-import { inquireOperation, marked, type ResolveTools } from './resolve.ts';
+import { marked } from './process-entries.ts';
+import { inquireOperation, type ResolveTools } from './resolve.ts';
 
 export interface ExpireAuthorizationsTools extends Omit<ResolveTools, 'work' | 'report' | 'deadlineMs' | 'cause'> {
   readonly holds: DueQueue<Hold>;

@@ -1,8 +1,24 @@
+import type { Processor } from '../../payments/use/processor.ts';
+
 /**
- * Maximum number of items that are handled concurrently. The items mostly wait for a payment processor, and their
- * request rate stays below the processors' limits per second.
+ * Maximum number of items that are handled concurrently, and of items that wait for the same system. The items mostly
+ * wait for a payment processor, and their request rate stays below the processors' limits per second.
  */
 const AT_ONCE = 10;
+
+/**
+ * Ends when the system, for example a payment processor, has a free lane for the item. Until the item is handled, it
+ * then occupies this lane instead of the lane in which it began, so that a slow system delays no item of another one.
+ *
+ * @param system the name of the system for which the item is about to wait
+ * @returns whether the item had to wait for the lane
+ */
+export type EnterLane = (system: string) => Promise<boolean>;
+
+/** Returns the name of a processor as a system. */
+export function laneOf({ name, mode }: Pick<Processor, 'name' | 'mode'>): string {
+  return `${name} ${mode}`;
+}
 
 /**
  * Handles several items concurrently. Items with the same name form a group. Groups are started in order. Within a
@@ -12,11 +28,54 @@ const AT_ONCE = 10;
 export async function inParallelByName<Item>(
   items: readonly Item[],
   nameOf: (item: Item) => string,
-  handle: (item: Item) => Promise<void>,
+  handle: (item: Item, enter: EnterLane) => Promise<void>,
 ): Promise<void> {
-  const waiting = Map.groupBy(items, nameOf).values();
-  const work = async (): Promise<void> => {
-    for (const lane of waiting) for (const item of lane) await handle(item);
+  const beginning = new Lanes();
+  const systems = new Map<string, Lanes>();
+  const inLane = async (item: Item): Promise<void> => {
+    let held = beginning;
+    await held.take();
+    const enter: EnterLane = async (system) => {
+      const lanes = systems.get(system) ?? new Lanes();
+      systems.set(system, lanes);
+      if (lanes === held) return false;
+      held.release();
+      held = lanes;
+      return lanes.take();
+    };
+    try {
+      await handle(item, enter);
+    } finally {
+      held.release();
+    }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const groups = [...Map.groupBy(items, nameOf).values()];
+  await Promise.all(
+    groups.map(async (group) => {
+      for (const item of group) await inLane(item);
+    }),
+  );
+}
+
+class Lanes {
+  readonly #waiting: (() => void)[] = [];
+  #free = AT_ONCE;
+
+  /** Occupies a lane, in the order of the calls. @returns whether the caller had to wait */
+  async take(): Promise<boolean> {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return false;
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push(resolve);
+    await promise;
+    return true;
+  }
+
+  release(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free += 1;
+    else next();
+  }
 }

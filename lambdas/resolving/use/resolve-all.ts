@@ -3,7 +3,8 @@ import { type Piece, sweepsJob } from '../../jobs/use/pieces-job.ts';
 import type { Cause } from '../../kernel/cause.ts';
 import { defined } from '../../kernel/defined.ts';
 import { NO_PARTIES, type OrderTools } from '../../orders/use/order-calls.ts';
-import { type Resolved, type ResolveTools, resolveClaims, resolveInquiries } from './resolve.ts';
+import type { Resolved } from './process-entries.ts';
+import { type ResolveTools, resolveClaims, resolveInquiries } from './resolve.ts';
 import { finishOrderClaim, resolveOrders } from './resolve-orders.ts';
 import { returnCharges } from './return-charges.ts';
 

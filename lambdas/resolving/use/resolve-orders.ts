@@ -2,19 +2,21 @@ import type { Cause } from '../../kernel/cause.ts';
 import type { OrderId } from '../../kernel/ids.ts';
 import { nextLookUpMs } from '../../kernel/looks.ts';
 import type { OpenRecord } from '../../once/domain/idempotency.ts';
-import { isSettled } from '../../orders/domain/order.ts';
+import { isSettled, type Order } from '../../orders/domain/order.ts';
 import { REVIEW_WATCH_MS } from '../../orders/domain/order-limits.ts';
+import type { OrderCall } from '../../orders/domain/order-steps.ts';
 import { contactsOf } from '../../orders/domain/order-transition.ts';
 import { parseOrderId } from '../../orders/ids.ts';
 import { createOrder, DRIVE_FOR_MS } from '../../orders/use/create-order.ts';
-import { appendDrafts, driveOrder, recordFacts } from '../../orders/use/drive-order.ts';
+import { appendDrafts, type Drive, driveOrder, recordFacts } from '../../orders/use/drive-order.ts';
 import { NothingBegun, type OrderTools } from '../../orders/use/order-calls.ts';
 import { type OrderChain, readOrderChain } from '../../orders/use/order-chain.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
 import { type OpenOrder, orderSchedule } from '../../payments/use/payment-store.ts';
-import { each, type ItemResult, type Resolved, type ResolveTools, resultOfClaim } from './resolve.ts';
-
-const MAX_AT_ONCE = 1_000;
+import { knownProcessors, pinnedProcessor, processorFor } from '../../payments/use/pinned-processor.ts';
+import { laneOf } from './lanes.ts';
+import { each, type ItemResult, MAX_AT_ONCE, NotReached, type Resolved } from './process-entries.ts';
+import { type ResolveTools, resultOfClaim } from './resolve.ts';
 
 interface ResolveOrderTools extends OrderTools {
   /** The job run, recorded as the cause of the transitions that it writes. */
@@ -57,12 +59,24 @@ export async function resolveOrders(
   const { orders, clock } = tools;
   return each(tools, await orders.openOrders({ untilMs: startedAtMs, limit: MAX_AT_ONCE }), {
     about: ({ orderId }) => orderId,
-    handle: async (open) => {
+    handle: async (open, enter) => {
       const nowMs = clock.nowMs();
       const before = await readOrderChain(orders, open.orderId);
       // A restore has lost the order but kept its queue entry.
       if (before === undefined) return 'finished';
-      const { chain, isUnread } = await driveOn(tools, open.orderId, before);
+      const ofPayment = await laneOfPayment(tools, before.order);
+      const missed: NotReached[] = [];
+      const { chain, isUnread } = await driveOn(tools, open.orderId, before, async (call) => {
+        try {
+          await enter(LANES[call] ?? ofPayment);
+        } catch (error) {
+          if (!(error instanceof NotReached)) throw error;
+          missed.push(error);
+        }
+        return missed.length === 0;
+      });
+      const [notReached] = missed;
+      if (notReached !== undefined) throw notReached;
       const isDone = !isUnread && (isSettled(chain.order) || (await isReviewOver(tools, chain, open, nowMs)));
       return isDone ? 'finished' : 'waiting';
     },
@@ -89,6 +103,22 @@ async function isReviewOver(
   return chain?.state.payment.status === 'needs_review';
 }
 
+/** Lanes of the calls to the shop and the mail server. All other calls are about the payment. */
+const LANES: Readonly<Partial<Record<OrderCall, string>>> = {
+  reserve: 'stock',
+  find_reservation: 'stock',
+  release: 'stock',
+  send_email: 'mail',
+  credit: 'referrals',
+};
+
+/** Returns the lane of the processor of the order's payment. */
+async function laneOfPayment(tools: ResolveOrderTools, order: Order): Promise<string> {
+  const chain = knownProcessors(tools).length < 2 ? undefined : await readChain(tools.store, order.paymentId);
+  const processor = chain === undefined ? processorFor(tools, order) : pinnedProcessor(tools, chain.first);
+  return typeof processor === 'object' ? laneOf(processor) : 'no processor';
+}
+
 /**
  * Processes an order.
  * @returns the order's chain, and whether its payment must still be read, because the merchant may have regained money
@@ -98,11 +128,12 @@ async function driveOn(
   tools: ResolveOrderTools,
   orderId: OrderId,
   chain: OrderChain,
+  mayCall: NonNullable<Drive['mayCall']>,
 ): Promise<{ readonly chain: OrderChain; readonly isUnread: boolean }> {
   const { cause } = tools;
   try {
     const untilMs = tools.clock.nowMs() + DRIVE_FOR_MS;
-    const driven = await driveOrder(tools, chain, { cause, untilMs, nothingSent: false });
+    const driven = await driveOrder(tools, chain, { cause, untilMs, nothingSent: false, mayCall });
     const isRead = driven.learnt.some(({ kind }) => kind === 'reversed');
     const result = (after: OrderChain) => ({
       chain: after,

@@ -2,14 +2,14 @@ import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { defined } from '../../kernel/defined.ts';
 import { AmbiguousError, codeOf, RetryableError, TerminalError } from '../../kernel/faults.ts';
-import type { OperationId } from '../../kernel/ids.ts';
+import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { nextLookUpMs } from '../../kernel/looks.ts';
+import type { Clock } from '../../kernel/world.ts';
 import { expirySeconds, type OpenRecord } from '../../once/domain/idempotency.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import { parseOrderId } from '../../orders/ids.ts';
 import type { CreateOrderOutcome } from '../../orders/use/create-order.ts';
-import { isCircuitOpen } from '../../outbound/circuit-breaker.ts';
 import { changeOf, commandOf, isUnderWay } from '../../payments/domain/change.ts';
 import { type Decision, decide } from '../../payments/domain/decide.ts';
 import type { ChargeFact } from '../../payments/domain/facts.ts';
@@ -28,7 +28,12 @@ import { settleCharge } from '../../payments/use/find-out.ts';
 import { findOutChange } from '../../payments/use/find-out-change.ts';
 import { chainOf, hasBegun, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import { type Inquiry, inquirySchedule } from '../../payments/use/payment-store.ts';
-import { knownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
+import {
+  type KnownProcessors,
+  knownProcessors,
+  pinnedBooks,
+  pinnedProcessor,
+} from '../../payments/use/pinned-processor.ts';
 import {
   ANSWER_MISMATCH,
   BOOKS_TIMEOUT_MS,
@@ -39,9 +44,11 @@ import { booksInquiry, inquiryForCharge, queueEntriesFor } from '../../payments/
 import { alarmContradictions, alarmLateSuccess } from '../../payments/use/raise-alarms.ts';
 import { readCharge, recordCharge, recordIfKnown } from '../../payments/use/record-charge.ts';
 import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
-import { inParallelByName } from './lanes.ts';
+import { type EnterLane, laneOf } from './lanes.ts';
+import { type EntriesTools, each, type ItemResult, MAX_AT_ONCE, type Resolved } from './process-entries.ts';
 
-export interface ResolveTools extends ChangePaymentTools {
+export interface ResolveTools extends ChangePaymentTools, EntriesTools {
+  readonly clock: Clock;
   /** The job run, recorded as the cause of the transitions that it writes. */
   readonly cause: Cause;
   /** The books of every configured processor. */
@@ -52,38 +59,12 @@ export interface ResolveTools extends ChangePaymentTools {
    * @default every claim belongs to a payment
    */
   readonly finishOther?: (record: OpenRecord) => Promise<ItemResult | undefined>;
-  /** Called with the error of one item. The other items are still processed. */
-  readonly report: (error: unknown) => void;
-  /**
-   * Time after which no item starts, in Unix milliseconds; a later run continues.
-   * @default only the time budget of each part applies
-   */
-  readonly deadlineMs?: number;
 }
 
 type LookUpTools = Omit<ResolveTools, 'work' | 'report'>;
 
-/** The result of a run. Each item is attempted once, and a failed item does not block the others. */
-export interface Resolved {
-  /** Number of completed items, for example claims that now have a stored response. */
-  readonly finished: number;
-  /** Number of items that cannot be decided yet, or were not reached before the deadline. */
-  readonly waiting: number;
-  /** Number of items whose outcome cannot be determined automatically; an operator must decide. */
-  readonly undecidable: number;
-  /** Number of items that failed with an error. A later run retries them. */
-  readonly failed: number;
-}
-
 /** Time limit per item, in milliseconds; equal to the limit of a request. */
 const ITEM_TIMEOUT_MS = REQUEST_BUDGET_SECONDS * 1000;
-/**
- * Time budget of each part of a run, in milliseconds. The five parts (claims, unknown outcomes, routine inquiries,
- * returns, orders) fit into the minute before the next run.
- */
-const RUN_FOR_MS = 11_000;
-/** Maximum number of items that each part of a run reads. */
-const MAX_AT_ONCE = 1_000;
 /**
  * Delay before a claim that could not be finished is retried, in milliseconds. The next run then handles claims that
  * became due earlier first.
@@ -94,6 +75,8 @@ const CLAIM_RETRY_DELAY_MS = 60_000;
  * an outage of seconds would delay inquiries that are made once a day by a day. A shorter delay would fill every run.
  */
 const REFUSED_RETRY_DELAY_MS = 15 * 60_000;
+/** Lane of the claims of orders, which wait for several systems one after the other. */
+const ORDERS_LANE = 'orders';
 
 /**
  * Finishes stale claims. Takes over each claim as if its caller had retried, and stores the caller's response. If a
@@ -104,13 +87,14 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
   const nowMs = clock.nowMs();
   return each(tools, await work.staleClaims({ untilMs: nowMs, limit: MAX_AT_ONCE }), {
     about: ({ operationId, paymentId }) => parseOrderId(operationId) ?? paymentId,
-    handle: async (record) => {
+    handle: async (record, enter) => {
       // The index may still contain a claim that was just released.
       if (record.released && nowMs <= record.claimedAtMs + SEND_WINDOW_MS) return 'waiting';
+      const { operationId, paymentId } = record;
+      if (parseOrderId(operationId) !== undefined) await enter(ORDERS_LANE);
       const other = await tools.finishOther?.(record);
       if (other !== undefined) return other;
-      const { operationId, paymentId } = record;
-      const chain = await readChain(tools.store, paymentId);
+      const chain = await readChainInLane(tools, paymentId, enter);
       // A restore has kept only a part of the claim's transaction. The claim's request is unknown here, so the recovery
       // ends the claim.
       if (chain === undefined || !hasBegun(chain, operationId)) return 'waiting';
@@ -135,6 +119,21 @@ export function resultOfClaim(
   if (undecidable !== true)
     report(new TerminalError('claim_stuck', `the claim of ${operationId} cannot be finished: ${outcome}`));
   return 'undecidable';
+}
+
+/**
+ * Reads the chain of a payment, and enters a lane of its processor if the deployment uses several processors. If the
+ * entry had to wait for the lane, the chain is read again.
+ */
+export async function readChainInLane(
+  tools: KnownProcessors & Pick<ResolveTools, 'store'>,
+  paymentId: PaymentId,
+  enter: EnterLane,
+): Promise<PaymentChain | undefined> {
+  const chain = await readChain(tools.store, paymentId);
+  const processor = chain && pinnedProcessor(tools, chain.first);
+  if (processor === undefined || knownProcessors(tools).length < 2) return chain;
+  return (await enter(laneOf(processor))) ? readChain(tools.store, paymentId) : chain;
 }
 
 async function finish(allTools: ResolveTools, record: OpenRecord, { first, state }: PaymentChain) {
@@ -193,7 +192,7 @@ function inquireEach(tools: ResolveTools, inquiries: readonly Inquiry[], started
   const ofPayer = new Set<Inquiry>();
   return each(tools, inquiries, {
     about: ({ paymentId }) => paymentId,
-    handle: (inquiry) => inquire(tools, inquiry, () => void ofPayer.add(inquiry)),
+    handle: (inquiry, enter) => inquire(tools, inquiry, enter, () => void ofPayer.add(inquiry)),
     close: (inquiry) => work.closeInquiry(inquiry),
     keep: (inquiry, undecidable, isRefused = false) => {
       const kept: Inquiry = ofPayer.has(inquiry) ? { ...inquiry, waitsFor: 'payer' } : inquiry;
@@ -209,10 +208,15 @@ function inquireEach(tools: ResolveTools, inquiries: readonly Inquiry[], started
  * @param awaitPayer called when the outcome is known to wait for the payer
  * @returns `finished` when the outcome is known now, or the payment waits for an operator's decision
  */
-async function inquire(tools: ResolveTools, inquiry: Inquiry, awaitPayer: () => void): Promise<ItemResult> {
-  if (inquiry.waitsFor === 'books') return inquireBooks(tools, inquiry);
+async function inquire(
+  tools: ResolveTools,
+  inquiry: Inquiry,
+  enter: EnterLane,
+  awaitPayer: () => void,
+): Promise<ItemResult> {
+  if (inquiry.waitsFor === 'books') return inquireBooks(tools, inquiry, enter);
   return rounds<ItemResult>('this payment', async () => {
-    const chain = await readChain(tools.store, inquiry.paymentId);
+    const chain = await readChainInLane(tools, inquiry.paymentId, enter);
     // A restore has lost the payment but kept its queue entry.
     if (chain === undefined) return 'finished';
     if (inquiry.waitsFor === 'bank') return inquireCharge(tools, inquiry, chain);
@@ -357,9 +361,9 @@ const BOOKS_LAG_MS = 2 * 60 * 60_000;
  * Records every charge of a payment, repeatedly until the processor's search is up to date. Used, for example, after an
  * operator's decision. Money beyond what the payment may hold is recorded as a stray charge and returned.
  */
-async function inquireBooks(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResult> {
+async function inquireBooks(tools: ResolveTools, inquiry: Inquiry, enter: EnterLane): Promise<ItemResult> {
   const { operationId, paymentId, claimedAtMs } = inquiry;
-  const chain = await readChain(tools.store, paymentId);
+  const chain = await readChainInLane(tools, paymentId, enter);
   if (chain === undefined) return 'finished';
   const books = pinnedBooks(tools, chain.first);
   if (books === undefined) return elsewhere(tools, inquiry);
@@ -511,76 +515,4 @@ async function isChargeUnknown(books: ProcessorBooks, { state: { payment } }: Pa
     if (error instanceof RetryableError || error instanceof AmbiguousError) return false;
     throw error;
   }
-}
-
-export type ItemResult = 'finished' | 'waiting' | 'undecidable';
-
-interface Entries<Entry> {
-  /**
-   * Returns the payment or order of the entry. Entries with the same payment or order are processed one after the
-   * other.
-   */
-  readonly about: (entry: Entry) => string;
-  readonly handle: (entry: Entry) => Promise<ItemResult>;
-  readonly close: (entry: Entry) => Promise<void>;
-  /**
-   * Sets the time of the next inquiry, and whether the entry waits for an operator.
-   * @param isRefused whether the circuit breaker of the processor refused the inquiry @default false
-   */
-  readonly keep: (entry: Entry, undecidable: boolean, isRefused?: boolean) => Promise<void>;
-}
-
-interface Marked {
-  /** True if the entry waits for an operator, as in {@link Inquiry}. */
-  readonly undecidable?: boolean;
-}
-
-/** Processes entries until the time limit. The remaining entries stay due and are first in the next run. */
-export async function each<Entry extends object>(
-  tools: Pick<ResolveTools, 'clock' | 'report' | 'alarm' | 'deadlineMs'>,
-  entries: readonly (Entry & Marked)[],
-  work: Entries<Entry>,
-): Promise<Resolved> {
-  const { clock, deadlineMs = Number.POSITIVE_INFINITY } = tools;
-  const counts = { finished: 0, waiting: 0, undecidable: 0, failed: 0 };
-  const untilMs = Math.min(clock.nowMs() + RUN_FOR_MS, deadlineMs);
-  await inParallelByName(entries, work.about, async (entry) => {
-    if (clock.nowMs() >= untilMs) counts.waiting += 1;
-    else counts[await processEntry(tools, entry, work)] += 1;
-  });
-  return counts;
-}
-
-/** Processes one entry. Also reschedules the entry if it fails. */
-async function processEntry<Entry extends object>(
-  tools: Pick<ResolveTools, 'report' | 'alarm'>,
-  entry: Entry & Marked,
-  { about, handle, close, keep }: Entries<Entry>,
-): Promise<keyof Resolved> {
-  try {
-    const result = await handle(entry);
-    if (result === 'finished') await close(entry);
-    return await marked(tools, { about: about(entry), ...entry }, result, (undecidable) => keep(entry, undecidable));
-  } catch (error) {
-    tools.report(error);
-    await keep(entry, entry.undecidable === true, isCircuitOpen(error, 'processor')).catch(tools.report);
-    return 'failed';
-  }
-}
-
-/**
- * Leaves an unfinished entry in its queue, and marks it if it waits for an operator. The alarm is raised once, before
- * the mark is set; the mark prevents further alarms. A later inquiry that can decide removes the mark.
- */
-export async function marked(
-  { alarm }: Pick<ResolveTools, 'alarm'>,
-  { about, undecidable: isMarked = false }: Marked & { readonly about: string },
-  result: ItemResult,
-  keep: (undecidable: boolean) => Promise<void>,
-): Promise<ItemResult> {
-  if (result === 'finished') return result;
-  const isUndecidable = result === 'undecidable';
-  if (isUndecidable && !isMarked) alarm?.('undecidable', about);
-  await keep(isUndecidable);
-  return isUndecidable && isMarked ? 'waiting' : result;
 }

@@ -5,7 +5,7 @@ import { nextLookUpMs } from '../../kernel/looks.ts';
 import { type OrphanedCallback, orphanSchedule } from '../../payments/use/effect-store.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import type { OrphanStore } from '../../payments/use/unfinished-work.ts';
-import { inParallelByName } from './lanes.ts';
+import { inParallelByName, laneOf } from './lanes.ts';
 
 /** Time after which orphans are no longer retried and are left to operators, in milliseconds. */
 const RETRY_FOR_MS = 24 * 60 * 60_000;
@@ -53,7 +53,8 @@ export async function retryOrphans(
     await inParallelByName(
       orphans,
       ({ event }) => event.chargeId,
-      async (orphan) => {
+      async (orphan, enter) => {
+        await enter(laneOf({ ...orphan.event, name: orphan.event.processorName }));
         if (clock.nowMs() >= untilMs) counts.waiting += 1;
         else counts[await retryOne(tools, orphan, startedAtMs)] += 1;
       },

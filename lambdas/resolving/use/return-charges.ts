@@ -5,14 +5,14 @@ import { missingRefunds } from '../../payments/domain/nameless-refunds.ts';
 import { isOfAnotherPayment, type ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import { isReturn } from '../../payments/ids.ts';
 import { maySend, type ReadCharge, readChargeBeforeSend } from '../../payments/use/before-send.ts';
-import { readChain } from '../../payments/use/payment-chain.ts';
 import { type ChargeToReturn, returnSchedule } from '../../payments/use/payment-store.ts';
 import { pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import { type ChangeOrder, SEND_TIMEOUT_MS } from '../../payments/use/processor.ts';
 import { returnOperation } from '../ids.ts';
-import { each, elsewhere, type ItemResult, type Resolved, type ResolveTools } from './resolve.ts';
+import type { EnterLane } from './lanes.ts';
+import { each, type ItemResult, MAX_AT_ONCE, type Resolved } from './process-entries.ts';
+import { elsewhere, type ResolveTools, readChainInLane } from './resolve.ts';
 
-const MAX_AT_ONCE = 1_000;
 /** Maximum number of failed returns of one charge. After that, an operator must return the money. */
 const MAX_FAILED_RETURNS = 3;
 
@@ -27,15 +27,15 @@ export async function returnCharges(tools: ResolveTools, startedAtMs: number = t
   const { work } = tools;
   return each(tools, await work.chargesToReturn({ untilMs: startedAtMs, limit: MAX_AT_ONCE }), {
     about: ({ paymentId }) => paymentId,
-    handle: (owed) => returnCharge(tools, owed),
+    handle: (owed, enter) => returnCharge(tools, owed, enter),
     close: (owed) => work.closeReturn(owed),
     keep: (owed, undecidable) =>
       work.postponeReturn(owed, { dueAtMs: nextLookUpMs(returnSchedule(owed), startedAtMs), undecidable }),
   });
 }
 
-async function returnCharge(tools: ResolveTools, owed: ChargeToReturn): Promise<ItemResult> {
-  const chain = await readChain(tools.store, owed.paymentId);
+async function returnCharge(tools: ResolveTools, owed: ChargeToReturn, enter: EnterLane): Promise<ItemResult> {
+  const chain = await readChainInLane(tools, owed.paymentId, enter);
   // A restore has lost the payment but kept its queue entry.
   if (chain === undefined) return 'finished';
   const processor = pinnedProcessor(tools, chain.first);
