@@ -201,8 +201,9 @@ export type Mishap =
 /**
  * Calls of a processor that hang until the caller's timeout: all calls, without effect (`requests`) or with it
  * (`answers`); only reads, but not of the health; or only writes, without effect (`lost writes`) or with it (`writes`).
+ * `slow calls` get a response after some seconds, if the caller still waits.
  */
-export type SilentCalls = `${'requests' | 'answers' | 'reads' | 'lost writes' | 'writes'} of ${string}`;
+export type SilentCalls = `${'requests' | 'answers' | 'reads' | 'lost writes' | 'writes' | 'slow calls'} of ${string}`;
 
 /** Consumer that can be made to reject the events of a payment. */
 export type Poisoned = 'bus' | 'views-projector' | 'webhook-fan-out';

@@ -47,7 +47,7 @@ export class Parties {
 
   /**
    * Returns what is lost of a call to a processor: the call, or only the response to a write.
-   * @returns undefined if the processor responds
+   * @returns undefined if the processor responds in time
    */
   lostOf(processor: string, isRead: boolean, path: string): 'call' | 'response' | undefined {
     const isSilent = (what: string): boolean => this.down.has(`${what} of ${processor}`);

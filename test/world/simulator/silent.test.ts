@@ -25,3 +25,29 @@ test('one run of the resolver postpones all entries of a processor that is down,
   const due = entries.filter((entry) => Number(entry[RegistryTable.queuesIndex.sortKey]) <= runMs);
   expect(due).toEqual([]);
 });
+
+test('one run of the resolver passes the entries of a processor behind those of another processor that is slow', async () => {
+  const system = await SimulatedSystem.begin(1);
+  system.deploy({ routes: [{ currency: 'USD', processor: 'second' }] });
+  const startMs = system.nowMs;
+  const ids: (string | undefined)[] = [];
+  for (let each = 0; each < PAYERS; each += 1) {
+    const order = { step: 1, tenant: 'studio', method: 'POST', path: '/v1/payments', key: `p-${each}` } as const;
+    const isSecond = each >= PAYERS - 10;
+    const body = { amount: 1000, currency: isSecond ? 'USD' : 'EUR', source: 'tok_action' };
+    system.at(startMs + 500 * (each + 1), `payment ${each}`, async () => {
+      const { answer } = await system.api({ ...order, body });
+      if (isSecond) ids.push((JSON.parse(answer?.body ?? '{}') as { readonly id?: string }).id);
+    });
+  }
+  const runMs = startMs + 30 * MINUTE_MS;
+  system.at(runMs - MINUTE_MS, 'slow', () => system.mishap('slow calls of sandbox', false));
+  system.at(runMs, 'job', () => system.runJob('resolve'));
+  await system.run(runMs + MINUTE_MS);
+  const entries = system.database.items(TABLES.registry, RegistryRow.inquiry);
+  expect(entries).toHaveLength(PAYERS);
+  const due = entries.filter((entry) => Number(entry[RegistryTable.queuesIndex.sortKey]) <= runMs);
+  expect(due.length).toBeGreaterThan(0);
+  expect(due.filter(({ paymentId }) => ids.includes(paymentId as string))).toEqual([]);
+  expect(ids).toHaveLength(10);
+});

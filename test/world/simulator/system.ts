@@ -65,6 +65,8 @@ const FIRST_SETTINGS: Settings = {
   clockSkewMs: 0,
   emailsADay: Number(VARIABLES[PartiesEnvironment.emailsPerRecipient]),
 };
+/** Duration of a call to a slow processor, in milliseconds. Most callers wait longer. */
+const SLOW_MS = 4_000;
 /** Maximum duration of a recovery, in milliseconds. */
 const RECOVERY_MS = 60_000;
 /** Maximum number of pages in one republishing. */
@@ -514,6 +516,10 @@ export class SimulatedSystem implements RunningSystem {
       await this.simulation.calledClock.sleep(call.timeoutMs);
       if (lost === 'response') await processor.send(call);
       throw timedOut(call);
+    }
+    if (this.#parties.down.has(`slow calls of ${name}`)) {
+      await this.simulation.calledClock.sleep(Math.min(SLOW_MS, call.timeoutMs));
+      if (call.timeoutMs < SLOW_MS) throw timedOut(call);
     }
     if (call.headers['authorization'] !== `Bearer ${secretText(secretOf(BOOKS[name].mode))}`) {
       this.mishaps.refusedCredentials += 1;

@@ -122,7 +122,7 @@ const habits = act<Habits>({
 interface ProcessorOutage extends Arguments {
   readonly processor: AtProcessor;
   readonly forMs: number;
-  /** Calls that hang until the caller's timeout. @default no call hangs: the processor cannot be reached */
+  /** Calls that hang, most of them until the caller's timeout. @default no call hangs: the processor cannot be reached */
   readonly hangs?: keyof typeof HANGING;
 }
 
@@ -132,7 +132,10 @@ const HANGING = {
   reads: 'lets all reads time out',
   writes: 'performs writes, but their responses time out',
   'lost writes': 'does not receive writes, which time out,',
+  'slow calls': 'responds after some seconds',
 } as const;
+
+const TIMING_OUT = ['requests', 'answers', 'reads', 'writes', 'lost writes'] as const;
 
 const OUTAGES_MS = [30_000, 5 * MINUTE_MS, 20 * MINUTE_MS, 2 * HOUR_MS, 30 * HOUR_MS] as const;
 
@@ -147,7 +150,7 @@ const processorOutage = act<ProcessorOutage>({
     processor: has('second_processor') ? dice.pick(PROCESSORS) : 'sandbox',
     forMs: dice.pick(OUTAGES_MS),
     ...(has('timeouts') && dice.named('silent').chance(0.8)
-      ? { hangs: dice.named('hangs').pick(['requests', 'answers', 'reads', 'writes', 'lost writes'] as const) }
+      ? { hangs: dice.named('slow').chance(0.2) ? ('slow calls' as const) : dice.named('hangs').pick(TIMING_OUT) }
       : {}),
   }),
   play: async (scene, step) => {
