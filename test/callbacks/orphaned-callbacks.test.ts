@@ -1,7 +1,7 @@
 /** Tests the guarantee "accepted callbacks". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
-import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
+import type { Effect, OrphanedCallback } from '../../lambdas/payments/use/effect-store.ts';
 import type { OrphanStore } from '../../lambdas/payments/use/unfinished-work.ts';
 import { callback, paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
 import { World } from '../world/world.ts';
@@ -95,8 +95,28 @@ describe('a callback without a payment', () => {
     });
 
     test('is not raised if the charge names no payment, because another application created the charge', async () => {
+      const chargeId = await stray();
+      await harness.deliver(callback('evt_1', chargeId));
+      await harness.processor.inside.correct(chargeId, { metadata: {} });
+      harness.clock.advance(24 * HOUR_MS);
+      const kept: OrphanedCallback[] = [];
+      const orphanStore = {
+        waiting: (...read: Parameters<OrphanStore['waiting']>) => harness.store.waiting(...read),
+        postponeOrphan: () => Promise.resolve(),
+        giveUp: (orphan: OrphanedCallback) => {
+          kept.push(orphan);
+          return harness.store.giveUp(orphan);
+        },
+      };
+      expect(await retry({ orphanStore })).toMatchObject({ givenUp: 1 });
+      expect(raised).toEqual([]);
+      expect(kept).toMatchObject([{ event: { chargeId }, isForeign: true }]);
+    });
+
+    test('is not raised if the processor is unavailable then, but has shown that another application created the charge', async () => {
       const { chargeId } = await harness.processor.inside.charge({ amountMinor: 1000 });
       await harness.deliver(callback('evt_1', chargeId));
+      await harness.processor.inside.goDown();
       harness.clock.advance(24 * HOUR_MS);
       expect(await retry()).toMatchObject({ givenUp: 1 });
       expect(raised).toEqual([]);

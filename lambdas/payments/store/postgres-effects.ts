@@ -120,11 +120,11 @@ export class PostgresEffects implements EffectStore, OrphanStore {
   /**
    * Ends the retries of an orphan, but keeps the orphan. Has no effect on an orphan that was adopted since the read.
    */
-  async giveUp({ operationId }: OrphanedCallback): Promise<void> {
+  async giveUp({ operationId, isForeign = false }: OrphanedCallback): Promise<void> {
     await writeRows(this.#tools, {
       name: 'orphan-give-up',
-      text: 'UPDATE orphan SET due_at = NULL WHERE operation_id = $1',
-      values: [operationId],
+      text: 'UPDATE orphan SET due_at = NULL, is_foreign = $2 WHERE operation_id = $1',
+      values: [operationId, isForeign],
     });
   }
 

@@ -122,15 +122,14 @@ async function keep(
   startedAtMs: number,
   result: Exclude<Adopted, 'adopted'>,
 ): Promise<keyof RetriedOrphans> {
-  const isForeign = result === 'foreign';
+  // A failed attempt proves nothing about the charge.
+  const now = result === 'failed' ? orphan : { ...orphan, isForeign: result === 'foreign' };
   const lastMs = orphan.receivedAtMs + RETRY_FOR_MS;
   if (clock.nowMs() >= lastMs) {
-    if (!isForeign) alarm?.('undecidable', orphan.event.chargeId);
-    await orphanStore.giveUp(orphan);
+    if (now.isForeign !== true) alarm?.('undecidable', orphan.event.chargeId);
+    await orphanStore.giveUp(now);
     return 'givenUp';
   }
-  // A failed attempt proves nothing about the charge.
-  const now = result === 'failed' ? orphan : { ...orphan, isForeign };
   await orphanStore.postponeOrphan(now, Math.min(lastMs, nextLookUpMs(orphanSchedule(now), startedAtMs)));
   return result === 'failed' ? 'failed' : 'waiting';
 }
