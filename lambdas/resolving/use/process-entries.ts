@@ -1,7 +1,6 @@
 import type { Clock } from '../../kernel/world.ts';
 import { isCircuitOpen } from '../../outbound/circuit-breaker.ts';
 import type { ChangePaymentTools } from '../../payments/use/change-payment.ts';
-import type { Inquiry } from '../../payments/use/payment-store.ts';
 import { type EnterLane, inParallelByName } from './lanes.ts';
 
 /**
@@ -57,7 +56,7 @@ interface Entries<Entry> {
 }
 
 interface Marked {
-  /** True if the entry waits for an operator, as in {@link Inquiry}. */
+  /** True if the entry waits for an operator. */
   readonly undecidable?: boolean;
 }
 

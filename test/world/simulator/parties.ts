@@ -13,6 +13,9 @@ interface Entry {
   readonly status?: string;
 }
 
+/** Duration of a call to a slow processor, in milliseconds. Most callers wait longer. */
+const SLOW_MS = 4_000;
+
 /** Simulates the shop and the mail server, and records their effects. */
 export class Parties {
   readonly actions: ShopAction[] = [];
@@ -46,12 +49,28 @@ export class Parties {
   };
 
   /**
-   * Returns what is lost of a call to a processor: the call, or only the response to a write.
-   * @returns undefined if the processor responds in time
+   * Lets a call to a processor wait as long as the processor does, if it hangs or responds slowly.
+   *
+   * @param send sends the call, although its response is lost
+   * @throws AmbiguousError when the caller does not wait so long
    */
-  lostOf(processor: string, isRead: boolean, path: string): 'call' | 'response' | undefined {
+  async endure(processor: string, call: HttpCall, send: () => Promise<HttpAnswer>): Promise<void> {
+    const { calledClock } = this.#simulation;
+    const lost = this.#lostOf(processor, call);
+    if (lost === undefined && !this.down.has(`slow calls of ${processor}`)) return;
+    await calledClock.sleep(lost === undefined ? Math.min(SLOW_MS, call.timeoutMs) : call.timeoutMs);
+    if (lost === 'response') await send();
+    if (lost !== undefined || call.timeoutMs < SLOW_MS) throw timedOut(call);
+  }
+
+  /**
+   * Returns what is lost of a call to a processor: the call, or only the response to a write.
+   * @returns undefined if the processor responds
+   */
+  #lostOf(processor: string, { method, url }: HttpCall): 'call' | 'response' | undefined {
+    const isRead = method === 'GET';
     const isSilent = (what: string): boolean => this.down.has(`${what} of ${processor}`);
-    const kinds = path === '/health' ? [] : isRead ? ['reads'] : ['lost writes', 'writes'];
+    const kinds = new URL(url).pathname === '/health' ? [] : isRead ? ['reads'] : ['lost writes', 'writes'];
     if (!['requests', 'answers', ...kinds].some(isSilent)) return undefined;
     return isRead || isSilent('requests') || isSilent('lost writes') ? 'call' : 'response';
   }

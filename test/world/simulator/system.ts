@@ -37,7 +37,7 @@ import { Address, Secret, secretOf, VARIABLES } from './functions.ts';
 import { JobClock } from './job-clock.ts';
 import { Mishaps } from './mishaps.ts';
 import { eraseNamed, operatorIn, rebuildAllViews } from './operator.ts';
-import { Parties, Receivers, timedOut, unreachable } from './parties.ts';
+import { Parties, Receivers, unreachable } from './parties.ts';
 import { secretText } from './platform.ts';
 import { BOOKS, isAbout, NOT_FOUND, ONE_CHARGE, UNAUTHORIZED } from './processors.ts';
 import { RequestTransports } from './request-transports.ts';
@@ -65,8 +65,6 @@ const FIRST_SETTINGS: Settings = {
   clockSkewMs: 0,
   emailsADay: Number(VARIABLES[PartiesEnvironment.emailsPerRecipient]),
 };
-/** Duration of a call to a slow processor, in milliseconds. Most callers wait longer. */
-const SLOW_MS = 4_000;
 /** Maximum duration of a recovery, in milliseconds. */
 const RECOVERY_MS = 60_000;
 /** Maximum number of pages in one republishing. */
@@ -511,16 +509,7 @@ export class SimulatedSystem implements RunningSystem {
     const name = origin === Address.sandbox ? 'sandbox' : origin === Address.live ? 'live' : 'second';
     const processor = this.processors[name];
     if (this.#parties.down.has(name) || processor === undefined) throw unreachable(call);
-    const lost = this.#parties.lostOf(name, call.method === 'GET', pathname);
-    if (lost !== undefined) {
-      await this.simulation.calledClock.sleep(call.timeoutMs);
-      if (lost === 'response') await processor.send(call);
-      throw timedOut(call);
-    }
-    if (this.#parties.down.has(`slow calls of ${name}`)) {
-      await this.simulation.calledClock.sleep(Math.min(SLOW_MS, call.timeoutMs));
-      if (call.timeoutMs < SLOW_MS) throw timedOut(call);
-    }
+    await this.#parties.endure(name, call, () => processor.send(call));
     if (call.headers['authorization'] !== `Bearer ${secretText(secretOf(BOOKS[name].mode))}`) {
       this.mishaps.refusedCredentials += 1;
       return { status: 401, text: UNAUTHORIZED, headers: new Headers(), retryAfter: null };
