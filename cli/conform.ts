@@ -196,9 +196,10 @@ async function answerCallback(request: IncomingMessage, receive: Receive): Promi
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > MAX_CALLBACK_BYTES) return 413;
-    chunks.push(chunk);
+    // Read the whole body, so that the sender receives the response.
+    if (bytes <= MAX_CALLBACK_BYTES) chunks.push(chunk);
   }
+  if (bytes > MAX_CALLBACK_BYTES) return 413;
   return receive(request.headersDistinct, Buffer.concat(chunks)).catch(() => 400);
 }
 

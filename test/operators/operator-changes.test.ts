@@ -101,7 +101,7 @@ describe('a change that an operator requests', () => {
         {
           code: 'processor_unavailable',
           detail: expect.stringMatching(
-            /^This deployment no longer calls the processor of this payment: memory in test mode, account \w+, .* Its operator must/,
+            /^This deployment no longer calls the processor of this payment: \w+ in test mode, account \w+, .* Its operator must/,
           ),
         },
       ]);

@@ -41,8 +41,8 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/resolving/use/retry-orphans.ts',
-        find: 'if (!isForeign) alarm',
-        replace: 'if (isForeign) alarm',
+        find: 'if (now.isForeign !== true) alarm',
+        replace: 'if (now.isForeign === true) alarm',
       },
     ],
   },

@@ -57,8 +57,8 @@ export const MODE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/pinned-processor.ts',
-        find: '    payment.mode === books.mode &&\n',
-        replace: '',
+        find: 'name === books.name && mode === books.mode && account',
+        replace: 'name === books.name && account',
       },
     ],
   },

@@ -486,7 +486,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     fault: 'A return that the processor rejects, or an outcome that cannot be determined, raises no alarm.',
     edits: [
       {
-        file: 'lambdas/resolving/use/resolve.ts',
+        file: 'lambdas/resolving/use/process-entries.ts',
         find: "if (isUndecidable && !isMarked) alarm?.('undecidable', about);",
         replace: 'void alarm;',
       },

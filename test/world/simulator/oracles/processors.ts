@@ -9,6 +9,7 @@ import type { ProcessorCharge } from '../../../../lambdas/payments/domain/proces
 import { decisionOf, type Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import { chargeOperation, isOwnRefund, isReturn } from '../../../../lambdas/payments/ids.ts';
 import { parseOrphan } from '../../../../lambdas/payments/store/queue-items.ts';
+import { FOREIGN_KEPT_DAYS } from '../../../../lambdas/payments/use/effect-store.ts';
 import type { Observed, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import { type ChargeSeen, chargesOf, leftOf, postedOn, sum } from './money.ts';
@@ -316,7 +317,7 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
     const isTaken = takenAtMs !== undefined;
     // When the callback was delivered, the charge's metadata may have named a different payment. It may now name a
     // payment that does not exist.
-    const isKept = kept.has(chargeId) || own.has(chargeId);
+    const isKept = kept.has(chargeId) || own.has(chargeId) || (id === '' && hasExpired(takenAtMs ?? 0, world.nowMs));
     if (isTaken && !payments.has(id)) return isKept ? [] : [orphaned(chargeId)];
     const changedAtMs = world.processors[processor]?.inside.changedAtMs(chargeId);
     const isNewest = changedAtMs !== undefined && firstAtMs >= changedAtMs;
@@ -324,6 +325,11 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
     const what = `a callback about ${chargeId} was delivered, but the charge was not read`;
     return [{ oracle: 'F18 delivered callbacks are processed', what, about: id }];
   });
+}
+
+/** Returns whether the callback of another program, taken at this time, may have expired. */
+function hasExpired(takenAtMs: number, nowMs: number): boolean {
+  return takenAtMs + FOREIGN_KEPT_DAYS * 86_400_000 <= nowMs + 2 * MAX_SKEW_MS;
 }
 
 /**
