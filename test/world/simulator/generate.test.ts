@@ -9,7 +9,7 @@ import { Dice, fractionOf } from './random.ts';
 
 const NAMES = Object.keys(PROFILES) as readonly ProfileName[];
 const PART = sliceOf(NAMES, 3);
-const SEEDS = 400;
+const SEEDS = 1_000;
 
 const histories = new Map<string, History[]>();
 
