@@ -114,7 +114,7 @@ export class Parties {
   }
 }
 
-export function timedOut({ party = 'processor' }: HttpCall): AmbiguousError {
+function timedOut({ party = 'processor' }: HttpCall): AmbiguousError {
   return new AmbiguousError(`${party}_timeout`, `The ${party} did not answer in time.`);
 }
 
