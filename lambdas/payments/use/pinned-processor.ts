@@ -64,8 +64,8 @@ export function processorElsewhere(first: Transition): RetryableError {
 
 /** Describes for callers that this deployment does not call a processor, and what restores it. */
 export function notCalled({ name, mode, account }: BooksIdentity): string {
-  const processor = `${name} in ${mode} mode, account ${account}, at the address to which the payment was sent`;
-  return `This deployment no longer calls the processor of this payment: ${processor}. Its operator must restore these settings.`;
+  const processor = `${name} in ${mode} mode, account ${account}, at its earlier address`;
+  return `This deployment no longer calls the processor of this payment: ${processor}. Its operator must restore it.`;
 }
 
 export function knownProcessors({ processor, processors }: KnownProcessors): readonly Processor[] {
