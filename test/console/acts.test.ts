@@ -9,7 +9,7 @@ import { comparedPayment, differsBy } from '../reconciliation/mismatch-fixtures.
 import { until } from '../support/until.ts';
 import { Api, dataOf } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
-import { accessible, decideOn, describeConsole, titled } from './console-in-browser.ts';
+import { accessible, decideOn, describeConsole, tablesFit, titled } from './console-in-browser.ts';
 
 const APPROVER_KEY = 'ok_benbenbenbenbenbenbenben00';
 const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
@@ -58,6 +58,8 @@ describeConsole('actions of operators in a browser', (shown) => {
     const first = await opened('differences');
     await first.getByText('Compared until').waitFor();
     const ofCharge = first.getByRole('row', { name: 'ch_stray' });
+    await ofCharge.waitFor();
+    await tablesFit(first);
     for (const text of ['12.50 EUR', 'sandbox, test', 'refund it at sandbox. Then compare again'])
       await ofCharge.getByText(text).first().waitFor();
     await accessible(first);
@@ -105,11 +107,15 @@ describeConsole('actions of operators in a browser', (shown) => {
     const first = await opened(`payments/${payment}`);
     await correct(first);
     const second = await opened('approvals', APPROVER_KEY);
-    await second.getByRole('button', { name: 'Reject', exact: true }).click();
+    const reject = second.getByRole('button', { name: 'Reject', exact: true });
+    await reject.waitFor();
+    await tablesFit(second);
+    await reject.click();
     const dialog = second.getByRole('dialog', { name: 'Reject' });
     await dialog.getByLabel('Reason').selectOption('wrong_amount');
     await dialog.getByRole('button', { name: 'Reject', exact: true }).dblclick();
     await second.getByText('rejected by Ben Example').waitFor();
+    await tablesFit(second);
     await first.getByRole('link', { name: 'Approvals' }).first().click();
     await first.getByText('The amount is wrong').waitFor();
     expect(dataOf(await api.get(`/v1/corrections?payment=${payment}`))).toEqual([]);

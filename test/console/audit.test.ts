@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { AuditedArchive, auditedArchive } from '../archive/audited-archive.ts';
 import { Api } from '../world/api.ts';
-import { accessible, describeConsole } from './console-in-browser.ts';
+import { accessible, describeConsole, tablesFit } from './console-in-browser.ts';
 
 const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
 const SCRIPT = '<img src=x onerror=alert(1)>';
@@ -35,6 +35,7 @@ describeConsole('verifications of the archive in a browser', (shown) => {
       [1, 2].map((row) => manifests.nth(row).locator('code').allTextContents()),
     );
     expect(newest?.[1]).toBe(before?.[0]);
+    await tablesFit(page);
     await page.setViewportSize({ width: 390, height: 800 });
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     await accessible(page);
