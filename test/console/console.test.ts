@@ -205,7 +205,7 @@ describeConsole('an operator in a browser', (shown) => {
     await dialog.getByText('once a second person approves').waitFor();
     await dialog.getByRole('button', { name: 'Correct' }).dblclick();
     await first.getByText('The request waits for a second person').waitFor();
-    await first.getByRole('link', { name: 'Approvals', exact: true }).click();
+    await first.getByRole('main').getByRole('link', { name: 'Approvals', exact: true }).click();
     await first.getByText('You made this request.').first().waitFor();
     expect(await first.getByRole('button', { name: 'Approve', exact: true }).isDisabled()).toBe(true);
     expect(dataOf(await api.get(`/v1/corrections?payment=${id}`))).toEqual([]);
