@@ -8,7 +8,7 @@ import type { Inquiry } from '../../../../lambdas/payments/use/payment-store.ts'
 import { BooksMetric } from '../../../../lambdas/reconciliation/contract.ts';
 import { BacklogMetric } from '../../../../lambdas/resolving/contract.ts';
 import type { Observed, Violation } from '../contract.ts';
-import { mismatches } from './processors.ts';
+import { hasExpired, mismatches } from './processors.ts';
 import { MAX_SKEW_MS, type Seen, type Written } from './seen.ts';
 
 /** Maximum delay of an alarm after its event, in milliseconds. A later alarm belongs to a different event. */
@@ -103,10 +103,14 @@ function isOfAnotherProgram({ processors }: Observed, chargeId: string): boolean
 }
 
 /** Returns the times when callbacks were given up although no stored callback was a day old. */
-function givenUpEarly({ alarms, database, tables }: Observed): readonly number[] {
+function givenUpEarly(world: Observed): readonly number[] {
+  const { alarms, callbacks, database, tables, nowMs } = world;
   const kept = database.items(tables.registry, RegistryRow.keptOrphan).map(parseOrphan);
   if (kept.length === 0) return [];
-  const oldestMs = Math.min(...kept.map(({ receivedAtMs }) => receivedAtMs));
+  const expired = callbacks.flatMap(({ chargeId, takenAtMs = nowMs }) =>
+    hasExpired(takenAtMs, nowMs) && isOfAnotherProgram(world, chargeId) ? [takenAtMs] : [],
+  );
+  const oldestMs = Math.min(...kept.map(({ receivedAtMs }) => receivedAtMs), ...expired);
   return alarms.flatMap(({ metric, count, atMs }) =>
     metric === 'orphan_given_up' && count > 0 && atMs < oldestMs + SOON_MS - MAX_SKEW_MS ? [atMs] : [],
   );

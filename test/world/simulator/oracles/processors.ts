@@ -328,7 +328,7 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
 }
 
 /** Returns whether the callback of another program, taken at this time, may have expired. */
-function hasExpired(takenAtMs: number, nowMs: number): boolean {
+export function hasExpired(takenAtMs: number, nowMs: number): boolean {
   return takenAtMs + FOREIGN_KEPT_DAYS * 86_400_000 <= nowMs + 2 * MAX_SKEW_MS;
 }
 
