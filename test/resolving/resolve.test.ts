@@ -157,7 +157,7 @@ describe('a stray charge', () => {
     expect(harness.refundedAtProcessor(request)).toBe(1000);
   });
 
-  test('is refunded if it is captured after its void was refused', async () => {
+  test('is refunded under a different key than its refused void if it is captured later', async () => {
     const { request, charge } = await lateHold();
     await harness.processor.inside.failNextChange(1, 'tok_declined');
     expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
@@ -165,7 +165,9 @@ describe('a stray charge', () => {
     await harness.deliver(callback('h_3', charge));
     expect(harness.processor.inside.sent.map(({ kind }) => kind)).toEqual(['charge', 'void']);
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
-    expect(harness.processor.inside.sent.map(({ kind }) => kind)).toEqual(['charge', 'void', 'refund']);
+    const { sent } = harness.processor.inside;
+    expect(sent.map(({ kind }) => kind)).toEqual(['charge', 'void', 'refund']);
+    expect(new Set(sent.map(({ operationId }) => operationId)).size).toBe(3);
     expect(harness.refundedAtProcessor(request)).toBe(1000);
   });
 });
