@@ -26,7 +26,7 @@ function meaning({ status, headers, text }: Reply) {
 }
 
 describe('the idempotency key', () => {
-  test('is required, and a request without it returns 400', async () => {
+  test('is required, and a request without it returns 400 and charges nothing', async () => {
     const reply = await harness.ask('POST', '/v1/payments', {
       headers: { 'Content-Type': 'application/json' },
       event: { body: '{"amount":1000,"currency":"EUR","source":"tok_ok"}' },
@@ -35,6 +35,7 @@ describe('the idempotency key', () => {
     expect(reply.status).toBe(400);
     expect(reply.headers['Content-Type']).toBe('application/problem+json');
     expect(reply.body).toMatchObject({ code: 'missing_idempotency_key', request_id: 'req-1', status: 400 });
+    expect(harness.processor.inside.sent).toEqual([]);
   });
 
   test.each(['', '  ', '""'])('is treated as missing if it is %j', async (key) => {
@@ -307,7 +308,7 @@ describe('a request with a reused key', () => {
     expect(chargesOf(first)).toBe(1);
   });
 
-  test('is charged separately for another tenant, which gets its own payment', async () => {
+  test('is charged separately for another tenant, and neither tenant sees the other’s payment', async () => {
     const theirKey = 'sk_test_zyxwvutsrqponmlkjihgfe';
     harness.registerKey(theirKey, { tenantId: tenantId('ten_other') });
     const asOther = { headers: { Authorization: `Bearer ${theirKey}` } };
@@ -318,6 +319,10 @@ describe('a request with a reused key', () => {
     expect([mine.status, theirs.status]).toEqual([201, 201]);
     expect(theirs.body['id']).not.toBe(mine.body['id']);
     expect(theirs.body).toMatchObject({ amount: 2000 });
+    const read = async ({ body }: Reply, asked = {}) =>
+      (await harness.get(`/v1/payments/${String(body['id'])}`, asked)).status;
+    expect([await read(mine), await read(theirs)]).toEqual([200, 404]);
+    expect([await read(mine, asOther), await read(theirs, asOther)]).toEqual([404, 200]);
   });
 
   test('charges separately in the other mode', async () => {
