@@ -36,10 +36,10 @@ describe('a replay of missing events', () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);
     const fromMs = world.clock.nowMs();
-    const [accepted, failed, never, waiting] = ['accepted', 'failed', 'never', 'waiting'].map((name, index) =>
-      eventNamed(name, fromMs + index),
-    );
-    if (accepted === undefined || failed === undefined || never === undefined || waiting === undefined) return;
+    const accepted = eventNamed('accepted', fromMs);
+    const failed = eventNamed('failed', fromMs + 1);
+    const never = eventNamed('never', fromMs + 2);
+    const waiting = eventNamed('waiting', fromMs + 3);
     await world.publish(accepted);
     await world.drain();
     world.answer = () => DOWN;
