@@ -31,9 +31,9 @@ export function bucketEncryption(
 }
 
 /**
- * Returns the key, imported once per stack. The stacks add no grants to the key: the key's policy admits the account
- * through DynamoDB, SQS and S3 (docs/operate/data-key.md), so no role can be omitted by mistake. The policies of the
- * tables, queues and buckets decide who uses the data.
+ * Returns the key, imported once per stack. The stacks grant the key to no role, except that the CDK grants it to roles
+ * that use queues. The key's policy admits the account through DynamoDB, SQS and S3 (docs/operate/data-key.md), so no
+ * role can be omitted by mistake. The policies of the tables, queues and buckets decide who uses the data.
  */
 function dataKey(scope: Construct): IKey | undefined {
   const arn = dataKeyOf(scope.node);

@@ -24,8 +24,11 @@ test('a function that copies rows may put them into the Ledger only in a transac
   ]);
 });
 
-test('the worker may store the time until which the copies are complete', () => {
-  expect(allowed('Worker')).toContainEqual(['dynamodb:GetItem,dynamodb:PutItem', 'JOB_MARK#carry', undefined]);
+test('only the worker may store the time until which the copies are complete', () => {
+  const grants = [...statements.keys()].flatMap((owner) => allowed(owner).map((grant) => [owner, ...grant]));
+  expect(grants.filter(([, , rows]) => rows === 'JOB_MARK#carry')).toEqual([
+    ['Worker', 'dynamodb:GetItem,dynamodb:PutItem', 'JOB_MARK#carry', undefined],
+  ]);
 });
 
 test.each([

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { synthesize } from '../support/synth.ts';
-import { EVERYTHING } from './templates.ts';
+import { EVERYTHING, present, type Statement, statementsByOwner } from './templates.ts';
 
 const KEY = 'arn:aws:kms:eu-central-1:123456789012:key/0a1b';
 const { data, service } = await synthesize({ ...EVERYTHING, 'payonce:dataKeyArn': KEY });
@@ -23,6 +23,24 @@ describe('the setting dataKeyArn', () => {
   ])('encrypts every %s with that key', (type, property, least) => {
     expect(resources(type).length).toBeGreaterThanOrEqual(least);
     expect(without(type, (properties) => properties[property]).map(([id]) => id)).toEqual([]);
+  });
+
+  test('lets only roles that use queues use that key, and only to encrypt and decrypt', () => {
+    const roles = [service, sandbox].flatMap((template) => [...statementsByOwner(present(template))]);
+    const isOfKey = ({ Resource }: Statement) => JSON.stringify(Resource).includes(KEY);
+    const withKey = roles.filter(([, statements]) => statements.some(isOfKey));
+    expect(withKey.length).toBeGreaterThan(10);
+    expect(
+      withKey.filter(([, statements]) => !JSON.stringify(statements).includes('"sqs:')).map(([owner]) => owner),
+    ).toEqual([]);
+    const actions = withKey.flatMap(([, statements]) => statements.filter(isOfKey).flatMap(({ Action }) => Action));
+    expect([...new Set(actions)].toSorted()).toEqual([
+      'kms:Decrypt',
+      'kms:DescribeKey',
+      'kms:Encrypt',
+      'kms:GenerateDataKey*',
+      'kms:ReEncrypt*',
+    ]);
   });
 
   test('has a key policy in docs/operate/data-key.md that allows each service to use the key', () => {

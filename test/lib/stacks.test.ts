@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { getAudit } from '../../lambdas/archive/http/audit-route.ts';
 import { postCallback } from '../../lambdas/callbacks/callbacks-api.ts';
 import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
+import { LEASE_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
 import { OPERATOR_EFFECT_ROUTES } from '../../lambdas/operators/http/operator-effects.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
 import { PAYMENT_POST_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
@@ -13,11 +14,12 @@ import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import { DataStack } from '../../lib/data-stack.ts';
 import { DEFAULTS } from '../../lib/settings.ts';
 import { synthesize } from '../support/synth.ts';
-import { CONFIGURED, present, routesOf } from './templates.ts';
+import { CONFIGURED, EVERYTHING, present, routesOf, statementsByOwner } from './templates.ts';
 import { testApp } from './test-app.ts';
 
 const stacks = await synthesize();
 const configured = await synthesize(CONFIGURED);
+const everything = await synthesize(EVERYTHING);
 const thrownAway = await synthesize({ 'payonce:retainData': 'false', 'payonce:archive': 'true' });
 const data = present(stacks.data);
 const service = present(stacks.service);
@@ -404,8 +406,21 @@ describe('every function', () => {
     template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 90 });
   });
 
-  test('that executes payments has a timeout shorter than the lease', () => {
-    service.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, MemorySize: 512 });
+  test('that claims the operation of a request has a timeout shorter than the lease', () => {
+    const { service: whole } = everything;
+    const functions = Object.entries(present(whole).findResources('AWS::Lambda::Function')) as [
+      string,
+      { readonly Properties: { readonly Timeout: number } },
+    ][];
+    const claiming = [...statementsByOwner(present(whole))]
+      // Consumers have a lease of their own. The resolver limits each of its operations to the time of a request.
+      .filter(([owner, each]) => each.some(({ Sid }) => Sid === 'Claims') && !/^(?:FollowUps|JobsPayments)/.test(owner))
+      .map(([owner]) => owner);
+    expect(claiming.toSorted()).toEqual(['Intake', 'OperatorsApi', 'Orders', 'Payments']);
+    for (const owner of claiming) {
+      const [, found] = functions.find(([id]) => id.startsWith(`${owner}Function`)) ?? [];
+      expect(found?.Properties.Timeout).toBeLessThan(LEASE_SECONDS);
+    }
   });
 
   test('uses the account’s shared concurrency, unless a setting reserves concurrency for payments', () => {

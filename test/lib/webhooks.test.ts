@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { Match } from 'aws-cdk-lib/assertions';
 import { synthesize } from '../support/synth.ts';
 import { CONFIGURED, present, type Statement, statementsByOwner } from './templates.ts';
 
@@ -99,7 +100,17 @@ describe('webhooks', () => {
     expect(threads).toBeGreaterThanOrEqual(2 * (source?.Properties.BatchSize ?? Number.POSITIVE_INFINITY));
   });
 
-  test('raise an alarm if an endpoint is disabled', () => {
+  test('raise an alarm if an endpoint is disabled or a delivery cannot be attempted', () => {
+    service.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      MetricName: 'ApproximateNumberOfMessagesVisible',
+      Dimensions: [
+        {
+          Name: 'QueueName',
+          Value: { 'Fn::GetAtt': [Match.stringLikeRegexp('^WebhooksTasksDeadLetters'), 'QueueName'] },
+        },
+      ],
+      Threshold: 1,
+    });
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'webhook_endpoint_disabled',
       Dimensions: [{ Name: 'service', Value: 'webhook-sender' }],
