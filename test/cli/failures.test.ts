@@ -79,8 +79,10 @@ test.each([
 test('the help of every command shows an example', async () => {
   const all = commandsOf(payonceProgram({ print: () => undefined, isTerminal: false, freshKey: () => '' }));
   expect(Object.keys(EXAMPLES).toSorted()).toEqual(all.toSorted());
-  const { printed } = await payonce('payments decide --help');
-  expect(printed.join('\n')).toContain(`Example: payonce payments decide ${EXAMPLES['payments decide']}`);
+  for (const words of all) {
+    const { printed } = await payonce(`${words} --help`);
+    expect(printed.join('\n')).toContain(`Example: payonce ${`${words} ${EXAMPLES[words]}`.trim()}`);
+  }
 });
 
 describe('every command fails with one sentence and the documented exit code:', () => {
