@@ -78,7 +78,7 @@ describe('events that the bus does not accept', () => {
    * Relays events of the given age. `markAfterMs` is the time from these events to the mark up to which the job has
    * republished lost events.
    */
-  async function atAge(ageMs: number, markAfterMs: number | undefined, change: (records: StreamRecord[]) => void) {
+  async function relayAtAge(ageMs: number, markAfterMs: number | undefined, change: (records: StreamRecord[]) => void) {
     const relay = new PatientRelay(0);
     relay.bus.trouble = AWAY;
     change(relay.records);
@@ -86,10 +86,14 @@ describe('events that the bus does not accept', () => {
     relay.mark = () => (markAfterMs === undefined ? undefined : positionAt(occurredAtMs + markAfterMs));
     await relay.clock.sleep(occurredAtMs + ageMs - relay.clock.nowMs());
     await relay.relay();
+    return relay;
+  }
+  const resultOf = (relay: PatientRelay) => {
     const leaves = relay.attempts.reduce((sum, { deferred }) => sum + deferred, 0);
     const at = relay.records.findIndex(({ position }) => position === relay.redeliverFrom);
     return { leaves, redeliverFrom: at === -1 ? undefined : at - PAYMENTS, parked: relay.parked.length };
-  }
+  };
+  const atAge = async (...asked: Parameters<typeof relayAtAge>) => resultOf(await relayAtAge(...asked));
   const unchanged = () => undefined;
 
   test('are left, after an hour and a half, to the job that republishes lost events if the job’s position is before them', async () => {
@@ -104,10 +108,13 @@ describe('events that the bus does not accept', () => {
     expect(await atAge(ageMs, markAfterMs, unchanged)).toEqual({ leaves: 0, redeliverFrom: 0, parked: 0 });
   });
 
-  test('are left to the job up to the first record that must be parked, from which the Stream redelivers', async () => {
+  test('are left to the job up to the first record that must be parked; the next attempt parks that record', async () => {
     const poison: StreamRecord = { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: 'type' } };
-    const result = await atAge(KEEPS_MS + 1, -1, (records) => void records.splice(PAYMENTS + 4, 0, poison));
-    expect(result).toEqual({ leaves: 4, redeliverFrom: 4, parked: 0 });
+    const relay = await relayAtAge(KEEPS_MS + 1, -1, (records) => void records.splice(PAYMENTS + 4, 0, poison));
+    expect(resultOf(relay)).toEqual({ leaves: 4, redeliverFrom: 4, parked: 0 });
+    await relay.relay(relay.records.slice(PAYMENTS + 4));
+    expect(resultOf(relay)).toEqual({ leaves: PAYMENTS, redeliverFrom: undefined, parked: 1 });
+    expect(relay.parked).toMatchObject([{ body: '{}' }]);
   });
 
   test('are retried by the relay while the mark of the job that republishes lost events cannot be read', async () => {
