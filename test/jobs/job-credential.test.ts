@@ -136,11 +136,11 @@ describe('a credential', () => {
     }
   });
 
-  test('is refused with a single character changed', async () => {
+  test('is refused with any single character changed', async () => {
     const token = await sign();
-    for (let index = 0; index < token.length; index += 7) {
-      if (token[index] === '.') continue;
-      const changed = `${token.slice(0, index)}${token[index] === 'A' ? 'B' : 'A'}${token.slice(index + 1)}`;
+    for (let index = 0; index < token.length; index += 1) {
+      // The last character of a signature has two unused bits, in which these characters do not differ.
+      const changed = `${token.slice(0, index)}${token[index] === 'A' ? 'Q' : 'A'}${token.slice(index + 1)}`;
       expect([index, await verify(changed)]).toEqual([index, refused]);
     }
   });
