@@ -31,8 +31,9 @@ async function isRefused(payment: ChangedPayment, body: object, refusal: object,
 }
 
 describe('a decision that a payment succeeded', () => {
-  test('is refused with a wrong amount, and may be retried with the captured amount under the same key', async () => {
+  test('is refused without an amount and with a wrong one, and may be retried with the captured amount under the same key', async () => {
     const payment = await paymentInReview();
+    await isRefused(payment, { outcome: 'succeeded' }, { status: 400, code: 'invalid_request', param: 'amount' });
     await isRefused(
       payment,
       { outcome: 'succeeded', amount: 6 },
@@ -91,17 +92,25 @@ describe('an open dispute that the comparison reads', () => {
   test.each<readonly [string, number, object]>([
     ['is refused', 409, {}],
     ['waits for a second person', 202, { approvals: { aboveMinor: { EUR: 1 }, lifetimeMs: 72 * 3_600_000 } }],
-  ])('is queued if the decision %s, but not by a dry run', async (_end, status, approvals) => {
+  ])('is queued until it is decided if the decision %s, but not by a dry run', async (_end, status, approvals) => {
     const payment = await paymentInReview();
     const { ledger, chargeId } = payment;
     const desk = ledger.with(approvals);
     const asked = { outcome: 'succeeded', amount: status === 202 ? 600 : 6 };
     const queued = async () => (await ledger.world.store.inquiries()).map(({ operationId }) => operationId);
-    await payment.inside.dispute(chargeId, 600);
+    const dispute = await payment.inside.dispute(chargeId, 600);
     await decide(desk, payment, { ...asked, dry_run: true });
     expect(await queued()).not.toContain(chargeId);
     expect((await decide(desk, payment, asked)).status).toBe(status);
+    const lookForADay = async () => {
+      ledger.clock.advance(24 * 3_600_000);
+      await ledger.world.resolveInquiries();
+    };
+    await lookForADay();
     expect(await queued()).toContain(chargeId);
+    await payment.inside.closeDispute(dispute, 'won');
+    await lookForADay();
+    expect(await queued()).not.toContain(chargeId);
   });
 });
 
