@@ -17,7 +17,7 @@ import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
 import type { OpenOrder, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 
 import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
-import { completedRecord, openRecord } from '../payments/payment-fixtures.ts';
+import { completedRecord, openRecord, outcomeTransition, pendingTransition } from '../payments/payment-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
 import { ALL_DUE } from '../support/due.ts';
 import { orderRequest } from './order-fixtures.ts';
@@ -175,14 +175,30 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect([await dueBefore(dueAtMs - 1), await dueBefore(dueAtMs)]).toEqual([[], [entry(3)]]);
     });
 
-    test('reopens an order together with the effect of a callback; a worker with an older entry cannot close the order', async () => {
+    test('reopens an order together with a transition of its payment; a worker with an older entry cannot close the order', async () => {
       await orders.claimOrder({ record: open(), first });
+      const pending = pendingTransition(paymentId());
+      await payments.claim({ record: openRecord(paymentId()), pending });
       await orders.commitOrder({ record: completed(), expects: 'open', transitions: [], open: entry(1) });
       const nowMs = first.occurredAtMs + 1;
-      const operationId = callbackOperation(systemDigest, 'memory', `evt-${orderId}`);
-      const record = { operationId, owner: ownerToken('owner-b'), recordedAtMs: nowMs };
-      const reopened = { orderId, createdAtMs: nowMs, sequence: nowMs };
-      await effects.recordEffect({ record, transitions: [], reopened });
+      const effectOf = (event: string, sequence: number) => ({
+        record: {
+          operationId: callbackOperation(systemDigest, 'memory', `${event}-${orderId}`),
+          paymentId: paymentId(),
+          owner: ownerToken('owner-b'),
+          recordedAtMs: nowMs,
+        },
+        transitions: [outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' })],
+        reopened: { orderId, createdAtMs: nowMs, sequence },
+      });
+      const effect = effectOf('evt', nowMs);
+      const { reopened } = effect;
+      expect(await effects.recordEffect(effect)).toEqual({ kind: 'recorded' });
+      // The transition exists, so this effect reopens nothing.
+      expect(await effects.recordEffect(effectOf('late', nowMs + 1))).toEqual({ kind: 'transition_exists' });
+      expect(await effects.listTransitions(paymentId(), { afterSequence: 1, limit: LIMIT })).toEqual(
+        effect.transitions,
+      );
       await orders.closeOrder(entry(1));
       expect(await queued()).toEqual([reopened]);
       await orders.closeOrder(reopened);
