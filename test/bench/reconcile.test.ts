@@ -21,5 +21,9 @@ whole(test, { slice: test.skip })(
   async () => {
     expect(await listCost(0, 1)).toEqual({ payments: 0, pages: 1, calls: 1, queries: 8 });
     expect(await listCost(30_000, 1)).toEqual({ payments: 42, pages: 1, calls: 1, queries: 8 });
+    const many = await listCost(3_000_000, 1);
+    const tenTimes = await listCost(30_000_000, 1);
+    for (const cost of ['pages', 'calls', 'queries'] as const)
+      expect(tenTimes[cost]).toBeLessThanOrEqual(2 * 10 * many[cost]);
   },
 );
