@@ -106,7 +106,7 @@ describe('an open dispute that the comparison reads', () => {
       ledger.clock.advance(24 * 3_600_000);
       await ledger.world.resolveInquiries();
     };
-    await lookForADay();
+    for (const _day of [1, 2]) await lookForADay();
     expect(await queued()).toContain(chargeId);
     await payment.inside.closeDispute(dispute, 'won');
     await lookForADay();
