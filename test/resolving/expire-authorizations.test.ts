@@ -104,16 +104,25 @@ describe('an authorization hold', () => {
     expect(await world.violations(true)).toEqual([]);
   });
 
-  test('is not voided while the outcome of a capture is unknown', async () => {
+  test.each([
+    ['fails', 0, 'canceled'],
+    ['succeeds', 1, 'succeeded'],
+  ] as const)('is not voided while a capture is in progress, which then %s', async (_how, captures, ending) => {
     await world.authorize();
     world.clock.advance(7 * DAY_MS + 2 * HOUR_MS);
-    await world.processor.inside.failNextChange(9, 'tok_timeout_not_charged');
+    const { inside } = world.processor;
+    if (captures === 0) await inside.failNextChange(9, 'tok_timeout_not_charged');
+    else inside.delayNext(2);
     expect(await world.ask({ kind: 'capture' })).toMatchObject({ answer: { status: 202 } });
     world.clock.advance(60_000);
     expect(await world.expire()).toMatchObject({ left: 1, failed: 0 });
-    await world.processor.inside.failNextChange(0, 'tok_ok');
+    expect(inside.sent.filter(({ kind }) => kind === 'void')).toEqual([]);
+    await inside.failNextChange(0, 'tok_ok');
+    await inside.deliverDelayed();
     await world.resolveForAnHour();
     await world.expire();
+    expect(await status()).toMatchObject({ status: ending });
+    expect(inside.applied.filter(({ kind }) => kind === 'capture')).toHaveLength(captures);
     expect(await world.violations(true)).toEqual([]);
   });
 
