@@ -223,13 +223,16 @@ describe('the merchant’s view of a payment', () => {
 });
 
 describe('the state tables', () => {
-  test('never change the final status of a payment', () => {
+  test('never change the final status of a payment, but record money that arrives after a failure or a cancellation', () => {
     for (const row of Object.values(CHARGE_TABLE)) {
       for (const status of ['succeeded', 'failed', 'canceled'] as const) {
         const cell = row[status];
         if (cell.does === 'append') expect(cell.status).toBeUndefined();
       }
     }
+    const money = ['authorized', 'succeeded', 'wrong_amount', 'stray_money'] as const;
+    const late = money.flatMap((fact) => [CHARGE_TABLE[fact].failed, CHARGE_TABLE[fact].canceled]);
+    for (const cell of late) expect(cell).toMatchObject({ does: 'append', type: 'payment.late_success' });
   });
 
   test('give a reason for each fact without effect', () => {

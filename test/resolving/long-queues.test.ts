@@ -358,17 +358,25 @@ const putClaim = (name: string, changes: Parameters<typeof openRecord>[1]) =>
   put(openRecordItem(openRecord(paymentIdFor(name), changes)), TABLES.idempotency);
 
 test(
-  'a stale claim is tried within the time to try all stale claims, although none of the earlier ones can be finished',
+  'a stale claim is finished within the time to try all stale claims, although none of the earlier ones can be finished',
   async () => {
     const stuck = names('stuck');
     for (const [each, name] of stuck.entries()) {
       const claimedAtMs = spread(each, HOUR_MS, 2 * HOUR_MS);
       await putClaim(name, { claimedAtMs, leaseExpiresAtMs: claimedAtMs + 25_000 });
     }
-    await putClaim('newest', { claimedAtMs: startedAtMs - 30_000, leaseExpiresAtMs: startedAtMs - 5_000 });
-    const store = { ...harness.storeMethods(), listTransitions: (paymentId: string) => look(paymentId) };
-    await run(90, () => resolveClaims({ ...harness.tools, store, work: limitedWork() }));
-    expect(firstWaitMs(paymentIdFor('newest'))).toBeLessThanOrEqual(ALLOWANCE_MS + MINUTE_MS);
+    const newest = paymentRequest('newest');
+    await harness.claimThenDie(newest, true);
+    const methods = harness.storeMethods();
+    const listTransitions: typeof methods.listTransitions = (paymentId, ...page) =>
+      paymentId === newest.paymentId ? methods.listTransitions(paymentId, ...page) : look(paymentId);
+    let finishedAtMs = Number.POSITIVE_INFINITY;
+    await run(90, async () => {
+      await resolveClaims({ ...harness.tools, store: { ...methods, listTransitions }, work: limitedWork() });
+      const { status } = (await harness.chain(newest)).state.payment;
+      if (status === 'succeeded') finishedAtMs = Math.min(finishedAtMs, harness.clock.nowMs());
+    });
+    expect(finishedAtMs - startedAtMs).toBeLessThanOrEqual(ALLOWANCE_MS + 2 * MINUTE_MS);
     expect(worstMs(stuck.map((name) => paymentIdFor(name)))).toBeLessThanOrEqual(ALLOWANCE_MS + 2 * MINUTE_MS);
   },
   LONG_MS,
