@@ -42,8 +42,8 @@ export type CallbackOutcome =
   /** An earlier delivery of this event was recorded. */
   | { readonly kind: 'redelivered' }
   /**
-   * No matching payment exists. The callback is stored as an orphan. `namesPayment` is false for a charge that was
-   * created by a program other than Payonce.
+   * No matching payment exists. The callback is stored as an orphan. `namesPayment` is false if neither the callback
+   * nor its charge names a payment, because a program other than Payonce created the charge.
    */
   | { readonly kind: 'orphaned'; readonly reason: OrphanedCallback['reason']; readonly namesPayment: boolean };
 
@@ -126,8 +126,8 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
       // The event and the charge name different payments. The charge is authoritative.
       return { kind: 'again', prepared: { paymentId: charge.paymentId, written } };
     }
-    if (charge.paymentId === undefined) return this.#storeOrphan('payment_unknown', false);
-    if (chain === undefined) return this.#storeOrphan('payment_unknown');
+    const isNamed = charge.paymentId !== undefined || hasCharge(chain, charge);
+    if (chain === undefined || !isNamed) return this.#storeOrphan('payment_unknown', paymentId !== undefined);
     if (!this.#isOfThisAccount(chain)) return this.#storeOrphan('other_account');
     const { id } = chain.first.payment;
     const nowMs = clock.nowMs();
@@ -209,6 +209,14 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
       expiresAtSeconds: expirySeconds(this.#tools, 'events', nowMs),
     };
   }
+}
+
+/**
+ * Returns whether the Ledger already has the charge as one of the payment's. Then the charge is Payonce's, even if
+ * another user of the processor's account has removed its metadata.
+ */
+function hasCharge(chain: PaymentChain | undefined, { chargeId }: ProcessorCharge): boolean {
+  return chain !== undefined && (chain.state.payment.chargeId === chargeId || chain.state.strayCharges.has(chargeId));
 }
 
 /** Returns the source that scopes event ids: an account of a processor in one mode. */

@@ -113,6 +113,16 @@ describe('a callback without a payment', () => {
       expect(kept).toMatchObject([{ event: { chargeId }, isForeign: true }]);
     });
 
+    test('is raised if the callback names a payment, although its charge no longer names one', async () => {
+      const paymentId = paymentIdFor('nowhere');
+      const chargeId = await stray(paymentId);
+      await harness.processor.inside.correct(chargeId, { metadata: {} });
+      await harness.deliver({ ...callback('evt_1', chargeId), paymentId });
+      harness.clock.advance(24 * HOUR_MS);
+      expect(await retry()).toMatchObject({ givenUp: 1 });
+      expect(raised).toEqual([['undecidable', chargeId]]);
+    });
+
     test('is not raised if the processor is unavailable then, but has shown that another application created the charge', async () => {
       const { chargeId } = await harness.processor.inside.charge({ amountMinor: 1000 });
       await harness.deliver(callback('evt_1', chargeId));

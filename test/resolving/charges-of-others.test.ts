@@ -151,6 +151,38 @@ describe('the payment’s own charge, identified only by the operation id in its
   });
 });
 
+describe('a charge of the payment whose metadata names nothing anymore', () => {
+  const refunded = async (charge: string) => {
+    await edit(charge, {});
+    world.clock.advance(30 * 24 * 60 * MINUTE_MS);
+    await world.processor.inside.refund(charge, 1000);
+    return world.deliver({ ...callback('evt_refund', charge), paymentId: mine.paymentId });
+  };
+
+  test('is recorded by a callback that names the payment', async () => {
+    await world.pay(mine);
+    expect(await refunded(world.chargeOf(mine))).toMatchObject({ transitions: ['refund.completed'] });
+    expect(await paymentOf(mine)).toMatchObject({ amountRefundedMinor: 1000 });
+  });
+
+  test('is recorded by a callback that names the payment if it is a stray charge', async () => {
+    await world.pay(mine);
+    const { paymentId } = mine;
+    const { chargeId } = await world.processor.inside.charge({ paymentId, operationId: 'by-hand', amountMinor: 1000 });
+    await deliver('evt_stray', chargeId);
+    expect(await refunded(chargeId)).toMatchObject({ transitions: ['refund.completed'] });
+  });
+
+  test('is not recorded if the payment does not have it', async () => {
+    await world.pay(mine);
+    expect(await refunded(world.chargeOf(other))).toEqual({
+      kind: 'orphaned',
+      reason: 'payment_unknown',
+      namesPayment: true,
+    });
+  });
+});
+
 describe('the payment’s own charge with a changed operation in its metadata', () => {
   const RENAMED = { operation: 'renamed-by-hand' };
 

@@ -51,7 +51,7 @@ export interface ProcessorCharge extends Fees {
 /**
  * Returns the payment that a charge's metadata names, either by the payment's id or by the operation that charges the
  * payment. Checks both fields, because another user of the processor's account may have removed one. A charge that
- * names no payment is treated as another program's charge, and no event reports its money.
+ * names no payment is treated as another program's charge, unless a callback names its payment.
  */
 export function namedPayment(metadata: Readonly<Record<string, string>>): PaymentId | undefined {
   return parsePaymentId(metadata['payment'] ?? '') ?? parsePaymentId(metadata['operation'] ?? '');

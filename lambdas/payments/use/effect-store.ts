@@ -15,7 +15,8 @@ export interface OrphanedCallback {
   readonly reason: 'charge_unknown' | 'payment_unknown' | 'other_account';
   readonly receivedAtMs: number;
   /**
-   * Whether the charge named no payment when it was last read, which means that another program probably made it.
+   * Whether neither the callback nor the charge named a payment when the charge was last read, which means that another
+   * program probably made it.
    * @default false
    */
   readonly isForeign?: boolean;
