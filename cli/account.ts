@@ -251,7 +251,7 @@ export async function ask(
   if (answer.ok) return text;
   throw new CliFailure(
     ExitCode.refused,
-    `AWS refused to read ${service} (HTTP ${answer.status}): ${text.slice(0, 200)}`,
+    `AWS refused a read request to ${service} (HTTP ${answer.status}): ${text.slice(0, 200)}`,
   );
 }
 

@@ -59,7 +59,7 @@ export async function archiveAgain(target: AwsTarget, work: ParkedWork): Promise
     if (place !== undefined)
       throw new CliFailure(ExitCode.incomplete, `the archiver did not archive ${place}: see the log of ${archiver}.`);
     if (broken.length === 0) return;
-    const because = `${broken[0]} is broken: see the runbook, "The Ledger was changed".`;
+    const because = `the chain ${broken[0]} is broken, so its missing rows were not archived: see the runbook, "The Ledger was changed".`;
     throw new CliFailure(ExitCode.incomplete, because);
   }
 }
