@@ -61,7 +61,7 @@ test.each([
   '{"jobId":"resolve"}',
   '{"jobId":"resolve","runId":"resolve","version":1}',
   '{"jobId":"resolve","runId":"resolve:x"}',
-])('a message that names no run is parked with the reason: %s', async (body) => {
+])('a message that is not a valid job message is parked as malformed: %s', async (body) => {
   const { receive, parked, lines } = harness();
   expect(await receive(body)).toEqual([]);
   expect(parked).toEqual([`malformed ${body}`]);

@@ -20,7 +20,7 @@ export interface JobWorkerParts {
 
 /**
  * Creates the handler for a `JobWorker`'s queue. Only failed messages are redelivered, until the queue dead-letters
- * them. A message that names no run is parked immediately.
+ * them. A message that names no valid run is parked immediately.
  */
 export function createJobQueueHandler({
   work,
@@ -35,7 +35,8 @@ export function createJobQueueHandler({
   const settle = async ({ messageId, body, attributes }: SQSRecord): Promise<boolean> => {
     try {
       const message = parseJobMessage(body);
-      if (message === undefined) await parking.park({ body, reason: 'malformed', detail: 'the message names no run' });
+      if (message === undefined)
+        await parking.park({ body, reason: 'malformed', detail: 'the message names no valid run' });
       else telemetry.worked(message, await work(message, Number(attributes.ApproximateReceiveCount)));
       return true;
     } catch (error) {
