@@ -78,7 +78,7 @@ class InProcessCircuitBreaker implements CircuitBreaker {
   refusal(cause?: unknown): RetryableError {
     return new RetryableError(
       `${this.#party}_circuit_open`,
-      `The circuit breaker of the ${this.#party} is open after repeated failures.`,
+      `A circuit breaker is open after repeated failures: ${this.#party}.`,
       { cause, retryAfterSeconds: Math.max(1, Math.ceil(this.#options.settings.openForMs / 1_000)) },
     );
   }
