@@ -88,8 +88,8 @@ describe('a chain of the activity log', () => {
     ['an action changed', [{ ...first, action: 'decision.made' }, second, third], 1],
     ['an entry of another chain', [first, second, { ...third, chain: 'deployment' }], 3],
     ['a detail added', [first, second, { ...third, details: { sequence: '2' } }], 3],
-    ['the middle removed', [first, third], 2],
-    ['two exchanged', [first, third, second], 2],
+    ['the middle entry removed', [first, third], 2],
+    ['two entries exchanged', [first, third, second], 2],
   ])('fails verification at its first invalid entry: %s', (_name, tampered, sequence) => {
     expect(firstBrokenEntry(systemDigest, tampered)).toBe(sequence);
   });

@@ -100,7 +100,7 @@ describe('the API description', () => {
     }
   });
 
-  test('declares a header with the retry delay for each response that can be retried', () => {
+  test('declares the header Retry-After for each response with status 429 or 503', () => {
     const limited = operations.flatMap(({ operationId, responses }) =>
       ['429', '503'].flatMap((status) =>
         status in responses ? [[operationId, status, responses[status]] as const] : [],

@@ -22,7 +22,7 @@ const PAGE = 500;
 /** Number of lines in an object. It is the archiver's largest batch size. */
 const OBJECT = 5_000;
 const transitions = Number(process.argv[2]);
-/** Index of the payment that has a row that differs from its archived line. */
+/** Index of a transition. One row of the payment to which it belongs differs from its archived line. */
 const FORGED = Math.floor(transitions / 3);
 
 function rowsOfPayment(payment: number): readonly Record<string, unknown>[] {

@@ -86,7 +86,7 @@ async function race(before: number, continues: Continues): Promise<Raced> {
 }
 
 describe.each<Continues>(['at_once', 'after_a_minute'])(
-  'a payment that continues after an import has stopped writes (%s)',
+  'a payment that begins before an import stops all writes, and continues afterwards (%s),',
   (continues) => {
     test('is imported or refused, no matter before which call the import begins, and a retry on PostgreSQL charges once', async () => {
       const { calls } = await race(0, continues);

@@ -114,7 +114,7 @@ async function moveSuspended([fault]: readonly PlannedFault[], next: Next): Prom
 describe.each<readonly [string, Next]>([
   ['finish', 'c'],
   ['abort', undefined],
-])('a move that a second run should %s', (_what, next) => {
+])('a move that the next run of the command is to %s', (_what, next) => {
   test('is completed or aborted after a fault at any call', async () => {
     const { findings, histories } = await surveyFaults((faults) => moveWith(faults, next), { faults: 1, oneOf: 48 });
     expect(findings).toEqual([]);

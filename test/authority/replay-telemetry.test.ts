@@ -6,7 +6,7 @@ import { catchWrittenLines } from '../support/written-lines.ts';
 
 const lines = catchWrittenLines();
 
-test('hits, misses and failed writes are counted, and a failed write is logged with its code only', () => {
+test('hits, misses and failed writes of the replay cache are counted, and a failed write is logged with its code only', () => {
   const telemetry = replayTelemetry(systemInstruments);
   telemetry.hit();
   telemetry.missed();

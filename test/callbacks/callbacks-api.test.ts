@@ -271,13 +271,13 @@ describe('invalid requests:', () => {
   });
 
   test.each([
-    ['not JSON', 'x', undefined],
-    ['no event', '{}', 'id'],
+    ['a body that is not JSON', 'x', undefined],
+    ['an empty object', '{}', 'id'],
     ['an event of an unknown type', eventBody('evt_1', 'ch_1', { type: 'charge.exploded' as never }), 'type'],
     ['an event of the other mode', eventBody('evt_1', 'ch_1', { livemode: true }), 'livemode'],
-    ['an event about nothing', eventBody('evt_1', ''), 'data.charge'],
+    ['an event without a charge', eventBody('evt_1', ''), 'data.charge'],
     ['an event id with a line break', eventBody('a\nb', 'ch_1'), 'id'],
-  ])('%s gets 400 with the field’s name', async (_what, body, param) => {
+  ])('%s gets 400, and the error names the field, if there is one', async (_what, body, param) => {
     const answer = await site.deliver(body);
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
     expect(answer.body['param']).toBe(param);

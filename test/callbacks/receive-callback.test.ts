@@ -103,7 +103,7 @@ describe('a callback', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.failed']);
   });
 
-  test('settles the claim of a crashed owner; a retry of the request then gets the response', async () => {
+  test('settles the payment of a crashed owner; a retry of the request then completes the claim and gets the response', async () => {
     const request = paymentRequest('dead-owner');
     await harness.claimThenDie(request, true);
     await harness.deliver(callback('evt_1', harness.chargeOf(request)));

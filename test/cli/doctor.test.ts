@@ -149,7 +149,7 @@ test.each<[Authority | undefined, string | undefined, readonly string[]]>([
   ['dynamodb', 'postgres', ['payonce:authority=dynamodb']],
   ['postgres', undefined, ['payonce:authority=postgres']],
 ])(
-  'if the payments are in %s and the settings select %s, the doctor names the setting to deploy',
+  'if the recorded authority is %s and the selected one is %s, the doctor names these settings to deploy: %j',
   (has, selected, named) => {
     const settings: Examined['settings'] = selected === undefined ? {} : { authority: selected };
     const authority = has && { authority: has, isImporting: false };

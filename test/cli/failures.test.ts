@@ -129,9 +129,9 @@ describe('payonce', () => {
   });
 
   test.each([
-    ['a region', { ...WITH_CREDENTIALS, AWS_REGION: 'eu west' }, 'The AWS region is wrong: Region not accepted: '],
+    ['region', { ...WITH_CREDENTIALS, AWS_REGION: 'eu west' }, 'The AWS region is wrong: Region not accepted: '],
     [
-      'an endpoint',
+      'endpoint',
       { ...WITH_CREDENTIALS, AWS_ENDPOINT_URL: 'aws.example' },
       'The AWS endpoint aws.example is not a URL: correct AWS_ENDPOINT_URL, or endpoint_url of the profile.',
     ],
@@ -141,7 +141,7 @@ describe('payonce', () => {
     expect(ended.sentence).toContain(sentence);
   });
 
-  test.each(['sk_test_secret\nmore', 'sk_ключ'])('reports an invalid API key without repeating it', async (key) => {
+  test.each(['sk_test_secret\nmore', 'sk_ключ'])('reports the invalid API key %j without repeating it', async (key) => {
     expect(await payonce('jobs list --url http://127.0.0.1:65111', { PAYONCE_OPERATOR_KEY: key })).toEqual({
       code: ExitCode.settings,
       sentence: 'The key contains invalid characters.',

@@ -69,7 +69,7 @@ describe('an operation', () => {
   test.each([
     ['another amount', { ...TEA, amount: 1_001 }, 'amount'],
     ['a further field', { ...TEA, description: 'Tea' }, 'description'],
-    ['a field less', { amount: 1_000, currency: 'EUR' }, 'source'],
+    ['a missing field', { amount: 1_000, currency: 'EUR' }, 'source'],
   ] as const)('is refused, without a request, if it is repeated with %s', async (_name, params, field) => {
     const api = new Api();
     const { client, sent } = clientOn(api);

@@ -115,7 +115,7 @@ describe('the client on the system clock and network', () => {
   test.each([
     ['during an attempt', silent],
     ['during a pause', busy],
-  ])('stops with the reason of the abort signal %s', async (_name, how) => {
+  ])('stops %s with the reason of the abort signal', async (_name, how) => {
     const stop = new AbortController();
     answer = (response) => {
       how(response);

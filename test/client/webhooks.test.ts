@@ -36,7 +36,7 @@ describe('a webhook', () => {
     [BODY, {}, { secrets: CURRENT }, 'secrets must be a list'],
     [BODY, {}, { secrets: [] }, 'secrets is empty'],
     [BODY, signed([CURRENT]), { secrets: [undefined], nowMs: NOW }, 'a secret must be whsec_'],
-  ])('is refused with the name of the wrong argument: %#', async (body, headers, options, sentence) => {
+  ])('is refused with an error that names the wrong argument (case %#)', async (body, headers, options, sentence) => {
     const wrong = [body, headers, options] as unknown as Parameters<typeof verifyWebhook>;
     await expect(verifyWebhook(...wrong)).rejects.toMatchObject({
       code: 'invalid_webhook',
@@ -111,7 +111,7 @@ describe('a webhook', () => {
     ['an empty signature', other('webhook-signature', 'v1,'), [CURRENT], BODY, 'no signature'],
     ['a time too far in the past', signed([CURRENT], { atMs: NOW - 301_000 }), [CURRENT], BODY, '300 seconds'],
     ['a time too far in the future', signed([CURRENT], { atMs: NOW + 301_000 }), [CURRENT], BODY, '300 seconds'],
-    ['no time', other('webhook-timestamp', 'now'), [CURRENT], BODY, 'webhook-timestamp'],
+    ['a time that is not a number', other('webhook-timestamp', 'now'), [CURRENT], BODY, 'webhook-timestamp'],
     ['no header', {}, [CURRENT], BODY, 'webhook-id is missing'],
   ])('is refused for %s, with a reason', async (_name, headers, secrets, body, reason) => {
     const refused = verify(headers, secrets, body);

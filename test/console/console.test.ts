@@ -155,7 +155,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('needs a valid amount to decide without the processor’s books, and is refused because the books can be read', async () => {
+  test('must enter a valid amount to decide without the processor’s books; the API then refuses this decision, because it can read the books', async () => {
     const id = await inReview();
     const page = await shown.signedIn();
     await page.route('**/charges', (route) => route.abort());

@@ -151,28 +151,31 @@ describe.each([
   ['partial-refunds', [1000], [10, 1000]],
   ['refunds', [], [10, 1000]],
   ['partial-captures', [10, 1000], [1000]],
-] as const)('without %j, the API accepts the proposed amounts only', (without, refunds, captures) => {
-  const lacking = () => new Api({}, new World({ abilities: abilitiesWithout(without) }));
+] as const)(
+  'for a processor without the abilities “%s”, the API accepts the proposed amounts only',
+  (without, refunds, captures) => {
+    const lacking = () => new Api({}, new World({ abilities: abilitiesWithout(without) }));
 
-  /** Returns those of two amounts that the console lets an operator enter. */
-  const offered = ({ amount, because, isWhole }: Proposal): readonly number[] =>
-    because !== undefined ? [] : isWhole === true ? [amount] : [10, amount];
+    /** Returns those of two amounts that the console lets an operator enter. */
+    const offered = ({ amount, because, isWhole }: Proposal): readonly number[] =>
+      because !== undefined ? [] : isWhole === true ? [amount] : [10, amount];
 
-  test.each([
-    ['refund', refunds, undefined],
-    ['capture', captures, 'manual'],
-  ] as const)('%s', async (kind, amounts, capture) => {
-    const made = async (amount: number) => {
+    test.each([
+      ['refund', refunds, undefined],
+      ['capture', captures, 'manual'],
+    ] as const)('%s', async (kind, amounts, capture) => {
+      const made = async (amount: number) => {
+        const api = lacking();
+        return act(api, await api.paid('k', capture === undefined ? {} : { capture }), kind, amount);
+      };
       const api = lacking();
-      return act(api, await api.paid('k', capture === undefined ? {} : { capture }), kind, amount);
-    };
-    const api = lacking();
-    const id = await api.paid('k', capture === undefined ? {} : { capture });
-    expect(offered(await proposal(api, id, kind))).toEqual(amounts);
-    for (const amount of [10, 1000])
-      expect((await made(amount)).status < 300).toBe(new Set<number>(amounts).has(amount));
-  });
-});
+      const id = await api.paid('k', capture === undefined ? {} : { capture });
+      expect(offered(await proposal(api, id, kind))).toEqual(amounts);
+      for (const amount of [10, 1000])
+        expect((await made(amount)).status < 300).toBe(new Set<number>(amounts).has(amount));
+    });
+  },
+);
 
 test('without partial refunds, no refund is proposed after a part of the money has left', async () => {
   const api = new Api();

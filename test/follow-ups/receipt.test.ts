@@ -36,7 +36,7 @@ describe('a receipt', () => {
     ['JPY', 1000, '1000 JPY'],
     ['EUR', 5, '0.05 EUR'],
     ['KWD', 12_345, '12.345 KWD'],
-  ])("shows %s with the currency's number of decimals", (currency, amount, shown) => {
+  ])("shows an amount in %s with the currency's number of decimals", (currency, amount, shown) => {
     expect(receiptEmail({ ...PAYMENT, currency, amount_captured: amount }).text).toContain(`Paid: ${shown}\n`);
   });
 

@@ -117,7 +117,7 @@ describe('a receipt', () => {
     ['was refunded in part', 1, [refunded('re_1', 400)]],
     ['has a refund that failed', 1, [refunded('re_1', 1000, true)]],
     ['has a dispute that was won', 1, [disputed('open'), disputed('won')]],
-  ])('for a charge that %s before sending is sent %i times', async (_what, count, facts) => {
+  ])('for a charge that %s is sent %i times', async (_what, count, facts) => {
     const harness = new ReceiptHarness();
     const payments = ledgerOf(chainOfPaid('receipt', {}, facts));
     expect(await harness.send(paid(), { payments })).toEqual({ kind: 'done' });

@@ -10,13 +10,13 @@ import { Api } from '../world/api.ts';
 const T12 = '2026-03-01T12:00:00Z';
 const RUN_ID = `close-days:${T12}`;
 
-/** Serves the API over real HTTP. */
 const site = {
   harness: new Api(),
   asked: [] as { readonly path: string; readonly headers: IncomingMessage['headers']; readonly body: string }[],
   respond: undefined as ((response: ServerResponse) => void) | undefined,
 };
 
+/** Serves the API over real HTTP. */
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await text(request);
   const path = (request.url ?? '').replace(/^\/live/, '');
@@ -154,9 +154,9 @@ describe('a schedule that fires', () => {
       'scheduledTime',
     ],
     ['no job', { scheduledTime: T12 }, 'firing_malformed', 'job left out'],
-    ['nothing', null, 'firing_malformed', 'the firing'],
+    ['null instead of the fields', null, 'firing_malformed', 'the firing'],
     ['an unknown job', { job: 'x', scheduledTime: T12 }, 'job_unknown', 'an unknown job: "x"'],
-  ])('fails with a clear error, and sends no request, with %s', async (_what, event, code, said) => {
+  ])('fails with a clear error, and sends no request, for an input with %s', async (_what, event, code, said) => {
     await expect(executor()(event)).rejects.toMatchObject({
       name: 'TerminalError',
       code,

@@ -169,8 +169,8 @@ describe('card numbers', () => {
   });
 
   test.each([
-    ['a wrong check digit', '4242424242424241'],
-    ['a prefix that no issuer has', '1234567890123452'],
+    ['digits with a wrong check digit', '4242424242424241'],
+    ['digits with a prefix that no issuer has', '1234567890123452'],
     ['too few digits', '424242424242'],
     ['too many digits', '42424242424242424242'],
     ['milliseconds', '1772366400000'],
@@ -180,7 +180,7 @@ describe('card numbers', () => {
     ['an IBAN', 'DE93 5001 0517 5407 3246 31'],
     ['a telephone number', '+49 30 901820'],
     ['an amount', '1.000.000,00 EUR'],
-    ['nothing', ''],
+    ['an empty text', ''],
   ])('are not found in %s', (_what, text) => {
     expect(findSensitive(text)).toBeUndefined();
   });

@@ -31,8 +31,8 @@ describe('the setting paymentRequests', () => {
   });
 
   test.each([
-    ['no JSON', '{', 'payonce:paymentRequests: it'],
-    ['no sender', { senders: [] }, 'senders must have a sender'],
+    ['a text that is not JSON', '{', 'payonce:paymentRequests: it'],
+    ['an empty list of senders', { senders: [] }, 'senders must have a sender'],
     ['an invalid sender', { senders: ['shop'] }, 'senders.0 must be an object'],
     ['an unknown field', { senders: [{ ...OWNER, tenants: 'x' }] }, 'senders.0 Unrecognized key: "tenants"'],
     [
@@ -40,10 +40,22 @@ describe('the setting paymentRequests', () => {
       { senders: [{ ...OWNER, queue: 'a', topic: 'b' }] },
       'senders.0 Unrecognized key: "topic"',
     ],
-    ['no tenant', { senders: [{ queue: 'a', mode: 'test' }] }, 'senders.0.tenant must be the id of a tenant'],
-    ['another mode', { senders: [{ ...OWNER, mode: 'prod' }] }, 'senders.0.mode must be test or live'],
-    ["Payonce's own source", { senders: [{ ...OWNER, source: 'payonce' }] }, 'senders.0.source must be the source'],
-    ['a wildcard', { senders: [{ ...OWNER, subject: 'payments.*' }] }, 'senders.0.subject must be a NATS subject'],
+    [
+      'a sender without a tenant',
+      { senders: [{ queue: 'a', mode: 'test' }] },
+      'senders.0.tenant must be the id of a tenant',
+    ],
+    ['an unknown mode', { senders: [{ ...OWNER, mode: 'prod' }] }, 'senders.0.mode must be test or live'],
+    [
+      "Payonce's own source as a sender",
+      { senders: [{ ...OWNER, source: 'payonce' }] },
+      'senders.0.source must be the source',
+    ],
+    [
+      'a wildcard in a subject',
+      { senders: [{ ...OWNER, subject: 'payments.*' }] },
+      'senders.0.subject must be a NATS subject',
+    ],
     [
       'a duplicate sender',
       {
@@ -54,7 +66,7 @@ describe('the setting paymentRequests', () => {
       },
       'senders.1 is given twice',
     ],
-    ['a time', { oldestHours: 200, senders: [OWNER] }, 'oldestHours must be 1 to 168 hours'],
+    ['an age of more than 168 hours', { oldestHours: 200, senders: [OWNER] }, 'oldestHours must be 1 to 168 hours'],
     [
       'a topic without brokers',
       { senders: [{ ...OWNER, topic: 'a' }] },

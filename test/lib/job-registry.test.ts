@@ -45,12 +45,12 @@ describe('the job registry', () => {
   });
 
   test.each<readonly [string, Readonly<Record<string, unknown>>, string]>([
-    ['no id', { id: '', path: '/v1/admin/jobs//runs' }, '(no id): id "" must be 2 to 50 lower-case letters'],
+    ['an empty id', { id: '', path: '/v1/admin/jobs//runs' }, '(no id): id "" must be 2 to 50 lower-case letters'],
     ['an upper-case id', { id: 'Sweep' }, 'Sweep: id "Sweep" must be 2 to 50 lower-case letters'],
     ['an id with a colon', { id: 'a:b' }, 'a:b: id "a:b" must be'],
     ['an id with two hyphens', { id: 'a--b' }, 'a--b: id "a--b" must be'],
     ['an id that is too long', { id: 'x'.repeat(51) }, 'must be 2 to 50'],
-    ['no reason', { why: ' ' }, 'sweep-rooms: why " " must say in one line why the job exists'],
+    ['an empty reason', { why: ' ' }, 'sweep-rooms: why " " must say in one line why the job exists'],
     ['a reason of two lines', { why: 'One.\nTwo.' }, 'sweep-rooms: why "One.\\nTwo." must say in one line'],
     ['an invalid schedule', { schedule: 'daily' }, 'sweep-rooms: schedule "daily" must be rate('],
     [
@@ -63,8 +63,16 @@ describe('the job registry', () => {
       { schedule: 'rate(1 hour)', every: 60 },
       'every 60 must be 3600, to match the rate',
     ],
-    ['another path', { path: '/v1/payments' }, 'path "/v1/payments" must be /v1/admin/jobs/sweep-rooms/runs'],
-    ['no scope', { scopes: [] }, 'sweep-rooms: scopes [] must not be empty: the route requires jobs:run'],
+    [
+      'a path that does not match the id',
+      { path: '/v1/payments' },
+      'path "/v1/payments" must be /v1/admin/jobs/sweep-rooms/runs',
+    ],
+    [
+      'an empty list of scopes',
+      { scopes: [] },
+      'sweep-rooms: scopes [] must not be empty: the route requires jobs:run',
+    ],
     ['scopes without jobs:run', { scopes: ['admin'] }, 'scopes ["admin"] must contain jobs:run'],
     ['an unknown scope', { scopes: ['jobs:run', 'root'] }, 'scopes ["jobs:run","root"] must be among jobs:run'],
     ['an unknown overlap policy', { overlap: 'maybe' }, 'overlap "maybe" must be forbid or allow'],

@@ -74,8 +74,8 @@ describe('adopted tables from a restore', () => {
 });
 
 test.each([
-  ['no JSON', '{'],
-  ['no table', {}],
+  ['a text that is not JSON', '{'],
+  ['an empty object', {}],
   ['an unknown table', { books: 'Books-r1' }],
   ['an invalid name', { registry: 'a b c' }],
   ['a Ledger without its Stream', { ledger: TABLES.ledger }],

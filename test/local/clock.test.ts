@@ -213,9 +213,10 @@ describe('payonce clock', () => {
     expect(await payonce('clock', 'advance', '--', text)).toEqual({ exitCode: ExitCode.usage, sentence });
   });
 
-  test.each([['clock'], ['clock', 'show'], ['clock', 'advance', '3d']])(
-    'requires a running local stack, with and without --local (%s %s %s)',
-    async (...words) => {
+  test.each(['clock', 'clock show', 'clock advance 3d'])(
+    'requires a running local stack, with and without --local: %s',
+    async (command) => {
+      const words = command.split(' ');
       const missing = { exitCode: ExitCode.notFound, sentence: expect.stringMatching(/^No local stack runs in /) };
       expect(await payonce(...words)).toEqual(missing);
       expect(await payonce('--local', ...words)).toEqual(missing);

@@ -51,7 +51,11 @@ describe('the local AWS', () => {
     ['a foreign origin', { headers: { ...KEY, origin: 'https://evil.example' } }, /the header Origin/],
     ['a hidden origin', { headers: { ...KEY, origin: 'null' } }, /the header Origin/],
     ['another port of this machine', { headers: { ...KEY, origin: 'http://127.0.0.1:1' } }, /the header Origin/],
-    ['a cross-site mark', { headers: { ...KEY, 'sec-fetch-site': 'cross-site' } }, /the header Sec-Fetch-Site/],
+    [
+      'a request that a browser marks as cross-site',
+      { headers: { ...KEY, 'sec-fetch-site': 'cross-site' } },
+      /the header Sec-Fetch-Site/,
+    ],
     ['a cross-origin mark', { headers: { ...KEY, 'sec-fetch-site': 'same-site' } }, /the header Sec-Fetch-Site/],
     [
       'a link to a service',

@@ -66,7 +66,7 @@ describe('the state file of a local AWS', () => {
     expect(state.keys()).toEqual({ tenantId: 'ten_a', apiKey: 'sk_test_a', operatorKey: 'ok_b' });
   });
 
-  test('contains the URL and the process of the PostgreSQL server', () => {
+  test('contains the URL of the PostgreSQL server and the process id of its keeper', () => {
     const postgres = { url: 'postgres://postgres:p@localhost:15432/payonce', keeperPid: 7 };
     state.write({ ...RUNNING, postgres });
     expect(state.read()?.postgres).toEqual(postgres);

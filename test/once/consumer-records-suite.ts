@@ -129,7 +129,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
 
     test.each([
       ['older', 6, 'a', true],
-      ['as old', 5, 'a', false],
+      ['of the same age', 5, 'a', false],
       ['of another owner', 6, 'b', false],
     ])('compare both the number and the owner of the existing row, which is %s', async (_what, than, value, holds) => {
       const when = { kind: 'older', attribute: 'n', than, of: { attribute: 'thing', value } } as const;

@@ -111,7 +111,7 @@ describe('the spans', () => {
   test.each([
     ['127.0.0.1:99999', 'impossible'],
     ['no address', 'nowhere'],
-  ])('do not affect the payment if they cannot be sent to %s', async (address, name) => {
+  ])('do not affect the payment if they cannot be sent to the invalid address "%s"', async (address, name) => {
     process.env[DAEMON] = address;
     const result = await createPayment(tools, typicalPayment(name));
     expect(result).toMatchObject({ kind: 'first' });

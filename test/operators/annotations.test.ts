@@ -85,7 +85,7 @@ describe('an annotation', () => {
 
   test.each([
     ['a transition that does not exist', { annotates: 3 }, 400, 'annotates'],
-    ['no reason', { reason: '' }, 400, 'reason'],
+    ['an empty reason', { reason: '' }, 400, 'reason'],
     ['a blank charge', { missing_charge: ' ' }, 400, 'missing_charge'],
     ['an unknown field', { amount: 1 }, 400, 'amount'],
   ])('is refused for %s, and nothing is written', async (_name, body, status, param) => {

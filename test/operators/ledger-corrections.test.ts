@@ -161,7 +161,7 @@ describe('a correction over HTTP', () => {
     ['a sequence as text', { reverses: '2' }, 'invalid_request', 'reverses'],
     ['neither reverses nor postings', {}, 'invalid_request', 'reverses'],
     [
-      'both',
+      'both reverses and postings',
       { reverses: 2, postings: [leg('fees', 'debit', 1), leg('refunds', 'credit', 1)] },
       'invalid_request',
       'postings',
@@ -192,7 +192,7 @@ describe('a correction over HTTP', () => {
       'unknown_field',
       'postings.0.currency',
     ],
-    ['no reason', { reverses: 2, reason: ' ' }, 'invalid_request', 'reason'],
+    ['a blank reason', { reverses: 2, reason: ' ' }, 'invalid_request', 'reason'],
     ['too long a reason', { reverses: 2, reason: 'x'.repeat(501) }, 'invalid_request', 'reason'],
     ['a status', { reverses: 2, status: 'failed' }, 'unknown_field', 'status'],
     ['a card number', { reverses: 2, reason: 'of 4242 4242 4242 4242' }, 'card_number_not_allowed', 'reason'],

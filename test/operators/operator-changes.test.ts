@@ -32,7 +32,7 @@ function recordOf(key: string): Promise<Reply> {
 }
 
 describe('a change that an operator requests', () => {
-  test('is made once under the operator’s key, with an entry in the activity log (refund)', async () => {
+  test('is made once for an idempotency key, with an entry in the activity log', async () => {
     const first = await refund('r', 300);
     expect([first.status, first.body]).toMatchObject([201, { object: 'refund', amount: 300, reason: WHY, payment }]);
     const again = await refund('r', 300);

@@ -125,7 +125,7 @@ describe('e-mails of one tenant to one recipient on one day', () => {
     }
   });
 
-  test('are counted in one small row without the address, which expires 30 days after that day', async () => {
+  test('are counted in one small row, which does not contain the address and expires 30 days after the day of the e-mails', async () => {
     await sendAll(many(50, { to: 'ada.lovelace@example.com' }));
     const [row, ...others] = database.items(TABLES.registry);
     expect(others).toEqual([]);

@@ -253,7 +253,7 @@ async function unreachableParties(givenUp: 'throw' | 'delay') {
   return connectParties({ clock: harness.clock, url, deadLetters }, givenUp, claims);
 }
 
-test('a delayed message attempts an e-mail and a credit one last time after the process of the order gave them up', async () => {
+test('after all attempts of an order have failed, a delayed message makes one last attempt of its e-mail and of its credit', async () => {
   const request = orderRequest('delayed');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
@@ -280,9 +280,12 @@ test('a delayed call that also fails is dead-lettered with its order, and the or
   expect(await sent(request)).toHaveLength(1);
 });
 
-test.each([RetryableError, AmbiguousError])(
-  'a delayed call that took effect is delivered again, and does not count as failed, if its result cannot be recorded',
-  async (Fault) => {
+test.each([
+  ['nothing was written', RetryableError],
+  ['the write may have taken effect', AmbiguousError],
+])(
+  'if the result of an applied delayed call cannot be recorded, its message is delivered again, and the call does not count as failed: %s',
+  async (_what, Fault) => {
     const request = orderRequest('unrecorded');
     const { mailer } = await unreachableParties('delay');
     await harness.order(request, { mailer });
@@ -327,10 +330,10 @@ test('dead letters that an operator returns to the delayed calls take effect onc
 });
 
 test.each([
-  ['every later attempt is definitely refused', 429],
-  ['the shop later refuses the signature', 401],
+  ['the later attempts are refused with 429', 429],
+  ['the later attempts are refused with 401', 401],
 ])(
-  'a credit whose worker is killed after the send is given once, and its outcome is unknown until a redrive, if %s',
+  'a credit is given once although its worker was killed after the send, and its outcome stays unknown until a redrive: %s',
   async (_what, status) => {
     const request = orderRequest('killed');
     const { mailer } = connect('delay');

@@ -141,7 +141,7 @@ describe('POST /v1/orders', () => {
   });
 
   test.each<[string, Record<string, unknown>, string]>([
-    ['no items', { items: [] }, 'items'],
+    ['an empty list of items', { items: [] }, 'items'],
     ['51 items', { items: Array.from({ length: 51 }, () => ({ sku: 's', quantity: 1 })) }, 'items'],
     ['an item with a zero quantity', { items: [{ sku: 'sku_tea', quantity: 0 }] }, 'items.0.quantity'],
     ['an item with an empty SKU', { items: [{ sku: '', quantity: 1 }] }, 'items.0.sku'],

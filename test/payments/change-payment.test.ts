@@ -30,8 +30,8 @@ const refund = (key: string, amountMinor?: number) =>
 
 describe('a capture', () => {
   test.each([
-    ['of all', undefined, 1000],
-    ['of a partial amount', 400, 400],
+    ['the whole amount', undefined, 1000],
+    ['a part of the amount', 400, 400],
   ])('captures its amount once, posts it, and is replayed (%s)', async (_what, amountMinor, captured) => {
     await harness.pay(held);
     const capture = change(held, 'k', { kind: 'capture', ...(amountMinor === undefined ? {} : { amountMinor }) });

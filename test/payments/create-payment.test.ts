@@ -213,7 +213,7 @@ describe('a reused idempotency key', () => {
     });
   });
 
-  test('is refused with the id of its payment after the retention, in a warm and in a cold process', async () => {
+  test('is refused with the id of its payment after the retention period, in a warm and in a cold process', async () => {
     const request = paymentRequest('old');
     const replays = new ProcessReplayCache();
     await harness.answered(request, { replays });

@@ -108,7 +108,7 @@ describe('a payment whose charge is in progress', () => {
 
   test.each([
     ['less than requested', { capturedMinor: 999 }],
-    ['more', { capturedMinor: 1001 }],
+    ['more than requested', { capturedMinor: 1001 }],
     ['another currency', { currency: 'USD' }],
   ])('goes into review if it is captured with %s, and nothing is posted', (_what, changes) => {
     const odd: Fact = { kind: 'succeeded', chargeId: MINE, ...changes };

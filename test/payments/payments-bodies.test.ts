@@ -255,9 +255,10 @@ describe('a card number or a secret', () => {
     ['metadata.note', { metadata: { note: card } }],
     ['metadata', { metadata: { [card]: 'x' } }],
     ['card.number', { card: { number: card } }],
-    [undefined, { [card]: 'x' }],
-  ])('is refused in %s, and the number is not echoed', async (param, change) => {
+    ['the name of a field', { [card]: 'x' }],
+  ])('is refused in %s, and the number is not echoed', async (where, change) => {
     const reply = await refusing().pay('k-1', change);
+    const param = where === 'the name of a field' ? undefined : where;
 
     expect(reply.status).toBe(400);
     expect(reply.body).toMatchObject({ code: 'card_number_not_allowed' });
@@ -305,10 +306,10 @@ describe('a card number or a secret', () => {
   });
 
   test.each([
-    ['path', '/v1/payments/4242424242424242', {}],
-    ['reference', '/v1/payments', { reference: [card] }],
-    [undefined, '/v1/payments', { [card]: ['1'] }],
-  ])('is refused in a URL (%s), and the number is not echoed', async (param, path, query) => {
+    ['the path', '/v1/payments/4242424242424242', {}, 'path'],
+    ['a parameter', '/v1/payments', { reference: [card] }, 'reference'],
+    ['the name of a parameter', '/v1/payments', { [card]: ['1'] }, undefined],
+  ])('is refused in %s of a URL, and the number is not echoed', async (_where, path, query, param) => {
     const reply = await refusing().get(path, { event: { multiValueQueryStringParameters: query } });
 
     expect(reply.body).toMatchObject({ status: 400, code: 'card_number_not_allowed' });

@@ -82,7 +82,7 @@ describe('the reason of a refund', () => {
     expect([reply.status, reply.body]).toMatchObject([201, { reason }]);
   });
 
-  test('is refused with a card number, which is never echoed', async () => {
+  test('is refused if it contains a card number, and the number is never echoed', async () => {
     const reply = await harness.change(`${await paid()}/refunds`, 'k', { reason: 'of card 4242 4242 4242 4242' });
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'card_number_not_allowed', param: 'reason' }]);
     expect(reply.text).not.toContain('4242');

@@ -81,7 +81,7 @@ describe('a return URL', () => {
     ['an empty string', ''],
     ['a number', 7],
     ['more than 1024 characters', `https://shop.example/${'a'.repeat(1004)}`],
-  ])('is refused with %s, the error names the field, and nothing is charged', async (_what, url) => {
+  ])('is refused, the error names the field, and nothing is charged: %s', async (_what, url) => {
     const reply = await pay(url);
     expect(reply).toMatchObject({ status: 400, body: { code: 'invalid_request', param: 'return_url' } });
     expect(reply.body['detail']).toMatch(/^return_url must be /);

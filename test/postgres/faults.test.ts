@@ -76,7 +76,7 @@ test.each([
   { cause: 'invalid_password', error: errorOf('28P01'), fault: UNAVAILABLE },
   { cause: 'connection_failure', error: errorOf('08006'), fault: UNAVAILABLE },
   { cause: 'no route', error: Object.assign(new Error('connect'), { code: 'EHOSTUNREACH' }), fault: UNAVAILABLE },
-  { cause: 'no time', error: new Error('timeout exceeded when trying to connect'), fault: UNAVAILABLE },
+  { cause: 'a timeout', error: new Error('timeout exceeded when trying to connect'), fault: UNAVAILABLE },
   { cause: 'invalid_catalog_name', error: errorOf('3D000'), fault: REFUSED },
   { cause: 'internal_error', error: errorOf('XX000'), fault: REFUSED },
   {

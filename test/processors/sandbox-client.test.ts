@@ -280,7 +280,7 @@ describe('for the sandbox client,', () => {
   });
 
   test.each([
-    ['an empty list is absent', { data: [], next: null }, { kind: 'absent' }],
+    ['an empty list', { data: [], next: null }, { kind: 'absent' }],
     [
       'a charge that was authorized and later voided',
       { capture: 'manual', status: 'voided' },

@@ -51,13 +51,17 @@ describe('Stripe events', () => {
   test.each([
     ['no id', bodyOf('refund.created', {}, { id: undefined }), 'id'],
     ['an id with a space', bodyOf('refund.created', {}, { id: 'evt 1' }), 'id'],
-    ['no event', bodyOf('refund.created', {}, { object: 'v2.core.event' }), 'object'],
+    ['an object that is not an event', bodyOf('refund.created', {}, { object: 'v2.core.event' }), 'object'],
     ['a type that is not a string', bodyOf(7, INTENT), 'type'],
     ['a type with a line break', bodyOf('refund.created\n', INTENT), 'type'],
     ['no mode', bodyOf('refund.created', {}, { livemode: undefined }), 'livemode'],
     ['no data', bodyOf('refund.created', {}, { data: null }), 'data'],
     ['an intent without an id', bodyOf('payment_intent.succeeded', { object: 'payment_intent' }), 'data.object.id'],
-    ['another object', bodyOf('payment_intent.succeeded', { object: 'charge', id: 'ch_1' }), 'data.object.object'],
+    [
+      'a charge instead of an intent',
+      bodyOf('payment_intent.succeeded', { object: 'charge', id: 'ch_1' }),
+      'data.object.object',
+    ],
     [
       'a refund without an intent field',
       bodyOf('refund.created', { object: 'refund', id: 're_1' }),

@@ -17,9 +17,9 @@ describe('the mail service’s request validation:', () => {
   const eleven = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`field${index}`, 'x']));
 
   test.each([
-    ['no recipient', { ...email, To: undefined }, 'To'],
+    ['a missing recipient', { ...email, To: undefined }, 'To'],
     ['an invalid recipient', { ...email, To: 'ada' }, 'To'],
-    ['no text', { ...email, TextBody: '' }, 'TextBody'],
+    ['an empty text', { ...email, TextBody: '' }, 'TextBody'],
     ['a subject that is too long', { ...email, Subject: 'x'.repeat(2_001) }, 'Subject'],
     ['metadata with a value that is too long', { ...email, Metadata: { order: 'x'.repeat(81) } }, 'Metadata'],
     ['metadata with a key that is too long', { ...email, Metadata: { [`x${'y'.repeat(20)}`]: '' } }, 'Metadata'],
@@ -52,7 +52,7 @@ describe('the mail service’s request validation:', () => {
     ['a count of 501', { count: '501', offset: '0', tag: 'x' }],
     ['no filter', { count: '50', offset: '0' }],
     ['an unknown filter', { count: '50', offset: '0', tag: 'x', subject: 'x' }],
-  ])('a search with %s gets a 422', async (_what, query) => {
+  ])('a search with %s is refused with 422', async (_what, query) => {
     const answer = await callSandbox(handler, { method: 'GET', path: '/messages/outbound', query, headers });
     expect([answer.status, JSON.parse(answer.body)]).toMatchObject([422, { ErrorCode: 600 }]);
   });

@@ -35,7 +35,7 @@ describe('the sandbox processor’s request validation:', () => {
     ['an amount in text', { ...good, amount: '100' }, 'amount'],
     ['an amount beyond the safe integers', { ...good, amount: 2 ** 53 }, 'amount'],
     ['a currency in lower case', { ...good, currency: 'eur' }, 'currency'],
-    ['no source', { ...good, source: undefined }, 'source'],
+    ['a missing source', { ...good, source: undefined }, 'source'],
     ['a source of 256 characters', { ...good, source: 't'.repeat(256) }, 'source'],
     ['an unknown capture mode', { ...good, capture: 'later' }, 'capture'],
     ['metadata that is not text', { ...good, metadata: { payment: 1 } }, 'metadata.payment'],

@@ -20,14 +20,14 @@ describe('the shop’s request validation:', () => {
   const credit = { order: 'o', referrer: 'ref_friend', amount: 500, currency: 'EUR' };
 
   test.each([
-    ['no order', '/stock/reservations', { items }, 'order'],
+    ['a missing order', '/stock/reservations', { items }, 'order'],
     ['an empty order', '/stock/reservations', { order: '', items }, 'order'],
-    ['no items', '/stock/reservations', { order: 'o', items: [] }, 'items'],
+    ['an empty list of items', '/stock/reservations', { order: 'o', items: [] }, 'items'],
     ['101 items', '/stock/reservations', { order: 'o', items: Array<unknown>(101).fill(items[0]) }, 'items'],
     ['a quantity of zero', '/stock/reservations', { order: 'o', items: [{ sku: 's', quantity: 0 }] }, 'quantity'],
     ['half an item', '/stock/reservations', { order: 'o', items: [{ sku: 's', quantity: 0.5 }] }, 'quantity'],
     ['an unknown field', '/stock/reservations', { order: 'o', items, extra: 1 }, 'extra'],
-    ['no referrer', '/referrals/credits', { ...credit, referrer: undefined }, 'referrer'],
+    ['a missing referrer', '/referrals/credits', { ...credit, referrer: undefined }, 'referrer'],
     ['an amount of zero', '/referrals/credits', { ...credit, amount: 0 }, 'amount'],
     ['an amount in text', '/referrals/credits', { ...credit, amount: '5' }, 'amount'],
     ['a currency in lower case', '/referrals/credits', { ...credit, currency: 'eur' }, 'currency'],

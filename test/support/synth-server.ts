@@ -32,7 +32,7 @@ const server = createServer((request, response) => {
   void (async () => {
     const asked = JSON.parse(await text(request)) as Record<string, unknown>;
     const context: Record<string, unknown> = { 'payonce:sandbox': 'true', ...asked };
-    // The order of the settings makes no difference.
+    // Sorted, so that requests with the same settings in another order share one synth.
     const settings = Object.keys(context).toSorted();
     const key = JSON.stringify(settings.map((name) => [name, context[name]]));
     const templates = made.get(key) ?? synthesize(context);

@@ -103,7 +103,7 @@ describe('peak rates that are raised later', () => {
     expect(await listed(eventList(OWNER, 'dispute.opened'))).toHaveLength(48);
   });
 
-  test('cause no differences in a rebuild, which moves rows if their start date is changed', async () => {
+  test('cause no differences in a rebuild; after the start date of the rates is changed, a rebuild moves rows', async () => {
     const written = [...chains('before', 6, 0), ...chains('after', 6, 72)].flat();
     const world = new RebuildWorld(FIRST_DAY + 10 * 24 * HOUR_MS, written);
     const sortsOf = async () =>

@@ -12,7 +12,8 @@ import { HANGING, NORMAL, ownerOf, SECOND_MS, Site, START_MS } from './webhook-s
 const STEADY = Array.from({ length: 16 }, (_, index) => endpointNamed(`steady-${index}`));
 
 /**
- * Returns the ages of another tenant's deliveries, in milliseconds, while 16 endpoints of one tenant respond slowly.
+ * Returns the mean and the maximum age of another tenant's deliveries, in milliseconds, while 16 endpoints of one
+ * tenant respond slowly.
  */
 async function agesUnderLoad(
   answersIn: number,

@@ -124,8 +124,8 @@ export function describeDynamoDb(
       });
 
       test.each([
-        ['undefined inside', { value: { inside: undefined } }],
-        ['not a number', { value: Number.NaN }],
+        ['an undefined value inside an object', { value: { inside: undefined } }],
+        ['NaN', { value: Number.NaN }],
         ['an empty set', { value: new Set() }],
         ['an instance of a class', { value: new Date(0) }],
         ['an unsafe number', { value: 2 ** 60 }],

@@ -110,8 +110,8 @@ describe('a flood from one tenant at most doubles the response and event times o
       endpoints: NEVER,
       refused: [FLOOD / 4, FLOOD],
     },
-    // Without isolation, the 960 webhook calls to these endpoints would occupy all 200 concurrent senders for half a
-    // minute.
+    // Without isolation, the 960 webhook calls to the endpoints of this flood would occupy all 20 senders, with ten
+    // calls each, for more than 20 seconds.
     {
       when: 'the flooding tenant’s endpoints respond just before they count as slow, and the tenant stays within its limit',
       requests: 240,

@@ -21,9 +21,9 @@ import { type Queued, queuedIn } from './unfinished.ts';
  */
 const WRITTEN_MS = 10 * 60_000;
 
-/** Remembers since when objects are open but in no queue, because an object can end before the system is quiet. */
+/** Finds open objects that stay in no queue for too long, because an object can end before the system is quiet. */
 export class OpenObjects {
-  /** Time since when an object is in no queue, in Unix milliseconds, by object. */
+  /** Time at which an open object was first found in no queue, in Unix milliseconds, by the name of its violation. */
   readonly #since = new Map<string, number>();
 
   /** Checks the objects that have been open for some time. Called after every step. */

@@ -205,7 +205,7 @@ describe('a processor', () => {
     expect(world.now()).toContain('the books are read before each send');
   });
 
-  test('must not receive a capture before Payonce reads its newest books', async () => {
+  test('must not receive a capture unless Payonce has just read the current books of the charge', async () => {
     const request = paymentRequest('taken', { capture: 'manual' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);

@@ -17,7 +17,7 @@ const ORACLE = 'every queue entry is looked at in time';
  * reach every entry.
  */
 const RUNS_LEFT_OUT = 1;
-/** The same if the run reports failures: during a store outage, a run can fail to postpone the entry. */
+/** Base number of such runs if a run reports failures: during a store outage, a run can fail to postpone the entry. */
 const FAILED_RUNS = 3;
 const ENTRIES_OF_A_RUN = 400;
 

@@ -67,8 +67,9 @@ const INTERVALS: Readonly<Record<string, Intervals>> = {
 
 /** Maximum share of the interval by which a check may be late. */
 const LATE = 0.1;
-/** Longest time before a claim is due, in milliseconds: its lease, or the send window of a released claim. */
+/** Longest time before a claim with a lease is due, in milliseconds. */
 const LEASE_MS = MINUTE_MS;
+/** Longest time before a released claim is due, in milliseconds: its send window. */
 const WINDOW_MS = 15 * MINUTE_MS;
 /** Waits before the attempts of a webhook delivery, in milliseconds, each with its jitter. */
 const WEBHOOK_WAITS_MS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 64_800, 80_695].map((each) => each * 1_100);
