@@ -12,7 +12,7 @@ import { gatewayEvent } from '../test/world/gateway-event.ts';
 import { median } from './median.ts';
 import { type Answer, withStandIn } from './stand-in.ts';
 
-/** CPU time of the payments function, divided by another program's CPU time in the same round. Median of all rounds. */
+/** Ratios of CPU times within one round; each is the median over all rounds. */
 export interface StartRatios {
   /** CPU time of the import, relative to a bare DynamoDB client's. */
   readonly importToBareClient: number;

@@ -38,8 +38,8 @@ export interface AuthorityProps {
 }
 
 /**
- * Configures the functions of a stack for the system of record in the settings. Allows them to check that it has the
- * payments.
+ * Configures the functions of a stack for the system of record in the settings. Allows the functions to check that this
+ * system has the payments.
  */
 export function configureAuthority(stack: Stack, props: AuthorityProps): void {
   const using = stack.node
@@ -77,8 +77,8 @@ function usePostgres(
 }
 
 /**
- * Returns the permission to decrypt secrets. Secrets Manager decrypts them for the reader, with the ARN of the secret in
- * the encryption context (AWS Secrets Manager user guide, "Secret encryption and decryption").
+ * Returns the permission to decrypt secrets. Secrets Manager decrypts them for the reader, with the ARN of the secret
+ * in the encryption context (AWS Secrets Manager user guide, "Secret encryption and decryption").
  */
 function decryptSecrets([first, ...others]: readonly string[], key: string): PolicyStatement {
   const secretId = others.length === 0 ? first : [first, ...others];

@@ -70,7 +70,7 @@ const OPTIONS = {
   mainFields: ['module', 'main'],
   minify: true,
   // Source maps are separate files, and the code does not link to them, because Node would read linked source maps at
-  // each start. After an error, `withSourcePlaces` reads them.
+  // each start. After an error, `withSourcePositions` reads them.
   sourcemap: 'external',
   sourcesContent: false,
   // Lambda provides credentials in the environment. The other credential providers would take up a quarter of the

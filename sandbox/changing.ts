@@ -31,9 +31,10 @@ export interface ChangeOptions {
 }
 
 /**
- * Changes a charge as decided by `decide`. The idempotency record is the operation under the request's key, written in
- * the same transaction; for a request without a key, it is the charge's version. A change is conditional on the version
- * that was read, so two refunds of 70 out of 100 cannot both be written:
+ * Changes a charge as decided by `decide`. If the request has a key, its operation is stored under the key in the
+ * transaction that writes the change, and serves as the idempotency record. A change without a key has no such record;
+ * it is protected only by the charge's version. A change is conditional on the version that was read, so two refunds of
+ * 70 out of 100 cannot both be written:
  *
  *   A: read v1 → decide        change v1 → changed (v2)
  *   B:          read v1 → decide                   change v1 → conflict   read v2 → decide → refused

@@ -10,7 +10,8 @@ export interface RetryBudget {
 }
 
 /**
- * Budget that each call adds, counted in fifths of a retry to be an integer. It allows at most 1.2 attempts per call.
+ * Budget that each call adds, counted in fifths of a retry to be an integer. On average, it allows 1.2 attempts per
+ * call, besides the reserve.
  */
 const FIFTHS_PER_CALL = 1;
 const FIFTHS_PER_RETRY = 5;

@@ -10,9 +10,10 @@ import type { Credentials, Server } from './server.ts';
  */
 export type Engine = 'postgres' | 'dsql';
 
-/** A cluster has one database, and a predefined role for its administrators. */
+/** The only database of a cluster. */
 const DATABASE = 'postgres';
 const PORT = 5432;
+/** The predefined role for the administrators of a cluster. */
 export const DSQL_ADMIN = 'admin';
 
 /** The database role of the functions. `payonce db migrate` creates it. */

@@ -6,7 +6,8 @@ export interface PartySettings {
   /**
    * Base URL of the shop's API for stock and order referrals (lambdas/orders/parties/shop-api.ts). Allowed only without
    * the sandbox.
-   * @default the sandbox simulates the shop; without the sandbox, there is no orders API
+   * @default the sandbox simulates the shop; without the sandbox, there is an orders API only if `shop`
+   * is `bigcommerce`
    */
   readonly shopUrl?: string;
   /**

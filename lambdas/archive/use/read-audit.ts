@@ -32,7 +32,10 @@ export interface Audit {
   readonly areManifestsOverdue: boolean;
 }
 
-/** Maximum number of records to read, by kind: two weeks of daily verifications, and one day of hourly ones. */
+/**
+ * Maximum number of records to read, by kind: two weeks of daily verifications, one day of hourly ones, and the last
+ * five that operators requested.
+ */
 const MAX: Readonly<Record<VerifiedKind, number>> = { day: 14, part: 24, asked: 5 };
 const MANIFESTS = 24;
 

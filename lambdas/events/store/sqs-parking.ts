@@ -52,7 +52,10 @@ export class SqsParking implements MessageParking {
 
 const text = (value: string) => ({ DataType: 'String', StringValue: value });
 
-/** Creates a parking queue without retries: a message that cannot be parked is delivered again. */
+/**
+ * Creates access to the parking queue at `queueUrl`. Its client does not retry, because a message that cannot be parked
+ * is delivered again.
+ */
 export function configuredParking({ sqs }: Queues, queueUrl: string): MessageParking {
   return new SqsParking(sqs(), queueUrl);
 }

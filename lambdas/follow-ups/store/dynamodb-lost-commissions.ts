@@ -31,7 +31,7 @@ export class DynamoDbLostCommissions {
     const [order, kept] = await Promise.all([this.#read(ofOrder), this.#read(own)]);
     const isOfAnother = order !== undefined && order['payment'] !== commission.paymentId;
     if (isOfAnother || kept?.['status'] === 'released') return false;
-    // The job decides a commission only if both rows are of the same event.
+    // The job `release-commissions` decides a commission only if both rows are of the same event.
     const isHalf = order !== undefined && kept !== undefined && order['sequence'] !== kept['sequence'];
     let isMissing = false;
     for (const write of commissionWrites(commission)) {

@@ -11,11 +11,11 @@ export const SETTLED_AFTER_MS = 30 * 60_000;
 export interface CarriedUntil {
   /** Time before which the Ledger has every transition, in Unix milliseconds. */
   readonly untilMs: number;
-  /** The same time of the database that is furthest ahead. Rows of the other databases may be missing before it. */
+  /** Time before which the Ledger has every transition of the database that is furthest ahead, in Unix milliseconds. */
   readonly latestMs: number;
   /**
    * The value that `untilMs` had at least {@link SETTLED_AFTER_MS} ago. Consumers of the Stream have processed all rows
-   * before it.
+   * from before `settledMs`.
    */
   readonly settledMs: number;
 }

@@ -1,4 +1,4 @@
-/** Payment metadata names that Payonce reads. Event bus rules match them, too. */
+/** Payment metadata names that Payonce reads. Event bus rules match `receipt_email` and `affiliate`, too. */
 export const MetadataName = {
   /** The address to which a receipt is sent. */
   receiptEmail: 'receipt_email',

@@ -10,7 +10,7 @@ interface Step {
 }
 
 interface Known {
-  /** The value of the environment variable. */
+  /** The value of the environment variable `PEAK_RATES`, from which `steps` were parsed. */
   readonly text: string | undefined;
   /** Sorted by time. */
   readonly steps: readonly Step[];
@@ -25,7 +25,7 @@ let known: Known = { text: undefined, steps: [BEFORE] };
  * partition when the rates change later.
  *
  * @param ms Unix milliseconds
- * @throws Error for an invalid environment variable
+ * @throws Error if the environment variable is invalid
  */
 export function shardsAt(ms: number): Shards {
   return steps().findLast(({ fromMs }) => fromMs <= ms)?.shards ?? DEFAULT_SHARDS;

@@ -1,3 +1,4 @@
+/** The details rows of payments and orders: their personal data, and the salt of the commitment to this data. */
 import type { DynamoDBDocumentClient, QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
@@ -13,8 +14,6 @@ import type { Item } from '../../kernel/platform/items.ts';
 import { systemDigest } from '../../kernel/platform/platform.ts';
 import { type Seal, sealOf } from '../../kernel/sealed-details.ts';
 import type { StoreTables, TransactItem } from './transact-items.ts';
-
-/** The details rows of payments and orders: their personal data, and the salt of the commitment to this data. */
 
 const ROW_EXISTS = `attribute_exists(${KeyAttribute.partition})`;
 

@@ -57,8 +57,8 @@ export async function callForOrderAgain(
 }
 
 /**
- * Rethrows a fault of the store with a retry time. The call has ended, so a delayed message is redelivered instead of
- * being dead-lettered as a failed call.
+ * Rethrows a fault of the store with a retry time. For a delayed call, this time causes a redelivery of the message.
+ * Without it, the call would be dead-lettered as failed, although only its outcome could not be recorded.
  */
 function retryLater(cause: unknown): never {
   if (!(cause instanceof RetryableError || cause instanceof AmbiguousError)) throw cause;

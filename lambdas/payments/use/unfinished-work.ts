@@ -3,7 +3,7 @@ import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import type { OrphanedCallback } from './effect-store.ts';
 import type { ChargeToReturn, Inquiry } from './payment-store.ts';
 
-/** Schedule of the next inquiry about an entry that stays in its queue. */
+/** When an entry that stays in its queue is next processed, and whether it waits for an operator. */
 export interface Postponement {
   /** Unix milliseconds. */
   readonly dueAtMs: number;

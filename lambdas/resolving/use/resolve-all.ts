@@ -23,8 +23,8 @@ export interface ResolveAllTools
 interface Sweep {
   readonly cause: Cause;
   /**
-   * Start of the run, in Unix milliseconds. Only work that was due at the start is handled, because the work of the
-   * preceding queues can take more than a minute.
+   * Scheduled time of the run, in Unix milliseconds. Work that becomes due later is left to the next run, even if the
+   * run is late or its earlier queues take more than a minute.
    */
   readonly startedAtMs: number;
   /** The deadline of the run, in Unix milliseconds. */

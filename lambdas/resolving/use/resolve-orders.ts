@@ -49,8 +49,8 @@ export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRec
  * Processes orders that are not settled although their requests were answered: because of an unknown charge, a late
  * e-mail or an open reversal. Only transitions are appended; the stored response does not change.
  *
- * @param startedAtMs start of the run, in Unix milliseconds; only orders that are due at this time are processed,
- * because the preceding work of the run can take more than a minute
+ * @param startedAtMs scheduled time of the run, in Unix milliseconds; orders that become due later are left to the next
+ * run, even if the run is late or its earlier queues take more than a minute
  */
 export async function resolveOrders(
   tools: ResolveOrderTools & Pick<ResolveTools, 'deadlineMs'>,

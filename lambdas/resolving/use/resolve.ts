@@ -122,8 +122,8 @@ export function resultOfClaim(
 }
 
 /**
- * Reads the chain of a payment, and enters a lane of its processor if the deployment uses several processors. If the
- * entry had to wait for the lane, the chain is read again.
+ * Reads the chain of a payment, and enters a lane of its processor if the deployment uses several processors. If it
+ * had to wait for a free lane, the chain is read again.
  */
 export async function readChainInLane(
   tools: KnownProcessors & Pick<ResolveTools, 'store'>,
@@ -168,8 +168,8 @@ async function finish(allTools: ResolveTools, record: OpenRecord, { first, state
  * makes the inquiries that wait for a payer, a bank or an operator. Only transitions are appended; the stored response
  * does not change.
  *
- * @param startedAtMs start of the run, in Unix milliseconds; only inquiries that are due at this time are made, because
- * the preceding work of the run can take more than a minute
+ * @param startedAtMs scheduled time of the run, in Unix milliseconds; inquiries that become due later are left to the
+ * next run, even if the run is late or its earlier queues take more than a minute
  */
 export async function resolveInquiries(
   tools: ResolveTools,

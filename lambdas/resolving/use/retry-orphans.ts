@@ -37,7 +37,8 @@ export interface RetriedOrphans {
  * Retries every orphan that is due. Orphans whose charges name no payment are retried last, within a separate time
  * limit, so that another program's callbacks do not delay Payonce's. A failed orphan does not block the others.
  *
- * @param startedAtMs start of the run, in Unix milliseconds; only orphans that are due by then are retried
+ * @param startedAtMs scheduled time of the run, in Unix milliseconds; orphans that become due later are left to the
+ * next run
  * @param deadlineMs time after which no orphan is retried, in Unix milliseconds
  */
 export async function retryOrphans(

@@ -9,7 +9,7 @@ export interface TransactionEffect<Tx> {
    * `COMMIT` and `ROLLBACK`, and every statement after the handler has returned.
    */
   readonly tx: Tx;
-  /** The same for every attempt. Use it as the idempotency key for calls to other systems. */
+  /** Id of the operation, the same for every attempt. Use it as the idempotency key for calls to other systems. */
   readonly operationId: string;
 }
 
@@ -22,7 +22,7 @@ export interface OwnRecord {
   readonly key: string;
   /** Absent for an event. */
   readonly fingerprint?: Fingerprint;
-  /** The same in all attempts of one call. Identifies its record after a lost response to `COMMIT`. */
+  /** Token of a call, the same in all its attempts. Identifies the call's record after a lost response to `COMMIT`. */
   readonly owner: OwnerToken;
   readonly recordedAtMs: number;
   /** Absent for a business key, which takes effect once, permanently. */

@@ -40,7 +40,7 @@ export class NotStored extends Error {
 
 /** The operations available to a handler under its claim. */
 export interface Effect<Write extends OwnWrite = OwnWrite> {
-  /** The same for every attempt. Use it as the idempotency key for calls to other systems. */
+  /** Id of the operation, the same for every attempt. Use it as the idempotency key for calls to other systems. */
   readonly operationId: string;
   /** `again`: an earlier attempt may have called other systems or written parts. */
   readonly attempt: 'first' | 'again';

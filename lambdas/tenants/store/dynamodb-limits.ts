@@ -25,7 +25,7 @@ import type { Owner } from '../owners.ts';
 /** Maximum number of attempts while rivals change the same row. */
 const MAX_ATTEMPTS = 5;
 /**
- * Tolerance in microseconds. If a bucket's `fullAt` is further in the future than a full refill plus this tolerance,
+ * Tolerance in microseconds. If a bucket's `fullAtUs` is further in the future than a full refill plus this tolerance,
  * the bucket was written by a process with a wrong clock, or under a higher limit.
  */
 const FAR_AHEAD_US = 10_000_000;
@@ -73,16 +73,16 @@ export class DynamoDbLimits implements BucketStore {
   }
 
   /**
-   * Takes tokens. The row contains the bucket's `fullAt`, which moves only forward, even if the processes' clocks
+   * Takes tokens. The row contains the bucket's `fullAtUs`, which moves only forward, even if the processes' clocks
    * differ, except that a value too far in the future (`FAR_AHEAD_US`) is set back:
    *
    *   used tokens  remaining burst
    *   ├──────────┬────────────────┤
-   *   now        fullAt           now + burst, the latest `fullAt` that a write may set
+   *   now        fullAtUs         now + burst, the latest `fullAtUs` that a write may set
    *
-   * Concurrent writers also move `fullAt`, but not beyond the same limit, so several writes can succeed. This write
-   * fails only if another write moves `fullAt` past the start of the request, past half of the burst, or past the whole
-   * burst. Because `fullAt` moves only forward, the last attempt has read a bucket that is used up.
+   * Concurrent writers also move `fullAtUs`, but not beyond the same limit, so several writes can succeed. This write
+   * fails only if another write moves `fullAtUs` past the start of the request, past half of the burst, or past the
+   * whole burst. Because `fullAtUs` moves only forward, the last attempt has read a bucket that is used up.
    */
   async take(bucket: Bucket, asked: TokenRequest): Promise<TokenGrant> {
     const startMs = asked.clock.nowMs();

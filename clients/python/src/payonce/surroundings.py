@@ -126,7 +126,7 @@ class Surroundings:
 
     transport: Transport = field(default_factory=HttpTransport)
     monotonic: Callable[[], float] = time.monotonic
-    """Seconds that never run backwards, for time limits."""
+    """Monotonic time in seconds, for time limits."""
     now: Callable[[], float] = time.time
     """Unix time in seconds, for dates in ``Retry-After``."""
     sleep: Callable[[float], None] = time.sleep
