@@ -214,5 +214,6 @@ async function stayInForeground(emulator: Emulator, state: StateFile): Promise<v
   await emulator.stop();
   state.remove();
   // The emulator was ended by `npm stop` or by a failure.
-  if (!asked.signal.aborted) console.log('\nThe local AWS has stopped. If not with "npm stop", see emulator.log.');
+  if (!asked.signal.aborted)
+    console.log('\nThe local AWS has stopped. If you did not run "npm stop", see emulator.log.');
 }
