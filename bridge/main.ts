@@ -57,7 +57,8 @@ async function run(settings: BridgeSettings): Promise<void> {
     const sqs = new SQSClient({ maxAttempts: 3, requestHandler: LONG_POLLS });
     works.push(new EventBridge(nats, sqs, events, directions.events, health).run(ending));
   }
-  // The library reconnects without limit, so a closed connection is a fault that only a restart of the process can fix.
+  // The NATS client reconnects without limit, so a closed connection is a fault that only a restart of the process can
+  // fix.
   works.push(untilClosed(nats, ending));
   try {
     await Promise.all(works);

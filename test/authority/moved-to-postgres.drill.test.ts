@@ -258,7 +258,7 @@ inProof(
       await change(tenant, id, 'refunds', 'refund-by-callback', { amount: 300 });
       await refunded(tenant, id, 300);
       await until(async () => (await hasCopy(id)) || undefined);
-      // Only the job carries this erasure to DynamoDB, because no function has written it.
+      // Only the job `carry` copies this erasure to DynamoDB, because no function has written it.
       await query(name, erase.replace(/;\s*$/, '').replace(/'pay_\w+'/, `'${id}'`));
       erased.push(id);
     }

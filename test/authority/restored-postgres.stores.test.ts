@@ -108,7 +108,7 @@ class Deployment {
     return toolsOn(this.#server.database, this.world.clock);
   }
 
-  /** Copies the waiting chains, as the job does. */
+  /** Copies the waiting chains, as the job `carry` does. */
   async copy(): Promise<void> {
     const failed = (_: string, error: unknown): never => {
       throw error;

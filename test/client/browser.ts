@@ -8,7 +8,7 @@ import { startUnderKeeper } from '../../local/kept-process.ts';
 import { runningProcesses, signalProcess } from '../../local/processes.ts';
 import { until } from '../support/until.ts';
 
-/** True on the only platform for which the package contains Chromium. */
+/** True on the only platform for which the package `@sparticuz/chromium` contains Chromium. */
 export const HAS_BROWSER = process.platform === 'linux' && process.arch === 'x64';
 
 /**
@@ -45,7 +45,7 @@ export class RealBrowser {
       // The draft is on the same file system as `files`, so that it can be renamed. The system's temporary folder may
       // be on another one.
       const draft = mkdtempSync(`${files}-`);
-      // With AWS_EXECUTION_ENV, the package adds libraries that are missing on a minimal system.
+      // With AWS_EXECUTION_ENV, `@sparticuz/chromium` adds libraries that are missing on a minimal system.
       const env = { ...process.env, TMPDIR: draft, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };
       try {
         execFileSync(process.execPath, [join(import.meta.dirname, 'unpack-browser.ts')], { env });

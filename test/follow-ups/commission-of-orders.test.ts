@@ -187,7 +187,7 @@ describe("an order's commission", () => {
     expect(affiliates.stands()).toEqual(['pending 200', 1]);
     await order.world.resolveFor(60);
     expect((await order.world.read(order.request)).status).toBe('canceled');
-    // The order's event has not been delivered yet. The job reads the outcome from the Ledger.
+    // The order's event has not been delivered yet. The job `release-commissions` reads the outcome from the Ledger.
     expect(await affiliates.release()).toMatchObject({ done: 1, left: 0, failed: 0 });
     expect(affiliates.stands()).toEqual(['canceled 0', 0]);
     await affiliates.takeAll(await order.events());

@@ -39,7 +39,7 @@ class CommissionHarness {
     return this.stores.row({ table: 'registry', partition: `COMMISSION#ten_fixture#test#${affiliate}`, sort });
   }
 
-  /** Releases the commission as the job does. */
+  /** Releases the commission as the job `release-commissions` does. */
   async payOut(newest: PaymentEventOf): Promise<void> {
     const commission = commissionAfter(newest, newest.payment);
     invariant(commission !== undefined, 'the commission does not exist');

@@ -124,7 +124,7 @@ function uspsEnd(before: string, last: string): string {
   return `${last.slice(0, 1)}${(10 - (sum % 10)) % 10}`;
 }
 
-/** Generates card numbers of every network, range and length that the package knows. */
+/** Generates card numbers of every network, range and length that `credit-card-type` knows. */
 const numberOfNetwork = fc
   .constantFrom(
     ...Object.values(creditCardType.types).flatMap((network) => {

@@ -22,8 +22,8 @@ const GENERATED = 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA';
 const LIMIT = { timeoutMs: 1_000 };
 let clock: SimulatedClock;
 
-// Each test starts at the real time, because the package checks times against the system clock. In a complete run, a
-// test can start an hour after its file was loaded.
+// Each test starts at the real time, because `standardwebhooks` checks times against the system clock. In a complete
+// run, a test can start an hour after its file was loaded.
 beforeEach(() => {
   clock = new SimulatedClock(Date.now());
 });

@@ -5,7 +5,7 @@ import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { sliceOf, whole } from '../support/slice.ts';
 import { DAY_MS, HOUR_MS, HoldWorld } from './hold-world.ts';
 
-/** A rival that acts on the hold right before one of the job's calls. */
+/** A rival that acts on the hold right before one of the calls of the job `expire-authorizations`. */
 type Rival = (world: HoldWorld, plan: FaultPlan) => Promise<unknown>;
 
 const RIVALS: Readonly<Record<string, Rival>> = {

@@ -27,7 +27,7 @@ export interface CopiedRows {
 }
 
 /**
- * Writes every row in the archive to a table. Existing rows are not changed, so the command can be repeated.
+ * Writes every row in the archive to a table. Existing rows are not changed, so the copy can be repeated.
  *
  * @param table an unused table with the Ledger's key schema
  * @param report called with the result so far after each page of objects

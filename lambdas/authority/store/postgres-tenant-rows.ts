@@ -61,7 +61,7 @@ export type TenantRow = Readonly<Record<string, string | null>>;
 /** The role of a database in the moves of a tenant. The migration of the table `tenant_move` describes the roles. */
 export type MoveRole = 'home' | 'source' | 'target' | 'empty';
 
-/** Thrown when a later run of the command has begun. */
+/** Thrown when a later run of `payonce db move-tenant` has begun. */
 export class MoveReplaced extends Error {
   override readonly name = 'MoveReplaced';
   override readonly message = 'a later run of the command has continued, finished or aborted this move';

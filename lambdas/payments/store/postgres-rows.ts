@@ -268,7 +268,7 @@ export function parseReturnRow(row: Row): ChargeToReturn {
   return parseChargeToReturn({ paymentId: chain_id, chargeId: concerns, by: reason, foundAtMs: since, ...optional });
 }
 
-/** The queue of holds that an earlier run of the job did not end. */
+/** The queue of holds that an earlier run of the job `expire-authorizations` did not end. */
 export const POSTPONED_HOLD = 'postponed_hold';
 
 export function workKeyOfHold({ paymentId, authorizedAtMs }: Hold): WorkKey {

@@ -121,7 +121,10 @@ export function returnSchedule({ chargeId, foundAtMs }: ChargeToReturn): LookUpS
 export interface Hold {
   readonly paymentId: PaymentId;
   readonly authorizedAtMs: number;
-  /** Time at which the job handles the hold again, in Unix milliseconds. Absent until a run has postponed the hold. */
+  /**
+   * Time from which a run of the job `expire-authorizations` handles the hold again, in Unix milliseconds. Absent until
+   * a run has postponed the hold.
+   */
   readonly dueAtMs?: number;
   /** True if an operator must act, as in {@link Inquiry}. */
   readonly undecidable?: boolean;

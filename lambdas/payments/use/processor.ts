@@ -165,7 +165,7 @@ export const LOOKUP_TIMEOUT_MS = 2_000;
 export const BOOKS_TIMEOUT_MS = 5_000;
 /**
  * Timeout of one list request, in milliseconds. A page has a hundred charges, whose refunds and disputes may need
- * separate reads. The job has a minute for each step.
+ * separate reads. A job has a minute for each page of its work.
  */
 export const LIST_TIMEOUT_MS = 20_000;
 

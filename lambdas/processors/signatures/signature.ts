@@ -70,7 +70,8 @@ function secretMatches(secret: string, matches: (secret: string) => boolean): bo
   try {
     return matches(secret);
   } catch {
-    // The packages throw on a mismatch and on an invalid secret. Discard their errors, because they contain the body.
+    // The packages of signature schemes throw on a mismatch and on an invalid secret. Discard their errors, because
+    // they contain the body.
     return false;
   }
 }

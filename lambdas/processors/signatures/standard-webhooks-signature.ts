@@ -25,9 +25,9 @@ const SIGNATURES_FORM = /^v[0-9]+[a-z]*,[0-9A-Za-z+/]+=*(?: v[0-9]+[a-z]*,[0-9A-
 const SECRET_PREFIX = 'whsec_';
 
 /**
- * Signs the received bytes. The package itself would decode the body to text and map all invalid UTF-8 to the same
- * character, so different bodies would have the same signature. The package still checks headers and time, and compares
- * signatures in constant time.
+ * Signs the received bytes. The package `standardwebhooks` itself would decode the body to text and map all invalid
+ * UTF-8 to the same character, so different bodies would have the same signature. The package still checks headers and
+ * time, and compares signatures in constant time.
  */
 class RawBodyWebhook extends Webhook {
   readonly #key: Buffer;
@@ -47,7 +47,7 @@ class RawBodyWebhook extends Webhook {
 }
 
 /**
- * Verifies Standard Webhooks signatures with the package, which also checks the time by the system clock. A callback
+ * Verifies Standard Webhooks signatures with that package, which also checks the time by the system clock. A callback
  * must be in time by both `nowMs` and the system clock. If it is late only by the system clock, the result is
  * `mismatch`.
  */

@@ -60,7 +60,10 @@ export function registryWithout(list: string): readonly ProcessorDescriptor[] {
   });
 }
 
-/** Minimum age of a hold that the job processes: the shortest validity of a hold plus a margin, in milliseconds. */
+/**
+ * Minimum age of a hold that the job `expire-authorizations` processes: the shortest validity of a hold plus a margin,
+ * in milliseconds.
+ */
 export const HOLD_DUE_MS = Math.min(...REGISTRY.map(({ abilities }) => abilities.holdValidityMs)) + 2 * 3_600_000;
 
 /** Simulated processor books, each with its processor and mode. */

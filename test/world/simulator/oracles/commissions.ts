@@ -87,7 +87,10 @@ function wrongIn(
   return isOver ? [`the commission is still ${status} after its lock period`] : [];
 }
 
-/** Returns the due amounts for each state of the chain that the job may have read before its write. */
+/**
+ * Returns the due amounts for each state of the chain that the job `release-commissions` may have read before its
+ * write.
+ */
 function during(chain: Chain, atMs: number): readonly ReturnType<typeof stateOf>[] {
   const times = chain.flatMap((each) => (each.atMs < atMs && each.atMs > atMs - LOOK_MS ? [each.atMs] : []));
   return [atMs - LOOK_MS, ...times].map((untilMs) => stateOf(chain.filter((each) => each.atMs <= untilMs)));
