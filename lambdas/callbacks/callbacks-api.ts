@@ -67,8 +67,8 @@ export const postCallback = signed({
 /**
  * Creates the handler of the endpoint for processors' callbacks. The handler checks the route, the size, the signature
  * and the event, in this order. Nothing is parsed before its signature is verified. An event is acknowledged only after
- * it is stored, unless Payonce does not need its type. If a step fails, the processor gets an error and delivers the
- * callback again.
+ * it is stored, or if its type is not needed. If a step fails, the processor gets an error and delivers the callback
+ * again.
  */
 export function callbacksApi(tools: CallbacksApiTools): Handler {
   const { path, method, handle } = postCallback;

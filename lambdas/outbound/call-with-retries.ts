@@ -28,7 +28,7 @@ export interface RetryTools {
   readonly budget: RetryBudget;
   readonly timeoutMs: number;
   readonly probeTimeoutMs: number;
-  /** The waits before further attempts, in milliseconds. */
+  /** Maximum waits before further attempts, in milliseconds. The actual waits have full jitter. */
   readonly waitsMs: readonly number[];
 }
 
@@ -58,8 +58,8 @@ type StepResult<T> =
   | { readonly kind: 'give_up' };
 
 /**
- * Makes one call with up to four attempts, within the deadline and the retry budget, and never while the breaker is
- * open.
+ * Makes one call, with at most one further attempt after each of the waits, within the deadline and the retry budget,
+ * and never while the breaker is open.
  */
 export async function callWithRetries<T>(
   tools: RetryTools,

@@ -30,7 +30,7 @@ export interface OutboundPolicyOptions {
    * @default five consecutive failures open the breaker for 10 seconds
    */
   readonly breaker?: BreakerSettings;
-  /** The waits before further attempts in this process, in milliseconds. @default 500, 2,000 and 5,000 */
+  /** Maximum waits before further attempts in this process, in milliseconds. @default 500, 2,000 and 5,000 */
   readonly waitsMs?: readonly number[];
 }
 

@@ -10,8 +10,8 @@ export interface RetryBudget {
 }
 
 /**
- * Budget that each call adds, counted in fifths of a retry to be an integer. On average, it allows 1.2 attempts per
- * call, besides the reserve.
+ * Budget that each call adds, in fifths of a retry, so that it is an integer. On average, it allows 1.2 attempts per
+ * call, in addition to the reserve.
  */
 const FIFTHS_PER_CALL = 1;
 const FIFTHS_PER_RETRY = 5;

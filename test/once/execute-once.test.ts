@@ -168,7 +168,7 @@ describe('a stale claim', () => {
     expect(world.notes.fenced).toBe(true);
   });
 
-  test('is reported as in progress if a later owner took it over, whose lease may already have expired', async () => {
+  test('is reported as in progress if a later owner took it over, even if the later owner’s lease has expired', async () => {
     const stale = world.rival(0);
     const outcome = await world.run({ commit: async () => ({ kind: 'fenced', record: stale }) });
     expect(outcome).toEqual({ kind: 'in_progress', leaseExpiresAtMs: stale.leaseExpiresAtMs });
@@ -353,7 +353,7 @@ describe('an open breaker', () => {
     ['continues when the system that it has called is ready', { ...open, checkBegun: ready }, 'first'],
     ['continues when its breaker checks no system', open, 'first'],
   ])(
-    'delays an operation that has begun only while the called system is not ready: the operation %s',
+    'delays a begun operation only while the system that it has called is not ready: the operation %s',
     async (_what, breaker, expected) => {
       await world.crash();
       world.clock.advance(LEASE);

@@ -6,7 +6,7 @@ import { CountedChanges } from './counted-changes.ts';
 const KILOBYTE = 1_024;
 
 const SIZES = whole([1, 10, 100, 500], { slice: [1, 5, 25] });
-/** Numbers of refunds with which a chain has 10, 100 and 1,000 transitions. */
+/** Numbers of refunds with which a chain has 10, 100 and 1,000 transitions; in a slice, 10 and 40. */
 const LENGTHS = whole([4, 49, 499], { slice: [4, 19] });
 
 describe.each([

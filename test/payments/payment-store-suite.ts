@@ -69,7 +69,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(outcome).toEqual({ kind: 'record_exists', record: completedRecord(id) });
     });
 
-    test('is refused because transition 1 exists if the record was lost, and writes nothing', async () => {
+    test('is refused and writes nothing if the record was lost but transition 1 exists', async () => {
       await claimed();
       await underTest.deleteRecord(id);
       const outcome = await store.claim({ record: openRecord(id, { owner: OWNER_B }), pending: pendingTransition(id) });
@@ -100,7 +100,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
     });
 
     test.each(['itself', 'another payment'])(
-      'is refused because transition 1 exists, even if %s holds the reference',
+      'is refused if the record was lost but transition 1 exists, even if %s holds the reference',
       async (holder) => {
         const reference = `order-${made}-${process.pid}`;
         const other = paymentIdFor(`suite-other-${process.pid}-${made}`);

@@ -104,7 +104,7 @@ describe('a body', () => {
     },
   );
 
-  test('is refused before the payment is read if it is not JSON or has a different media type', async () => {
+  test('is refused before the payment is read if it has a duplicate key, a wrong media type or too many bytes', async () => {
     for (const [body, headers, status] of [
       ['{"amount":300,"amount":1}', {}, 400],
       ['{}', { 'Content-Type': 'text/plain' }, 415],

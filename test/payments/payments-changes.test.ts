@@ -200,7 +200,7 @@ describe('a refund', () => {
       const mayRetry = (reply: Reply | undefined) => reply?.headers['Retry-After'] !== undefined;
       settled.push(...replies.filter((reply) => !mayRetry(reply)).map(({ status }) => status));
       keys = asked.filter((_, index) => mayRetry(replies[index]));
-      // The claim of a caller that must retry stays leased until this time has passed.
+      // Wait until no claim of a caller that must retry is leased.
       harness.clock.advance(30_000);
     }
 

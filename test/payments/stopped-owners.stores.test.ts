@@ -101,14 +101,14 @@ const ENDS = ['killed', 'frozen'] as const;
 const ALL = CASES.flatMap((each) => ENDS.map((end) => ({ ...each, end })));
 
 // Each test starts two processes, which take a second of CPU time each, and a frozen transaction ends after five
-// seconds, so `npm test` runs only one test, in half of the slices.
+// seconds. Therefore, half of the slices of `npm test` run one of these tests, and the other half run none.
 for (const [place, { at, moment, end, during, later, thawed }] of ALL.entries())
   inTurn(test, { place, of: 2 * ALL.length, otherwise: test.skip })(
     `after a process is ${end} ${moment} the transaction of ${at}, a second process finishes, with one charge in all`,
     async () => {
       const key = `${end}-${moment}-${at}`;
       const id = paymentIdFor(key);
-      // The transaction of a killed process may be idle, so that only its end can release its locks.
+      // The transaction of a process that is killed has no idle limit, so that only the kill can release its locks.
       const first = start(key, { at, moment, mayIdle: end === 'killed' });
       first.order({ kind: 'pay', nowMs: SANDBOX_START_MS });
       expect(await first.next()).toEqual({ kind: 'stopped' });

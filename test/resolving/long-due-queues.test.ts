@@ -31,7 +31,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const LONG_MS = 600_000;
 
-/** Number of other entries in a queue. With fewer entries, each read takes longer. */
+/** Number of other entries in a queue. A slice has fewer entries, but each of its simulated reads takes longer. */
 const ENTRIES = whole(25_000, { slice: 250 });
 
 let harness: World;
@@ -48,7 +48,7 @@ const put = (Item: Record<string, unknown>) =>
   harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
 const names = (prefix: string, count = ENTRIES) => Array.from({ length: count }, (_, each) => `${prefix}-${each}`);
 
-/** Runs the job every hour, page by page, as its worker does. A run that takes longer than an hour fails. */
+/** Runs the job every hour, page by page, as its worker does. A run starts no page after its maximum duration. */
 async function runHourly<Thing>(jobId: string, hours: number, job: Job<Thing>): Promise<void> {
   const { clock } = harness;
   for (let hour = 0; hour < hours; hour += 1) {
@@ -72,7 +72,7 @@ async function take(ms: number): Promise<void> {
 }
 
 describe('a hold', () => {
-  /** Time to read all holds one after the other at a processor that does not respond: 5 seconds for each of 25,000. */
+  /** Time to read 25,000 holds one after the other at a processor that does not respond, at 5,000 ms per read. */
   const ALL_SLOW_MS = 25_000 * 5_000;
   const HOLDS_AT_ONCE = 10;
   const SHORT_MS = DAY_MS;
@@ -160,7 +160,7 @@ test(
   'a commission is released by the run after its lock period, although many others wait for disputes or fail slowly',
   async () => {
     const { store, clock, basics } = harness;
-    /** Time to read one commission after the other, if the database needs a quarter of a second for each read. */
+    /** Time to read 25,000 commissions one after the other, at 250 ms per read, in milliseconds. */
     const allSlowMs = 25_000 * 250;
     const paid = eventsOfPaid('commission', { affiliate: 'aff_7', order: 'own' })[0];
     if (paid === undefined) throw new Error('the payment has no event');

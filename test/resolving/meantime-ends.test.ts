@@ -184,7 +184,10 @@ const CASES = Object.entries(KINDS).flatMap(([kind, { endings }]) =>
     Object.keys(WAYS).flatMap((way) => Object.keys(ENDS).map((end) => ({ kind, ending, way, end }))),
   ),
 );
-/** Number of slices, without a common factor with the number of ways, of ends and of endings. */
+/**
+ * Number of slices. Each slice covers all ways, ends and endings, because this number has no common factor with their
+ * numbers.
+ */
 const PARTS = 23;
 
 describe('an object that is open while its payment ends', () => {

@@ -20,7 +20,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const LONG_MS = 600_000;
 
-/** Number of entries of the silent processor: in queues whose entries fill many runs, and in all others. */
+/** Numbers of entries of the silent processor: in the queues of inquiries, and in each other queue. */
 const SILENT = whole(6_000, { slice: 400 });
 const FEW_SILENT = whole(6_000, { slice: 120 });
 /** Number of entries of the healthy processor. */
@@ -35,7 +35,7 @@ beforeEach(() => {
   number = 0;
 });
 
-/** Writes an entry of a queue. @returns the id by which the healthy processor is asked about it */
+/** Writes an entry of a queue. @returns the id of the payment or charge that calls about the entry name */
 type Enqueue = (at: Processor) => Promise<string>;
 
 const request = (changes: Parameters<typeof paymentRequest>[1] = {}) => {
@@ -83,7 +83,7 @@ const orphaned: Enqueue = async ({ name }) => {
   return chargeId;
 };
 
-/** Writes the entries of both processors, and lets the other processor fall silent after this time. */
+/** Writes the entries of both processors, and advances the clock. From then on, the silent processor never responds. */
 async function begin(enqueue: Enqueue, silent: number, afterMs: number): Promise<readonly string[]> {
   for (let each = 0; each < silent; each += 1) await enqueue(world.silent);
   const healthy: string[] = [];

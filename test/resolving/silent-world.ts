@@ -72,7 +72,7 @@ export class SilentWorld extends World {
   readonly #waits = new Waits(this.clock);
   readonly #lasting: Clock = { nowMs: () => this.clock.nowMs(), sleep: (ms) => this.#waits.sleep(ms) };
   readonly #silentBooks: ProcessorBooks;
-  /** Duration of a call to the other processor, in milliseconds. */
+  /** Duration of a call to the processor `silent`, in milliseconds. */
   #otherMs = 0;
   #calls = 0;
 
@@ -139,7 +139,7 @@ export class SilentWorld extends World {
     return request.paymentId;
   }
 
-  /** From now on, each call to the other processor takes this long. @param ms @default no call gets a response */
+  /** From now on, each call to the processor `silent` takes `ms` milliseconds. @default no call gets a response */
   fallSilent(ms: number = Number.POSITIVE_INFINITY): void {
     this.#otherMs = ms;
   }

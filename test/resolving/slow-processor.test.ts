@@ -32,7 +32,7 @@ beforeEach(() => {
   number = 0;
 });
 
-/** Writes an entry of a queue. @returns the id by which the healthy processor is asked about it */
+/** Writes an entry of a queue. @returns the id of the payment or charge that calls about the entry name */
 type Enqueue = (at: Processor) => Promise<string>;
 
 const request = (changes: Parameters<typeof paymentRequest>[1] = {}) => {

@@ -70,7 +70,7 @@ export class PostgresRecords implements RecordStore {
     });
     if (taken.length > 0) return { kind: 'taken' };
     const record = await this.readRecord(operationId);
-    // The record is this call's own if an earlier attempt was applied but its response was lost.
+    // If the record is this call's own, its first attempt was applied and the response was lost.
     return record?.owner === owner ? { kind: 'taken' } : { kind: 'changed', record };
   }
 

@@ -40,7 +40,10 @@ export interface TakenDeadLetter {
 
 /** Stores dead letters for up to two weeks, in no guaranteed order. */
 export interface DeadLetterStore extends DeadLetters {
-  /** Receives up to ten dead letters, not necessarily all. An empty result means that there are probably none. */
+  /**
+   * Receives at most `atMost` dead letters, and never more than ten, even if the queue has more. An empty result means
+   * that there are probably none.
+   */
   take(atMost: number): Promise<readonly TakenDeadLetter[]>;
   /** Makes the dead letter visible to the next receiver immediately. */
   release(taken: TakenDeadLetter): Promise<void>;

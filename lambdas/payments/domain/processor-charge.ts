@@ -49,18 +49,18 @@ export interface ProcessorCharge extends Fees {
 }
 
 /**
- * Returns the payment that a charge's metadata names, either by the payment's id or by the operation that charges the
- * payment. Checks both fields, because another user of the processor's account may have removed one. A charge that
- * names no payment is treated as another program's charge, unless a callback names its payment.
+ * Returns the payment that a charge's metadata names, in the field `payment` or in the field `operation`: the operation
+ * of a charge has the payment's id. Reads both fields, because another user of the processor's account may have removed
+ * one. A charge that names no payment is treated as another program's charge, unless a callback names its payment.
  */
 export function namedPayment(metadata: Readonly<Record<string, string>>): PaymentId | undefined {
   return parsePaymentId(metadata['payment'] ?? '') ?? parsePaymentId(metadata['operation'] ?? '');
 }
 
 /**
- * Returns whether the charge's metadata names another payment, directly or by the operation that charges it. Every user
- * of the processor's account can write metadata. Such a charge is a contradiction for this payment: none of its facts
- * is posted, and no request is sent for it.
+ * Returns whether the charge's metadata names another payment, by the payment's id or by its operation. Every user of
+ * the processor's account can write metadata. Such a charge is a contradiction for this payment: none of the charge's
+ * facts is posted, and no request is sent for it.
  */
 export function isOfAnotherPayment(
   { paymentId, operationId = '' }: Pick<ProcessorCharge, 'paymentId' | 'operationId'>,

@@ -54,7 +54,7 @@ export function chargesToReturn(before: Before, transitions: readonly Transition
 /**
  * Returns inquiries for new refunds and disputes that began at the processor, and for a charge that the processor no
  * longer knows. A callback usually reports their result. If the callback is lost, the inquiry reads the charge instead.
- * Two groups of refunds are excluded: Payonce's own refunds, which were recorded before they are sent, and returns of
+ * Two groups of refunds are excluded: Payonce's own refunds, which are recorded before they are sent, and refunds of
  * stray charges, which have a separate queue. Metadata alone does not prove that a refund belongs to either group.
  */
 function undecidedAtBank(before: Before, transitions: readonly Transition[]): readonly Inquiry[] {

@@ -69,8 +69,8 @@ export interface CloseRemnantsTools {
 }
 
 /**
- * An operation whose idempotency record or verdict was removed. Without the record, the next request with its key is
- * treated as a first request.
+ * An operation whose idempotency record or verdict was removed. Without its record, the next request with the
+ * operation's key is treated as a first request.
  */
 export interface LostOperation {
   readonly operationId: OperationId;
@@ -78,7 +78,7 @@ export interface LostOperation {
   readonly chainId: ChainId;
   /**
    * `claim`: a request without a stored response. `answer`: a request with a stored response. `effect`: an operator's
-   * effect. `verdict`: an approval, which is pending again for a second operator.
+   * request or approval. `verdict`: the end of an approval, which is now pending again, or has expired.
    */
   readonly kind: 'claim' | 'answer' | 'effect' | 'verdict';
   /** Unix milliseconds. */
@@ -194,7 +194,7 @@ async function endApproval(
   const { operator: name, identity } = cause;
   const by = { name, person: KEY_ID.test(identity) ? name : identity, identity };
   const approval = await approvals.readApproval(row.operationId ?? '');
-  // The requester can have repeated the request under a higher limit. It then had no second person.
+  // The requester may have repeated the request after the limit was raised. No second person then approved it.
   if (approval === undefined || isSamePerson(by, approval.askedBy)) return false;
   return chainRows.endApproval(row, { verdict: 'approved', by, atMs });
 }

@@ -29,8 +29,8 @@ export interface DueQueue<Row> {
   /** Lists the rows that were due before `beforeMs`, oldest first, with strong consistency. */
   dueBefore(beforeMs: number, range: DueRange): Promise<DuePage<Row>>;
   /**
-   * Sets a new due time, and whether the row waits for an operator. The time must be later than the time until which
-   * the row was listed. Has no effect on a row that does not exist.
+   * Sets a new due time, and whether the row waits for an operator. The new due time must be later than the times
+   * before which the rows were listed. Has no effect on a row that does not exist.
    */
   postpone(row: Row, next: Postponement): Promise<void>;
   /** Removes the row. Has no effect if the row does not exist. */
@@ -39,7 +39,7 @@ export interface DueQueue<Row> {
 
 /** Merges the same page of several partitions or databases, whose cursors sort in the order of their rows. */
 export function mergedPage<Row>(pages: readonly DuePage<Row>[], limit: number): DuePage<Row> {
-  // Rows after the earliest end may precede rows that have not been read.
+  // Leave out the rows after the earliest `next`, because unread rows of that page may precede them.
   const [end] = pages.flatMap(({ next }) => next ?? []).toSorted(byText);
   const read = pages
     .flatMap(({ rows }) => rows)

@@ -34,7 +34,7 @@ const MARGIN_MS = 2 * 60 * 60_000;
  */
 const UNDECLARED_VALIDITY_MS = 7 * 24 * 60 * 60_000;
 
-/** Wait before a hold is handled again that a run did not end, in milliseconds: the time until the next run. */
+/** Wait until a hold that a run did not end is handled again, in milliseconds: the time until the next run. */
 const AGAIN_MS = 60 * 60_000;
 
 /** Maximum number of holds that are handled concurrently. Limits the requests per second to a processor. */
@@ -106,7 +106,12 @@ async function handleHold(
   }
 }
 
-/** @returns the Unix time in milliseconds from which the hold may be voided, if that time is in the future */
+/**
+ * Voids the hold if it is due and still open at the processor.
+ *
+ * @returns `ended` if its queue entry was closed, `left` if a later run must handle the hold, or the Unix time in
+ * milliseconds from which the hold may be voided, if that time is in the future
+ */
 async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<'ended' | 'left' | number> {
   const { clock, holds } = tools;
   // A void can take as long as a request. If it started after the deadline, the worker could be stopped before the void

@@ -1,21 +1,21 @@
 import type { Processor } from '../../payments/use/processor.ts';
 
 /**
- * Maximum number of items that are handled concurrently, and of items that wait for the same system. The items mostly
- * wait for a payment processor, and their request rate stays below the processors' limits per second.
+ * Number of lanes in which items begin, and number of lanes of each system. The items mostly wait for a payment
+ * processor, and with this many lanes, their request rate stays below the processors' limits per second.
  */
 const AT_ONCE = 10;
 
 /**
- * Ends when the system, for example a payment processor, has a free lane for the item. Until the item is handled, it
- * then occupies this lane instead of the lane in which it began, so that a slow system delays no item of another one.
+ * Frees the item's current lane, waits until the system (for example, a payment processor) has a free lane, and
+ * occupies that lane until the item is handled. A slow system therefore delays no item that waits for another system.
  *
  * @param system the name of the system for which the item is about to wait
  * @returns whether the item had to wait for the lane
  */
 export type EnterLane = (system: string) => Promise<boolean>;
 
-/** Returns the name of a processor as a system. */
+/** Returns the system name under which items enter a processor's lanes: the processor's name and mode. */
 export function laneOf({ name, mode }: Pick<Processor, 'name' | 'mode'>): string {
   return `${name} ${mode}`;
 }

@@ -58,8 +58,8 @@ async function returnCharge(tools: ResolveTools, owed: ChargeToReturn, enter: En
 }
 
 /**
- * Returns effects that leave the entry of this charge unchanged. If the run's own reads counted in it, the run could not
- * close it.
+ * Returns effects that do not note in the entry of this charge that the charge was seen again. Otherwise, the run's own
+ * reads of the charge would prevent the run from closing the entry.
  */
 function exceptEntryOf(
   effects: ResolveTools['effects'],
@@ -101,7 +101,7 @@ function nextStep(
   // The charge's metadata was changed after the charge was recorded, and now names another payment. An operator must
   // find out who owns the money.
   if (isOfAnotherPayment(charge, paymentId)) return rest('undecidable');
-  // Each queue entry gets its own operation id: a voided hold can reappear, and then needs another void.
+  // Each queue entry gets a void with its own operation id: a voided hold can reappear, and then needs another void.
   if (by === 'void' && charge.status === 'authorized')
     return { do: 'send', order: order(foundAtMs, 0, charge.currency) };
   const money = moneyOf(chargeId, state);
