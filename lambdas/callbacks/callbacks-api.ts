@@ -91,7 +91,7 @@ async function refuseUnsigned(call: SignedCall<CallbacksApiTools, ConfiguredSour
   if (verdict.kind === 'valid') return undefined;
   if (verdict.reason === 'repeated')
     return refusal(problem('invalid_request', 'The signature header must occur exactly once.'), request);
-  // Every failure gets the same response, which does not reveal the reason.
+  // Every other failure gets the same response, which does not reveal the reason.
   const refused = problem(
     'invalid_signature',
     'The signature is invalid, or its time differs from the current time by more than 300 seconds.',

@@ -25,7 +25,7 @@ export interface CircuitBreaker {
    */
   ready(): Promise<void>;
   /**
-   * Sends a write if the breaker is closed.
+   * Sends a write if the breaker is closed, or was closed by a probe that this call made or awaited.
    * @throws RetryableError `<party>_circuit_open`, or the error from the call
    */
   write<T>(call: () => Promise<T>): Promise<T>;

@@ -35,7 +35,7 @@ interface OutboundStep<T> {
   readonly operation: string;
   /** Id of the object that the call is about, such as an order. Used in dead letters. @default none */
   readonly about?: string | undefined;
-  /** Deadline of the call, in Unix milliseconds. An attempt that could end after the deadline is not begun. */
+  /** Deadline of the call, in Unix milliseconds. The time limit of each attempt ends by then. */
   readonly deadlineMs: number;
   /** Whether an earlier process may have sent the call; a dead letter records this. @default false */
   readonly mayBeSent?: boolean;

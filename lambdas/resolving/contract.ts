@@ -11,8 +11,9 @@ export const BacklogMetric = {
   /** Age of the oldest open claim, in milliseconds; 0 when there is none. */
   oldestClaim: 'oldest_open_claim',
   /**
-   * Number of payments and changes that were answered with 202 and whose outcome is still unknown. If a payment or
-   * change waits for a payer or a bank, it is included only if it also waits for an operator.
+   * Number of inquiries about unknown outcomes: of payments and changes that were answered with 202, and of payments
+   * whose charges must all be read. An inquiry that waits for a payer or a bank is counted only if it also waits for an
+   * operator.
    */
   unknownOutcomes: 'unknown_outcomes',
   /** Time since the claim of the oldest unknown outcome, in milliseconds; 0 when there is none. */

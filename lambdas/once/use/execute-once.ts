@@ -456,7 +456,8 @@ function retryable(error: unknown): RetryableError | undefined {
 // ------------------------------------------------------------------------------------------------------- commit only
 
 /**
- * An effect in Payonce's own tables. One write contains the record and the (last) rows, so no claim is needed.
+ * An effect in Payonce's own tables. One write contains the record and the rows (if the effect has several parts, the
+ * rows of the last part), so no claim is needed.
  *
  *   A ── find ── read ── decide T4 ── record A ✓ T4 ✓
  *   A again ── find ── read ── decide T4 ── record A ✗: done before

@@ -1,10 +1,10 @@
 import { RetryableError } from '../../kernel/faults.ts';
 
 /**
- * Maximum number of rounds. A new round decides the write again, because a rival has taken its position in the chain.
- * One writer succeeds in every round, so the system makes progress. After this many rounds, about 200 ms, the caller
- * must retry. With fewer rounds, the commit after a call could fail, and the call's idempotency key would be blocked
- * until the lease ends.
+ * Maximum number of rounds. Each new round decides again what to write, because a rival has taken the position in the
+ * chain. One writer succeeds in every round, so the system makes progress. After this many rounds, about 200 ms, the
+ * caller must retry. With fewer rounds, the commit after a call could fail, and the call's idempotency key would be
+ * blocked until the lease ends.
  */
 const MAX_ROUNDS = 8;
 

@@ -29,7 +29,8 @@ export type SendClaimResult =
 
 /**
  * Records requests to a vendor that does not recognize repeated requests. A claim is written before the send, so it
- * remains if the process crashes. Each write fails if another process has become the owner.
+ * remains if the process crashes. After another process has become the owner, the earlier owner can change nothing,
+ * except by `sent`.
  */
 export interface SendingClaims {
   /** Claims the key for `leaseMs` milliseconds. The claim is durable when this returns. */

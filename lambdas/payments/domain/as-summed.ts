@@ -8,8 +8,8 @@ import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-c
 
 /**
  * Returns whether the processor's books for a charge match the sums of the chain. If they match, there is no fact to
- * record and no queue entry to write. Refunds are compared by checksums. They do not show which refunds failed, so
- * books that contain a failed refund never match.
+ * record and no queue entry to write. Refunds are compared by checksums. These do not cover failed refunds, so books
+ * that contain a failed refund never match.
  *
  * @param state the state from `summedState`, with the change in progress
  */

@@ -2,8 +2,8 @@ import type { Fees } from './fees.ts';
 import type { CancelReason, Dispute, Failure, Refund } from './payment.ts';
 
 /**
- * Information about a payment, from a processor's response, a look-up, a callback or the passing of time. A fact states
- * what is true, not what was done. The state tables define its effect.
+ * Information about the charge of a payment, from a processor's response, a look-up, a callback or the passing of time.
+ * A fact states what is true, not what was done. The state tables define its effect.
  */
 export type ChargeFact =
   /** The processor accepted the charge, and reports the result later. */
@@ -29,7 +29,10 @@ interface SucceededFact extends Fees {
   readonly currency?: string;
 }
 
-/** A charge whose metadata names the payment, but which the payment's own operation did not create. */
+/**
+ * A charge that names the payment in its metadata but is not the payment's own charge. It was created by another
+ * operation, or by another attempt of the payment's operation.
+ */
 export interface ForeignChargeFact {
   readonly kind: 'foreign_charge';
   readonly chargeId: string;

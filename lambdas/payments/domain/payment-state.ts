@@ -32,7 +32,7 @@ export interface PaymentState {
   /** Short hashes of the operations that have begun a change, by bucket (see `BegunChanges`). */
   readonly buckets: readonly Bucket[];
   /**
-   * Whether `payment.processing` was recorded. While the payment is `processing`, only then may a response be stored.
+   * Whether `payment.processing` was recorded. Until then, no response may be stored while the payment is `processing`.
    */
   readonly isProcessingRecorded: boolean;
   /** Keyed by id, as are the other maps. */

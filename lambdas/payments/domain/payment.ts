@@ -43,12 +43,12 @@ export const WRONG_AMOUNT = 'wrong_amount';
 /** The code of a review because the processor no longer knows the payment's charge. */
 export const CHARGE_VANISHED = 'charge_vanished';
 
-/** Returns whether Payonce itself determined the failure. All other failures were reported by a processor. */
+/** Returns whether the failure has one of the two codes with which Payonce ends a request that no processor refused. */
 export function isOwnFailure({ code }: Failure): boolean {
   return code === NOT_ATTEMPTED || code === DECIDED_BY_OPERATOR;
 }
 
-/** Prefixes a processor's failure code that equals one of Payonce's own codes, so that the two stay distinct. */
+/** Prefixes a processor's failure code if it equals one of these two codes, so that the failures stay distinct. */
 export function asProcessorFailure(failure: Failure): Failure {
   return isOwnFailure(failure) ? { ...failure, code: `processor_${failure.code}` } : failure;
 }
@@ -402,8 +402,8 @@ export interface TransitionDraft {
 }
 
 /**
- * Returns whether a charge of the payment may still be in progress. If false, a takeover only stores the response, and
- * does not call the processor.
+ * Returns whether the outcome of the payment's charge is still unknown. If false, a takeover only stores the response,
+ * and does not call the processor.
  */
 export function isUnresolved(payment: Payment): boolean {
   return payment.status === 'processing';

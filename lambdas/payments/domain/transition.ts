@@ -71,7 +71,7 @@ export interface Transition {
   readonly begun?: BegunChanges;
   /** The hash of the previous transition; 32 zero bytes for the first. */
   readonly prevHash: Uint8Array;
-  /** SHA-256 over all fields above. */
+  /** SHA-256 over the fields above. Personal data is covered only through its commitments. */
   readonly hash: Uint8Array;
 }
 
@@ -111,7 +111,7 @@ function seal(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Transit
   return { ...unsealed, prevHash, hash: transitionHash(digest, unsealed, prevHash) };
 }
 
-/** Returns the hash of a transition, which covers all its fields and the previous hash. */
+/** Returns the hash of a transition, which covers the stored fields (without personal data) and the previous hash. */
 export function transitionHash(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Uint8Array {
   const { first, subject, ...others } = unsealed;
   const rest = subject === undefined ? others : { ...others, subject: covered(subject) };

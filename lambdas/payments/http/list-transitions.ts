@@ -70,7 +70,7 @@ export function transitionObject({
   };
 }
 
-/** Renders the subject of a transition: its id and its reason. */
+/** Renders the subject of a transition: its kind, id and reason, and the transition that a correction reverses. */
 function subjectObject(subject: Subject, { id }: Payment): Record<string, unknown> {
   switch (subject.kind) {
     case 'refund':

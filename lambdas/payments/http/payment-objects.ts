@@ -20,7 +20,7 @@ import { CANCEL_REASONS, DISPUTE_STATUSES, PAYMENT_STATUSES } from '../domain/pa
 const MAX_METADATA_KEYS = 50;
 const MAX_METADATA_KEY_LENGTH = 40;
 const MAX_METADATA_VALUE_LENGTH = 500;
-/** Maximum total size of all keys and values, in UTF-8 bytes. It bounds the size of a payment's first row. */
+/** Maximum total size of all keys and values, in UTF-8 bytes. It bounds the size of a payment's details row. */
 const MAX_METADATA_BYTES = 2_048;
 
 /**
@@ -85,7 +85,7 @@ const metadata = z
     maxProperties: MAX_METADATA_KEYS,
   });
 
-/** Maximum length of a URL, in characters. It bounds the size of a payment's first row. */
+/** Maximum length of a URL, in characters. It bounds the size of a payment's details row. */
 const MAX_URL_LENGTH = 1_024;
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 

@@ -35,8 +35,8 @@ export function readChargeBeforeSend(
 /**
  * Returns whether both the chain and the processor's books allow the change now. Since the change began, a dispute or
  * another user of the processor's account may have taken the money or ended the hold. Books that are not strongly
- * consistent can lag behind the chain. Nothing is sent if the charge's metadata names another payment, or if its
- * currency differs from the requested currency: Stripe applies an amount in the currency of the charge.
+ * consistent can lag behind the chain. Nothing is sent if the charge's metadata names another payment, or if the
+ * charge's currency differs from the requested currency: Stripe applies an amount in the currency of the charge.
  */
 export function maySend(
   { operationId, chargeId, currency, change }: ChangeOrder,

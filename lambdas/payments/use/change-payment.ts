@@ -121,7 +121,7 @@ export async function changePayment(
 interface Work {
   /**
    * Decides how the determined outcome changes the current chain. Undefined if no outcome was determined: the change
-   * had already ended, or this deployment does not call its processor.
+   * had already ended, or this deployment does not call the payment's processor.
    */
   readonly decideOutcome: Awaited<ReturnType<typeof findOutChange>> | undefined;
   readonly chain: SummedChain;

@@ -15,8 +15,8 @@ export interface OrphanedCallback {
   readonly reason: 'charge_unknown' | 'payment_unknown' | 'other_account';
   readonly receivedAtMs: number;
   /**
-   * Whether neither the callback nor the charge named a payment when the charge was last read, which means that another
-   * program probably made it.
+   * Whether neither the callback nor the charge named a payment when the charge was last read. Another program then
+   * probably made the charge.
    * @default false
    */
   readonly isForeign?: boolean;
@@ -24,7 +24,7 @@ export interface OrphanedCallback {
 
 /**
  * Time from the arrival of another program's callback until it expires, in days. After its retries, it is kept only as
- * a record: it needs no person, and a program that shares the account can cause any number of them.
+ * a record: no operator has to act, and a program that shares the account can cause any number of such callbacks.
  */
 export const FOREIGN_KEPT_DAYS = 30;
 

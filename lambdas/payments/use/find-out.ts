@@ -59,8 +59,8 @@ export type Found<Answer> =
   | { readonly kind: 'unknown' | 'not_attempted' | 'undecidable' };
 
 /**
- * Determines the outcome of an operation: sends the operation, looks it up, and sends it a second time with the same
- * idempotency key. If the time runs out first, the outcome is `unknown`; it is never guessed.
+ * Determines the outcome of an operation: sends the operation and, if it gets no response, looks it up, or sends it a
+ * second time with the same idempotency key. If the time runs out first, the outcome is `unknown`; it is never guessed.
  *
  * @throws RetryableError when the operation cannot be sent now and no owner of the claim has sent it, so that the claim
  * may be released

@@ -46,8 +46,8 @@ export interface Commit {
   readonly toReturn?: readonly ChargeToReturn[];
   readonly hold?: Hold;
   /**
-   * Inquiries to queue in the same transaction: one if the response is not final, and one if a rival has recorded a
-   * different charge although the charge of this request may still take money. If no callback arrives, the resolver
+   * Inquiries to queue in the same transaction: one if the response is not final, and one if this request may still
+   * take effect at the processor although a rival has recorded a different result. If no callback arrives, the resolver
    * determines the outcomes.
    */
   readonly inquiries?: readonly Inquiry[];
@@ -145,9 +145,9 @@ export interface Inquiry {
   readonly claimedAtMs: number;
   /**
    * `payer` or `bank` if the inquiry waits only for the payer or for a bank; such inquiries are made less often.
-   * `books` if all charges of the payment must be read and recorded: after an operator's decision about the payment; if
-   * only a part of a charge's facts was recorded; or if a charge without a response may still take money although a
-   * rival has recorded a different charge.
+   * `books` if all charges of the payment must be read and recorded, for example after an operator's decision about the
+   * payment, if only a part of a charge's facts was recorded, or if a charge without a response may still take money
+   * although a rival has recorded a different charge.
    */
   readonly waitsFor?: 'payer' | 'bank' | 'books';
   /**

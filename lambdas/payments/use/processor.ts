@@ -84,7 +84,7 @@ export interface Processor {
   readonly account: string;
   readonly endpoint: string;
   readonly apiVersion: string;
-  /** The processor's abilities, as data. No other code depends on the processor's name. */
+  /** The processor's abilities, as data, so that the engine does not depend on the processor's name. */
   readonly abilities: ProcessorAbilities & ChangeAbilities & HoldAbilities;
   /**
    * The format of `source` that the processor accepts.

@@ -11,8 +11,8 @@ interface Shown {
 }
 
 /**
- * Returns queue entries for objects that are open in the books but not in the chain. While a charge has an entry,
- * Payonce reads it until it has a result. A stray hold that reappears in the books after its void is voided again.
+ * Returns queue entries for objects that are open in the books but not in the chain. A charge with an entry is read
+ * until it has a result. A stray hold that reappears in the books after its void is voided again.
  *
  * @param nowMs time at which the books were read, in Unix milliseconds
  */
@@ -29,7 +29,10 @@ export function untrackedEntries(
   };
 }
 
-/** Queues the open objects that an inquiry without new transitions has found. Existing entries do not change. */
+/**
+ * Queues the open objects that an inquiry without new transitions has found. Existing entries keep their times, but note
+ * that their objects were seen again.
+ */
 export async function queueUntracked(
   effects: Pick<EffectStore, 'queueOrNote'>,
   shown: Shown,

@@ -155,8 +155,8 @@ function isUnchanged({ claimedAtMs }: Inquiry): Condition {
 }
 
 /**
- * Returns the condition that the entry still describes the same return. If an inquiry finds that a return has failed,
- * the inquiry itself queues the entry again.
+ * Returns the condition that the entry still describes the same kind of return. The entry's time may have changed: if
+ * the run finds that a return has failed, the run itself queues the entry again.
  */
 function isSameReturn({ by }: ChargeToReturn): Condition {
   return {

@@ -96,7 +96,7 @@ export class PostgresUnfinishedWork implements UnfinishedWork {
 
   async postponeReturn(charge: ChargeToReturn, { dueAtMs, undecidable }: Postponement): Promise<void> {
     const next = ['return', timestamp(dueAtMs), markOf(charge, undecidable)];
-    // An inquiry that finds a failed return requeues the entry itself.
+    // Do not compare the time: if the run finds that a return has failed, the run itself queues the entry again.
     const text = `${POSTPONE} ${THIS_ENTRY} AND reason = $7`;
     await this.#write('return-postpone', text, workKeyOfReturn(charge), [...next, charge.by]);
   }

@@ -183,7 +183,7 @@ function effectOf({ transitions }: PaymentChain, { effectId }: RowOfChain): Tran
   return effectId === undefined ? undefined : effectIn(transitions, effectId);
 }
 
-/** Ends an approval whose effect is in the chain. The transition names the person who approved it. */
+/** Ends an approval whose effect is in the chain. The effect's transition names the operator who approved. */
 async function endApproval(
   { approvals, chainRows }: Pick<CloseRemnantsTools, 'approvals' | 'chainRows'>,
   chain: PaymentChain,

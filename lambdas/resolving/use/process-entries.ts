@@ -26,9 +26,9 @@ export interface EntriesTools extends Pick<ChangePaymentTools, 'alarm'> {
 export interface Resolved {
   /** Number of completed items, for example claims that now have a stored response. */
   readonly finished: number;
-  /** Number of items that cannot be decided yet, or were not reached before the deadline. */
+  /** Number of items that cannot be decided yet, already waited for an operator, or were not reached in time. */
   readonly waiting: number;
-  /** Number of items whose outcome cannot be determined automatically; an operator must decide. */
+  /** Number of items that wait for an operator from this run on, because no run can determine their outcome. */
   readonly undecidable: number;
   /** Number of items that failed with an error. A later run retries them. */
   readonly failed: number;

@@ -73,8 +73,8 @@ export interface QueueRebuildState {
   /** Payments and orders that this code cannot read. Nothing was queued for them. */
   readonly unreadable: readonly ChainId[];
   /**
-   * Payments and orders that lack a transition. A restored copy can contain a later transition of a transaction, but
-   * not an earlier one of the same transaction.
+   * Payments and orders that lack a transition. A restored copy can contain a later transition without an earlier
+   * transition of the same transaction.
    */
   readonly broken: readonly ChainId[];
 }

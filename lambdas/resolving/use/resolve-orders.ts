@@ -46,8 +46,8 @@ export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRec
 }
 
 /**
- * Processes orders that are not settled although their requests were answered: because of an unknown charge, a late
- * e-mail or an open reversal. Only transitions are appended; the stored response does not change.
+ * Processes orders that are not settled although their requests were answered, for example because of an unknown
+ * charge, a late e-mail or an open reversal. Only transitions are appended; the stored response does not change.
  *
  * @param startedAtMs scheduled time of the run, in Unix milliseconds; orders that become due later are left to the next
  * run, even if the run is late or its earlier queues take more than a minute
@@ -103,7 +103,7 @@ async function isReviewOver(
   return chain?.state.payment.status === 'needs_review';
 }
 
-/** Lanes of the calls to the shop and the mail server. All other calls are about the payment. */
+/** Lanes of the calls to the stock, the mail server and the referrals. All other calls are about the payment. */
 const LANES: Readonly<Partial<Record<OrderCall, string>>> = {
   reserve: 'stock',
   find_reservation: 'stock',
