@@ -57,7 +57,7 @@ describe('the unmodified layer of Powertools with a key from a header', () => {
     expect(charged).toEqual(['shirt']);
   });
 
-  test('skips idempotency if the header name has a different case', async () => {
+  test('skips idempotency if the header name is in a different letter case', async () => {
     await twice(stockHandler(path), { headers: { 'idempotency-key': 'k-2' }, body: { order: 'shirt' } });
     expect(charged).toEqual(['shirt', 'shirt']);
   });
@@ -81,7 +81,7 @@ describe('the payments API with a key from a header', () => {
       event: { body: JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok' }) },
     });
 
-  test('runs once, regardless of the case of the header name', async () => {
+  test('runs once, regardless of the letter case of the header name', async () => {
     const harness = onDynamoDb();
     const first = await pay(harness, { 'Idempotency-Key': 'k-1' });
     const replies = [

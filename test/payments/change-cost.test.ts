@@ -29,7 +29,7 @@ describe.each([
   });
 });
 
-test('the number of calls that fold a chain or read its timeline grows at most linearly with its transitions', async () => {
+test('the numbers of calls that read a chain or its timeline grow at most linearly with its number of transitions', async () => {
   const changes = new CountedChanges();
   await changes.world.pay(changes.request);
   const found: Awaited<ReturnType<CountedChanges['readingCalls']>>[] = [];

@@ -183,7 +183,7 @@ describe('a payment in a final status', () => {
     },
   );
 
-  test('records a late authorization for a void, and posts money only after its capture', () => {
+  test('records a late authorization as a hold to void, and posts money only after a capture', () => {
     const held = given(DECLINED, AUTHORIZED);
     expect(held.strayCharges.get(MINE)).toMatchObject({ status: 'authorized' });
     expect(when(AUTHORIZED, held)).toBe('nothing');

@@ -64,7 +64,7 @@ describe('the idempotency key', () => {
     }
   });
 
-  test('is recognized in any case of the header name, raw or quoted, and even if the same key is sent twice', async () => {
+  test('is recognized in any letter case of the header name, raw or quoted, and even if it is sent twice', async () => {
     const first = await harness.pay('k-1');
     const forms = [
       { headers: { ...single, 'idempotency-key': 'k-1' }, multiValueHeaders: null },

@@ -103,7 +103,7 @@ describe('the deployed API', () => {
     ['tok_flaky', 201],
     ['tok_malformed', 201],
     ['tok_declined', 402],
-  ])('determines the outcome of %s within the request', async (source, status) => {
+  ])('determines the outcome of a payment with the source %s within the request', async (source, status) => {
     const answer = await api.pay({ key: `e2e-${source}`, body: { source } });
     expect(answer.status).toBe(status);
     expect(await api.charges(paymentIdOf(`e2e-${source}`))).toHaveLength(1);

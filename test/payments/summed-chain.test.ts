@@ -117,7 +117,7 @@ describe('a change that is decided from the sums in the newest transition', () =
     const charge = await payAndRefund();
     await harness.processor.inside.refund(charge, 500);
     expect(statusOf(await make(refund('mine')))).toBe(201);
-    // The chain is folded before the send, and again at the commit, because a transition was appended in between.
+    // The whole chain is read before the send, and again at the commit, because a transition was appended in between.
     expect(reads).toBe(2);
     expect(await refundedMinor()).toBe((EARLIER + 1) * 100 + 500);
     expect(statusOf(await make(refund('next')))).toBe(201);
@@ -133,7 +133,7 @@ describe('a change that is decided from the sums in the newest transition', () =
     expect((await harness.chain(request)).state.payment.disputes).toHaveLength(1);
   });
 
-  test('folds the chain if a refund at the processor replaces a failed refund of the same amount', async () => {
+  test('reads the whole chain if a refund at the processor replaces a failed refund of the same amount', async () => {
     const charge = await payAndRefund();
     await harness.processor.inside.endRefund(refund('earlier-3').operationId, 'failed');
     await harness.processor.inside.refund(charge, 100);
@@ -171,7 +171,7 @@ describe('a change that is decided from the sums in the newest transition', () =
 
 describe('rows of an older version, without sums,', () => {
   inTurn(test, { place: 0, of: 3, otherwise: test.skip })(
-    'are folded at most once for each bucket of changes, because the next transitions have sums',
+    'cause at most one read of the whole chain for each bucket of changes, because the next transitions have sums',
     async () => {
       await payAndRefund();
       await removeSums();
@@ -181,7 +181,7 @@ describe('rows of an older version, without sums,', () => {
       expect(statusOf(await make(refund('first-0')))).toBe(201);
       expect(reads).toBe(2);
       // Changes are divided into 16 buckets by operation id. A row of an older version does not list the changes of its
-      // bucket, so the chain is folded once for each bucket.
+      // bucket, so the whole chain is read once for each bucket.
       for (let number = 1; number < 60; number += 1) expect(statusOf(await make(refund(`first-${number}`)))).toBe(201);
       const before = reads;
       expect(before).toBeLessThanOrEqual(2 + 16);
@@ -261,7 +261,7 @@ test('a change of a payment is refused if its chain is too long to be read', asy
 
 describe('stored sums', () => {
   test.each(['sums', 'begun'])(
-    'are ignored if their format in `%s` is unknown, and the chain is folded instead',
+    'are ignored if their format in `%s` is unknown, and the whole chain is read instead',
     async (name) => {
       await payAndRefund();
       await rewrite((row) => (name in row ? { ...row, [name]: new Uint8Array(name === 'sums' ? 7 : 3) } : row));

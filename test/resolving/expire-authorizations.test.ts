@@ -19,7 +19,7 @@ const expireLater = (of = world) => {
 const NOTHING = { done: 0, left: 0, failed: 0 };
 
 describe('an authorization hold', () => {
-  test('is voided after its validity plus a margin without a capture, and its payment is canceled as expired', async () => {
+  test('is voided if it was not captured within its validity plus a margin, and its payment is canceled as expired', async () => {
     await world.authorize();
     world.clock.advance(7 * DAY_MS + 2 * HOUR_MS);
     expect(await world.expire()).toMatchObject(NOTHING);
@@ -107,7 +107,7 @@ describe('an authorization hold', () => {
   test.each([
     ['fails', 0, 'canceled'],
     ['succeeds', 1, 'succeeded'],
-  ] as const)('is not voided while a capture is in progress, which then %s', async (_how, captures, ending) => {
+  ] as const)('is not voided while a capture is in progress (the capture then %s)', async (_how, captures, ending) => {
     await world.authorize();
     world.clock.advance(7 * DAY_MS + 2 * HOUR_MS);
     const { inside } = world.processor;
