@@ -145,7 +145,7 @@ function authorityOn(database: Database, documents: ReturnType<typeof documentCl
   );
 }
 
-/** Loads rocket-rides, which connects to the database in its environment. */
+/** Loads rocket-rides, which connects to the database that `DATABASE_URL` names. */
 async function payWithRocketRides(url: string): Promise<Pay> {
   process.env['DATABASE_URL'] = url;
   const { handler } = (await import(new URL('peers/rocket-rides.mjs', import.meta.url).href)) as {

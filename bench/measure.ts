@@ -25,7 +25,7 @@ interface MeasureOptions {
 }
 
 /**
- * Runs all benchmarks on a running local AWS, on tables without Streams, so that no relay or job runs at the same time.
+ * Runs the benchmarks on a running local AWS, on tables without Streams, so that no relay or job runs at the same time.
  *
  * @returns the contents of docs/proof/benchmarks.md, and the results that have a goal
  */

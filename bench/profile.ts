@@ -101,7 +101,7 @@ function partOf(frame: Frame, sourceOf: (frame: Frame) => string | undefined): P
   if (frame.functionName === COMPILE) return 'compilation';
   if (frame.url.startsWith('node:')) return 'Node.js';
   const source = sourceOf(frame);
-  // Without a source file, the frame is the measuring program, which runs nearly nothing.
+  // A frame without a source file belongs to the measuring program, whose own code takes nearly no time.
   return source === undefined ? 'Node.js' : ownerOf(source);
 }
 

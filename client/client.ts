@@ -37,7 +37,7 @@ export type Client = ReturnType<typeof createClient>;
 
 /**
  * Creates a client of Payonce's API that cannot charge twice. The caller chooses a name (`operation`) for each change.
- * The client stores the change with its key before it is sent.
+ * The client stores the change with its key before it sends the change.
  *
  * @throws TypeError for a missing or invalid option
  */
@@ -92,14 +92,14 @@ function payments(changes: Operations, reading: ReadClient) {
     create: (params: Schemas['CreatePayment'], once: Once) => changes.run<Payment>(post('/v1/payments', params), once),
     /**
      * Captures an authorized payment.
-     * @param params without an amount, the full authorized amount is captured
+     * @param params if it has no amount, the full authorized amount is captured
      */
     capture: (id: string, params: Schemas['CapturePayment'], once: Once) =>
       changes.run<Payment>(post(`${at(id)}/capture`, params), once),
     cancel: (id: string, once: Once) => changes.run<Payment>(post(`${at(id)}/cancel`), once),
     /**
      * Refunds a payment.
-     * @param params without an amount, the remaining amount is refunded
+     * @param params if it has no amount, the remaining amount is refunded
      */
     refund: (id: string, params: Schemas['RefundPayment'], once: Once) =>
       changes.run<Refund>(post(`${at(id)}/refunds`, params), once),

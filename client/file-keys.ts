@@ -44,8 +44,8 @@ export function fileKeys(folder: string): KeyStore {
       await writeDraft(root, { ...request, answer }, (draft) => rename(draft, fileOf(request.operation)));
       await syncFolder(root);
     },
-    // If another process stores a response at the same time, the refusal can replace it. The next call then gets the
-    // response again, with the same key.
+    // If another process stores a response at the same time, the refusal can replace that response. The next call then
+    // gets the response again, with the same key.
     keepRefusal: async (request) => {
       const file = fileOf(request.operation);
       if (storedIn(await readFile(file, 'utf8')).answer !== undefined) return;
@@ -85,8 +85,8 @@ async function syncNames(root: string): Promise<void> {
     try {
       await syncFolder(parent);
     } catch (error) {
-      // Ignored if this process cannot write to the folder: it may be unreadable, or on a file system that cannot sync
-      // folders.
+      // Ignore the error if this process cannot write to the folder: the folder may be unreadable, or on a file system
+      // that cannot sync folders.
       const isWritable = await access(parent, constants.W_OK).then(
         () => true,
         () => false,

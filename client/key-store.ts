@@ -127,7 +127,7 @@ function isAnswer(value: unknown): value is StoredAnswer {
   return typeof status === 'number' && isObjectText(body);
 }
 
-/** Returns whether a text is a JSON object. For example, a database column that is too short truncates the text. */
+/** Returns whether a text is a JSON object. A text that a short database column truncated, for example, is not. */
 export function isObjectText(text: unknown): text is string {
   return typeof text === 'string' && parsedObject(text) !== undefined;
 }

@@ -62,8 +62,8 @@ export class Operations {
     const { answer: kept, refused, ...known } = checked(stored, operation);
     const other = differences(known, offered);
     const isCorrected = refused === true && kept === undefined && isOnlyInBody(known, offered);
-    // Even a refused request may have taken effect: a process may have sent a correction and crashed before the
-    // response.
+    // The operation may have taken effect even if the stored request was refused: a process may have sent a corrected
+    // body and crashed before the response.
     if (other.length > 0 && !isCorrected) throw changed(operation, other, this.#adviceFor(kept, known, offered));
     // A corrected body is sent with the stored key. If an earlier body did take effect, the API refuses this one.
     const request = isCorrected ? { ...known, body } : known;
@@ -73,7 +73,7 @@ export class Operations {
     const isKept = answer.kind === 'success' || isFinal(answer.problem.code);
     if (isKept) await this.#keys.keepAnswer(request, { status: answer.status, body: answer.text });
     const isRefused = answer.kind === 'problem' && !isKept && storedNothing(answer.problem.code);
-    // Even if an earlier attempt took effect, a correction cannot: it has the same key, and the API refuses it.
+    // If an earlier attempt took effect, a corrected body cannot: the API refuses another body for the same key.
     if (isRefused) await this.#keys.keepRefusal?.({ ...request, refused: true });
     return settled(answer, !isKept && (!isRefused || sentBefore)) as Value;
   }

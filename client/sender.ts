@@ -54,7 +54,7 @@ const MAX_ATTEMPTS = 100;
 /** Retried statuses, which a gateway or proxy in front of the API may return. */
 const PASSING_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-/** Codes of Node for a connection that does not exist, so that nothing was sent. A browser reports none of them. */
+/** Error codes of Node for an attempt without a connection: nothing was sent. A browser reports none of these codes. */
 const UNREACHABLE: ReadonlyMap<unknown, ClientCode> = new Map<unknown, ClientCode>([
   ['ECONNREFUSED', 'connection_refused'],
   ...[
@@ -71,7 +71,7 @@ const UNREACHABLE: ReadonlyMap<unknown, ClientCode> = new Map<unknown, ClientCod
     'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   ].map((code): [string, ClientCode] => [code, 'no_connection']),
 ]);
-/** The code of Node if no name server answered. Nothing was sent, and the name may be right. */
+/** Error code of Node if no name server answered. Nothing was sent, and the host name may be right. */
 const NO_NAME_SERVER = 'EAI_AGAIN';
 
 export interface SenderOptions {

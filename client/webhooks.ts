@@ -64,7 +64,8 @@ export async function verifyWebhook(
 function checked(body: unknown, headers: unknown, options: Partial<WebhookOptions> | undefined): WebhookOptions {
   if (typeof body !== 'string' && !ArrayBuffer.isView(body))
     throw invalid('the body must be the text or the bytes as received, not parsed JSON');
-  if (typeof headers !== 'object' || headers === null) throw invalid('headers must be the headers of the request');
+  if (typeof headers !== 'object' || headers === null)
+    throw invalid('headers must be a Headers object, or an object of header names and values');
   const { secrets } = options ?? {};
   if (!Array.isArray(secrets)) throw invalid('secrets must be a list: { secrets: [current, previous] }');
   if (secrets.length === 0) throw invalid('secrets is empty');

@@ -25,7 +25,7 @@ export interface Field {
   readonly day?: DayOfRange;
   /** Set for a day, which is sent as entered. */
   readonly isDate?: true;
-  /** The words that the operator can check. The value has spaces between the checked words. */
+  /** The words that the operator can check. The field's value joins the checked words with spaces. */
   readonly options?: readonly string[];
   /** Set for a field without an input: the content of `ask` sets its value. */
   readonly isHidden?: true;
@@ -43,7 +43,7 @@ interface ActProps {
   readonly role: Role;
   /** The reason why the action is not possible now. */
   readonly because?: string | undefined;
-  /** Whether the address of the screen names this action. Its button is then scrolled to, and has the focus. */
+  /** Whether the address of the screen names this action. The button is then scrolled into view and focused. */
   readonly isLinked?: boolean | undefined;
   readonly method?: 'POST' | 'PATCH';
   readonly path: string;
@@ -65,7 +65,7 @@ interface ActProps {
   readonly fixed?: Body;
   /**
    * Converts the entered values to fields of the request.
-   * @default each field has its own name
+   * @default the request field of each value has the name of its form field
    */
   readonly compose?: (entered: Body) => Body;
   /** Renders fields of the response before the dialog closes. */
@@ -90,7 +90,7 @@ export function Act(props: ActProps) {
   const { self } = useApi();
   const { name, method, path, tenant, fixed } = props;
   const act = JSON.stringify([self.operator, name, method, path, tenant, fixed]);
-  // A new target changes the key, which closes the dialog: a dialog must not act on an object that it did not show.
+  // A new target changes the component's key, which closes the dialog: it must not act on an object it did not show.
   return <ActOnTarget key={act} act={act} {...props} />;
 }
 
@@ -115,7 +115,7 @@ function ActOnTarget(props: ActOnTargetProps) {
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (isLinked !== true) return undefined;
-    // A new screen takes the focus in an effect of its own, after this one.
+    // A new screen takes the focus in its own effect, which runs after this one, but before the timer.
     const timer = setTimeout(() => {
       button.current?.scrollIntoView({ block: 'center' });
       button.current?.focus({ preventScroll: true });
@@ -153,7 +153,7 @@ interface DialogProps extends ActOnTargetProps {
 
 /**
  * Returns functions that send an action, one request at a time.
- * @param show called with the values to show in the form, when only the same request may be sent again
+ * @param show called when only the same request may be sent again, with the values that the form then shows
  */
 function useSending(
   {
@@ -312,13 +312,13 @@ function isOutcomeUnknown(error: unknown, isDry: boolean, before: boolean): bool
   return before && !isSettled(error);
 }
 
-/** Statuses of the API's refusals after it has read the key. A gateway and a proxy do not send them. */
+/** Statuses of refusals by the API after it has read the idempotency key. Gateways and proxies do not send them. */
 const AFTER_KEY: readonly number[] = [402, 409, 422];
 
 /**
- * Returns whether a refusal also proves that no earlier request with the same key took effect. It does if the API
- * refused the request after it had read the key, or because a field is invalid: the earlier request had the same body.
- * A refusal by a firewall, for example, proves nothing.
+ * Returns whether a refusal also proves that no earlier request with the same key took effect. A refusal by the API
+ * proves this if the API had read the key, or if a field is invalid: the earlier request had the same body. A refusal by
+ * a firewall, for example, proves nothing.
  */
 function isSettled({ status, param }: Refused): boolean {
   return AFTER_KEY.includes(status) || (status === 400 && param !== undefined);

@@ -38,7 +38,7 @@ class NoAnswer extends Error {
  */
 const ROOT = new URL('../', document.baseURI);
 
-/** Calls the API with the credential of one operator. The credential is kept in memory only. */
+/** Calls the API with the credential of one operator. `session.ts` stores the credential for reloads of the tab. */
 export interface Api {
   readonly self: Schemas['OperatorSelf'];
   get<Answer>(path: string): Promise<Answer>;

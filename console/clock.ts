@@ -1,4 +1,4 @@
-/** How far the API's clock is ahead of the browser's, in milliseconds. Days ahead after `payonce clock advance`. */
+/** How far the API's clock is ahead of the browser's, in milliseconds. Can be days after `payonce clock advance`. */
 let aheadMs = 0;
 
 /** Sets the clock by a response. @param date its header `Date` */

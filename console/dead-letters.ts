@@ -27,14 +27,14 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['first_transition_missing', 'The first transition of the payment is missing.'],
   ['window_ended', 'The time in which the run could be requested had ended.'],
   ['dead_letter_unreadable', 'The message cannot be read.'],
-  ['NO_PERMISSIONS', 'EventBridge may not deliver to the target.'],
+  ['NO_PERMISSIONS', 'EventBridge has no permission to deliver to the target.'],
   ['NO_RESOURCE', 'The target of EventBridge does not exist.'],
   ['THROTTLING', 'The target was throttled until EventBridge gave up.'],
   ['TIMEOUT', 'The target did not respond to EventBridge in time.'],
   ['SDK_CLIENT_ERROR', 'The target refused the delivery of EventBridge.'],
 ]);
 
-/** The ends of the fault codes of calls, each with its meaning. The beginning is the vendor or the called party. */
+/** Endings of the fault codes of calls, each with its meaning. The code begins with the vendor or the called party. */
 const FAULTS: readonly (readonly [end: string, text: string])[] = [
   ['_account', 'refused the call because of its account or server settings.'],
   ['_answer_unexpected', 'sent an unexpected response. The call may have taken effect.'],
@@ -55,7 +55,7 @@ const FAULTS: readonly (readonly [end: string, text: string])[] = [
 /**
  * Describes why a message could not be processed.
  * @param code the reason that the API shows
- * @returns undefined for an unknown code, or a reason that is already a sentence
+ * @returns undefined if the code is unknown, or is already a sentence
  */
 export function reasonText(code: string): string | undefined {
   const known = REASONS.get(code);

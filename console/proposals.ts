@@ -27,7 +27,7 @@ export interface Proposal {
 export const MAX_REFUNDS = 500;
 
 /**
- * Returns the amount to propose for a change of a payment.
+ * Returns the amount to propose for a change of a payment, or the reason why the API would refuse the change.
  * @param changes all refunds, captures and cancellations of the payment
  */
 export function proposalFor(
@@ -115,7 +115,10 @@ export function waitingRequests(
 /** Time after the request of a change from which an operator can decide it, in seconds. */
 export const DECIDABLE_AFTER_SECONDS = 2_700;
 
-/** Returns why an operator cannot decide a pending change now. Earlier, the result of a look-up could contradict it. */
+/**
+ * Returns why an operator cannot decide a pending change now: within `DECIDABLE_AFTER_SECONDS`, the result of a look-up
+ * could still contradict the decision.
+ */
 export function refusalOfDecision(
   { object, created }: Pick<Change, 'object' | 'created'>,
   status: Whole['status'],

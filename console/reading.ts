@@ -79,8 +79,8 @@ interface HowToRead {
 }
 
 /**
- * The polling interval, in milliseconds, or a constant function that returns it for the current response, or undefined
- * to stop.
+ * The polling interval, in milliseconds; or a function, the same in every rendering, that returns the interval after a
+ * response, or undefined to stop.
  */
 export type Polling<Answer> = number | ((answer: Answer) => number | undefined);
 
@@ -175,7 +175,7 @@ export interface Page<Row> {
 }
 
 interface Pages<Row, First> {
-  /** The first page, whose other fields concern the whole list. */
+  /** The first page. Its fields other than the rows concern the whole list. */
   readonly first?: First;
   readonly rows?: readonly Row[];
   readonly error?: unknown;

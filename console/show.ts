@@ -216,7 +216,7 @@ const QUEUE_TITLES: ReadonlyMap<string, string> = new Map([
   ['Vendors-DeadLetters', 'Failed calls to vendors'],
 ]);
 
-/** Titles of task queues, by the names of the queues without their endings. */
+/** Titles of task queues, by the names of the queues without `-Queue` or `-DeadLetters`. */
 const TASK_TITLES: ReadonlyMap<string, string> = new Map([
   ['FollowUps-CommissionEvents-Tasks', 'Commissions'],
   ['FollowUps-ReceiptEvents-Tasks', 'Receipts'],

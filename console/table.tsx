@@ -158,7 +158,7 @@ export function List<Row extends { readonly id?: string }>({
   /** Renders other fields of the response, above the list. */
   readonly about?: (first: Page<Row>) => ComponentChildren;
   readonly everyMs?: Polling<readonly Row[]>;
-  /** Whether the rows are hidden while they are read again, because an action has ended them. */
+  /** Set after an action that ended rows: hides all rows until they have been read again. */
   readonly hidesOld?: boolean;
 }) {
   const read = usePages<Row>(path, tenant, everyMs);

@@ -105,8 +105,8 @@ function statusText(status: Charge['status']): string {
 }
 
 /**
- * Number of decimals of each currency that does not have two (ISO 4217, active codes). Intl is not used: its decimals
- * follow common usage, for example zero for HUF or IQD.
+ * Number of decimals of each currency that does not have two (ISO 4217, active codes without funds codes). Intl is not
+ * used: its decimals follow common usage, for example zero for HUF or IQD.
  */
 const DECIMALS: ReadonlyMap<string, number> = new Map([
   ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0] as const),

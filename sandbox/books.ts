@@ -117,7 +117,7 @@ export interface ChangeBooks {
 /** The requests that can be made to fail: either new charges, or captures, voids and refunds. */
 export type TroubledCalls = 'charges' | 'changes';
 
-/** Stores the failures that a test or user has switched on. */
+/** Counts the sends of each key, and stores the failures that a test or user has switched on. */
 export interface FaultInjection {
   /** Counts a request with this key. @returns the number of requests with the key, including this one */
   countSend(key: string, nowMs: number): Promise<number>;

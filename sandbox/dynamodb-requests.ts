@@ -31,8 +31,8 @@ const BATCH_SIZE = 100;
 const TRANSIENT_REASONS = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
 /**
- * Writes all items or none. Retries a conflict with a concurrent transaction. Returns 'refused' when a condition
- * failed.
+ * Writes all items or none. Retries after throttling, and after a conflict with a concurrent transaction. Returns
+ * 'refused' when a condition failed.
  *
  * @throws the DynamoDB error if the retries fail
  */

@@ -4,9 +4,9 @@
  * e-mail, so that tests can count them. JSON over plain HTTP.
  *
  *   POST /email                               SendEmail → 200 SentEmail | 422 EmailError
- *   GET  /messages/outbound?count=&offset=    EmailSearch, newest first; `count` 1 to 500, `offset` from 0, both required,
- *                                             and of these one or more: `tag`, `recipient`, `metadata_<name>`. TotalCount
- *                                             counts the matching e-mails on all pages
+ *   GET  /messages/outbound?count=&offset=    EmailSearch, newest first; `count` 1 to 500 and `offset` 0 to 10000, both
+ *                                             required, and one or more of `tag`, `recipient`, `metadata_<name>`.
+ *                                             TotalCount counts the matching e-mails on all pages
  *   GET  /messages/outbound/{id}/details      EmailDetails, with its text | 404
  *   GET  /server                              200 { "ID": 1, "Name": "Sandbox" }; a read, used as the breaker's probe
  *

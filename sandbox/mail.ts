@@ -75,7 +75,7 @@ async function takeEmail(world: SandboxWorld, c: Context): Promise<Reply> {
     case 'down':
       return failure(503, 0, 'The service was configured to return this error.');
     case 'account':
-      return failure(422, POSTMARK_CODE.account, 'This account may not send yet.');
+      return failure(422, POSTMARK_CODE.account, 'This account has no permission to send yet.');
     case 'bounce':
       return failure(422, POSTMARK_CODE.inactive, 'You tried to send to a recipient that is inactive.');
     case 'silent':

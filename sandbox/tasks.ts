@@ -10,7 +10,7 @@ const deliverTask = z.strictObject({
   attempt: z.int().positive(),
   /** Number of copies to send concurrently. */
   copies: z.int().min(1).max(MAX_COPIES),
-  /** Whether to send the event even if it was already delivered, because a resend was requested. */
+  /** True if a resend was requested: the event is then sent even if it was already delivered. */
   again: z.boolean(),
   /** The id of an event that must be sent after this event. */
   thenEventId: z.string().nullable(),

@@ -15,7 +15,7 @@ export interface SandboxWorld {
   /**
    * Posts a callback.
    * @returns whether a 2xx response arrived in time; false for every failure
-   * @default over HTTP
+   * @default posts over HTTP
    */
   readonly post?: (callback: Callback) => Promise<boolean>;
   /** Ensures that each request with a key, each change of a charge and each delivery takes effect only once. */

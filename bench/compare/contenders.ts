@@ -111,7 +111,7 @@ async function rowsOf(client: DynamoDBDocumentClient, table: string, pk: string)
   return Count;
 }
 
-/** Returns the programs on PostgreSQL. @param peers the directory of the installed peers */
+/** Returns the programs on PostgreSQL. @param peers the directory that `installPeers` returned */
 export function contendersOnPostgres(postgres: Postgres, peers: string): readonly Contender[] {
   const count = async (text: string, key: string): Promise<number> => {
     const { rows } = await postgres.query(text, [key]);

@@ -67,7 +67,7 @@ function beginOf({ id }: Change, transitions: readonly Transition[]): Transition
   return transitions.find(({ subject }) => subject?.id === id);
 }
 
-/** Returns the reason of the request, then what the processor or an operator said about its failure. */
+/** Returns the reason of the request, then an operator's reason for the decision or the processor's for the failure. */
 function reasonsOf(change: Change, transitions: readonly Transition[]): readonly string[] {
   const { failure, reason, id } = change;
   const requested = reason ?? (change.object === 'refund' ? undefined : change.request?.reason);

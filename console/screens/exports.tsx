@@ -74,7 +74,7 @@ function OfTenant({ owner }: { readonly owner: string }) {
       tenant={owner}
       everyMs={whilePending}
       none="Nothing was exported."
-      hint="“Export” writes a CSV file of payments, entries or refunds. The screens Payments and Books export what they show."
+      hint="“Export” writes a CSV file of entries, payments, refunds, disputes or events. The screens Payments and Books export what they show."
       columns={[
         { title: 'Export', of: ({ id }) => <Id of={id} to={addressOf(to, id)} /> },
         { title: 'Rows of', of: ({ kind }) => kind, by: ({ kind }) => kind },

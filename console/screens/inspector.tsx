@@ -10,7 +10,7 @@ type KeyRecord = Schemas['IdempotencyRecord'];
 const FIELDS: readonly Filter[] = [
   { name: 'key', label: 'Idempotency key', required: true },
   { name: 'path', label: 'Path of the request', required: true },
-  { name: 'operator', label: 'Operator, instead of the tenant, for a path that operators call' },
+  { name: 'operator', label: 'Operator (instead of the tenant), if operators call the path' },
 ];
 
 /** Shows the record of an idempotency key: its owner, the received responses, and the stored response. */

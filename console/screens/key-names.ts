@@ -3,7 +3,7 @@ import { useAsked } from '../reading.ts';
 
 type KeyList = Schemas['KeyList'];
 
-/** The path while the tenant is not known. */
+/** Replaces the path while the tenant is not known. Nothing is read from it. */
 const UNKNOWN = 'keys of no tenant';
 
 /** Only owners may read keys; for others, keys are named by their ids. */

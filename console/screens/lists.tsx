@@ -261,7 +261,7 @@ function Effect({
   readonly row: Approval;
 }) {
   const nameOf = useTenantName();
-  // The approval only starts a change. The processor’s response later determines the status and the postings.
+  // For other requests, the effect is not known yet: the processor’s response determines the status and the postings.
   const isWhole = request.type === 'correction' || request.type === 'decision';
   return (
     <section aria-label="Effect" class="preview">
@@ -283,7 +283,7 @@ function outcomeOf(
 ): string {
   if (request.type === 'correction') return `The payment stays ${words(status)}: a correction changes the books only.`;
   if (request.type !== 'decision' || request.change === null) return `The payment becomes ${words(status)}.`;
-  // An outcome of the payment itself ends the capture or the cancellation.
+  // A transition of the payment itself can end a capture or a cancellation, so the type may not name the change.
   const kind = type.startsWith('refund.') ? 'refund' : 'change';
   return outcomeOfChange(kind, request.outcome, status);
 }

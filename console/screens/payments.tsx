@@ -52,7 +52,7 @@ function isOfAll(filters: URLSearchParams, { tenant }: Place): boolean {
   return tenant === undefined || filters.get('in') === 'all' || ID.test(filters.get('q') ?? '');
 }
 
-/** Returns the column of lists that cover all tenants. */
+/** Returns the column that names the tenant, for lists that cover all tenants. */
 function ownerColumn(nameOf: (tenant: string) => string): Column<Row> {
   return {
     title: 'Tenant',

@@ -64,7 +64,7 @@ type Entry = Schemas['QueueEntryList']['data'][number];
 
 /** Number of messages to read: a list of messages has no pages. */
 const MAX_MESSAGES = 100;
-const HIDDEN = `More messages wait than are listed. The list shows at most ${MAX_MESSAGES}, and none that another request holds, for up to 30 seconds. Refresh it then.`;
+const HIDDEN = `More messages wait than are listed. The list shows at most ${MAX_MESSAGES} messages, and omits those that another request holds for up to 30 seconds. Refresh the list after that time.`;
 const ACT = { title: 'Act', isActs: true } as const;
 
 /** Offers to dismiss an unmatched callback. A callback of another program needs no person, and expires. */
@@ -99,7 +99,10 @@ export function Queue({ id }: { readonly id: string }) {
   );
 }
 
-/** Lists the entries of a queue. A listing hides the messages from a concurrent one, so they are listed only once. */
+/**
+ * Lists the entries of a queue. Each listing of messages hides them from other listings for a while, so messages are
+ * read in one page, and are not polled.
+ */
 function Entries({
   id,
   queue,

@@ -211,7 +211,7 @@ function EnablingActs({ tenant, path, endpoint: { enabled, disabled } }: Endpoin
       {disabled?.reason !== 'requested' && (
         <Act
           name={enabled ? 'Disable' : 'Keep disabled'}
-          does="Sends nothing to this endpoint until the tenant or an operator enables it. It no longer needs a person."
+          does="Sends nothing to this endpoint until the tenant or an operator enables it. The endpoint then needs no operator."
           role="operator"
           method="PATCH"
           tenant={tenant}

@@ -14,14 +14,14 @@ import { HAS_BROWSER, RealBrowser } from './browser.ts';
 import { chargesIn } from './client-world.ts';
 
 /**
- * The page under test. `create` makes a payment. The page can stop forever at one step (the first is 0), which its
- * title then reports. `lateKeys` and `splitKeys` are faulty stores: `lateKeys` returns before its row is on disk, and
- * `splitKeys` reads and then writes without a lock that other tabs respect.
+ * The page under test. `create` makes a payment. At the step `stopsAt`, counted from 0, the page stops forever and sets
+ * its title to `stopped`. `lateKeys` and `splitKeys` are faulty stores: `lateKeys` returns before its row is on disk,
+ * and `splitKeys` reads and then writes without a lock that other tabs respect.
  */
 const PAGE = `<!doctype html><title>ready</title><script type="module">
 import { browserKeys, createClient } from '/client.js';
-// Chromium writes localStorage to disk some seconds after a change. Likewise, this store keeps its rows only in memory,
-// so a killed browser loses them.
+// Chromium writes localStorage to disk only some seconds after a change. This store keeps its rows in memory, so a
+// killed browser loses them in the same way.
 const rows = new Map();
 const lateKeys = () => ({
   putIfAbsent: async (request) => {
@@ -179,8 +179,8 @@ function barrier(callers: number): () => Promise<void> {
   }
 
   /**
-   * The steps of a payment: before and after each of its three calls, which store the row, send the request and store
-   * the response.
+   * The steps of a payment: before and after each of its three calls. The calls store the row, send the request, and
+   * store the response.
    */
   const STEPS = [0, 1, 2, 3, 4, 5];
 
@@ -201,7 +201,7 @@ function barrier(callers: number): () => Promise<void> {
     for (const step of sliceOf(STEPS, 6)) expect([step, await chargesAfter(AGAIN.isKilled, step)]).toEqual([step, 1]);
   });
 
-  /** Runs the test in one of four runs, because each test starts a browser. */
+  /** `npm test` runs the test in one of four slices, because each test starts a browser. */
   const turn = (place: number) => inTurn(test, { place, of: 4, otherwise: test.skip });
 
   const late = 'charges twice with the faulty store lateKeys if the browser is killed before the row is on disk';

@@ -8,8 +8,7 @@ export const URL_OF_API = 'https://api.example';
 export const TEA = { amount: 1_000, currency: 'EUR', source: 'tok_ok' } as const;
 
 /**
- * Returns a client runtime that calls the real handlers. It uses the simulated clock, and its keys and jitter are
- * deterministic.
+ * Returns a client runtime that calls the real handlers. It uses the simulated clock, and its jitter is constant.
  */
 export function surroundingsOn(api: Api): Runtime {
   return {

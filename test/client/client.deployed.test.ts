@@ -43,7 +43,7 @@ describe('a process that is killed at random times and restarted', () => {
     };
     const done = new Set<string>();
     let lives = 0;
-    // Maximum time from a start to the kill, in milliseconds. It grows on a slow machine until runs complete payments.
+    // Maximum time from a start to the kill, in milliseconds. It grows after each run that completes no new operation.
     let longestMs = 200;
     for (let isFinished = false; !isFinished; ) {
       lives += 1;

@@ -73,8 +73,8 @@ async function untilDone(disk: Disk, call: Call, crashes: readonly Crash[]) {
 }
 
 /**
- * Plays every combination of crashes, or a slice of the combinations with the most crashes. The steps of a run
- * determine where the next run can crash.
+ * Plays every combination of up to `lives` crashes; in a slice, only some of those with the most crashes. A further
+ * crash is possible at each step of the last run.
  */
 async function eachHistory(lives: number, run: (crashes: readonly Crash[]) => Promise<readonly (readonly string[])[]>) {
   let histories = 0;

@@ -58,7 +58,7 @@ export async function lives(plan: Plan, program = ''): Promise<readonly Played[]
 }
 
 /**
- * Returns a sentence for each history with two outcomes, or without exactly one charge.
+ * Returns a sentence for each history that has several outcomes, and for each that does not have exactly one charge.
  * @param charged the amounts of all charges, including declined ones
  */
 export function findingsIn(histories: readonly Played[], charged: readonly number[]): readonly string[] {
@@ -76,8 +76,8 @@ export function findingsIn(histories: readonly Played[], charged: readonly numbe
 export async function installed(wheel: string, environment: string): Promise<string> {
   await python(['-m', 'venv', '--without-pip', environment]);
   const program = join(environment, 'bin', 'python');
-  // The new environment has no pip. Its interpreter runs the pip of the project's environment, which installs into the
-  // environment of its interpreter.
+  // The new environment has no pip, so its interpreter runs the pip of the project's environment. pip installs into the
+  // environment of the interpreter that runs it.
   const pip = (await python(['-c', 'import pathlib, pip; print(pathlib.Path(pip.__file__).parents[1])'])).trim();
   const options = ['--quiet', '--disable-pip-version-check', '--no-index', '--only-binary', ':all:'];
   await python(['-m', 'pip', 'install', ...options, wheel], { program, path: [pip] });

@@ -63,7 +63,7 @@ describe('a Python process that crashes and restarts', () => {
   test.each(sliceOf(plans, 5))(
     'charges $source once and gets one response after a crash between any two steps, with its keys in $store',
     async (plan) => {
-      // The clock of the handlers stands still, so the client waits only a hundredth of each pause.
+      // The clock of the handlers stands still during pauses, so a hundredth of each pause has the same effect.
       const { findings, histories } = await survey({ ...plan, points: 'steps', crashes: CRASHES, waitFactor: 0.01 });
       expect(findings).toEqual([]);
       // A process can crash before and after each of three actions, which store the key, send the request and store the

@@ -31,7 +31,7 @@ const verify = (
 describe('a webhook', () => {
   test.each([
     [JSON.parse(BODY), {}, { secrets: SECRETS }, 'not parsed JSON'],
-    [BODY, undefined, { secrets: SECRETS }, 'headers of the request'],
+    [BODY, undefined, { secrets: SECRETS }, 'object of header names and values'],
     [BODY, {}, undefined, 'secrets must be a list'],
     [BODY, {}, { secrets: CURRENT }, 'secrets must be a list'],
     [BODY, {}, { secrets: [] }, 'secrets is empty'],

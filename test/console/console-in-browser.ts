@@ -65,7 +65,7 @@ export class BuiltConsole {
   }
 }
 
-/** Suites that take turns in `npm test`, because each needs a browser for half a minute. */
+/** Each slice of `npm test` runs only some of these suites, because each needs a browser for half a minute. */
 const IN_TURN = [
   'actions of operators in a browser',
   'keyboard use and long lists in a browser',
@@ -84,7 +84,7 @@ const IN_TURN = [
 /**
  * Defines tests of the console in a real browser. Skips the suite on platforms without a browser package.
  *
- * @param name title of the suite; every run includes the suite unless `IN_TURN` lists this title
+ * @param name title of the suite; a suite that `IN_TURN` does not list runs in every slice
  */
 export function describeConsole(name: string, tests: (shown: ConsoleInBrowser) => void): void {
   const isPlayed = !IN_TURN.includes(name) || sliceOf(IN_TURN, 7).includes(name);

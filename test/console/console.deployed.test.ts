@@ -78,7 +78,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     await page.getByRole('heading', { name: 'What happened' }).waitFor();
   }
 
-  /** Runs the test in one of three runs, because each test needs a browser for half a minute. */
+  /** `npm test` runs the test in one of three slices, because each test needs a browser for half a minute. */
   const turn = (place: number) => inTurn(test, { place, of: 3, otherwise: test.skip });
 
   const fromOverview =

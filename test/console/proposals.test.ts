@@ -53,7 +53,7 @@ async function transitionsOf(api: Api, id: string): Promise<readonly Transition[
   return entries.filter(({ kind }) => kind === 'transition') as unknown as readonly Transition[];
 }
 
-/** Parts of the captured amount of 1000 minor units that are not available for a refund. */
+/** A captured amount, earlier refunds, a pending refund, and the state and amount of a dispute. */
 const WITHHELD = [0, 300].flatMap((refunded) =>
   [0, 200].flatMap((pending) =>
     [

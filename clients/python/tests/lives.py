@@ -8,7 +8,7 @@ Reads a plan from standard input, as JSON:
   ``lines``: at each line of the client.
 - ``crashes``: the number of processes that crash before the last one; 0 starts ``racers`` processes at once instead,
   ``rounds`` times.
-- ``parts``, ``part``: plays every ``parts``-th history, beginning with the one with the number ``part``.
+- ``parts``, ``part``: plays only the histories whose first crash point is ``part``, modulo ``parts``.
 - ``waitFactor``: the fraction of each pause that the client waits; 1 by default.
 - ``corrects``: each process first pays with an invalid amount, and then corrects it.
 - ``source``, ``amount``: the source, and the amount of the first history in minor units. Each history has its own.
@@ -177,7 +177,7 @@ class Life:
 
 
 def histories(crashes: int, before: tuple[int, ...] = ()) -> Iterator[History]:
-    """Run every combination of crashes. The points of a process determine where it can crash."""
+    """Run every combination of crash points. A process without a further point ends before it crashes."""
     for point in count():
         if not before and point % PLAN.get("parts", 1) != PLAN.get("part", 0) % PLAN.get("parts", 1):
             continue
@@ -186,7 +186,7 @@ def histories(crashes: int, before: tuple[int, ...] = ()) -> Iterator[History]:
         outcomes = [Life(amount, at).end() for at in points]
         if outcomes[-1] is not None:
             return  # The last process ended before this point.
-        # The same call again gets the stored answer.
+        # The second process repeats the call, and gets the stored answer.
         yield amount, points, [Life(amount, None).end() for _ in range(2)]
         if len(points) < crashes:
             yield from histories(crashes, points)

@@ -8,8 +8,8 @@ from typing import Any
 
 
 class ScriptedServer:
-    """Answers each request with the next attempt: ``lost`` closes the connection, ``silent`` never answers, and
-    ``dripping`` sends a byte of its answer from time to time."""
+    """Answers each request by the next element of ``attempts``: a response, or ``lost``, which closes the connection,
+    ``silent``, which never answers, or ``dripping``, which sends the bytes of an endless answer slowly."""
 
     def __init__(self, attempts: list[Any]) -> None:
         self.requests: list[dict[str, str]] = []

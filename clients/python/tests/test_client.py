@@ -200,7 +200,7 @@ class KeyStores(InFolder):
 
     def test_a_database_of_another_driver_or_table_is_refused(self) -> None:
         class Named(sqlite3.Connection):
-            """A subclass from another module than the driver's."""
+            """A subclass in a module other than the driver's."""
 
         keys = DatabaseKeys(lambda: sqlite3.connect(":memory:", factory=Named))
         with self.assertRaises(sqlite3.OperationalError):
@@ -355,7 +355,7 @@ class Operations(InFolder):
             (lambda: FileKeys(""), "needs a folder"),
             (lambda: FileKeys(nothing), "needs a folder"),
             (lambda: verify_webhook(nothing, {}, secrets=["whsec_AA"]), "not parsed JSON"),
-            (lambda: verify_webhook("{}", nothing, secrets=["whsec_AA"]), "headers of the request"),
+            (lambda: verify_webhook("{}", nothing, secrets=["whsec_AA"]), "mapping of header names"),
             (lambda: verify_webhook("{}", {}, secrets="whsec_AA"), "secrets must be a list"),
             (lambda: verify_webhook("{}", {}, secrets=nothing), "secrets must be a list"),
         ):

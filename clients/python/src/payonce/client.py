@@ -28,7 +28,7 @@ class Client:
     For each change that must happen once, the caller chooses a name (``operation``) of 1 to 200 characters, for example
     ``order_42``. Calls with this name send the same key and body, in this and in later processes, and get the same
     answer. After a refusal that stored nothing, a call may have a corrected body. The client stores the change
-    with its key before it is sent. Threads can share a client.
+    with its key before it sends the change. Threads can share a client.
 
     ``url`` is the address of the API including its stage, but without ``/v1``, for example ``https://pay.example.com``.
     ``api_key`` is a tenant's API key; by default, no key is sent. ``keys`` is a FileKeys, a DatabaseKeys, or two methods

@@ -49,8 +49,8 @@ class FileKeys:
         _sync_folder(self._root)
 
     def keep_refusal(self, request: StoredRequest) -> None:
-        # If another process stores an answer at the same time, the refusal can replace it. The next call then gets the
-        # answer again, with the same key.
+        # If another process stores an answer at the same time, the refusal can replace that answer. The next call then
+        # gets the answer again, with the same key.
         file = self._file_of(request.operation)
         if _read(file).answer is None:
             with self._draft({**asdict(request), "refused": True}) as draft:
@@ -99,8 +99,8 @@ def _make_folder(folder: str) -> None:
     try:
         _sync_folder(parent)
     except OSError:
-        # Ignored if this process cannot write to the folder: it may be unreadable, or on a file system that cannot sync
-        # folders.
+        # Ignore the error if this process cannot write to the folder: the folder may be unreadable, or on a file system
+        # that cannot sync folders.
         if os.access(parent, os.W_OK):
             raise
 

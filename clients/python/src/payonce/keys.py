@@ -138,7 +138,7 @@ def is_operation(value: object) -> bool:
 
 
 def _is_object_text(text: object) -> bool:
-    """Return whether a text is a JSON object. For example, a database column that is too short truncates the text."""
+    """Return whether a text is a JSON object. A text that a short database column truncated, for example, is not."""
     return isinstance(text, str) and _parsed_object(text) is not None
 
 

@@ -41,8 +41,8 @@ class Operations:
         other = differences(request, offered)
         is_corrected = stored.refused and stored.answer is None and _has_address_of(request, offered)
         if other and not is_corrected:
-            # Even a refused request may have taken effect: a process may have sent a correction and crashed before the
-            # answer.
+            # The operation may have taken effect even if the stored request was refused: a process may have sent a
+            # corrected body and crashed before the answer.
             advice = self._advice_for(stored, offered)
             next_action = (
                 "A different request needs a new operation."
@@ -68,7 +68,7 @@ class Operations:
             self._keys.keep_answer(request, StoredAnswer(answer.status, answer.text))
         is_refused = not is_kept and stored_nothing(answer.value["code"])
         if is_refused:
-            # Even if an earlier attempt took effect, a correction cannot: it has the same key, and the API refuses it.
+            # If an earlier attempt took effect, a corrected body cannot: the API refuses another body for the same key.
             keep_refusal = getattr(self._keys, "keep_refusal", None)
             if keep_refusal is not None:
                 keep_refusal(request)

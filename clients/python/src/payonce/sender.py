@@ -114,7 +114,7 @@ class Sender:
         except ConnectionRefusedError as error:
             return _Again(error, received=False, unreachable="connection_refused")
         except (socket.gaierror, ssl.SSLCertVerificationError) as error:
-            # If no name server answered, the name may be right.
+            # If no name server answered, the host name may be right.
             is_unknown = not isinstance(error, socket.gaierror) or error.errno != socket.EAI_AGAIN
             return _Again(error, received=False, unreachable="no_connection" if is_unknown else None)
         except Exception as error:

@@ -39,7 +39,7 @@ def verify_webhook(
     if not isinstance(body, (bytes, bytearray, memoryview, str)):
         raise InvalidWebhookError("the body must be the text or the bytes as received, not parsed JSON")
     if not hasattr(headers, "items"):
-        raise InvalidWebhookError("headers must be the headers of the request")
+        raise InvalidWebhookError("headers must be a mapping of header names to values")
     if isinstance(secrets, (str, bytes)) or not isinstance(secrets, Sequence):
         raise InvalidWebhookError("secrets must be a list: secrets=[current, previous]")
     names = ("webhook-id", "webhook-timestamp", "webhook-signature")
