@@ -41,8 +41,8 @@ interface LookUpTools<Key> {
  */
 const FOUND_FOR_MS = 10_000;
 /**
- * Maximum number of cached keys, which together take a few kilobytes. If there are more, the key whose look-up is the
- * oldest is evicted.
+ * Maximum number of cached keys, which together take at most a few hundred kilobytes. If there are more, the key whose
+ * look-up is the oldest is evicted.
  */
 const MAX_FOUND = 500;
 

@@ -70,7 +70,8 @@ const claims = z.object({
 /**
  * Identifies operators by tokens from an OpenID Connect provider (OpenID Connect Discovery 1.0; RFC 7519). The
  * provider's keys are cached for ten minutes, and read again for a token with an unknown key. While the provider does
- * not respond, a process uses the cached keys for up to an hour, and retries every five seconds.
+ * not respond, a process uses the cached keys for up to an hour, and sends a request to the provider at most every five
+ * seconds.
  *
  * @throws RetryableError `identity_provider_unavailable`
  */

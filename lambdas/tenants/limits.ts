@@ -64,8 +64,8 @@ export function deployedLimitOf(deployed: RateLimit, kind: LimitKind): RateLimit
 
 export interface BucketState {
   /**
-   * Time at which the bucket will be full again, in Unix microseconds. Taking a token postpones this time by the time
-   * that it takes to produce one token.
+   * Time at which the bucket will be full again, in Unix microseconds. Taking a token postpones this time by the
+   * duration in which the rate produces one token.
    */
   readonly fullAtUs: number;
   /** The tenant's own limit. @default the limit of the deployment */

@@ -19,7 +19,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       file = `exports/ten_1/test/exp_${made}.csv`;
     });
 
-    test('a file consists of the parts named when its upload is completed, in order, and does not exist before', async () => {
+    test('a file exists only after its upload is completed, and consists of the parts that the completion names, in order', async () => {
       const { files, text } = tools;
       const uploadId = await files.begin(file);
       const first = await files.part(file, uploadId, 1, LARGE);

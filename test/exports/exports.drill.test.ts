@@ -21,7 +21,7 @@ import { until } from '../support/until.ts';
 import { bookRows } from './book-rows.ts';
 import { requested } from './export-world.ts';
 
-/** Number of rows in the books. The full proof fills two parts of the file. */
+/** Number of rows in the books. In `npm run prove`, they fill two parts of the file. */
 const SETS = whole(2_400, { slice: 300 });
 /** Pairs of entries in each row. The writer reads a transition for each row, which is slow on the local AWS. */
 const PAIRS = 10;

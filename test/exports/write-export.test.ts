@@ -140,7 +140,7 @@ describe('a writer that is killed at any call', () => {
   );
 });
 
-test('a writer that was taken over saves nothing, no matter at which call it resumes', async () => {
+test('a writer whose export another writer has taken over saves nothing, no matter at which call it resumes', async () => {
   const calls = await counted();
   for (let held = 2; held <= calls; held += 1) {
     const world = new ExportWorld(COUNT);

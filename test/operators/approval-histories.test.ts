@@ -100,8 +100,8 @@ class History {
 const LIMIT = { aboveMinor: { '*': 0 }, lifetimeMs: LIFETIME_MS };
 
 /**
- * Runs, in this order: a request and its retry, a verdict with a rival, the retry of the verdict, and finally a request
- * and a verdict without faults.
+ * Runs, in this order: a request and its retry, a verdict with a rival, the retry of the verdict, and finally the
+ * request and the verdict once more, without faults.
  */
 async function runHistory(
   faults: readonly PlannedFault[],

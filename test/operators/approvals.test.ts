@@ -149,7 +149,7 @@ describe('a correction above the limit', () => {
     ['an invisible character', 'Ada\u200b Example'],
     ['a soft hyphen', 'Ada Exam\u00adple'],
   ])(
-    'cannot be approved with another API key of the requester on which the name is spelled with %s',
+    'cannot be approved by the requester with another API key whose operator name contains %s',
     async (_how, operator) => {
       api.registerOperator('ok_adaadaadaadaadaadaada0001', { operator, role: 'owner' });
       const id = idOf(await ask());

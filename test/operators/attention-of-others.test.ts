@@ -27,7 +27,7 @@ async function stuckReturn(api: Api, paymentId: Awaited<ReturnType<Api['paid']>>
   });
 }
 
-test('the list of work names the kind of a message queue that cannot be counted, and contains the work of other kinds', async () => {
+test('if the messages of a queue cannot be counted, the list of work names their kind as unread, and contains all other work', async () => {
   const behind = new Api();
   const messages = new MemoryMessages(behind.clock);
   const count = messages.count.bind(messages);
@@ -82,7 +82,7 @@ test('a mismatch of a charge without a known payment names the charge, its amoun
     expect(reason).toMatch(/^The processor sandbox shows 12\.50 EUR of a charge without a known payment/);
 });
 
-test('the reason of a payment whose charge has vanished says that the processor showed the charge', async () => {
+test('if the processor no longer shows a charge, the reason for the review of its payment says so', async () => {
   const api = new Api();
   const id = await api.paid('k', { source: 'tok_async' });
   const gone = {

@@ -251,14 +251,17 @@ describe('a page of the default size', () => {
   test.each([
     ['with the standard shards', []],
     ['at 20,000 payments a second', [{ from: '2026-01-01', ...PEAK }]],
-  ])('costs at most 60 DynamoDB calls, even if each entry costs the most, %s', async (_name, rates) => {
-    setPeakRates(...rates);
-    const { api, database } = await manyStuck();
-    const { calls, result } = await database.counted(() => api.get(PATH));
-    const shown = dataOf(result);
-    expect(shown.every(({ amount }) => amount === 500)).toBe(true);
-    expect(calls - 3 * shown.length).toBe(12);
-    expect(calls).toBeGreaterThan(60 - 5);
-    expect(calls).toBeLessThanOrEqual(60);
-  });
+  ])(
+    'costs at most 60 DynamoDB calls %s, even if each entry needs the maximum number of calls',
+    async (_name, rates) => {
+      setPeakRates(...rates);
+      const { api, database } = await manyStuck();
+      const { calls, result } = await database.counted(() => api.get(PATH));
+      const shown = dataOf(result);
+      expect(shown.every(({ amount }) => amount === 500)).toBe(true);
+      expect(calls - 3 * shown.length).toBe(12);
+      expect(calls).toBeGreaterThan(60 - 5);
+      expect(calls).toBeLessThanOrEqual(60);
+    },
+  );
 });

@@ -92,26 +92,29 @@ describe('an open dispute that the comparison reads', () => {
   test.each<readonly [string, number, object]>([
     ['is refused', 409, {}],
     ['waits for a second person', 202, { approvals: { aboveMinor: { EUR: 1 }, lifetimeMs: 72 * 3_600_000 } }],
-  ])('is queued until it is decided if the decision %s, but not by a dry run', async (_end, status, approvals) => {
-    const payment = await paymentInReview();
-    const { ledger, chargeId } = payment;
-    const desk = ledger.with(approvals);
-    const asked = { outcome: 'succeeded', amount: status === 202 ? 600 : 6 };
-    const queued = async () => (await ledger.world.store.inquiries()).map(({ operationId }) => operationId);
-    const dispute = await payment.inside.dispute(chargeId, 600);
-    await decide(desk, payment, { ...asked, dry_run: true });
-    expect(await queued()).not.toContain(chargeId);
-    expect((await decide(desk, payment, asked)).status).toBe(status);
-    const lookForADay = async () => {
-      ledger.clock.advance(24 * 3_600_000);
-      await ledger.world.resolveInquiries();
-    };
-    for (const _day of [1, 2]) await lookForADay();
-    expect(await queued()).toContain(chargeId);
-    await payment.inside.closeDispute(dispute, 'won');
-    await lookForADay();
-    expect(await queued()).not.toContain(chargeId);
-  });
+  ])(
+    'is queued by a decision that %s, and stays queued until the dispute is closed; a dry run does not queue it',
+    async (_end, status, approvals) => {
+      const payment = await paymentInReview();
+      const { ledger, chargeId } = payment;
+      const desk = ledger.with(approvals);
+      const asked = { outcome: 'succeeded', amount: status === 202 ? 600 : 6 };
+      const queued = async () => (await ledger.world.store.inquiries()).map(({ operationId }) => operationId);
+      const dispute = await payment.inside.dispute(chargeId, 600);
+      await decide(desk, payment, { ...asked, dry_run: true });
+      expect(await queued()).not.toContain(chargeId);
+      expect((await decide(desk, payment, asked)).status).toBe(status);
+      const lookForADay = async () => {
+        ledger.clock.advance(24 * 3_600_000);
+        await ledger.world.resolveInquiries();
+      };
+      for (const _day of [1, 2]) await lookForADay();
+      expect(await queued()).toContain(chargeId);
+      await payment.inside.closeDispute(dispute, 'won');
+      await lookForADay();
+      expect(await queued()).not.toContain(chargeId);
+    },
+  );
 });
 
 describe('a decision that a payment failed', () => {

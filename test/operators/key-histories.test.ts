@@ -115,7 +115,7 @@ class History {
 
 type Rival = (history: History, kind: Kind) => Promise<unknown>;
 
-/** Runs a request with a rival, retries the request, and then runs another request without faults. */
+/** Runs a request with a rival, retries the request, and finally sends it once more without faults. */
 async function runHistory(
   kind: Kind,
   faults: readonly PlannedFault[],

@@ -97,7 +97,7 @@ describe('a day', () => {
     expect(await payableAndReads()).toEqual({ payable: 2000, read: 0 });
   });
 
-  test('is looked up for an event only if it has ended', async () => {
+  test('has its total read for an event only after it has ended', async () => {
     const read: ViewKey[] = [];
     class Recorded extends MemoryViews {
       override read(key: ViewKey) {

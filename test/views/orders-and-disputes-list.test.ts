@@ -96,7 +96,7 @@ describe('the list of orders', () => {
     expect(await list('status=canceled')).toEqual(ids);
   });
 
-  test('omits no order: while e-mail addresses cannot be hashed, a new order gets 503, and a repeated request its stored response', async () => {
+  test('omits no order: while e-mail addresses cannot be hashed, a new order gets 503, and a repeated request gets its stored response', async () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const api = new Api();
     const first = await api.order('k-begun');

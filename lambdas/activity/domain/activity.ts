@@ -33,8 +33,8 @@ const TENANT_ACTIONS = [
 
 export const ACTIONS = [
   ...TENANT_ACTIONS,
-  // Actions in the chain `deployment`. Entries up to `callback.dismissed` are written in the transaction of the
-  // action; the others are written before the action begins.
+  // Actions in the chain `deployment`. Entries up to `callback.dismissed` are written in the transaction that makes the
+  // change or records the request; the entries after it are written before the command begins its work.
   'tenant.created',
   'operator_key.created',
   'operator_key.rolled',

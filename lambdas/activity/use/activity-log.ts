@@ -18,7 +18,7 @@ export interface ActivityPage {
   readonly limit: number;
 }
 
-/** An append-only log of operators' actions. */
+/** An append-only log of actions. */
 export interface ActivityLog {
   /** Reads a page of a chain with strong consistency. */
   listActivity(chain: ActivityChain, page: ActivityPage): Promise<readonly ActivityEntry[]>;

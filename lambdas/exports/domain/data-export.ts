@@ -83,7 +83,7 @@ export interface DataExport extends ExportKey {
 
 /**
  * Time within which the writer of a new export must start, in milliseconds. If no writer has started by then, the next
- * read of the export starts one.
+ * read of the export or the next run of the job that resumes exports starts one.
  */
 const START_MS = 10_000;
 

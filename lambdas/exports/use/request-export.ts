@@ -23,7 +23,7 @@ export type RequestedOutcome =
 /**
  * Creates an export once, with its activity log entry, and starts its writer. The export's row serves as the record of
  * the request, and the response is rendered from fields that never change. If the writer does not start, the next read
- * of the export starts one.
+ * of the export or the next run of the job that resumes exports starts one.
  *
  * @throws RetryableError, AmbiguousError: a retry with the same idempotency key is safe
  */

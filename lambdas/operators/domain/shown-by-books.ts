@@ -14,7 +14,7 @@ import {
 } from '../../payments/domain/processor-charge.ts';
 import type { DecisionRequest } from './operator-decision.ts';
 
-/** The statements of a decision that the processor's books can contradict. */
+/** The fields of a decision that the processor's books can contradict. */
 export type Claim = Pick<DecisionRequest, 'outcome' | 'change' | 'chargeId' | 'takenMinor'>;
 
 /** Reasons why the books do not confirm a decision. */
@@ -96,7 +96,8 @@ function refundDiffers(
     return differs('refunded', 0, shownMinor, charge, charge.currency);
   }
   const unknown = refunds.filter((each) => each.status === 'succeeded' && !state.refunds.has(each.refundId));
-  // If the metadata of a recorded refund was removed, that refund is one of those without an operation id.
+  // If the metadata of a recorded refund was removed, the books show this refund without an operation id. Skip one such
+  // refund for each recorded refund that the books do not show under its own id.
   const taken = missingRefunds(charge, state, 'succeeded').filter((each) => mayBeSameRefund(each, refund));
   const shown = named ?? unknown.filter((each) => mayBeSameRefund(each, refund))[taken.length];
   const shownMinor = shown?.status === 'succeeded' ? shown.amountMinor : 0;

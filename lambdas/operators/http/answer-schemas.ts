@@ -90,7 +90,7 @@ export const approval = z
     verdict_reason: z.enum(REJECTION_REASONS).nullable(),
     created: unixSeconds,
     expires: unixSeconds.meta({
-      description: 'Approvals and rejections are accepted until a minute before.',
+      description: 'Approvals and rejections are accepted until a minute before this time.',
     }),
   })
   .meta({ id: 'Approval' });
@@ -107,7 +107,7 @@ export const approvalList = z
       .nullable()
       .meta({
         description:
-          'The limit in minor units by currency, with `*` for all other currencies. Null if no request waits.',
+          'The limit in minor units by currency, with `*` for all other currencies. Null if no request needs an approval.',
         example: { EUR: 50000 },
       }),
   })
@@ -157,14 +157,14 @@ const queue = z
       description: 'The queue or function that processes redriven messages. Null when a redrive is not possible.',
     }),
     no_redrive_because: z.string().nullable().meta({
-      description: 'Why a redrive is not possible, and what to do instead. Null when it is.',
+      description: 'Why a redrive is not possible, and what to do instead. Null when a redrive is possible.',
     }),
     no_dismissal_because: z.string().nullable().meta({
-      description: 'Why messages cannot be dismissed. Null when they can.',
+      description: 'Why messages cannot be dismissed. Null when they can be dismissed.',
     }),
     can_dismiss_all: z.boolean().meta({
       description:
-        'Whether one request can dismiss all messages about jobs of this deployment. Later runs do their work.',
+        'Whether one request can dismiss all messages about jobs of this deployment, because later runs do the missed work.',
     }),
     waiting: z.int().min(0).nullable().meta({
       description:
@@ -183,7 +183,9 @@ export const redrive = z
   .looseObject({
     object: z.literal('redrive'),
     queue: queueId,
-    entry: z.string().nullable().meta({ description: 'The `id` of the only redriven entry. Null for all.' }),
+    entry: z.string().nullable().meta({
+      description: 'The `id` of the entry, if the request named one. Null if the request redrives all entries.',
+    }),
     to: z.string().meta({ description: 'The queue or function that the messages are moved to.' }),
     waiting: z.int().min(1).meta({ description: 'Approximate number of messages.' }),
     created: unixSeconds,
@@ -201,7 +203,10 @@ export const messageDismissal = z
   .looseObject({
     object: z.literal('message_dismissal'),
     queue: queueId,
-    entry: z.string().nullable().meta({ description: 'The `id` of the dismissed entry. Null for all.' }),
+    entry: z.string().nullable().meta({
+      description:
+        'The `id` of the entry, if the request named one. Null if the request dismisses all messages about jobs of this deployment.',
+    }),
     reason: z.enum(MESSAGE_DISMISSAL_REASONS).meta(messageDismissalReason),
     created: unixSeconds,
   })
@@ -219,11 +224,15 @@ const queueEntry = z
       description:
         'The id of the operation or charge. For a call to a vendor, the vendor and the operation, for example `postmark email.send`.',
     }),
-    callback: z.string().nullable().meta({ description: 'The id of the callback, in `unmatched_callbacks`.' }),
+    callback: z
+      .string()
+      .nullable()
+      .meta({ description: 'The id of the callback, for an entry of `unmatched_callbacks`.' }),
     processor: z.string().nullable().meta({ description: 'The processor that sent the callback.' }),
     mode: z.enum(['test', 'live']).nullable().meta({ description: 'The mode of the callback.' }),
     job: z.string().nullable().meta({
-      description: 'The job whose scheduled run was missed, in `Jobs-Missed`. Null for a job of another service.',
+      description:
+        'The job whose scheduled run was missed, for an entry of `Jobs-Missed`. Null for a job of another service.',
     }),
     scheduled_for: unixSeconds.nullable().meta({ description: 'The scheduled time of the missed run.' }),
     since: unixSeconds.nullable().meta({
@@ -350,7 +359,7 @@ export const timeline = z
           ),
           entryOf('delivery', 'An attempt to deliver a webhook.'),
           entryOf('alarm', 'An alarm that was raised.'),
-          entryOf('act', 'An action of an operator that is not a transition.'),
+          entryOf('act', 'An operator’s action that added no transition.'),
         ]),
       )
       .meta({ description: 'Oldest first.' }),

@@ -77,7 +77,10 @@ function abilitiesObject(processor: Processor | undefined): Readonly<Record<stri
   return { partial_captures: partialCapture, refunds: refund, partial_refunds: partialRefund };
 }
 
-/** Returns the reason that an operator gave for a change or for the decision about it. The subject’s `reason` differs. */
+/**
+ * Returns the reason that an operator gave for a change or for the decision about it. This is not the `reason` in the
+ * subject of the transition.
+ */
 function operatorReason(transition: Transition): string | undefined {
   const { cause, subject } = transition;
   if (cause.by !== 'operator') return undefined;
@@ -87,8 +90,8 @@ function operatorReason(transition: Transition): string | undefined {
 }
 
 /**
- * Returns the name of the operator who requested a change that another operator approved. The cause of the transition is
- * the approver's request. A refund contains no name: its approval does.
+ * Returns the name of the operator who requested a change that another operator approved. The cause of the transition
+ * names only the approver. A refund does not contain the requester's name; only its approval does.
  */
 function requesterOf(transition: Transition): string | undefined {
   const { cause, subject } = transition;

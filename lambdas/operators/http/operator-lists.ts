@@ -201,7 +201,7 @@ async function listEntries(call: Read<typeof queueQuery>): Promise<Handled> {
   return found({ object: 'list', data, has_more: entries.length > limit });
 }
 
-/** The queues whose entries stay until their next look-up, although their change or hold has ended. */
+/** The queues whose entries can remain after their change or hold has ended, until their next look-up. */
 const OFTEN_ENDED: ReadonlySet<QueueName> = new Set(['holds', 'inquiries']);
 
 /** Marks an entry whose change or hold has ended. An entry whose payment cannot be read now is listed unmarked. */

@@ -26,7 +26,7 @@ const TENANT_MESSAGE = 'must be the id of a tenant';
 const NEEDS_RANGE = 'It needs `created_from` and `created_to`, at most 31 days after `created_from`.';
 const { created_from: from, created_to: to, ...page } = pageOf('payments', PAYMENT_ID);
 
-/** Filters that `q` excludes. */
+/** Filters that cannot be combined with `q`. */
 const FILTERS = [
   'status',
   'reference',
@@ -38,7 +38,10 @@ const FILTERS = [
   'created_to',
 ] as const;
 
-/** Returns whether a search needs no tenant: a search for payments in review without other filters, or for an id. */
+/**
+ * Returns whether a search may omit the tenant. It may if it is for an id, or for payments in review without other
+ * filters.
+ */
 function isOfAllTenants({
   q,
   status,

@@ -40,7 +40,7 @@ export const postRedrive = keyed({
     tag: 'Operators',
     summary: 'Redrive dead letters or parked records',
     description:
-      'Moves the dead letters, parked records or failed vendor calls in a queue, or one of them (`entry`), to the queue or function that processes them again (`redrive_to`). Moves each message at most once per request, for up to 15 seconds. ' +
+      'Moves the dead letters, parked records or failed vendor calls in a queue, or one of them (`entry`), to the queue or function that processes them again (`redrive_to`). A request moves messages for up to 15 seconds, each message at most once. ' +
       'Each message takes effect once. A message that fails again returns to the queue and waits for another request. A queue with `no_redrive_because` cannot be redriven.',
     path: redrivePath,
     key: ['redrive', 'only messages that were in the queue at the first request are moved'],
@@ -71,7 +71,7 @@ async function startRedrive(call: KeyedCall<PostRedriveTools, typeof redriveBody
 }
 
 function notFound(queue: string, entry: string): string {
-  return `${queue} has no message ${entry} now. It was ended, or another request holds it for up to 30 seconds.`;
+  return `${queue} has no message ${entry} now. The message was redriven or dismissed, or another request holds it for up to 30 seconds.`;
 }
 
 const dismissalBody = z

@@ -118,7 +118,7 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
     if (written.kind === 'applied') return { kind: 'claimed' };
     if (existing === undefined) return { kind: 'transition_exists' };
     const found = parseRecord(existing);
-    // If the record is this call's own, its first attempt was applied and the response was lost.
+    // If this call owns the record, an earlier attempt of this call was applied, and its response was lost.
     return found.owner === record.owner ? { kind: 'claimed' } : { kind: 'record_exists', record: found };
   }
 

@@ -16,7 +16,10 @@ import { parseApproval, storedApproval, withReason } from './approval-items.ts';
 /** Sequence under which an approval's reason is stored, because no transition contains the reason. */
 const NO_TRANSITION = 0;
 
-/** Parts of the statement that insert the approvals in `$10` and the ends of approvals in `$11`. */
+/**
+ * Two parts of a statement: the first inserts the approvals in `$10`, the second inserts the ends of approvals in
+ * `$11`.
+ */
 const APPROVAL_PARTS = `asked AS (
   INSERT INTO approval (approval_id, created_at, tenant_id, mode, payment_id, body)
   SELECT approval_id, created_at, tenant_id, mode, payment_id, body::json
@@ -32,8 +35,8 @@ const APPROVAL_PARTS = `asked AS (
 
 /**
  * Condition that the operation in `$12`, if any, has no record. A statement does not see rows that were committed after
- * it began. Of two concurrent statements, the second then fails on the activity log, because both insert an entry at
- * the same position.
+ * it began. If two concurrent statements thus both find no record, the second fails on the activity log, because both
+ * insert an entry at the same position.
  */
 const IS_ABSENT = 'WHERE NOT EXISTS (SELECT 1 FROM idempotency WHERE operation_id = $12)';
 
@@ -99,7 +102,7 @@ export class PostgresApprovals extends PostgresEffects implements ApprovingStore
     const [row] = kind === 'taken' ? [] : await readRows(this.#tools, selectRecord(operationId));
     if (row === undefined) return { kind: 'transition_exists' };
     const found = parseRecordRow(row);
-    // If the record is this call's own, its first attempt was applied and the response was lost.
+    // If this call owns the record, an earlier attempt of this call was applied, and its response was lost.
     return found.owner === owner ? { kind: 'claimed' } : { kind: 'record_exists', record: found };
   }
 

@@ -7,10 +7,13 @@ import type { ExpiredRecord, ExpiredRecords } from '../use/expired-records.ts';
 /** Number of records per page. */
 const PAGE = 500;
 
-/** Pattern of a position: `<Unix milliseconds> <operation id>` of the previous record. */
+/**
+ * Pattern of a position: the expiry, in Unix milliseconds, and the operation id of the last record on the previous
+ * page.
+ */
 const POSITION = /^(?<expires>\d+) (?<id>.+)$/;
 
-/** Position of the first callback, behind all records. Also the beginning of the keys of callbacks. */
+/** Prefix of the positions of callbacks, which follow all records, and of the keys of callbacks. */
 const CALLBACKS = 'callback ';
 const CALLBACK_POSITION = /^callback (?<received>\d+) ?(?<id>.*)$/;
 const KEPT_MS = FOREIGN_KEPT_DAYS * 86_400_000;

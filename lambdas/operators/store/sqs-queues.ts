@@ -288,7 +288,7 @@ function entryOf({ MessageId = '', Body = '', Attributes, MessageAttributes }: M
   };
 }
 
-/** A scheduled run that was not requested, as its schedule sent it. */
+/** The event that a schedule sent for a run that could not be requested. */
 const firing = z.object({
   job: z.string(),
   scheduledTime: z.string(),
@@ -297,7 +297,7 @@ const firing = z.object({
   reason: z.string().optional(),
 });
 
-/** Lambda's message about a firing whose retries are exhausted. */
+/** Lambda's message about such an event after the last failed attempt to process it. */
 const failedFiring = z.object({
   requestPayload: firing,
   responsePayload: z.object({ errorMessage: z.string() }).optional(),

@@ -39,7 +39,10 @@ export const ATTENTION_KINDS = [
 
 export type AttentionKind = (typeof ATTENTION_KINDS)[number];
 
-/** The actions that resolve an entry. `look`: no single action of the API resolves it; the reason says why it is listed. */
+/**
+ * The actions that resolve an entry. `look`: no single action of the API resolves the entry; its reason says why it is
+ * listed.
+ */
 export const ATTENTION_ACTS = [
   'decide_payment',
   'decide_change',
@@ -130,7 +133,10 @@ interface Found {
   readonly more: boolean;
 }
 
-/** The result of a source, whose entries are of these kinds. `isUnread` is set if the source could not be read. */
+/**
+ * The result of reading a source. `kinds` are the kinds of entries that the source can contain. `isUnread` is set if
+ * the source could not be read.
+ */
 interface Gathered extends Found {
   readonly kinds: readonly AttentionKind[];
   readonly isUnread?: true;
@@ -138,7 +144,10 @@ interface Gathered extends Found {
 
 type Source = readonly [kinds: readonly AttentionKind[], read: () => Promise<Found>];
 
-/** Maximum number of reviews, mismatches, approvals and endpoint lists to read, each in one query. */
+/**
+ * Maximum number of rows to read from each of these lists, in one query per list: reviews, mismatches, approvals, and
+ * tenants with failing endpoints.
+ */
 const MAX_READ = 500;
 
 /**
@@ -146,7 +155,7 @@ const MAX_READ = 500;
  * than are read, the others appear when the first ones have been resolved. Approvals are read newest first.
  *
  * @param report called with the error of each source that cannot be read
- * @returns `unread`: the kinds that have such a source; the other sources are listed
+ * @returns `unread`: the kinds of these sources; the entries of all other sources are returned
  */
 export async function gatherAttention(
   tools: AttentionTools,

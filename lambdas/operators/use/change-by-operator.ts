@@ -106,8 +106,8 @@ export async function changeByOperator(
 }
 
 /**
- * Returns whether an approval has begun the change. The record of the change then has the fingerprint of the verdict.
- * The record of the request, which has the request's own fingerprint, has expired.
+ * Returns whether an approval has begun the change. If so, the record of the change has the fingerprint of the verdict,
+ * and the record of the request, which has the request's own fingerprint, has expired.
  */
 async function isOfApproval({ store, digest }: OperatorChangeTools, operationId: OperationId): Promise<boolean> {
   const record = await store.readRecord(operationId);

@@ -104,7 +104,7 @@ async function only(
   return { ...NONE, rows: [{ partition: '', sort: '', sequence: 0, body }] };
 }
 
-/** Finds the payments of the newest orders with an e-mail address. An erased order is not found. */
+/** Finds the payments of the newest orders that have the given e-mail address. An erased order is not found. */
 async function byOrderEmail(tools: FindPaymentsTools, owner: Owner, asked: SearchedPayments): Promise<FoundPayments> {
   const { text, after, before, limit } = asked;
   const { emailHashes, emailIndex } = tools.search;

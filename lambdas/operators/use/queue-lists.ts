@@ -93,7 +93,7 @@ export type DeployedQueues = Readonly<Record<string, DeployedQueue>>;
 
 interface DeployedQueue {
   readonly url: string;
-  /** Whether no function reads the queue, as with dead-letter queues and queues of parked records. */
+  /** Whether no function reads the queue, for example a dead-letter queue or a queue of parked records. */
   readonly isKept: boolean;
   /** Name of the queue or function that reprocesses the messages unchanged. */
   readonly redriveTo?: string;
@@ -165,7 +165,10 @@ function isQueueName(id: string): id is QueueName {
   return Object.hasOwn(QUEUES, id);
 }
 
-/** The messages of each task queue and of its dead-letter queue, by the names of the queues without their endings. */
+/**
+ * Descriptions of the messages in each task queue and in its dead-letter queue, keyed by the common prefix of the two
+ * queues' names.
+ */
 const TASKS: Readonly<Record<string, string>> = {
   'FollowUps-CommissionEvents-Tasks': 'Events for which a referrer gets a commission',
   'FollowUps-ReceiptEvents-Tasks': 'Events for which a receipt is sent',
@@ -188,7 +191,7 @@ const OTHER_MESSAGES: Readonly<Record<string, string>> = {
   [MISSED_RUNS]: 'Scheduled runs of jobs that could not be requested in time.',
 };
 
-/** Matches the name of the queue of one sender, without its ending. */
+/** Matches the name, without its ending, of a queue that contains a single sender's payment requests. */
 const QUEUE_OF_SENDER = /^Intake-Queue-(.+)$/;
 
 /** Returns the description of a deployed message queue. */
@@ -254,8 +257,9 @@ export interface MessageQueues {
   /** Deletes messages about jobs of this deployment, and keeps all others. */
   dismiss(queue: string, which: RedriveRange): Promise<void>;
   /**
-   * Finds a message in a queue that no function reads, and hides it until its caller ends it. The queue has no order and
-   * no index, so the search hides the messages that it receives until it has found this one.
+   * Finds a message in a queue that no function reads, and hides it for some seconds, in which the caller can move or
+   * delete it. The queue has no order and no index, so the search receives and hides other messages, until it has found
+   * this one.
    *
    * @param id the message id
    * @param stopAtMs time after which no more messages are received, in Unix milliseconds

@@ -20,8 +20,8 @@ import type { WebhookEndpoint } from '../../webhooks/domain/webhook-endpoint.ts'
 import type { WebhookStore } from '../../webhooks/use/webhooks.ts';
 
 /**
- * Maximum number of transitions per page. Each transition costs one read for its claim or callback, and one read for
- * each webhook endpoint of the tenant.
+ * Maximum number of transitions per page. Each transition usually costs at most one read for its claim or callback, and
+ * one read for each webhook endpoint of the tenant.
  */
 export const MAX_TRANSITIONS = 25;
 /**

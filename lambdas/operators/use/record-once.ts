@@ -58,7 +58,7 @@ export type RecordedRequest =
  * Records a request that concerns the deployment exactly once, in one transaction with its entry in the activity log.
  * The record expires.
  *
- * @param act returns the effect of the request at this time; undefined to refuse the request
+ * @param act returns the effect that the request has at the given time; undefined to refuse the request
  * @throws RetryableError when nothing was written
  * @throws AmbiguousError when it is unknown whether the write took effect; a retry with the same key finds out
  */

@@ -43,7 +43,7 @@ export interface MessageDismissal extends QueueDismissal {
 
 /** Time limit for moving messages, in milliseconds. The request thus ends before API Gateway's timeout. */
 const MOVES_FOR_MS = 15_000;
-/** Time limit for finding one message, in milliseconds. The request finds it twice at most. */
+/** Time limit of one search for a message, in milliseconds. A request searches for its message at most twice. */
 const FINDS_FOR_MS = 8_000;
 
 /**

@@ -51,8 +51,8 @@ export interface InLedger {
  *   amounts.
  *
  * If both figures agree, the charges are compared one by one. This finds two further cases: a dispute and a stray
- * charge that are both missing in the Ledger can cancel each other out, and the metadata of a charge with money may
- * also name another payment. If the charges also agree, the fees are compared.
+ * charge that are both missing in the Ledger and cancel each other out, and a charge with money whose metadata names
+ * another payment. If the charges also agree, the fees are compared.
  */
 export function compareBooks(charges: readonly ProcessorCharge[], inLedger: InLedger): readonly Mismatch[] {
   const legs = inLedger.transitions.flatMap(({ postings }) => clearingLegs(postings));

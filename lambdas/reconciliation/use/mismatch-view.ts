@@ -135,7 +135,7 @@ export async function listMismatches(
   return { kind: 'found', open: rows.map(openMismatchOf), hasMore };
 }
 
-/** The id of the hourly job, under which its progress mark is stored. It must never change. */
+/** The id of the hourly job, under which its progress mark is stored. The id must never change. */
 export const RECENT_JOB_ID = 'reconcile-recent';
 
 /**

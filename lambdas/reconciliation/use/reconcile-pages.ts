@@ -82,11 +82,11 @@ type Place =
 
 export const MINUTE_MS = 60_000;
 /**
- * Time after which no further page of a list is read, in milliseconds. This limit leaves half of the job's minute for
- * the comparison.
+ * Time after which no further page of a list is read, in milliseconds. This limit leaves at least half of the job's
+ * minute for the comparison.
  */
 const LISTS_MS = 20_000;
-/** Number of lists that are read concurrently. The lists cover consecutive time ranges. */
+/** Number of lists that are read concurrently from each processor. The lists cover consecutive time ranges. */
 const CONCURRENT_LISTS = 4;
 /** Maximum number of pages of one list. The next part reads the remaining pages. */
 const MAX_LIST_PAGES = 4;

@@ -34,8 +34,8 @@ export interface ReconcileTools extends PageTools, MismatchViewTools {
   readonly marks: JobMarks;
   readonly observer: BooksObserver;
   /**
-   * Reads until when the Ledger is complete, in Unix milliseconds. A run compares nothing after `latestMs`. Between
-   * `untilMs` and `latestMs`, rows of some tenants may be missing, so the mark does not pass `untilMs`.
+   * Reads the times until which the Ledger is complete, in Unix milliseconds. A run compares nothing after `latestMs`.
+   * Between `untilMs` and `latestMs`, rows of some tenants may be missing, so the mark does not pass `untilMs`.
    * @default the Ledger is always complete
    */
   readonly carriedUntil?: () => Promise<Pick<CarriedUntil, 'untilMs' | 'latestMs'>>;
@@ -85,8 +85,8 @@ const WHOLE_DAYS = 7;
 type WindowOf = (endMs: number) => Omit<ReconcileWindow, 'completeMs'>;
 
 /**
- * Creates the job that compares everything from the last run up to the scheduled time of this run. The progress mark
- * advances past a part after this part and all earlier parts were compared completely.
+ * Creates the job that compares everything from the progress mark up to the scheduled time of the run. The progress
+ * mark advances past a part after this part and all earlier parts were compared completely.
  *
  *   part 1 ✓ ── part 2 ✗ a read failed ── part 3 ✓ ── …    mark: after part 1
  *   next run    part 2 ✓ ── part 3 ✓ ── …                  mark: after part 3
@@ -233,8 +233,9 @@ function looksOf({
 }
 
 /**
- * The newest outcome of a payment in one part, and the time range from that part to the end of the run, or to the time
- * before which the Ledger is complete. A later part may lack the outcomes after it.
+ * The newest outcome of a payment in one part, and the time range from the start of that part to the end of the run's
+ * window, or to the time before which the Ledger is complete if that is earlier. Later parts may lack the outcomes
+ * after this range.
  */
 interface InPart {
   readonly sequence: number;
@@ -397,7 +398,7 @@ class Look {
       const charge = await this.#charge(books, missing);
       if (charge !== undefined) found.set(charge.chargeId, charge);
     }
-    // Excludes charges whose metadata now name another payment or no payment.
+    // Exclude charges whose metadata now names another payment or none, except the payment's own charge.
     return [...found.values()].filter((charge) => charge.paymentId === id || charge.chargeId === chargeId);
   }
 
@@ -421,8 +422,7 @@ class Look {
 
   /**
    * Handles a charge that cannot be read. If the charge names a payment of the Ledger, that payment cannot be compared
-   * without the charge, and the mark does not advance. A charge that does not belong to Payonce is only reported, and
-   * the comparison continues.
+   * without the charge, and the mark does not advance. Any other charge is only reported, and the comparison continues.
    *
    * @throws the fault of the charge if it names a payment of the Ledger
    */

@@ -56,7 +56,7 @@ export class DynamoDbOwners implements Owners {
   ): Promise<readonly { readonly name: string; readonly owner: Owner }[]> {
     const pages = { table: this.#table, partition: OWNERS, pacing: this.#pacing };
     const found: ReturnType<typeof parseOwner>[] = [];
-    // Unreadable rows are replaced by later ones, because callers treat a short page as the last one.
+    // Skip unreadable rows and read further rows instead, because callers treat a short page as the last one.
     for (let from = after, isMore = true; isMore && found.length < limit; ) {
       const page = { after: from, limit: limit - found.length };
       const items = await rowsAfter(this.#client, pages, page);

@@ -8,8 +8,8 @@ import type { Account } from '../../payments/domain/posting.ts';
 import type { ChainId } from '../../payments/ids.ts';
 
 /*
- * Defines how the lists of the Views are stored. Only this file defines partition names. `kernel/places.ts` defines
- * most sort keys.
+ * Defines how the lists of the Views are stored. Only this file builds their partition names. `kernel/places.ts`
+ * defines most sort keys.
  *
  * | list                     | partition                         | found by     |
  * |--------------------------|-----------------------------------|--------------|
@@ -25,6 +25,8 @@ import type { ChainId } from '../../payments/ids.ts';
  * | entries of an account    | `BOOK#owner#account#shard`        | table        |
  * | totals of days           | `TOTAL#owner`                     | table        |
  * | reviews, of all owners   | `REVIEWS`                         | table        |
+ * | mismatches               | `MISMATCH#owner`                  | table        |
+ * | mismatches of all owners | `MISMATCHES`                      | table        |
  *
  * An owner is a tenant and a mode. Rows are sorted by time, then id. A row of the table can also be in one list of the
  * index: its attribute `list` names the partition there, and DynamoDB moves the index entry when the attribute changes.

@@ -22,8 +22,8 @@ const nextCursor = z
   .meta({
     description:
       'Present while `has_more` is true: the `starting_after`, or `ending_before`, of the next page. It is the last examined ' +
-      `id. A page can be short or empty although more objects follow: each page examines at most ${MAX_EXAMINED} objects, ` +
-      'and only a few more than `limit` for a `reference`, for an `email`, or if listed objects no longer match.',
+      `id. A page can be short or empty although more objects follow: each page examines at most ${MAX_EXAMINED} objects. ` +
+      'It examines only a few more than `limit` if the list is filtered by `reference` or `email`, or if listed objects no longer match.',
   });
 
 const listOf = (entry: z.ZodType) =>

@@ -13,7 +13,10 @@ const DAYS_AT_ONCE = 2;
 const HOUR_MS = 60 * 60 * 1000;
 /** Time until the next attempt to close days, in milliseconds, after a failure or while a rival closes them. */
 const BUSY_MS = 60_000;
-/** Maximum number of owners (a tenant in a mode) in memory. Evicting an owner costs a few reads. */
+/**
+ * Maximum number of owners (a tenant in a mode) in memory. When it is reached, all owners are removed, which costs a
+ * few reads for each owner with new events.
+ */
 const MAX_REMEMBERED = 10_000;
 
 export interface ProjectorTools extends CloseDaysTools, Omit<ProjectTools, 'clock'> {
@@ -21,8 +24,8 @@ export interface ProjectorTools extends CloseDaysTools, Omit<ProjectTools, 'cloc
 }
 
 /**
- * Writes events into the Views, and closes the completed days of the events' owners. An owner without new events has no
- * days to close.
+ * Writes events into the Views, and closes the completed days of the events' owners. The job `close-days` closes the
+ * days of owners without new events.
  */
 export class Projector {
   readonly #tools: ProjectorTools;

@@ -12,8 +12,8 @@ import type { ViewStore } from '../use/view-store.ts';
 import { volumeList } from './list-answers.ts';
 
 /**
- * Maximum range of a report, in days (a quarter). With ten currencies, the report reads about ten thousand rows, less
- * than a megabyte.
+ * Maximum range of a report, in days (a quarter). With ten currencies, the report contains about ten thousand volumes,
+ * less than a megabyte.
  */
 const MAX_DAYS = 92;
 

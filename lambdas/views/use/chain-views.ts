@@ -93,7 +93,7 @@ async function wrongReview(
 
 /**
  * Returns whether this row can be derived from the chain in the Ledger, in its present or an earlier state. Rows of an
- * earlier state count, because the Views can lag behind the Ledger.
+ * earlier state are accepted, because the Views can lag behind the Ledger.
  */
 export async function isImplied(tools: LedgerTools, chainId: ChainId, row: ViewRow): Promise<boolean> {
   // The row of a reference has sequence 0, because it is the same for every event of the payment.

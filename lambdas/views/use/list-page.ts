@@ -148,8 +148,8 @@ interface CheckedRow {
 }
 
 /**
- * Applies the filter to rows, in order. Stops before the row that would need more than `loads` objects: an object is
- * loaded for each row that can match.
+ * Applies the filter to rows, in order. An object is loaded for each row that matches or may match; stops before the
+ * row for which more than `loads` objects would be loaded.
  */
 function checkedRows(rows: readonly ViewRow[], matches: Shown['matches'], loads: number): readonly CheckedRow[] {
   const checked: CheckedRow[] = [];
@@ -168,8 +168,8 @@ function cursorAt({ sort }: ViewRow, upwards: boolean): Pick<ListPage, 'after' |
 }
 
 /**
- * Returns a page of rows. Reads about twice as many rows as the page has, with one or more queries per partition,
- * regardless of the length of the list.
+ * Returns a page of rows. Reads at most a few times as many rows as the page has, with one or more queries per
+ * partition, regardless of the length of the list.
  */
 export async function listPage(
   views: Pick<ViewStore, 'range'>,

@@ -95,8 +95,8 @@ export interface EventRangePage {
 }
 
 /**
- * Returns the owner's events in a time range, oldest first. Reads about twice as many rows as the page has, regardless
- * of other tenants' events.
+ * Returns the owner's events in a time range, oldest first. Reads at most a few times as many rows as the page has,
+ * regardless of other tenants' events.
  *
  * @throws RetryableError when the events cannot be read now
  */

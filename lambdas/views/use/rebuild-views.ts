@@ -31,7 +31,10 @@ export interface RebuildState {
   readonly positions: ScanPositions;
   readonly owners: readonly ViewOwner[];
   readonly counts: RebuildCounts;
-  /** Payments, orders and daily totals that differed when they were compared. They are compared again at the end. */
+  /**
+   * Payments and orders whose rows differed, rows that no transition explains, and wrong daily totals. They are
+   * compared again at the end.
+   */
   readonly suspects: readonly Suspect[];
 }
 
@@ -70,8 +73,8 @@ export interface Rebuilt {
  */
 const SETTLE_MS = 25_000;
 /**
- * Maximum number of times that each of the `suspects` is compared again: first immediately, and last after the settling
- * time.
+ * Maximum number of times that each of the `suspects` is compared again. The first time is immediate; the last time is
+ * at the end of the settling time.
  */
 const MAX_COMPARISONS = 6;
 /** Maximum number of `suspects` that are stored, more than an operator would read. */
@@ -178,8 +181,8 @@ class Rebuild {
   }
 
   /**
-   * Reports and skips a payment that cannot be read.
-   * @throws store faults, which are not specific to the payment
+   * Reports and skips a payment or an order that cannot be read.
+   * @throws store faults, which do not concern only this payment or order
    */
   async #skipUnreadable(chainId: ChainId | undefined, work: () => Promise<void>): Promise<void> {
     try {
