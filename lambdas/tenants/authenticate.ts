@@ -14,8 +14,8 @@ export interface Caller extends Owner {
 }
 
 /**
- * The possible results of an authentication, in order of precedence. Every invalid key gets the same result, which
- * reveals nothing.
+ * The possible results of an authentication, in order of precedence. Every invalid key gets the same result, so that
+ * the response reveals nothing about the key.
  */
 export type Authentication =
   | { readonly kind: 'unauthorized' }

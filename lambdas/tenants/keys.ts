@@ -71,7 +71,7 @@ export type RecordOfKey = (made: KeySummary) => EffectRecord;
 
 /**
  * Thrown when a request would revoke the last key with the owner role. Only owners may manage keys, so without that
- * key, no keys could be created or revoked.
+ * key, keys could be created and revoked only by the command line.
  */
 export class LastOwnerKeyError extends Error {
   override readonly name = 'LastOwnerKeyError';

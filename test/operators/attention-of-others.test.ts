@@ -123,7 +123,7 @@ test('the list of queues contains all queues, without a number for a queue that 
   expect(queues.get('Events-Parked')).toMatchObject({ waiting: 0, more_waiting: false });
 });
 
-test('the list of work contains an entry whose payment cannot be read, without its tenant', async () => {
+test('the list of work shows an entry without a tenant if the payment of the entry cannot be read', async () => {
   const api = new Api();
   const [bad, good] = [await api.paid('bad'), await api.paid('good')];
   await stuckReturn(api, bad, 'ch_bad');

@@ -40,7 +40,7 @@ async function record({ store, clock }: Api, effect: Omit<Effect, 'record' | 'tr
 }
 
 /**
- * Returns a deployment in which an entry of most kinds needs an operator, and other entries wait for a job.
+ * Returns a deployment with work of most kinds that only a person can resolve, and with other work that jobs will do.
  */
 async function troubled() {
   const reviewed = await paymentInReview();

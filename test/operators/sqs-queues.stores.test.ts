@@ -128,7 +128,7 @@ test('two concurrent redrives put each dead letter back into its queue once and 
   await until(async () => Date.now() > beforeMs || undefined);
   await send('newer');
   expect((await queues.peek('letters', 20)).length).toBeGreaterThan(10);
-  // The earlier read did not hide the messages. Of two concurrent calls, only one moves each message.
+  // After the listing, the messages are visible again. Of two concurrent calls, only one moves each message.
   const stopAtMs = Date.now() + LONG_MS;
   const moved = await Promise.all([1, 2].map(() => queues.redrive('letters', { beforeMs, stopAtMs })));
   expect((moved[0] ?? 0) + (moved[1] ?? 0)).toBe(bodies.length);

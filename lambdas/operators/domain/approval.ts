@@ -80,7 +80,7 @@ export interface Approval extends GivenReason {
   readonly end?: ApprovalEnd;
 }
 
-/** The reasons for a rejection. They contain no text, because the activity log is kept. */
+/** The reasons for a rejection. They are codes instead of free text, because the activity log is never erased. */
 export const REJECTION_REASONS = ['not_justified', 'wrong_amount', 'wrong_payment', 'not_needed'] as const;
 
 export type RejectionReason = (typeof REJECTION_REASONS)[number];

@@ -24,7 +24,9 @@ export const activity = z
     caused_by: actor,
     about: z
       .array(z.string())
-      .meta({ description: 'The ids of the affected objects, most specific first: a correction and its payment.' }),
+      .meta({
+        description: 'The ids of the affected objects, most specific first, for example a correction and its payment.',
+      }),
     details: z.record(z.string(), z.string()),
     created: unixSeconds,
   })

@@ -15,10 +15,15 @@ const attentionEntry = z
       .string()
       .meta({ description: 'Identifies the entry by its position in the list; use it as `starting_after`.' }),
     kind,
-    about: z.string().nullable().meta({ description: 'The id of the payment or order; null when it is unknown.' }),
+    about: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'The id of the payment or order; null when it is unknown, or when the entry concerns neither.',
+      }),
     part: z.string().nullable().meta({
       description:
-        'The id of the change, charge, approval, mismatch or webhook endpoint; null when the entry concerns the whole payment or order.',
+        'The id of the change, charge, approval, mismatch or webhook endpoint; null when the entry concerns a whole payment, order or queue.',
     }),
     callback: z.string().nullable().meta({ description: 'The id of the unmatched callback.' }),
     queue: z.string().nullable().meta({ description: 'The queue that contains the entry, as in the list of queues.' }),

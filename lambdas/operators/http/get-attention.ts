@@ -214,8 +214,8 @@ function sentenceOf(reason: Reason): string {
       );
       const { processor } = reason;
       return reason.isOfPayment
-        ? `The processor ${processor} shows ${shown}, the Ledger ${booked}.`
-        : `The processor ${processor} shows ${shown} of a charge without a known payment, the Ledger ${booked}. If the payer must not pay, refund the charge at ${processor}. The next comparison then removes the difference.`;
+        ? `The processor ${processor} shows ${shown}, and the Ledger shows ${booked}.`
+        : `The processor ${processor} shows ${shown} of a charge without a known payment, and the Ledger shows ${booked}. If the payer must not pay, refund the charge at ${processor}. The next comparison then removes the difference.`;
     }
     case 'approval':
       return `A ${reason.of} that ${reason.askedBy} requested waits for a second person.`;

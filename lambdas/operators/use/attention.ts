@@ -61,9 +61,12 @@ export interface AttentionEntry {
   readonly kind: AttentionKind;
   /** Unique within the kind. */
   readonly name: string;
-  /** Id of the payment or order. */
+  /** Id of the payment or order. Absent if it is unknown, or if the entry concerns neither. */
   readonly about?: string;
-  /** Id of the change, charge, approval, mismatch or endpoint. Absent if the entry concerns the whole payment or order. */
+  /**
+   * Id of the change, charge, approval, mismatch or endpoint. Absent if the entry concerns a whole payment, order or
+   * queue.
+   */
   readonly part?: string;
   /** The id of an unmatched callback. Absent if its row cannot be read. */
   readonly callback?: string;

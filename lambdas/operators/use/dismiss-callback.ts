@@ -8,7 +8,10 @@ import {
   responseTo,
 } from './record-once.ts';
 
-/** The reasons for which an operator may dismiss a callback. They contain no text, because the activity log is kept. */
+/**
+ * The reasons for which an operator may dismiss a callback. They are codes instead of free text, because the activity
+ * log is never erased.
+ */
 export const DISMISSAL_REASONS = ['nothing_due', 'refunded', 'other_program'] as const;
 
 export interface DismissTools extends RequestTools {

@@ -112,7 +112,8 @@ function operationOfKey(
 }
 
 /**
- * Matches the ids whose records operators may read. Records of requests for API keys and webhook secrets are excluded.
+ * Matches the ids whose records operators may read. All other records are excluded, for example those of requests for
+ * API keys and webhook secrets.
  */
 const CLAIMED = /^(?:pay|ord)_[a-z2-7]{32}$|^(?:cap|can|ref|rtn)_[a-z2-7]{58}$/;
 const EFFECT = /^(?:cor|dec|ann|cb|chr)_[a-z2-7]{32}$/;

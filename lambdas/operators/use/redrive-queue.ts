@@ -26,7 +26,10 @@ export interface MessageRedrive extends Redrive {
   readonly entry: string;
 }
 
-/** The reasons for which an operator may dismiss a message. They contain no text, because the activity log is kept. */
+/**
+ * The reasons for which an operator may dismiss a message. They are codes instead of free text, because the activity
+ * log is never erased.
+ */
 export const MESSAGE_DISMISSAL_REASONS = ['done_otherwise', 'not_needed'] as const;
 
 /** An operator's request to dismiss dead letters. */

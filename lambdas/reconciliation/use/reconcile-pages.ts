@@ -21,7 +21,7 @@ export interface PageTools {
 export interface ReconcileWindow {
   /** End of the range in Unix milliseconds, exclusive. Always a whole minute. */
   readonly untilMs: number;
-  /** Time before which the Ledger has every transition, in Unix milliseconds. */
+  /** Time before which the Ledger is complete, in Unix milliseconds. */
   readonly completeMs: number;
   begin(): Promise<{
     readonly from: OutcomePosition;
@@ -45,7 +45,7 @@ export interface TimePart {
   readonly to: OutcomePosition;
   /** End of the run's window, in Unix milliseconds. */
   readonly untilMs: number;
-  /** Time before which the Ledger had every transition when the outcomes were read, in Unix milliseconds. */
+  /** Time before which the Ledger was complete when the outcomes were read, in Unix milliseconds. */
   readonly completeMs: number;
   /**
    * The position of the progress mark if every earlier part was compared. The mark is moved only from this position.
@@ -82,8 +82,9 @@ type Place =
 
 export const MINUTE_MS = 60_000;
 /**
- * Time after which no further page of a list is read, in milliseconds. This limit leaves at least half of the job's
- * minute for the comparison.
+ * Time after which no further page of a list is read, in milliseconds, except for the first second that the list
+ * covers. The last page can take up to {@link LIST_TIMEOUT_MS}, which usually leaves a third of the job's minute for
+ * the comparison.
  */
 const LISTS_MS = 20_000;
 /** Number of lists that are read concurrently from each processor. The lists cover consecutive time ranges. */

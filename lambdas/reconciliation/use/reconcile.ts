@@ -308,7 +308,8 @@ class Look {
     const known = chargesOf(listed.filter(({ books }) => books === own));
     if (known.length === 0 && (outcome === undefined || isComparedLater(chain, outcome)))
       return listed.length === 0 ? NOTHING : ONE_DONE;
-    // The processor is no longer configured, or it is unavailable. Reads that time out would use up the page's time.
+    // The processor is no longer configured, or it is unavailable. Do not read from it: reads that time out would use
+    // up the time of this page.
     if (own === undefined || outcome?.unlisted.has(own) === true) return ONE_LEFT;
     const { payment, strayCharges } = chain.state;
     const { chargeId } = payment;

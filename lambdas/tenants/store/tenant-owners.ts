@@ -80,7 +80,7 @@ export function tenantRowKey(id: TenantId): Record<string, string> {
   return { [KeyAttribute.partition]: RegistryRow.tenants, [KeyAttribute.sort]: id };
 }
 
-/** Returns a function that checks whether a tenant exists. A process reads each existing tenant only once. */
+/** Returns a function that checks whether a tenant exists. A process caches the tenants that exist. */
 export function knownTenants(client: DynamoDBDocumentClient, TableName: string, pacing: Pacing): IsTenant {
   const known = new Set<TenantId>();
   return async (id) => {

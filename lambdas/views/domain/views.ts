@@ -29,13 +29,13 @@ import { type VolumeContribution, volumeContribution } from './volumes.ts';
 
 /**
  * A row of the Views. The same event always produces the same row. Rows of payments and events do not contain the API
- * object; it is read from the Ledger when a list is shown. A row therefore contains no personal data, and is smaller
- * than a kilobyte even for large payments.
+ * object; it is read from the Ledger when a list is shown. Such a row therefore contains no personal data, and is
+ * smaller than a kilobyte even for large payments.
  */
 export interface ViewRow extends ViewKey {
   /** The partition of the index `lists` that also contains the row. */
   readonly list?: string;
-  /** Id of the payment or order from which the row is derived. Absent in a daily total. */
+  /** Id of the payment or order from which the row is derived. Absent in a daily total and in a mismatch. */
   readonly chainId?: ChainId;
   readonly sequence: number;
   /** Content as JSON. */

@@ -48,7 +48,7 @@ type FindSortKey = (id: string) => Promise<string | undefined>;
 export const MAX_EXAMINED = 1_000;
 /** Maximum number of rows in each read after the first one. */
 const CHUNK = 250;
-/** Number of reads that examine {@link MAX_EXAMINED} rows. */
+/** Number of reads that suffice to examine {@link MAX_EXAMINED} rows. */
 const MAX_READS = 5;
 /**
  * Maximum number of extra objects that a page loads to replace objects that do not match. Each extra object costs up to

@@ -35,7 +35,7 @@ export interface RowChange {
   readonly to?: ViewRow;
 }
 
-/** Stores the Views. All content can be rebuilt from the Ledger. */
+/** Stores the Views. All rows except those of mismatches can be rebuilt from the Ledger. */
 export interface ViewStore {
   /** Writes whole rows unconditionally, at most 25 per call. If a call fails, some rows may have been written. */
   put(rows: readonly ViewRow[]): Promise<void>;
