@@ -134,7 +134,7 @@ const rateLimit = z
   .optional()
   .meta({
     description:
-      'The exhausted limit: `r` requests are left, and more are available in `t` seconds (draft-ietf-httpapi-ratelimit-headers-11).',
+      'The exhausted limit: no requests are left (`r=0`), and more are available in `t` seconds (draft-ietf-httpapi-ratelimit-headers-11).',
     example: '"payments";r=0;t=1',
     header: { id: 'RateLimit' },
   });

@@ -4,7 +4,7 @@
  */
 export const ARCHIVER_WAITS_SECONDS = 540;
 
-/** Time after which an execution of the auditor begins no further work, in seconds. The next hourly run continues. */
+/** Time after which an execution of the auditor begins no further manifest, in seconds. The next run continues. */
 export const AUDITOR_WORKS_SECONDS = 720;
 
 /**

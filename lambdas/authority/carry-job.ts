@@ -29,7 +29,7 @@ const SHARDS_AT_ONCE = 8;
 /**
  * Creates the job `carry`, which copies the waiting rows of the outbox, shard by shard. A job has only one run at a
  * time, so each shard has one worker. At its end, a run reports the oldest row that is not yet copied, and stores the
- * time until which the copies are complete, also if the outbox of a database cannot be read.
+ * time until which the copies are complete, even if the outbox of one database cannot be read.
  */
 export function carryJob(tools: CarryJobTools): Job<string> {
   const outboxes = [tools, ...(tools.others ?? [])];

@@ -1,7 +1,7 @@
 import { FIRST_SHARD } from '../kernel/contract/tables.ts';
 import { defined } from '../kernel/defined.ts';
 
-/** The stores of the system of record for payments. */
+/** The kinds of stores that can be the system of record for payments. Aurora DSQL has the kind `postgres`. */
 export const AUTHORITIES = ['dynamodb', 'postgres'] as const;
 export type Authority = (typeof AUTHORITIES)[number];
 
@@ -9,12 +9,12 @@ export type Authority = (typeof AUTHORITIES)[number];
 export const AUTHORITY_SETTINGS = ['dynamodb', 'postgres', 'dsql'] as const;
 export type AuthoritySetting = (typeof AUTHORITY_SETTINGS)[number];
 
-/** Returns the stores that a value of the setting selects. */
+/** Returns the kind of stores that a value of the setting selects. */
 export function storesOf(setting: unknown): Authority {
   return setting === 'postgres' || setting === 'dsql' ? 'postgres' : 'dynamodb';
 }
 
-/** Address and credentials of the PostgreSQL database. The secret contains every value that is absent here. */
+/** Address and credentials of the PostgreSQL database. The secret contains the values that are absent here. */
 export interface PostgresSettings {
   /**
    * Secret in Secrets Manager with username and password, and optionally host, port and dbname.
@@ -46,7 +46,7 @@ export interface ShardSettings extends Partial<Pick<PostgresSettings, 'secretId'
   readonly count?: number;
 }
 
-/** Reports whether a value can be an entry of the setting `payonce:postgresShards`. Synthesis checks its fields. */
+/** Reports whether an entry of the setting `payonce:postgresShards` has a name. Synthesis checks the other fields. */
 export function isShard(given: unknown): given is ShardSettings {
   return typeof given === 'object' && given !== null && 'name' in given && typeof given.name === 'string';
 }

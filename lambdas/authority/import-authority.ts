@@ -108,8 +108,8 @@ export async function copyChains(tools: ImportTools, extent: ImportExtent): Prom
 
 /**
  * Stops all writes, waits until no process writes, copies the rows that PostgreSQL lacks, and compares each row.
- * If no row differs, the tenants are placed into their databases, and PostgreSQL becomes the system of record.
- * Otherwise, the writes stay stopped until the import is repeated or canceled.
+ * If no row differs, writes the name of each tenant's database into the tenant's row, and makes PostgreSQL the system
+ * of record. Otherwise, the writes stay stopped until the import is repeated or canceled.
  *
  *   process  ── claim ✓ ── call ── commit ✗ 503
  *   import   ──── stop ──── wait ──── copy: open claim ── compare ── place ── finish

@@ -57,7 +57,7 @@ export interface DifferentChain {
    * version cannot read a row.
    */
   readonly because: 'differs' | 'broken' | 'details' | 'tenant' | 'unreadable';
-  /** The name of the database that differs. */
+  /** The name of the database whose rows differ. */
   readonly database?: string;
 }
 
@@ -68,7 +68,7 @@ const CHAIN_TABLES = ['transition', 'posting', 'details'] as const;
 export interface ImportedInto {
   /** Number of payments and orders. */
   chains: number;
-  /** The id of any of these payments or orders. */
+  /** The id of one of these payments or orders. */
   example?: ChainId;
   /** Number of rows by table. */
   readonly rows: Record<(typeof CHAIN_TABLES)[number], number>;

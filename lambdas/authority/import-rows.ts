@@ -128,7 +128,7 @@ function workOf(item: Item, queued: Queued): readonly ImportedRow[] {
   }));
 }
 
-/** Omits the due time, because no job reads an orphan after its retries have ended. */
+/** Converts an orphan whose retries have ended. Omits its due time, because no job reads such an orphan. */
 function keptOrphan(item: Item): readonly ImportedRow[] {
   const { due_at: _, ...row } = rowOfOrphan(parseOrphan(item));
   return [{ table: 'orphan', row }];

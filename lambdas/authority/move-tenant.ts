@@ -115,7 +115,7 @@ export async function moveTenant(tools: MoveTools, move: PlannedMove): Promise<v
   await begin(opened, move);
   // Until the switch, no process writes to the target, so an abort may delete its rows.
   if (move.isAborted) {
-    // The source no longer has the keys of rows that were deleted in it since the copy.
+    // `removeRows` finds only rows that the source has, so first delete those that the source has lost since the copy.
     await deletePass(source, target);
     await removeRows(opened, source, target, 'key');
   } else {
@@ -288,7 +288,7 @@ async function erasePass(source: TenantRows, target: TenantRows) {
 }
 
 /**
- * Deletes all rows from `cleaned` that `complete` has.
+ * Deletes from `cleaned` all rows that `complete` has.
  * @throws MoveRefused if rows with other values remain
  */
 async function removeRows({ progress }: Opened, complete: TenantRows, cleaned: TenantRows, by: 'row' | 'key') {

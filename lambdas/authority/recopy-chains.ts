@@ -93,10 +93,10 @@ interface RecopiedChain {
  * transitions. The job that publishes lost events begins with these transitions.
  *
  * @param sinceMs time of the oldest transition, in Unix milliseconds
- * @returns false if the job publishes no events of this age
+ * @returns false if the job that publishes lost events publishes no events of this age
  */
 export async function readCopiesSince(marks: JobMarks, sinceMs: number, nowMs: number): Promise<boolean> {
-  // Repeat, because the job `carry` can move this mark concurrently.
+  // Repeat until the mark is moved, because the job `carry` can move the same mark concurrently.
   for (let isMoved = false; !isMoved; ) isMoved = await moveCarriedUntil(marks, [sinceMs], nowMs);
   return republishSince(marks, sinceMs, nowMs);
 }

@@ -35,7 +35,7 @@ export type EventName = (typeof EventNames)[keyof typeof EventNames];
 /** The type of an event in the API and in webhooks: its name without the version. */
 export type TypeOfEvent<Name extends EventName = EventName> = Name extends `${infer Type}.v${number}` ? Type : never;
 
-/** Events about webhook endpoints themselves. They concern no payment, so they are not in the Ledger and in no list. */
+/** Events about webhook endpoints themselves. They concern no payment, so neither the Ledger nor any list has them. */
 export const ENDPOINT_EVENTS = [
   EventNames.webhookEndpointFailing,
   EventNames.webhookEndpointRecovered,
@@ -84,8 +84,8 @@ export const RELAY_PARALLELIZATION = 10;
 export const RELAY_MAX_WAIT_SECONDS = 9 * 60;
 
 /**
- * Number of deliveries of a failing batch before it is parked. A batch that crashes the process is split until the bad
- * record is alone.
+ * Number of times that Lambda retries a failing batch before it parks the batch. A batch that crashes the process is
+ * split until the bad record is alone.
  */
 export const RELAY_ATTEMPTS = 20;
 
@@ -130,8 +130,8 @@ export interface RedriveAnswer {
 }
 
 /**
- * Time budget of the function for one request, in seconds. After this time, the response contains the time at which to
- * continue.
+ * Time budget of the function for one request, in seconds. If it ends first, the response contains the start of the
+ * next request's range.
  */
 export const REPUBLISH_RUN_SECONDS = 45;
 

@@ -80,7 +80,10 @@ function isWorthRepeating(error: unknown): boolean {
   return error instanceof AmbiguousError || (error instanceof RetryableError && error.code !== DatabaseFault.busy);
 }
 
-/** The outcome of a conditional write. Unless it is applied, nothing is written. */
+/**
+ * The outcome of a conditional write. Unless it is `applied`, nothing was written, except that an earlier attempt may
+ * have been applied if `mayBeOwn` is true.
+ */
 export type ConditionalWrite =
   | { readonly kind: 'applied' }
   /** The condition of the statement does not hold, so it returned no row. */

@@ -13,7 +13,7 @@ import type { Credentials, Server } from './server.ts';
 /** Schema of a deployment's tables, so that they can share a database with other applications. */
 export const SCHEMA = 'payonce';
 
-/** Time limits of a connection and of a statement, in milliseconds. Each is shorter than a request. */
+/** Time limits of connecting and of a statement, in milliseconds. Each is shorter than the time limit of a request. */
 const LIMITS = { connectMs: 3_000, statementMs: 8_000 } as const;
 /** Time that the client waits for a response after the server's statement timeout, in milliseconds. */
 const RESPONSE_GRACE_MS = 2_000;
@@ -98,9 +98,9 @@ class PooledDatabase implements OpenDatabase {
   #pool: Promise<Pool> | undefined;
   /** Connections that ended, or whose state is unknown. */
   readonly #lost = new WeakSet<PoolClient>();
-  /** End of the last use of a connection, in Unix milliseconds. */
+  /** Time at which the last use of a connection ended, in Unix milliseconds. */
   readonly #usedAtMs = new WeakMap<PoolClient, number>();
-  /** First use of a connection, in Unix milliseconds. */
+  /** Time of the first use of a connection, in Unix milliseconds. */
   readonly #openedAtMs = new WeakMap<PoolClient, number>();
   readonly #closing: Promise<void>[] = [];
 

@@ -6,8 +6,8 @@ export const CarryMetric = {
    */
   oldest: 'oldest_uncopied',
   /**
-   * Number of payments and orders whose copying is stopped, because a Ledger row differs from the row in PostgreSQL, or
-   * because the Ledger lacks an earlier row.
+   * Number of payments and orders whose copying is stopped, because a Ledger row differs from the row in PostgreSQL,
+   * the Ledger lacks an earlier row, or a row can never be copied.
    */
   stopped: 'copies_stopped',
 } as const;

@@ -18,8 +18,8 @@ export type Row = Readonly<Record<string, unknown>>;
 
 /**
  * Time limits of a transaction, in milliseconds: for waiting for a lock, and for pausing between two statements. A
- * function that freezes or is killed keeps its locks until the server ends its session, so each limit is shorter than a
- * request.
+ * function that freezes or is killed keeps its locks until the server ends its session, so each limit is shorter than
+ * the time limit of a request.
  */
 export const TRANSACTION_LIMITS = { lockMs: 4_000, idleMs: 5_000 } as const;
 

@@ -124,7 +124,7 @@ describe('a stopped archiver', () => {
 });
 
 describe('the verified periods', () => {
-  test('include each day in the next night’s verification, and those of a month cover the whole archive except the last day', () => {
+  test('include each day in the night after it and, by the end of a month, the whole archive except the last day', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 40 * 12 }), fc.integer({ min: 1, max: 3_000 * 24 }), (month, ageHours) => {
         const monthMs = Date.UTC(2026, month, 1);

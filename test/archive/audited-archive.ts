@@ -61,8 +61,8 @@ export class AuditedArchive implements ReadableArchive {
 }
 
 /**
- * Builds an archive of a few days that ends at noon. It contains the verifications of two nights, of three partial runs
- * and of a requested period.
+ * Builds an archive of a few days that ends at noon. It contains the verifications of two days, of three slices of the
+ * older data and of a requested period.
  * @param finding a finding of the first night
  */
 export async function auditedArchive(

@@ -166,7 +166,7 @@ describe('rows of a parked batch', () => {
     expect((await archivedLines(behind.archive).page(undefined, afterwards)).lines).toEqual([]);
   });
 
-  test('are archived twice without a finding if the redrive is repeated before its message is processed', async () => {
+  test('are archived twice without a finding if an operator repeats the redrive before the archiver has processed the first one', async () => {
     const behind = await Behind.lacking(ledger.slice(1, 4));
     await behind.hours(30);
     const [once, again] = [await behind.missing(), await behind.missing()];

@@ -157,7 +157,7 @@ describe('the latest verifications', () => {
   test('are overdue if no verification has completed since one was due', async () => {
     const archive = await auditedArchive(FINDING);
     expect(await dayOf(archive, NOON_MS + 14 * HOUR_MS)).toMatchObject({ isOverdue: false });
-    // The run that is due in the second hour can be retried until the third hour begins.
+    // The run that is due at 02:00 can be retried until 03:00.
     expect(await dayOf(archive, MIDNIGHT_MS + DAY_MS + 3 * HOUR_MS - 1)).toMatchObject({ isOverdue: false });
     expect(await dayOf(archive, MIDNIGHT_MS + DAY_MS + 3 * HOUR_MS)).toMatchObject({ isOverdue: true });
     expect(await readAudit(archive, NOON_MS + 3 * HOUR_MS)).toMatchObject({ areManifestsOverdue: true });

@@ -230,7 +230,7 @@ export class ShardedDeployment {
       instruments: QUIET_INSTRUMENTS,
       secretsManager: () => Promise.reject(new Error('no secret is read')),
       openDatabase: ({ database = '' }) => this.#counted(database),
-      // Waits without a limit, because the machine may be slow, unless a test has made a database silent.
+      // Waits without a limit while no database is silent, because the machine may be slow.
       waitForOthers: () => (this.silent.size === 0 ? new Promise(() => undefined) : sleep(SILENT_MS)),
     };
     const { postgres } = await configuredAuthority(platform, TABLES);

@@ -41,7 +41,7 @@ import { until } from '../support/until.ts';
 
 const ENVIRONMENT = 'moved';
 const SHARDS = 'payonce:postgresShards';
-/** The setting of a project. The local AWS replaces the address. */
+/** The setting as a project writes it. The local AWS replaces the host. */
 const PROJECT = { [SHARDS]: '[{"name":"b","host":"b.example"}]' };
 const ON_POSTGRES = payonceWith(PROJECT, 'postgres').context;
 const DATABASES = localDatabases(PROJECT);

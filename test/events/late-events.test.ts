@@ -14,7 +14,7 @@ test('a job that publishes an event reports the event’s age in the metric of t
     MetricName: 'event_age',
     Dimensions: [{ Name: 'service', Value: RELAY }],
     Threshold: 60_000,
-    // The job runs every five minutes.
+    // The job runs every five minutes, so it reports the age in three of fifteen minutes.
     EvaluationPeriods: 15,
     DatapointsToAlarm: 3,
   });

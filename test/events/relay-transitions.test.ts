@@ -254,7 +254,7 @@ describe('the relay', () => {
       expect(harness.alarms).toHaveLength(2);
     });
 
-    test('are raised even if the record is parked for lack of its first transition', async () => {
+    test('are raised even if the record is parked because the first transition of the payment is missing', async () => {
       const harness = new RelayHarness([review]);
       expect(await harness.relay()).toMatchObject({ parked: 1 });
       expect(harness.alarms).toEqual([`payment_to_review ${id}`]);

@@ -63,7 +63,7 @@ function gate() {
 }
 
 describe('a session', () => {
-  test('has time limits, a schema and an isolation level, and detects clients that are gone', async () => {
+  test('has time limits, a schema, an isolation level and keep-alives', async () => {
     const database = databases.open(server.url, { isolation: 'repeatable read' });
     const names = [
       'search_path',
@@ -420,7 +420,7 @@ describe('a server', () => {
     await expect(databases.open(url).run(statement)).rejects.toMatchObject(REFUSED);
   });
 
-  test('that refuses a rotated password is retried with the new password, without a new deployment', async () => {
+  test('that refuses the old password after a rotation is called again with the new one, without a new deployment', async () => {
     await administrator.query("CREATE ROLE payonce_rotated LOGIN PASSWORD 'old'");
     const target = parseServerUrl(asUser(server.url, 'payonce_rotated', 'old'));
     let reads = 0;

@@ -8,9 +8,9 @@ const NIGHT_HOUR = 2;
 const HOURS_OF_MONTH = 28 * 24;
 
 /**
- * Returns the time ranges that the auditor verifies in this hour. At night, it verifies the previous day. In each hour
- * of a month, it verifies the next slice of the archive from before that month. The ranges depend only on the time, so
- * no run depends on an earlier one.
+ * Returns the time ranges that the auditor verifies in this hour. At night, it verifies the previous day. From the
+ * beginning of a month, it also verifies one slice per hour of the data from before that month, until it has verified
+ * every slice. The ranges depend only on the time and the start of the archive, so no run depends on an earlier one.
  *
  *   first row                     month begins        night      now
  *   |--------|--------| … |--------|----------|----------|--------|

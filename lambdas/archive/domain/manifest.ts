@@ -16,8 +16,8 @@ const DIGITS = 8;
 const MANIFEST_NAME = new RegExp(`^${MANIFESTS_PREFIX}(?<number>\\d{${DIGITS}})\\.json$`);
 
 /**
- * Returns the S3 key of a manifest, which is derived only from its number. S3 stores one object per key, so if two
- * writers use the same number, only one succeeds.
+ * Returns the S3 key of a manifest, which is derived only from its number. The archive writes an object only if its key
+ * does not exist, so if two writers use the same number, only one succeeds.
  */
 export function manifestName(number: number): string {
   return `${MANIFESTS_PREFIX}${String(number).padStart(DIGITS, '0')}.json`;

@@ -49,7 +49,7 @@ export class StoredVerifications implements Verifications {
 
   async write(verification: Verification): Promise<void> {
     if (this.#writer === undefined) throw new Error('these records are read-only');
-    // A record that already exists has the same content.
+    // The key contains a digest of the content, so an existing record is the same. The result of the put is ignored.
     await this.#writer.put(verificationObject(systemDigest, verification));
   }
 

@@ -123,7 +123,7 @@ export async function firstHourMs(tools: VerifyManifestsTools): Promise<number |
 }
 
 const HOUR_MS = 60 * 60_000;
-/** Maximum clock difference between the writers and the Stream, in milliseconds. */
+/** Tolerated clock difference between the writers and the Stream, in milliseconds. */
 const SKEW_MS = 60_000;
 /** Number of manifests that are searched for the newest line. */
 const RECENT = 3;

@@ -49,8 +49,8 @@ const AT_ONCE = 8;
  * Writes the manifest of this hour, unless it exists. The manifest lists the objects that were added since the previous
  * manifest. After a long pause, several manifests are written; all but the last have the maximum number of objects.
  *
- * There is no lock. The key of a manifest is derived from its number, and S3 stores one object per key, so the slower
- * of two concurrent writers writes nothing:
+ * There is no lock. The key of a manifest is derived from its number, and the archive writes an object only if its key
+ * does not exist, so the slower of two concurrent writers writes nothing:
  *
  *   writer A   reads 41 ── lists ───────────────── writes 42: exists already
  *   writer B        reads 41 ── lists ── writes 42

@@ -25,8 +25,8 @@ export interface AuthorityState {
   /** Whether an import into the other database has stopped all writes. */
   readonly isImporting: boolean;
   /**
-   * If a database lacks the payment or order listed for its name, it is not the database into which the import has
-   * copied rows.
+   * The imported payment or order of each database. A database that lacks its payment or order is not the one into
+   * which the import copied rows.
    */
   readonly imported?: ImportedDatabases;
 }
@@ -140,7 +140,7 @@ async function readFirst({ client, tables, pacing }: AuthorityStateTools): Promi
   const { Item } = await readWithRetries(pacing, () => client.send(new GetCommand(input)));
   if (Item === undefined) return undefined;
   const { authority } = (Item['details'] ?? {}) as { readonly authority?: unknown };
-  // Do not call `storesOf` here: the import would add its module to the bundles without PostgreSQL.
+  // Do not call `storesOf` here: importing it would add its module to the bundles without PostgreSQL.
   return authority === 'postgres' || authority === 'dsql' ? 'postgres' : 'dynamodb';
 }
 

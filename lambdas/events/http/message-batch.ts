@@ -45,7 +45,7 @@ export async function afterFailure(
   );
 }
 
-/** Returns the number of failures that Payonce counted on a message of its own queue. */
+/** Returns the number of failures that the attribute of a message counts. */
 export function failuresOf({ messageAttributes }: SQSRecord): number {
   return Number(messageAttributes[FAILURES_ATTRIBUTE]?.stringValue ?? 0);
 }

@@ -22,7 +22,7 @@ export interface RelayAttempt extends Relayed {
 
 /**
  * Relays a batch from the Stream, and retries while the bus or the Ledger is unavailable. Lambda parks a batch after
- * twenty deliveries, whether a record is bad or the bus was unavailable, so the relay waits within a delivery:
+ * twenty retries, whether a record is bad or the bus was unavailable, so the relay waits within a delivery:
  *
  *   delivery 1   bus down ── 5 s ── down ── 10 s ── … ── 9 minutes: redeliver from record 1
  *   delivery 2   bus down ── 5 s ── published

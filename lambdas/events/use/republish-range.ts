@@ -48,7 +48,7 @@ export interface RepublishRange {
   readonly sinceMs: number;
   /** End in Unix milliseconds, exclusive. */
   readonly untilMs: number;
-  /** Unix time in milliseconds after which the call ends. It then returns where to continue. */
+  /** Unix time in milliseconds after which the call ends. The result then contains `nextMs`. */
   readonly deadlineMs: number;
 }
 
@@ -61,7 +61,7 @@ export interface Republished {
    * events.
    */
   readonly unpublishable?: number;
-  /** The time at which to continue, in Unix milliseconds; absent when the range is complete. */
+  /** Start of the next call's range, in Unix milliseconds; absent when the range is complete. */
   readonly nextMs?: number;
 }
 

@@ -41,7 +41,7 @@ const detail = z.looseObject({
   occurredAtMs: z.int(),
   event: z.looseObject({ id: z.string().min(1), type: z.string(), data: z.object({ object: z.unknown() }) }),
 });
-/** EventBridge delivers the event in `detail`. The other transports deliver the event itself, or also in `detail`. */
+/** EventBridge delivers the event in the field `detail`. Other transports do the same, or deliver only the event. */
 const delivered = z.union([z.object({ detail }).transform((envelope) => envelope.detail), detail]);
 
 type Delivery = SQSEvent | MSKEvent | SelfManagedKafkaEvent | EventBridgeEvent<string, unknown> | NatsMessage;

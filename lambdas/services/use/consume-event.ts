@@ -53,7 +53,7 @@ interface NamedConsumer {
   /**
    * Returns the business key, for example the order id. A key takes effect only once, permanently. An event whose key
    * is empty fails.
-   * @default the event id, which takes effect only once in 30 days
+   * @default the event id, whose record is kept for the retention of the scope `events`
    */
   readonly key?: (event: BusEvent) => string;
   /**
