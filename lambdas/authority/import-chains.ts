@@ -216,7 +216,7 @@ async function importChain(tools: ImportChainsTools, chainId: ChainId): Promise<
 interface ChainToCopy {
   /** The rows of the Ledger. */
   readonly items: readonly ReadRow['item'][];
-  /** The rows of PostgreSQL. */
+  /** The same rows, converted to PostgreSQL rows. */
   readonly copies: readonly RowsOfCopy[];
   readonly wanted: readonly PlacedDetails[];
 }

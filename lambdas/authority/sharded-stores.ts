@@ -270,7 +270,8 @@ function workOf(shards: Shards, unreadable: Unreadable): UnfinishedWork {
 }
 
 /**
- * A position in a list that continues from database to database: the number of the database, and the position in it.
+ * Matches a position in a list that continues from database to database: the number of a database, and the position in
+ * its list.
  */
 const POSITION = /^(?<number>\d+) (?<rest>.*)$/s;
 
@@ -310,7 +311,7 @@ function holdsOf(shards: Shards): DueQueue<Hold> {
       const pages = await shards.responding(({ stores }) => stores.holds.dueBefore(beforeMs, range));
       const page = mergedPage(pages, range.limit);
       if (page.next !== undefined || pages.length === shards.databases.length) return page;
-      // The holds of a database that does not respond could expire unnoticed, so the run must fail after the others.
+      // The holds of a database that does not respond could expire unnoticed, so the run fails after all other holds.
       const last = page.rows.at(-1);
       if (last === undefined) throw new RetryableError(DatabaseFault.unavailable, 'a database did not respond');
       return { ...page, next: last.cursor };

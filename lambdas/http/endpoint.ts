@@ -176,7 +176,7 @@ export function keyed<
   return { ...declared, method, optionalBody, kind: 'keyed', handle } as const;
 }
 
-/** Declares an endpoint that sets fields. Repeating a request changes nothing, so it needs no key. */
+/** Declares an endpoint that sets fields. Repeating a request has no further effect, so it needs no key. */
 export function setting<Tools, AnyCaller, Rights extends Access, Body extends z.ZodType>(
   declared: Rights &
     Place<Tools, AnyCaller> & {

@@ -30,7 +30,8 @@ const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * Writes the lines of a batch as one object, and its late lines as another. Retries while the archive is unavailable.
+ * Writes the late lines of a batch as one object, and its other lines as another. Retries while the archive is
+ * unavailable.
  * If the archiver failed immediately instead, Lambda would halve the batch at every retry, and the objects written
  * after an outage would be tiny:
  *

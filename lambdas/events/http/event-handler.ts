@@ -31,8 +31,8 @@ export interface EventHandlerParts<Event, Handle> {
     event: Event,
   ) => Promise<{ readonly kind: 'done' | 'done_before' | 'busy' }>;
   /**
-   * Parks the complete message and the reason for operators. `unexpected`: the rule selected an event that the consumer
-   * does not list. `failed`: every attempt failed.
+   * Parks the complete message and the reason for operators. `malformed`: the message or its event has no valid form.
+   * `unexpected`: the rule selected an event that the consumer does not list. `failed`: every attempt failed.
    */
   readonly parking: MessageParking;
   readonly telemetry: ConsumerTelemetry;

@@ -24,7 +24,7 @@ type Redriven = Pick<Relayed, 'published' | 'parked' | 'tampered'>;
 const HORIZON_MS = REPLAY_HORIZON_DAYS * 24 * 60 * 60 * 1000;
 
 /**
- * Returns whether events since this time are too old to be published again. A consumer may delete its record of such an
+ * Returns whether an event of this time is too old to be published again. A consumer may delete its record of such an
  * event before it receives the event again, and would then not recognize the duplicate.
  *
  * @param sinceMs Unix milliseconds

@@ -152,9 +152,9 @@ export function republishLostEventsJob(tools: RepublishLostEventsTools): Job<Rep
 }
 
 /**
- * Parks the time range of outcomes whose events cannot be published. Does nothing unless the stored mark is at the
- * start of this part. If an earlier part stopped the mark, every run would otherwise park the range again. A redrive
- * also republishes the other events of the range, which consumers recognize.
+ * Parks the time range of outcomes whose events cannot be published, but only if the stored mark is at the start of
+ * this part: while an earlier part stops the mark, each run would park the range again. A redrive also republishes the
+ * other events of the range, which consumers recognize.
  */
 async function parkRangeOf(
   { park, marks }: RepublishLostEventsTools,
@@ -197,10 +197,10 @@ async function emptyWhileQueued(
 /**
  * Returns a function that checks whether the events of a part are still queued. The projector processes its queue
  * roughly in order. Events are therefore considered queued if three conditions hold: they are not older than
- * `LONGEST_QUEUED_MS`; the projector has not seen most of the part's newest events; and its queue has a message for
- * each unseen event of the part and for each later outcome of the page. If the projector has seen the newest events,
- * earlier unseen events were lost. If the queue has fewer messages, some events were lost, and all unseen events are
- * published.
+ * `LONGEST_QUEUED_MS`; more than half of the part's newest events are unseen by the projector; and its queue has a
+ * message for each unseen event of the part and for each later outcome of the page. If the projector has seen the
+ * newest events, earlier unseen events were lost. If the queue has fewer messages, some events were lost, and all
+ * unseen events are published.
  */
 function createQueueCheck(
   { queued, clock }: RepublishLostEventsTools,

@@ -43,7 +43,7 @@ export class OwnTable extends DynamoDbRecords implements RequestRecords, Consume
     const written = await transactOnce(this.#client, this.#pacing, items);
     if (written.kind === 'applied') return { kind: 'committed' };
     const found = existingRecord(written);
-    // This call wrote the record: its first attempt was applied, but the response was lost.
+    // This call wrote the record: an earlier attempt was applied, but its response was lost.
     if (found?.status === 'COMPLETED' && found.owner === record.owner) return { kind: 'committed' };
     const [recordReason] = written.kind === 'refused' ? written.reasons : [];
     return isRefused(recordReason) ? { kind: 'fenced', record: found } : { kind: 'transition_exists' };
