@@ -29,8 +29,8 @@ const CACHED = { 'cache-control': 'public, max-age=3600', vary: 'Accept-Encoding
 const PAGE_HEADERS = { 'content-security-policy': CONTENT_SECURITY_POLICY, 'referrer-policy': 'no-referrer' };
 
 /**
- * Serves the API description, the page that shows it, and the operators' console. The handler requires no key, knows no
- * secrets and reads no tables.
+ * Serves the API description, the pages that show it and explain problems, `llms.txt`, and the operators' console. The
+ * handler requires no key, knows no secrets and reads no tables.
  *
  * @param listAssets lists the names of the files in `console/assets`
  * @param signIn the identity provider with which operators sign in to the console; absent when operators use keys

@@ -16,7 +16,7 @@ export const COMMON_PROBLEMS: readonly ProblemCode[] = [
   'timeout',
 ];
 
-/** Problem codes of every route whose callers send a key: a tenant's API key or an operator's key. */
+/** Problem codes of every route whose callers authenticate, with an API key, an operator's key or a token. */
 export const CALLER_PROBLEMS: readonly ProblemCode[] = [
   'unknown_parameter',
   'card_number_not_allowed',
@@ -24,7 +24,10 @@ export const CALLER_PROBLEMS: readonly ProblemCode[] = [
   'unauthorized',
 ];
 
-/** Problem codes of every route that accepts an idempotency key. */
+/**
+ * Problem codes of every route that accepts an idempotency key. `idempotency_key_expired` only if stored responses are
+ * deleted after their retention.
+ */
 export const KEY_PROBLEMS: readonly ProblemCode[] = [
   'missing_idempotency_key',
   'invalid_idempotency_key',

@@ -3,8 +3,8 @@ import type { Parsed } from './problems.ts';
 import { refused, valid } from './problems.ts';
 
 /**
- * Maximum nesting depth of a body. Valid bodies have at most three levels. Up to this maximum, the schema reports a body
- * that is nested too deeply, with a more specific message.
+ * Maximum nesting depth of a body. Valid bodies have at most three levels. Up to this maximum, the schema reports a
+ * body that is nested too deeply, with a more specific message.
  */
 const MAX_DEPTH = 16;
 

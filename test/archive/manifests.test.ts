@@ -216,7 +216,7 @@ describe('manifest writers', () => {
 });
 
 describe('verification', () => {
-  test('detects missing newest manifests by the age of the newest manifest that remains, and detects if all are missing', async () => {
+  test('detects that the newest manifests are missing by the age of the newest one that remains, and detects that all are missing', async () => {
     const archive = new Archive();
     expect(await archive.findings()).toEqual([]);
     await archive.hours(6);

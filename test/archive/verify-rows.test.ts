@@ -78,7 +78,7 @@ describe('verification of rows', () => {
     ]);
   });
 
-  test('reports a removed row, also at the end of a chain, an inserted row, and an attribute that the hash does not cover', async () => {
+  test('reports a removed row (even the last one of a chain), an inserted row, and a changed attribute that the hash does not cover', async () => {
     const rows = longest();
     const [, second = {}] = rows;
     const last = rows.at(-1) ?? {};

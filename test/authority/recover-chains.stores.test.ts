@@ -290,7 +290,7 @@ describe('a chain that cannot be recovered completely', () => {
   });
 });
 
-test('personal data that was erased after the restore point is not restored, or is reported for another erasure', async () => {
+test('personal data that was erased after the restore point is not restored; if the database has it again, it is reported for another erasure', async () => {
   const [before, after] = [firstWithNotes(newId()), firstWithNotes(newId())];
   await copies.write(before);
   await copies.write(after);

@@ -109,7 +109,7 @@ describe('the replay cache', () => {
     expect(seen.hits).toBe(0);
   });
 
-  test('does not wait for a table that does not respond', async () => {
+  test('stops waiting for a table that does not respond', async () => {
     const requests: string[] = [];
     const server = createServer(({ headers }) => void requests.push(String(headers['x-amz-target'])));
     server.listen(0, '127.0.0.1');
@@ -135,7 +135,7 @@ describe('the replay cache', () => {
     }
   });
 
-  test('is empty after the command that empties it', async () => {
+  test('has no entry left after the command that empties it', async () => {
     const records = Array.from({ length: 60 }, (_, number) =>
       completedRecord(paymentIdFor(`cached-${number}`), { expiresAtSeconds: inSeconds(86_400) }),
     );

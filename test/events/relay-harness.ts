@@ -22,7 +22,7 @@ export type Relay = (tools: RelayTools, records: readonly StreamRecord[]) => Pro
 
 /** Maximum number of records in a batch. The Stream has more records. */
 const BATCH = 3;
-/** Maximum number of attempts for one batch, as in Lambda. */
+/** Maximum number of deliveries, of all batches together. */
 const MAX_TRIES = 20;
 
 /** A simulated Ledger with its Stream, the relay and the bus. */

@@ -260,7 +260,7 @@ describe('a transaction', () => {
     expect(await balances()).toEqual([102, 100]);
   });
 
-  test('was not applied if its function freezes: the server aborts it and releases its lock, and it fails when the function continues', async () => {
+  test('was not applied if its function freezes: the server aborts the transaction and releases its lock; the function fails when it continues', async () => {
     const database = databases.open(server.url, { connections: 2 });
     const frozen = database.transaction(async (transaction) => {
       await transaction.run(INCREASE_A);
@@ -365,7 +365,7 @@ describe('a lost connection', () => {
     expect(proxy.opened).toBe(2);
   });
 
-  test('is not checked before each request: a working connection is reused even after hours without use', async () => {
+  test('is the only kind that is replaced: a working connection is reused, even after hours without use', async () => {
     const clock = new SimulatedClock();
     const database = databases.open(proxy.url(), { clock });
     for (const silentMs of [0, 1_000, 3_600_000]) {
