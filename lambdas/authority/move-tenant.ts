@@ -49,7 +49,7 @@ interface PlannedMove extends TenantMove {
  * Decides what a run of the command does.
  *
  * @param to the name of the database to which the tenant is moved; undefined to abort the move in progress
- * @throws MoveRefused if there is nothing to do, or another move is in progress
+ * @throws MoveRefused if there is nothing to do, if another move is in progress, or if it is too late to abort
  */
 export function planMove(tenantId: TenantMove['tenantId'], place: TenantPlace, to: string | undefined): PlannedMove {
   const { shard, moves, move = to === undefined || to === shard ? undefined : { from: shard, to } } = place;

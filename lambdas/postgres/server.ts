@@ -67,7 +67,7 @@ export function secretCredentials(
 /**
  * Parses a connection URL: `postgres://user:password@host:port/database`.
  *
- * @throws Error naming the part that is missing
+ * @throws Error naming the fault of the URL, for example the part that is missing
  */
 export function parseServerUrl(text: string): Server {
   const url = URL.canParse(text) ? new URL(text) : undefined;

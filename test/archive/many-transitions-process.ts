@@ -38,7 +38,7 @@ function itemsOf(after: string | undefined): readonly [items: Record<string, unk
   return [items, end < transitions / 2 ? { next: String(end) } : {}];
 }
 
-/** Returns the object at `place`, as the archiver writes it. `place` is the sequence of its first record. */
+/** Returns the object with the number `place`, from 0. All its records have one sequence, derived from the number. */
 function objectAt(place: number): ArchiveObject {
   const end = Math.min(transitions, (place + 1) * OBJECT) / 2;
   const payments = Array.from({ length: end - (place * OBJECT) / 2 }, (_, index) => (place * OBJECT) / 2 + index);

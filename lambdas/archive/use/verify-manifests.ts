@@ -23,7 +23,7 @@ export type ManifestFinding =
    * later ones were removed.
    */
   | { readonly kind: 'manifest_missing'; readonly object: string; readonly next?: string }
-  /** The manifest was changed. */
+  /** The manifest cannot be read, or its hash, its signature or its link to the previous manifest is invalid. */
   | { readonly kind: 'manifest_broken'; readonly object: string; readonly because: string }
   /** The newest manifest is too old: later manifests were removed or not written. */
   | { readonly kind: 'manifests_end'; readonly object: string; readonly at: string }

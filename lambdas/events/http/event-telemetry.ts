@@ -17,7 +17,7 @@ export interface ConsumedMessage {
 }
 
 export interface ConsumerTelemetry extends Pick<Telemetry, 'fault'> {
-  /** Logs one line for each batch. */
+  /** Logs one line for each batch, and publishes its metrics. */
   batch(messages: readonly ConsumedMessage[]): void;
 }
 
@@ -63,7 +63,7 @@ interface RelayedBatch {
 }
 
 export interface RelayTelemetry extends Pick<Telemetry, 'fault' | 'run'> {
-  /** Logs one line for each batch. */
+  /** Logs one line for each batch, and publishes its metrics. */
   batch(batch: RelayedBatch): void;
 }
 

@@ -37,7 +37,7 @@ export interface Relayed {
    * again.
    */
   readonly redeliverFrom?: string;
-  /** Time of the oldest transition of the batch, in Unix milliseconds. */
+  /** Time of the oldest event of the batch, in Unix milliseconds. */
   readonly oldestMs?: number;
 }
 
