@@ -41,7 +41,10 @@ function found<Value>(value: Value | undefined): Value {
   return value;
 }
 
-/** Suspends the next statement of this name. @returns promises that resolve when it is suspended and continue it */
+/**
+ * Suspends the next statement of this name.
+ * @returns `held`, which resolves when the statement is suspended, and `release`, which continues the statement
+ */
 function suspend(statement: string) {
   const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   deployment.before = async ({ statement: { name } }) => {

@@ -46,7 +46,7 @@ async function bus(status: number, answer: unknown) {
 }
 
 describe('events on EventBridge', () => {
-  test('are sent with Payonce as their source, their type, and their full detail', async () => {
+  test('are sent with the source payonce, their type and their full detail', async () => {
     const { asked, publisher } = await bus(200, { FailedEntryCount: 0, Entries: [{ EventId: '1' }] });
     expect(await publisher.publish([EVENT])).toEqual([{ kind: 'published' }]);
     const [{ headers, body } = { headers: {}, body: {} }] = asked;
@@ -119,7 +119,7 @@ describe('events on EventBridge', () => {
     ['refuses the entire call', 400, { __type: 'ValidationException' }, 'bus_call_invalid'],
     ['refuses the caller', 400, { __type: 'AccessDeniedException' }, 'bus_refused'],
   ])(
-    'fail with an error that states whether they may have taken effect if the bus %s',
+    'fail, if the bus %s, with an error that states whether they may have taken effect',
     async (_what, status, answer, code) => {
       const { publisher } = await bus(status, answer);
       await expect(publisher.publish([EVENT])).rejects.toMatchObject({ code });
