@@ -311,7 +311,8 @@ function holdsOf(shards: Shards): DueQueue<Hold> {
       const pages = await shards.responding(({ stores }) => stores.holds.dueBefore(beforeMs, range));
       const page = mergedPage(pages, range.limit);
       if (page.next !== undefined || pages.length === shards.databases.length) return page;
-      // The holds of a database that does not respond could expire unnoticed, so the run fails after all other holds.
+      // The holds of a database that does not respond could expire unnoticed, so the run must fail after it has
+      // processed all other holds.
       const last = page.rows.at(-1);
       if (last === undefined) throw new RetryableError(DatabaseFault.unavailable, 'a database did not respond');
       return { ...page, next: last.cursor };

@@ -130,8 +130,8 @@ export interface RedriveAnswer {
 }
 
 /**
- * Time budget of the function for one request, in seconds. If it ends first, the response contains the start of the
- * next request's range.
+ * Time budget of the function for one request, in seconds. If the range is not complete by then, the response contains
+ * the start of the next request's range.
  */
 export const REPUBLISH_RUN_SECONDS = 45;
 

@@ -9,8 +9,9 @@ const HOURS_OF_MONTH = 28 * 24;
 
 /**
  * Returns the time ranges that the auditor verifies in this hour. At night, it verifies the previous day. From the
- * beginning of a month, it also verifies one slice per hour of the data from before that month, until it has verified
- * every slice. The ranges depend only on the time and the start of the archive, so no run depends on an earlier one.
+ * beginning of a month, it also verifies, each hour, one slice of the data from before that month, until it has
+ * verified every slice. The ranges depend only on the time and the start of the archive, so no run depends on an
+ * earlier one.
  *
  *   first row                     month begins        night      now
  *   |--------|--------| … |--------|----------|----------|--------|

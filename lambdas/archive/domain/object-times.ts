@@ -6,8 +6,7 @@ const HOUR_MS = 60 * 60_000;
 /**
  * Maximum time, in milliseconds, from the hour in an object's key (the hour of its oldest row) to its newest row.
  * Covers the retries of a batch, and a skew of less than an hour between the clocks of the writers and the Stream. Rows
- * with longer delays are only in late objects. Therefore, the archiver writes each object that is not a late object
- * within this time, too.
+ * with longer delays are only in late objects. Therefore, all other objects are also written within this time.
  */
 export const OLDER_BY_MS = 22 * HOUR_MS;
 

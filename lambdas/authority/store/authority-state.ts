@@ -25,8 +25,8 @@ export interface AuthorityState {
   /** Whether an import into the other database has stopped all writes. */
   readonly isImporting: boolean;
   /**
-   * The imported payment or order of each database. A database that lacks its payment or order is not the one into
-   * which the import copied rows.
+   * If the database of a name lacks the payment or order that is listed for the name, it is not the one into which the
+   * import copied rows.
    */
   readonly imported?: ImportedDatabases;
 }
