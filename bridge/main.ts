@@ -126,8 +126,8 @@ function stopSignal(): AbortSignal {
 }
 
 /**
- * Starts the bridge. This is a function instead of a top-level await: the image contains a single CommonJS file,
- * because the NATS libraries are CommonJS.
+ * Starts the bridge. The image contains a single CommonJS file, because the NATS libraries are CommonJS. CommonJS has
+ * no top-level await, so the start is a function.
  */
 async function main(): Promise<void> {
   try {

@@ -38,8 +38,8 @@ export interface AuthorityProps {
 }
 
 /**
- * Configures the functions of a stack for the system of record in the settings. Allows the functions to check that this
- * system has the payments.
+ * Configures the functions of a stack for the system of record in the settings. Allows the functions to check that the
+ * deployment's payments are in this system.
  */
 export function configureAuthority(stack: Stack, props: AuthorityProps): void {
   const using = stack.node

@@ -18,8 +18,8 @@ export interface CallbacksProps {
 }
 
 /**
- * Receives the processors' callbacks. The function reads, records callbacks, appends transitions and puts queue
- * entries. If DynamoDB is the authority, the function may neither update nor delete a row.
+ * Receives the processors' callbacks. The function reads payments, records callbacks, appends transitions and puts
+ * queue entries. If DynamoDB is the authority, the function may neither update nor delete a row.
  */
 export class Callbacks extends Construct {
   readonly api: EngineFunction;

@@ -58,8 +58,10 @@ export interface DataStackProps extends StackProps {
 }
 
 /**
- * The stateful resources: four tables with different lifetimes, the event bus, the exports, the secrets, the dead
- * letters of vendor calls, and the domain name of the API. A deployment of the service never replaces them.
+ * The stateful resources: four tables with different lifetimes, the cluster of Aurora DSQL if there is one, the event
+ * bus, the exports, the secrets, the dead letters of vendor calls, and the domain name of the API. A deployment of the
+ * service never replaces them. The stack also contains the roles of operators and auditors who work with the Ledger
+ * directly.
  */
 export class DataStack extends Stack {
   readonly idempotency: Idempotency;
@@ -132,11 +134,11 @@ export class DataStack extends Stack {
     });
     this.emailKeys = new ProcessorSecret(this, 'EmailKeys', {
       description:
-        'Keys that hash e-mail addresses, so that payments and orders can be found by address. The first hashes new rows; searches use every key.',
+        'Keys that hash e-mail addresses, so that payments and orders can be found by address. The first key hashes the addresses in new rows; searches use every key.',
       retain,
     });
     this.jobCredential = new ProcessorSecret(this, 'JobCredential', {
-      description: 'Keys that sign requests for job runs. The first signs; all of them verify.',
+      description: 'Keys that sign requests for job runs. The first key signs; signatures of every key are accepted.',
       retain,
     });
     this.jobTargetCredentials = targetCredentials(this, Object.keys(props.settings.jobTargets ?? {}), retain);

@@ -22,7 +22,7 @@ export interface FollowUpsProps {
 
 const { commission: COMMISSION, commissionOfOrder: COMMISSION_OF_ORDER, commissionDue: COMMISSION_DUE } = RegistryRow;
 
-/** Consumers of payment events: for receipts, and for the commissions of affiliates who referred customers. */
+/** Two consumers of events: one for receipts, and one for the commissions of affiliates who referred customers. */
 export class FollowUps extends Construct {
   readonly #props: FollowUpsProps;
 

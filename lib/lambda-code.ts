@@ -91,7 +91,7 @@ const OPTIONS = {
  */
 export const BUNDLED_CONTEXT = 'payonce-bundle:functions';
 
-/** The output folders whose functions are bundled. */
+/** The output folders into which this process has bundled the functions. */
 const bundled = new Set<string>();
 
 /**

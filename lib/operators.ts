@@ -69,7 +69,7 @@ export class Operators extends Construct {
       'limitRequest',
       'redrive',
     ]);
-    // A key is used either for a change or for a request that waits for a second person, never for both.
+    // An idempotency key is used either for a change or for a request that waits for a second person, never for both.
     data.idempotency.grantCheck(this.api, ['capture', 'cancel', 'refund', 'changeRequest']);
     data.registry.grantAuthenticate(this.api);
     data.registry.grantIdentifyOperators(this.api);
@@ -122,7 +122,7 @@ export class Operators extends Construct {
    * Lets operators count the messages of these queues, and read and redrive the messages of queues that no function
    * reads. The API lists the queues by their names for operators.
    *
-   * @param at a queue of this stack
+   * @param at any queue of this stack; the API derives the URLs of the other queues from its URL
    * @param redrivers functions that process the messages of these queues again
    */
   listMessages(queues: ReadonlyMap<string, Queue>, at: Queue, redrivers: readonly PayonceFunction[]): void {

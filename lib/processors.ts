@@ -146,8 +146,8 @@ export class Processors extends Construct {
   }
 
   /**
-   * Sets the same variables and permissions as `grantCall`, except those for sending. Use it for a function that starts
-   * and changes no payments.
+   * Sets the same variables and permissions as `grantCall`, except those for sending. Use it for a function that
+   * neither starts nor changes payments.
    */
   grantReadBooks(grantee: PayonceFunction): void {
     const { called, secrets, ...stacks } = this.#props;

@@ -52,7 +52,7 @@ export function requestsPerSecond(region: string): number {
   return YOUNG_REGIONS.includes(region) ? REQUESTS_OF_YOUNG_REGIONS : REQUESTS;
 }
 
-/** Returns the rows of docs/proof/benchmarks.md. Regions with the same rates share a row. */
+/** Returns the rows of the table of regions in docs/proof/benchmarks.md. Regions with the same rates share a row. */
 export function regionRows(): readonly string[] {
   const regions = [...new Set([...Object.keys(INVOCATIONS), ...YOUNG_REGIONS])];
   const rows = Map.groupBy(

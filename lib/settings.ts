@@ -90,8 +90,8 @@ export interface Settings
    */
   readonly eventsLostAfterSeconds: number;
   /**
-   * Allows webhooks to loopback addresses, including over plain HTTP, for a receiver on the same machine, and a test
-   * processor and services with jobs at http://127.0.0.1. Only for a local AWS.
+   * Allows loopback addresses, including over plain HTTP: for webhooks to a receiver on the same machine, for a test
+   * processor, and for other services with jobs. Only for a local AWS.
    * @default false
    */
   readonly allowLoopbackWebhooks: boolean;

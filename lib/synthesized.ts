@@ -45,8 +45,8 @@ export function settingsOfClone(context: Context, ofClone = contextOfClone()): R
 }
 
 /**
- * Returns the peak rates of a deployment with this context, as {@link settingsOfClone}; undefined if they are not set.
- * Other settings may be missing.
+ * Returns the peak rates of a deployment with this context, as recorded in the activity log; undefined if they are not
+ * set. Unlike {@link settingsOfClone}, does not read the other settings, which may be missing.
  * @throws Error for an invalid setting
  */
 export function peakRatesOfClone(context: Context, ofClone = contextOfClone()): string | undefined {

@@ -1,7 +1,7 @@
 /**
  * Builds the packages: `npm run package` writes `dist/payonce-<version>.tgz`, and the wheel of the Python client. Other
- * projects install them. Nothing is published. The bundles contain all packages that the code needs, so the packages
- * have no dependencies.
+ * projects install them. Nothing is published. The bundles contain the npm packages that the code needs, so the built
+ * packages have no dependencies.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

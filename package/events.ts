@@ -69,7 +69,7 @@ export interface PostgresEventHandlerOptions<Name extends EventName>
 /**
  * Creates the handler of Payonce's events, from EventBridge, SQS, Kafka or NATS. Each event takes effect only once,
  * however often and over however many transports it is delivered. A message that fails, or that matches no schema of
- * these events, is redelivered; SQS does so separately and finally moves it to the dead-letter queue.
+ * these events, is redelivered; SQS redelivers each message separately, and finally moves it to the dead-letter queue.
  *
  * @throws Error when an option is not valid
  */

@@ -91,7 +91,7 @@ function rowsIn(database: DatabaseSync) {
         .prepare('UPDATE cards SET balance = balance - ?1 WHERE id = ?2 AND currency = ?3 AND balance >= ?1')
         .run(amount, card, currency).changes === 1,
     /**
-     * Returns an amount to a card.
+     * Adds an amount to a card's balance.
      * @throws Error when the card no longer exists, which rolls back the change
      */
     giveBack: (card: string, amount: number) => {
@@ -236,7 +236,7 @@ async function postCallbacks(database: DatabaseSync, { url, secret }: GiftCardsO
 
 // --------------------------------------------------------------------------------------------------------------- routes
 
-/** Creates the service, and a function that posts its callbacks. Call this function every second. */
+/** Creates the service, and the function `callBack`, which posts its callbacks and must be called every second. */
 export function giftCards({ database, signingKey, callbacks, livemode }: GiftCardsOptions) {
   const rows = rowsIn(database);
   const caller = new Webhook(signingKey);

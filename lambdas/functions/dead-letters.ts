@@ -58,8 +58,8 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
     if (delayed !== undefined) {
       const deadLetter = readDeadLetter(delayed.body);
       if (deadLetter === undefined) {
-        // An operator redrove a dead letter that has a different version or was not written by Payonce. Park it again,
-        // so that an operator can act.
+        // An operator redrove a message that is not a dead letter in the format of this code. Park it again, so that an
+        // operator can act.
         await unreadable.park({ body: delayed.body, reason: UNREADABLE, detail: delayed.messageId });
         telemetry.run('delayed call', {}, { result: UNREADABLE });
         return { batchItemFailures: [] };

@@ -100,7 +100,8 @@ async function paymentJobs(
     copies: postgres?.copies,
     digest,
     report: (error: unknown) => {
-      // The failures that opened the breaker are reported. An open breaker refuses up to a thousand items of a run.
+      // Do not report that an open breaker refused an item: this can happen a thousand times in a run, and the failures
+      // that opened the breaker are reported.
       if (!isCircuitOpen(error, 'processor')) telemetry.fault(NAME, error);
     },
     // Write the alarm's metric immediately, so that a later crash does not lose it.

@@ -1,6 +1,6 @@
 /**
- * Kinds of sensitive data that this file finds in text from clients. Neither may reach a log, an event or a table:
- * payments are made with tokens, so a card number in a note is a mistake.
+ * The two kinds of sensitive data that this file finds in text from clients. Neither kind may reach a log, an event or
+ * a table: payments are made with tokens, so a card number in a note is a mistake.
  */
 export type SensitiveKind = 'card_number' | 'secret';
 
@@ -46,8 +46,8 @@ const MARKS = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 const FOREIGN_DIGITS = /(?![0-9])\p{Nd}/gu;
 
 /**
- * Converts a decimal digit of any script to ASCII. Unicode encodes the ten digits of a script consecutively, and the
- * digits of at most two scripts side by side.
+ * Converts a decimal digit of any script to ASCII. Unicode encodes the ten digits of a script consecutively, sometimes
+ * directly after the digits of another script.
  */
 function asciiDigit(digit: string): string {
   let before = (digit.codePointAt(0) ?? 0) - 1;

@@ -56,7 +56,7 @@ export class EventConsumer extends Construct {
     const seconds = consumer.function.timeout?.toSeconds() ?? 0;
     if (seconds > CONSUMER_TIMEOUT_SECONDS) {
       throw new Error(
-        `${id}: the timeout of its function is ${seconds} s, but must be at most ${CONSUMER_TIMEOUT_SECONDS} s, because a claim can be taken over after that time`,
+        `${id}: the timeout of its function is ${seconds} s, but must be at most ${CONSUMER_TIMEOUT_SECONDS} s, so that the function ends before its claim can be taken over`,
       );
     }
     this.tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS) });

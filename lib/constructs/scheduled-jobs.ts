@@ -24,8 +24,8 @@ const LATEST = Duration.hours(1);
 /** Shortest maximum event age that the Scheduler accepts (EventBridge Scheduler API reference, "RetryPolicy"). */
 const SOONEST_GIVEN_UP = Duration.minutes(1);
 /**
- * Maximum number of delivery attempts. Because the Scheduler waits longer before each attempt, fewer attempts fit into
- * an hour. In practice, the age of the invocation is the limit.
+ * Maximum number of delivery attempts. The Scheduler waits longer before each attempt, so fewer than this number fit
+ * into an hour. In practice, the age of the invocation ends the attempts.
  */
 const DELIVERY_ATTEMPTS = 20;
 /**

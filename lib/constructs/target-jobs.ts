@@ -24,7 +24,7 @@ export interface TargetJobsProps {
   readonly targets: JobTargets;
   readonly data: Pick<DataStack, 'idempotency' | 'jobTargetCredentials' | 'registry'>;
   readonly logs: FunctionLogs;
-  /** The queue of runs that no target accepted. A message in this queue raises an alarm. */
+  /** The queue of runs that their targets did not accept. A message in this queue raises an alarm. */
   readonly missed: Queue;
   /** Whether targets may have loopback addresses, over plain HTTP. */
   readonly allowLoopback: boolean;

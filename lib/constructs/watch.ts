@@ -95,8 +95,8 @@ function named<Part extends IConstruct>(stack: Stack, isOne: (node: IConstruct) 
 }
 
 /**
- * Returns a construct's name for operators. The only function of an area has the construct id `Default`, and its name
- * is the area's name.
+ * Returns a construct's name for operators. If an area has only one function, that function has the construct id
+ * `Default`, and operators see it under the area's name.
  */
 export function pathOf(part: IConstruct): string {
   const ids = part.node.path.slice(Stack.of(part).node.path.length + 1).split('/');

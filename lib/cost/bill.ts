@@ -174,7 +174,7 @@ export function tableGrants(templates: readonly StackTemplate[], ofJobs: boolean
     }, 0);
 }
 
-/** Returns the statements of functions' policies, by logical id. */
+/** Returns the statements of each `AWS::IAM::Policy` in the templates, by logical id. */
 function policiesOf(templates: readonly StackTemplate[]): readonly (readonly [string, readonly Statement[]])[] {
   return templates
     .flatMap(({ Resources }) => Object.entries(Resources))

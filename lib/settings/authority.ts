@@ -66,7 +66,7 @@ export interface AuthoritySettings {
   readonly dsqlLinkedClusterArn?: string;
 }
 
-/** Maximum number of databases, with the first one. */
+/** Maximum number of databases, including the first one. */
 const MAX_DATABASES = 64;
 const SECRET_ARN = {
   allowed: 'the ARN of a secret of Secrets Manager',

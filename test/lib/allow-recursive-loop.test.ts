@@ -34,7 +34,7 @@ function maySendTo(role: string | undefined, queueArn: unknown): boolean {
     .some(({ Resource }) => JSON.stringify(Resource).includes(JSON.stringify(queueArn)));
 }
 
-test('loop detection, which stops a loop after 16 calls, is disabled only for functions that call themselves without a limit', () => {
+test('loop detection, which stops a loop after 16 calls, is disabled only for functions that may call themselves more often', () => {
   const mappings = Object.values(service.findResources('AWS::Lambda::EventSourceMapping')) as Mapping[];
   const enqueueingThemselves = mappings
     .filter(({ Properties: { EventSourceArn, FunctionName } }) =>
@@ -42,7 +42,7 @@ test('loop detection, which stops a loop after 16 calls, is disabled only for fu
     )
     .map(({ Properties }) => Properties.FunctionName.Ref)
     .filter((id, index, all) => all.indexOf(id) === index);
-  // A consumer sends a failed message to its own queue at most four more times.
+  // A consumer sends a failed message to its own queue at most four times, far less than 16.
   const consumers = enqueueingThemselves.filter((id) => !/^Jobs|^WebhooksSender/.test(id));
   expect(consumers.length).toBeGreaterThan(3);
   expect(CONSUMER_ATTEMPTS).toBeLessThan(16);

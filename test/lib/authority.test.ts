@@ -352,7 +352,7 @@ describe('the functions of a deployment', () => {
     expect(JSON.stringify(Object.values(without))).not.toMatch(/postgres|authority|VpcConfig/i);
   });
 
-  test('connect to a protected cluster of Aurora DSQL, without a secret and a VPC', async () => {
+  test('connect to a protected cluster of Aurora DSQL, with neither a secret nor a VPC', async () => {
     const [without, withSetting] = await Promise.all([synthesize(EVERYTHING), synthesize({ ...EVERYTHING, ...DSQL })]);
     const ofData = differences(without, withSetting).filter((line) => line.includes(' data '));
     expect(ofData.map((line) => line.replace(/[0-9A-F]{8}(?=[A-Z]|$)/g, '#'))).toEqual([

@@ -143,7 +143,7 @@ describe('a consumer', () => {
     });
   });
 
-  test('cannot have a timeout longer than its lease', () => {
+  test('cannot have a timeout of more than 30 seconds, so that it ends before its lease', () => {
     const slow = made('SlowFunction', 31);
     expect(() => new EventConsumer(stack, 'Slow', { bus, consumer: slow, events: [] })).toThrow('31 s');
   });

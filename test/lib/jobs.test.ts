@@ -17,7 +17,10 @@ import { inTurn } from '../support/slice.ts';
 import { present, routesOf, type Statement, statementsByOwner } from './templates.ts';
 import { testApp } from './test-app.ts';
 
-/** Applies the rule packs in one of four runs, because they take as long as all tests of this file. */
+/**
+ * Applies the rule packs in `npm run prove` and in one of four runs of `npm test`, because they take as long as all
+ * tests of this file. Every other run applies only the project's own rules.
+ */
 const applyRules = inTurn(applyRulePacks, {
   place: 2,
   of: 4,

@@ -124,7 +124,10 @@ describe('the bundles', () => {
     ]);
   });
 
-  /** Returns the test in one of three runs, because each test bundles functions again. */
+  /**
+   * Declares a test that is skipped in two of three runs of `npm test`, because each of these tests bundles functions
+   * again.
+   */
   const turn = (place: number) => inTurn(test, { place, of: 3, otherwise: test.skip });
 
   turn(0)('are identical whether all functions or only selected ones are built', () => {

@@ -40,7 +40,7 @@ const deployed = synthesized({
   'payonce:claimsLost': 'true',
 });
 
-test('synthesis warns that lost claims cannot be found at a processor without a look-up', () => {
+test('synthesis warns that a processor without a look-up is sent nothing after claims were lost', () => {
   const blind = { ...tillhouse, abilities: { ...tillhouse.abilities, lookup: { kind: 'none' } } } as const;
   const warningsWith = (claimsLost: string) => {
     const context = { ...CHOSEN, 'payonce:routes': JSON.stringify(ROUTES), 'payonce:claimsLost': claimsLost };

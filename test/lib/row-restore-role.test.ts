@@ -11,7 +11,8 @@ test('only one role in the data stack may restore Ledger rows, and no function c
   const trust = JSON.stringify(roles);
   expect(trust).toContain(':root');
   expect(trust).not.toContain('"Service"');
-  // Within one account, a role needs a statement to assume another role, and no function's role has such a statement.
+  // The role trusts the account, so another role of the account needs a statement of its own to assume it. No
+  // function's role has such a statement.
   for (const stack of [stacks.service, stacks.sandbox])
     expect(JSON.stringify([...statementsByOwner(present(stack)).values()])).not.toContain('sts:AssumeRole');
   const statements = [...statementsByOwner(template)]

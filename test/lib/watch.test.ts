@@ -60,8 +60,8 @@ describe('alarms', () => {
     const text = JSON.stringify(present(service).toJSON());
     const target = (id: string): RegExp =>
       new RegExp(`"(?:deadLetterTargetArn|Arn|TargetArn|Destination)":\\{"Fn::GetAtt":\\["${id}","Arn"\\]\\}`);
-    // Exclude queues that have a dead-letter queue. They are work queues, and the targets of EventBridge rules also
-    // contain `Arn`.
+    // Exclude queues that have a dead-letter queue: they are work queues, and match only because the targets of
+    // EventBridge rules also contain `Arn`.
     const withDeadLetters = new Set(
       Object.keys(
         present(service).findResources('AWS::SQS::Queue', { Properties: { RedrivePolicy: Match.anyValue() } }),
@@ -140,7 +140,7 @@ describe('alarms', () => {
     expect(ids.filter((id) => !body.includes(`["${id}","Arn"]`))).toEqual([]);
   });
 
-  test('are shown on dashboards that stay within the free limit of 50 metrics, also with the sandbox and Stripe', () => {
+  test('are shown on two dashboards that each stay within the free limit of 50 metrics, also with the sandbox and Stripe', () => {
     const dashboards = Object.values(present(mailed).findResources('AWS::CloudWatch::Dashboard')) as {
       readonly Properties: { readonly DashboardBody: { readonly 'Fn::Join': readonly [string, readonly unknown[]] } };
     }[];

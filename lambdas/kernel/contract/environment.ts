@@ -15,8 +15,8 @@ export const Environment = {
    */
   identityProvider: 'IDENTITY_PROVIDER',
   /**
-   * JSON, `ConsoleSignIn`: settings of operators' console sign-in with an identity provider. Absent when operators use
-   * API keys.
+   * JSON, `ConsoleSignIn`: settings for signing operators in to the console with an identity provider. Absent when
+   * operators use API keys.
    */
   consoleSignIn: 'CONSOLE_SIGN_IN',
   /**
@@ -82,7 +82,7 @@ export const Environment = {
 export const SandboxEnvironment = {
   /** The table of the sandbox processor's own records. */
   sandboxTable: 'SANDBOX_TABLE',
-  /** The queue of the sandbox's delayed work: deliveries and charges that change later. */
+  /** The queue of the sandbox's delayed work: callbacks to deliver, and charges that change later. */
   sandboxTasksQueueUrl: 'SANDBOX_TASKS_QUEUE_URL',
   /** The secret with which the sandbox signs its callbacks. */
   sandboxSecretId: 'SANDBOX_SECRET_ID',

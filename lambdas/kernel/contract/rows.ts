@@ -34,7 +34,9 @@ export const OperationPrefix = {
   limitRequest: 'lim_',
   /** An operator's request that moves messages back to their queue, or dismisses a callback. */
   redrive: 'rdq_',
-  /** An effect of a consumer or a job that is not a payment. An event or a business key identifies the effect. */
+  /**
+   * An effect, other than a payment, that a consumer or a job has. An event or a business key identifies the effect.
+   */
   businessKey: 'biz_',
   /** An accepted job run. */
   acceptedRun: 'run_',
@@ -106,7 +108,7 @@ export const RegistryRow = {
   webhookDelivery: 'WEBHOOK_DELIVERY#',
   webhookReplay: 'WEBHOOK_REPLAY#',
   webhookLane: 'WEBHOOK_LANE#',
-  /** Events of webhook endpoints, which the sweep publishes on the bus. */
+  /** Events about webhook endpoints. The sweep publishes these events on the bus. */
   webhookNotice: 'WEBHOOK_NOTICE#',
   /** The exports of one tenant and mode. */
   export: 'EXPORT#',
@@ -117,7 +119,10 @@ export const RegistryRow = {
   commissionDue: 'COMMISSION_DUE#',
 } as const;
 
-/** Partitions of the Registry's index `queues`. A job reads each partition in the order of the entries' due times. */
+/**
+ * Partitions of the Registry's index `queues`. Jobs read the entries of a partition in the order of their due times. No
+ * job reads the partitions `hold` and `failingEndpoints`, whose entries wait for an operator.
+ */
 export const QueueRow = {
   /** Payments and changes whose outcome is not known. */
   unknownOutcome: 'QUEUE_UNKNOWN#',
@@ -130,7 +135,7 @@ export const QueueRow = {
   return: 'QUEUE_RETURN#',
   openOrder: 'QUEUE_ORDER#',
   orphan: 'QUEUE_ORPHAN#',
-  /** Orphaned callbacks whose charge names no payment, and which probably belong to another program. */
+  /** Orphaned callbacks about charges that name no payment. Another program probably made these charges. */
   foreignOrphan: 'QUEUE_FOREIGN#',
   /** The endpoint lists of tenants with an endpoint that fails. No job reads them: they wait for an operator. */
   failingEndpoints: 'QUEUE_ENDPOINTS#',

@@ -40,7 +40,7 @@ export interface Queue<Row> {
   readonly parse: (item: Item) => Row;
 }
 
-/** Returns the attributes that list a row in a queue, as one that only an operator can resolve. */
+/** Returns the attributes that list a row in a queue, among the entries that only an operator can resolve. */
 export function queuedForOperator(queue: QueueName, dueAtMs: number): Item {
   const { partitionKey, sortKey } = RegistryTable.queuesIndex;
   return { [partitionKey]: `${queue}${OPERATOR_SHARD}`, [sortKey]: dueAtMs };
@@ -188,7 +188,7 @@ export function readableRows<Row>(
 /**
  * Returns the error for a row that this code cannot parse.
  *
- * @throws `cause` itself if it is a fault of the store, because it does not mean that the row is unreadable
+ * @throws `cause` itself if it is a fault of the store, because such a fault does not mean that the row is unreadable
  */
 export function unreadableRow(item: Item, cause: unknown): TerminalError {
   if (isFault(cause)) throw cause;

@@ -1,6 +1,7 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 
-// Export the classes here, because every function that loads the client also loads these classes.
+// Export the classes here, because every function that loads the client also uses these classes, and so needs only one
+// dynamic import.
 export { ActiveSecrets, SecretReader } from './active-secrets.ts';
 
 export interface Secrets {
