@@ -39,7 +39,10 @@ const YOUNG_REGIONS: readonly string[] = [
   'mx-central-1',
 ];
 
-/** Number of rules that every payment event matches: one for the lists and one for webhooks. */
+/**
+ * Number of rules that every payment event matches: one for the lists and one for webhooks. The rule of the NATS bridge
+ * is not counted.
+ */
 export const RULES_OF_AN_EVENT = 2;
 
 /** Returns the number of events that EventBridge delivers per second without a delay, with the default quota. */

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 
-/** The manifest of the package, in addition to the names and versions in package.json. */
+/** What the package's manifest contains in addition to the names and versions in package.json. */
 
 /** The sources of the entry points. Each key is the part of the entry point's name after `payonce`. */
 export const ENTRY_POINTS = {

@@ -15,7 +15,7 @@ type Steps = readonly (readonly [belowAgeMs: number, everyMinutes: number])[];
 
 /**
  * Look-ups for an unknown outcome: at every run in the first hour, while a client may be waiting. Later look-ups are
- * rare, because an outcome that is still unknown by then usually stays unknown for days.
+ * less frequent, because an outcome that is still unknown by then usually stays unknown for days.
  */
 const OUTCOME: Steps = [
   [HOUR_MS, 1],

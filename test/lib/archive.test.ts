@@ -130,7 +130,7 @@ test.each([
 );
 
 describe('the archiver', () => {
-  test('reads every record of the Stream, bisects a failed batch, and retries a record for at least 20 hours', () => {
+  test('reads every record of the Stream, bisects a failed batch, and retries a record until it is 20 hours old', () => {
     const mappings = Object.values(present(archived.service).findResources('AWS::Lambda::EventSourceMapping')) as {
       readonly Properties: Readonly<Record<string, unknown>>;
     }[];

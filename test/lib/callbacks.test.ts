@@ -63,7 +63,7 @@ describe('the callback signing secret', () => {
   });
 });
 
-describe('a callback alarm', () => {
+describe('an alarm on a metric that must stay at zero', () => {
   test.each(Object.keys(ALARMS) as AlarmMetric[])('is raised at the first %s, but not if data is missing', (metric) => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       Namespace: 'Payonce',

@@ -115,7 +115,7 @@ describe('payment requests by event', () => {
     });
   });
 
-  test('are processed by a role that may claim charges and append payments, but access no other records or keys', () => {
+  test('are processed by a role that may claim charges and append payments, but access no other records, no API keys and no orders', () => {
     const sids = (statementsByOwner(service).get('Intake') ?? [])
       .map(({ Sid }) => Sid)
       .filter((sid) => sid !== undefined);

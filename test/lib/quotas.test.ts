@@ -50,7 +50,7 @@ describe('many senders on the bus', () => {
     expect(bytes).toBeLessThanOrEqual(8_192);
   });
 
-  test('do not exceed the quota of the bus policy, even if each sender is another account with its own statement', async () => {
+  test('do not exceed the quota of the bus policy, even if 15 senders are in different other accounts', async () => {
     const service = present((await synthesize({ 'payonce:paymentRequests': given })).service);
     const policies = Object.values(service.findResources('AWS::Events::EventBusPolicy')) as {
       readonly Properties: { readonly StatementId: string; readonly Statement: unknown };

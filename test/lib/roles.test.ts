@@ -330,7 +330,7 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
       `dynamodb:GetItem ${rows('COMMISSION#*')}`,
       `dynamodb:GetItem, dynamodb:Query ${rows('DETAILS#*')}`,
       `dynamodb:PutItem ${rows('COMMISSION#*', 'COMMISSION_ORDER#*')}`,
-      // Reconciliation enqueues charges and changes that are still pending at the processor.
+      // Reconciliation enqueues objects that are open in the processor's books but not in the Ledger.
       `dynamodb:PutItem ${rows('INQUIRY#*', 'RETURN#*')}`,
       ...WORKS_AT_RUNS.filter((line) => line.startsWith('dynamodb:')),
     ].sort(),
@@ -369,14 +369,14 @@ test('only the worker of the purge job may scan a table of the service', () => {
 const ALL_KINDS: Readonly<Record<string, string>> = {
   'JobsUpkeep Purge': 'A scan takes no key, and the job deletes expired records of all kinds.',
   'JobsUpkeep TimeToLive': 'The statement describes the table and reads no row.',
-  'JobsUpkeep KeepViews': 'The rebuild writes the Views, which have no other rows.',
+  'JobsUpkeep KeepViews': 'The rebuild writes every kind of row in the Views.',
   'ViewsProjector Project': 'The projector writes every kind of row in the Views.',
-  'JobsPayments FindOpenClaims': 'The index partitions are shard numbers. It has records of open claims only.',
-  'OperatorsApi FindOpenClaims': 'The index partitions are shard numbers. It has records of open claims only.',
-  'JobsUpkeep FindOutcomes': 'The index partitions are shards of days. It has keys only.',
-  'EventsRepublisher FindOutcomes': 'The index partitions are shards of days. It has keys only.',
-  'JobsUpkeep FindDueWebhooks': 'The index partitions are shards. It has keys only.',
-  'WebhooksSender FindLanes': 'The index partitions are shards of lanes. It has keys only.',
+  'JobsPayments FindOpenClaims': 'The index has records of open claims only; its partitions are shard numbers.',
+  'OperatorsApi FindOpenClaims': 'The index has records of open claims only; its partitions are shard numbers.',
+  'JobsUpkeep FindOutcomes': 'The index has keys only; its partitions are shards of days.',
+  'EventsRepublisher FindOutcomes': 'The index has keys only; its partitions are shards of days.',
+  'JobsUpkeep FindDueWebhooks': 'The index has keys only; its partitions are shards.',
+  'WebhooksSender FindLanes': 'The index has keys only; its partitions are shards of lanes.',
 };
 
 test('no role may create an operator key, and only functions that operators call may read one', () => {

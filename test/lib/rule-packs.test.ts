@@ -19,8 +19,8 @@ describe('the rule packs', () => {
   });
 
   /**
-   * Builds the event bus with its archive. The suites check an assembly without an event archive, because the local AWS
-   * does not support event archives.
+   * Builds the event bus with its archive. The assembly that the rule packs check has no event archive, because the
+   * local AWS does not support event archives.
    */
   function archivedBus(context: Record<string, unknown> = {}): App {
     const app = testApp(context);

@@ -41,7 +41,7 @@ interface Warm {
 }
 
 describe('the tables', () => {
-  test('are on-demand, restorable, encrypted, and retained when their stack is deleted or replaced', () => {
+  test('are on-demand, restorable, encrypted, and retained when CloudFormation deletes or replaces them', () => {
     data.resourceCountIs('AWS::DynamoDB::Table', 4);
     data.allResources('AWS::DynamoDB::Table', {
       DeletionPolicy: 'Retain',
@@ -173,7 +173,7 @@ describe('the API', () => {
     });
   });
 
-  test('passes the tenant rate limit to each of its functions', () => {
+  test('passes the tenant rate limit to the functions that count requests', () => {
     const functions = present(configured.service).findResources('AWS::Lambda::Function', {
       Properties: { Environment: { Variables: Match.objectLike({ TENANT_LIMIT: '{"rate":7,"burst":9}' }) } },
     });
@@ -397,7 +397,7 @@ describe('every function', () => {
   test.each([
     ['service', service],
     ['sandbox', sandbox],
-  ])('runs on Node 24 and arm64 in the %s, and has a log group that expires', (_name, template) => {
+  ])('runs on Node 24 and arm64 in the %s, and has a log group with a limited retention', (_name, template) => {
     template.allResourcesProperties('AWS::Lambda::Function', {
       Runtime: 'nodejs24.x',
       Architectures: ['arm64'],

@@ -102,7 +102,7 @@ describe('alarms', () => {
     });
   });
 
-  test('watch only metrics that a function emits', () => {
+  test('name only services under which a function emits metrics', () => {
     const handlers = globSync('lambdas/functions/*.ts').map((file) => readFileSync(file, 'utf8'));
     const names = new Set([
       ALARM_SERVICE,
@@ -161,7 +161,7 @@ describe('alarms', () => {
 const FAULTS: readonly (readonly [fault: string, metric: string, dimensions: Readonly<Record<string, string>>])[] = [
   ['money arrives too late or twice, in any function', 'late_success', { service: 'alarms' }],
   ['a fact of a processor contradicts a payment, in any function', 'contradiction', { service: 'alarms' }],
-  ['the outcome of a change cannot be determined', 'undecidable', { service: 'alarms' }],
+  ['the outcome of a payment or a change cannot be determined', 'undecidable', { service: 'alarms' }],
   ['an order needs an operator', 'order_needs_review', { service: 'alarms' }],
   ['a payment needs an operator', 'payment_to_review', { service: 'outbox-relay' }],
   ['a Ledger row is changed', 'ledger_tampered', { service: 'outbox-relay' }],
@@ -218,7 +218,7 @@ describe('fault alarms', () => {
     expect(alarms.filter((alarm) => !FAULTS.some((fault) => isOf(alarm, fault)))).toEqual([]);
   });
 
-  test('use periods of 5 minutes for job metrics, or of 15 minutes for failures of frequent jobs', () => {
+  test('evaluate 5 minutes of a job metric, or 15 minutes of failures of frequent jobs', () => {
     const periods = alarms
       .filter(({ MetricName = '' }) => MetricName.startsWith('job_'))
       .map(({ MetricName, Dimensions, EvaluationPeriods, Period }) => [
@@ -270,7 +270,7 @@ describe('alarm notifications', () => {
         ]),
       }),
     });
-    // No resource that costs money remains after the stack is deleted.
+    // The key costs money, so it must not remain after the stack is deleted.
     template.hasResource('AWS::KMS::Key', { DeletionPolicy: 'Delete' });
     // The AWS managed key would not let alarms publish.
     template.hasResourceProperties('AWS::KMS::Key', {

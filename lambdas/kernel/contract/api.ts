@@ -19,8 +19,9 @@ export const JOBS_RUN = 'jobs:run';
 
 /**
  * Roles of operators. Each role includes the roles before it. A viewer can read most data, but neither API keys nor the
- * texts in payments. An operator can read whole payments, start job runs, correct postings, and decide and change
- * payments. An approver can approve other operators' requests. An owner can manage tenants, API keys and operators.
+ * texts in payments. An operator can, for example, read whole payments, start job runs, correct postings, and decide
+ * and change payments. An approver can approve other operators' requests. An owner can, for example, manage API keys
+ * and the limits of tenants.
  */
 export const ROLES = ['viewer', 'operator', 'approver', 'owner'] as const;
 

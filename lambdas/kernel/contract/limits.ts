@@ -20,6 +20,6 @@ export const HIGHEST_LIMIT = 10_000;
 
 /**
  * Maximum number of requests per tenant and mode that may wait at the same time (`Prefer: wait`). Each waits for the
- * response to another request.
+ * response to an earlier request with its idempotency key.
  */
 export const MAX_WAITS = 10;
