@@ -142,7 +142,7 @@ export class Events extends Construct {
       threshold: 1,
     });
     new RunbookAlarm(this, 'PublishingFails', {
-      description: 'The event bus has accepted no events for several minutes.',
+      description: 'For several minutes, events could not be published to the event bus.',
       entry: 'events.md#the-relay-is-behind',
       metric: this.#metric(EventMetric.publishFailed, 'Sum'),
       threshold: 1,

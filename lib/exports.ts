@@ -22,7 +22,7 @@ export interface ExportsProps {
 const WRITER_MEMORY_MB = 512;
 
 /**
- * Data exports: the API, and the function that writes the files. The function continues its work by invoking itself. A
+ * Data exports: the API, and the function that writes the files. The writer continues its work by invoking itself. A
  * queue would cost money even without exports, because Lambda would poll it.
  */
 export class Exports extends Construct {

@@ -61,8 +61,8 @@ const PRINCIPAL = 42;
 
 /**
  * Accepts payment requests as events: from the bus, from queues of single senders, from Kafka topics, and from the NATS
- * bridge. Every transport invokes the same function, which acknowledges an event after it is settled or stored in the
- * queue.
+ * bridge. Every transport invokes the same function, which acknowledges an event after its payment is settled, or its
+ * request is stored in the queue.
  */
 export class Intake extends Construct {
   /** Processes the events of every transport. */
@@ -174,9 +174,9 @@ export class Intake extends Construct {
   }
 
   /**
-   * Creates a rule for each sender, so that only events of known senders reach the queue. One statement allows all
-   * rules of the bus to send to the queue, because a queue policy may have only twenty statements (Amazon SQS developer
-   * guide, "Amazon SQS policy quotas").
+   * Creates a rule for each sender on the bus, so that only events of known senders reach the queue. One statement
+   * allows all rules of the bus to send to the queue, because a queue policy may have only twenty statements (Amazon
+   * SQS developer guide, "Amazon SQS policy quotas").
    */
   #takeFromBus(): void {
     const { bus } = this.#props.data.events;

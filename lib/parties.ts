@@ -84,8 +84,8 @@ export class Parties extends Construct {
   }
 
   /**
-   * Allows `grantee` to call the parties. Gives it the addresses, the token of the e-mail service, access to the
-   * claims, and access to the dead-letter queue. Sets the environment that `readPartiesConfig` reads.
+   * Allows `grantee` to call the parties. Gives it the addresses, the secrets, and access to the claims, the queue of
+   * delayed calls and the dead-letter queue. Sets the environment that `readPartiesConfig` reads.
    */
   grantCall(grantee: PayonceFunction): void {
     const { addresses, registry, emailsPerRecipient, deadLetters } = this.#props;

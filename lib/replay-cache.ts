@@ -41,7 +41,7 @@ export class ReplayCache extends Construct {
     const counted = (name: string) =>
       payonceMetric({ service: REPLAY_CACHE_SERVICE, name, period: Duration.minutes(15) });
     new RunbookAlarm(this, 'ReplaysMissed', {
-      description: `More than ${MISSED_PERCENT} percent of the replays in 15 minutes were read from PostgreSQL.`,
+      description: `At least ${MISSED_PERCENT} percent of the replays in 15 minutes were read from PostgreSQL.`,
       entry: 'data.md#replays-miss-the-cache',
       metric: new MathExpression({
         expression: `IF(hits + missed >= ${COUNTED_REPLAYS}, 100 * missed / (hits + missed), 0)`,

@@ -31,7 +31,10 @@ const OUTCOME_UNKNOWN = Duration.hours(24);
 
 const { reference, details, return: giveBack, inquiry, openOrder, hold, orphan, keptOrphan } = RegistryRow;
 
-/** Grants permissions to the jobs worker, which completes open claims in the same way as a retry would. */
+/**
+ * Allows the jobs worker to complete open claims in the same way as a retry would. Also creates alarms for claims that
+ * stay open and outcomes that stay unknown.
+ */
 export class Resolving extends Construct {
   readonly #props: ResolvingProps;
 

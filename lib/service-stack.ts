@@ -52,8 +52,8 @@ export interface ServiceStackProps extends StackProps {
 }
 
 /**
- * The replaceable resources: the API and its functions. The stack connects its constructs, and each construct grants
- * access to its own resources.
+ * The replaceable resources: the API, the functions of the service, and their queues, schedules and alarms. The stack
+ * connects its constructs, and each construct grants access to its own resources.
  */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, props: ServiceStackProps) {

@@ -68,8 +68,8 @@ export interface Settings
    */
   readonly retainData: boolean;
   /**
-   * The ARN of a KMS key of this account and region that encrypts the tables, the queues and the bucket of exports. The
-   * policy of the key must allow all these uses (docs/operate/data-key.md).
+   * The ARN of a KMS key of this account and region that encrypts the tables, the queues, the bucket of exports, and a
+   * cluster of Aurora DSQL if there is one. The policy of the key must allow all these uses (docs/operate/data-key.md).
    * @default the AWS managed key for tables, and keys managed by SQS and S3 for queues and buckets
    */
   readonly dataKeyArn?: string;

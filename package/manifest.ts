@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 
-/** What the package's manifest contains in addition to the names and versions in package.json. */
+/** The fields of the package's manifest, in addition to the names and versions that package.json contains. */
 
 /** The sources of the entry points. Each key is the part of the entry point's name after `payonce`. */
 export const ENTRY_POINTS = {

@@ -5,9 +5,9 @@ import { admitJobs, createOnce, type JobVariables } from '../../lambdas/services
 import { createEventHandler, EventNames } from '../../package/events.ts';
 
 /*
- * The loyalty service of a shop, as a team would write it. Members collect a point for each unit that they pay, spend
- * points, and lose them after a year without activity. Each request, event and job run changes its rows in the same
- * transaction as the record of its key, so it takes effect once.
+ * The loyalty service of a shop, as a team would write it. Members collect a point for each whole unit of the currency
+ * that they pay, spend points, and lose them after a year without activity. Each request, event and job run changes its
+ * rows in the same transaction as the record of its key, so it takes effect once.
  */
 
 /** The tables of the service. `payonce db migrate --service` creates the table of the records. */

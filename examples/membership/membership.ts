@@ -4,8 +4,8 @@ import { admitJobs, createOnce, type JobVariables, type OnceVariables } from '..
 
 /*
  * The membership service of a shop, as a team would write it. A commission is locked while the payment can be refunded.
- * Payonce's scheduler calls this service when locks may have expired, and the service credits the members, each lock
- * once.
+ * Payonce's scheduler calls this service when locks may have expired. The service then credits each expired lock to its
+ * member, once.
  *
  * Its table has the string key `pk`:
  *

@@ -16,7 +16,10 @@ import { ProcessRecords } from '../once/process-records.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 
-/** Publishes the records of the Ledger's Stream. The Stream redelivers from the first record that failed. */
+/**
+ * Publishes the outcomes in the records of the Ledger's Stream. The Stream redelivers from the first record that
+ * failed.
+ */
 export const handler = idempotently(
   {
     unit: 'a record of the Stream',

@@ -2,14 +2,17 @@ import { UNSEEN } from './one-line.ts';
 
 /** Maximum length of a line, in characters. Mail programs break longer lines, and no field of a receipt needs more. */
 const LONGEST_LINE = 200;
-/** Control and format characters: line breaks, and marks that reverse the direction of a text. */
+/**
+ * Control characters, format characters and separators, for example line breaks, and marks that reverse the direction
+ * of a text.
+ */
 const INVISIBLE = /[\p{C}\p{Z}]+/gu;
 /** Matches text that mail programs turn into a link: a scheme, an address, or a name followed by a dot and letters. */
 const LINK = /:\/\/|www\.|@|[\p{L}\p{N}]\.\p{L}{2,}/iu;
 
 /**
  * Converts a merchant's text to one line of an e-mail to a payer. The line contains no line breaks and no text that a
- * mail program would show as a link. Every Unicode dot counts as a dot.
+ * mail program would show as a link. Each of `DOTS` counts as a dot.
  *
  * @returns undefined for a text that contains a link, or has no content
  */

@@ -101,9 +101,9 @@ export class ArchiveAuditor extends Construct {
       reason: 'The wildcard covers versions and aliases of the function, which has none.',
     });
     new Schedule(this, 'EveryHour', {
-      description: 'Lists the new objects of the archive in a manifest.',
+      description: 'Lists the new objects of the archive in a manifest, and verifies a part of the archive.',
       schedule: ScheduleExpression.expression('cron(5 * * * ? *)', TimeZone.ETC_UTC),
-      // The next hourly run continues the work.
+      // If all attempts fail, the next hourly run does the work.
       target: new LambdaInvoke(invoked, { role, retryAttempts: 2, maxEventAge: Duration.minutes(30) }),
     });
   }

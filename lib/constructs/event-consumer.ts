@@ -44,8 +44,8 @@ const LONGEST_WAIT = Duration.minutes(30);
 const DELIVER_FOR = Duration.hours(24);
 
 /**
- * Delivers events to a function: rule → queue → function. Each message succeeds or fails separately. An alarm reports
- * dead letters.
+ * Delivers events to a function: rule → queue → function. Each message succeeds or fails separately. Alarms report dead
+ * letters, and events that wait too long.
  */
 export class EventConsumer extends Construct {
   readonly tasks: TaskQueue;
@@ -80,7 +80,7 @@ export class EventConsumer extends Construct {
     // The function itself moves messages that it cannot read to the dead-letter queue, with the reason, and re-enqueues
     // failed messages.
     consumer.function.addEnvironment(Environment.parkingQueueUrl, deadLetters.queueUrl);
-    // Consumers can share a role, and IAM refuses two statements with the same id.
+    // The statement has no id, because consumers can share a role, and IAM refuses two statements with the same id.
     consumer.role.addToPrincipalPolicy(
       new PolicyStatement({
         actions: ['sqs:SendMessage'],

@@ -36,9 +36,9 @@ export interface HttpApiProps {
 const COMPRESSED_FROM = Size.kibibytes(8);
 
 /**
- * Methods that API Gateway throttles separately. A flood of payments therefore delays neither the processors' callbacks
- * nor the jobs, and a reader of the documents delays no other request. An `ANY` method is listed by the verbs that it
- * accepts, because API Gateway rejects a setting for `ANY`.
+ * Methods that API Gateway throttles separately. A flood of payments therefore uses up the limit of neither the
+ * processors' callbacks nor the jobs, and readers of the documents use up no other limit. An `ANY` method is listed by
+ * the verbs that it accepts, because API Gateway rejects a setting for `ANY`.
  */
 const OWN_THROTTLES = [
   '/callbacks/{proxy+}/POST',

@@ -23,8 +23,8 @@ const FAILED_PERIODS: Readonly<Record<Frequency, number>> = { minutes: 3, hours:
 const SILENT_PERIODS = 3;
 
 /**
- * Alarms for jobs that do not run, for failed runs, and for items that fail or are skipped. Each alarm covers all jobs
- * with the same frequency.
+ * Alarms for jobs that do not run, for failed runs, and for items that fail or are skipped. Each alarm on failed runs
+ * or items covers all jobs with the same frequency.
  */
 export class JobAlarms extends Construct {
   constructor(scope: Construct, id: string) {

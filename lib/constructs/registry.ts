@@ -23,7 +23,7 @@ export interface RegistryProps {
   readonly identityProvider?: IdentityProviderSettings;
 }
 
-/** The table of mutable data: API keys, references, queues of unfinished work, endpoints, job runs. */
+/** The table of mutable data, for example API keys, references, queues of unfinished work, endpoints and job runs. */
 export class Registry extends DataTable {
   readonly #limit: RateLimit;
   readonly #identityProvider: IdentityProviderSettings | undefined;

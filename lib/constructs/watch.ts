@@ -32,9 +32,9 @@ export interface WatchProps {
 }
 
 /**
- * Monitors a whole stack: alarms for every function and every job, dashboards, and the notification of operators. This
- * construct must be created last, because it monitors only constructs that already exist. Other constructs define
- * further alarms, for example for their dead letters; operators are notified of these alarms, too.
+ * Monitors a whole stack: alarms that cover every function and every job, dashboards, and the notification of
+ * operators. This construct must be created last, because it monitors only constructs that already exist. Other
+ * constructs define further alarms, for example for their dead letters; operators are notified of these alarms, too.
  */
 export class Watch extends Construct {
   constructor(scope: Construct, id: string, { settings, data, api, processors, authority = 'dynamodb' }: WatchProps) {

@@ -51,7 +51,7 @@ function gbSeconds(megabytes: number, seconds: number): number {
 }
 
 /**
- * Computes the cost of a request.
+ * Computes the billed usage of a request.
  * @param memoryMb memory of the payments function
  */
 function requestPath(title: string, writeUnits: number, memoryMb: number): Path {
@@ -65,7 +65,7 @@ function requestPath(title: string, writeUnits: number, memoryMb: number): Path 
 }
 
 /**
- * Computes the cost of an event.
+ * Computes the billed usage of an event.
  * @param consumers number of queues that every such event reaches, including the projector's
  * @param eventMemoryMb memory of the relay and of the projector
  */
@@ -94,7 +94,7 @@ function eventPath(
 }
 
 /**
- * Computes the cost of a webhook.
+ * Computes the billed usage of a webhook.
  * @param share the part of an execution that one webhook uses; also its part of a queue request that receives or
  * deletes messages
  */
@@ -193,7 +193,8 @@ export function pathsOf({ memoryMb, eventMemoryMb, consumers, authority }: PathS
 }
 
 /**
- * Computes the cost per payment of the scheduled comparisons of the books, from a month's comparisons and payments.
+ * Computes the billed usage per payment of the scheduled comparisons of the books, from a month's comparisons and
+ * payments.
  * @param memoryMb memory of the worker
  */
 function reconcilingPath(memoryMb: number): Path {

@@ -69,7 +69,10 @@ export const RegistryRow = {
   operatorKey: 'OPERATOR_KEY#',
   /** Lists the ids of operators' API keys, in a single partition. */
   operatorKeys: 'OPERATOR_KEYS',
-  /** The last day on which an API key was used. In a separate row, so that no API needs permission to change a key. */
+  /**
+   * The last day on which an API key was used. In a separate row, so that recording a use needs no permission to change
+   * a key.
+   */
   apiKeyUse: 'KEY_USE#',
   /** All tenants, by id, in a single partition. */
   tenants: 'TENANTS',
@@ -83,7 +86,7 @@ export const RegistryRow = {
    * time.
    */
   approvals: 'APPROVALS',
-  /** The usage of a tenant's limits. */
+  /** The usage of a tenant's limits, and the tenant's own limits if there are any. */
   limit: 'LIMIT#',
   /** Personal data of one payment or order. Deleting the row erases this data. */
   details: 'DETAILS#',

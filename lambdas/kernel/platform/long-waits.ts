@@ -24,8 +24,8 @@ export function countLongWaits(
 }
 
 /**
- * Counts work that has waited too long, even if it never reached a function. @param waiting number of waiting items, at
- * least 1
+ * Counts work that has waited too long, even if it never reached a function.
+ * @param waiting number of waiting items, at least 1
  */
 export function countWaiting(instruments: Instruments, waiting: number): void {
   instruments.metrics(ALARM_SERVICE).singleMetric().addMetric(METRIC, MetricUnit.Count, waiting);
