@@ -6,7 +6,7 @@ import { change, decide, paymentLines, showTimeline } from './payments.ts';
 import { readCountOf, readSeconds } from './session.ts';
 
 const PAYMENT = 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp';
-const STATUS = ['--status <status>', 'only list entries in this status, for example needs_review'] as const;
+const STATUS = ['--status <status>', 'only those in this status, for example needs_review'] as const;
 const REASON = ['--reason <text>', 'the reason'] as const;
 const most = (value: number) => ['--most <n>', 'maximum number, 1 to 100', readCountOf(100), value] as const;
 
@@ -211,7 +211,7 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
       ),
     },
     'dismiss-message <queue>': {
-      does: 'deletes one message of a queue, whose work is then never done',
+      does: 'deletes one message of a queue; the work that the message requests is then never done',
       example: 'Webhooks-Tasks-DeadLetters --entry 6f1c7a52-9d0e-4d6b-8a54-0c8f3f5e2b11 --reason done_otherwise',
       calls: 'POST /v1/admin/queues/{id}/dismiss',
       required: [['--reason <reason>', 'done_otherwise or not_needed']],

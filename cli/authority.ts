@@ -47,8 +47,8 @@ export async function withAuthorityOf<T>(
   const settings = await newestSettings(opened);
   if (storesOf(settings['authority']) === 'dynamodb') return work(opened);
   const { postgresStores } = await import('../lambdas/authority/postgres-stores.ts');
-  // The observer ignores reports about the copier: a command waits for its rows to be copied, and reports those that
-  // are not.
+  // This observer ignores the reports of the copier: the command itself waits until its rows are copied, and reports
+  // the rows that are not.
   const observer = { stopped: () => undefined, failed: () => undefined, observed: () => undefined };
   const open = (database: Database): PostgresStores => postgresStores({ database, pacing, client, tables, observer });
   const databases = databasesOfSettings(settings);
@@ -104,7 +104,7 @@ export async function newestSettings({
 }
 
 /**
- * Checks that this authority is the system of record of the payments, before a command changes them.
+ * Checks that the selected authority is the system of record of the payments, before a command changes them.
  *
  * @param selected @default the authority whose stores are open
  * @throws CliFailure if the other authority is the system of record, or an import has stopped all writes

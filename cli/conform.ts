@@ -58,12 +58,12 @@ export function addConform(program: Command, session: Session): void {
     .option('--disputed <source>', 'a source that is disputed after the charge')
     .option(
       '--without <abilities>',
-      `what the processor lacks and refuses with 400, as in the setting processorWithout: ${ABILITY_LIST.allowed}`,
+      `abilities that the processor lacks and refuses with 400, as in the setting processorWithout: ${ABILITY_LIST.allowed}`,
       readAbilities,
     )
     .option(
       '--lag <seconds>',
-      'maximum delay until a look-up by key finds a charge; the default is a strongly consistent look-up',
+      'maximum delay until a look-up by key finds a charge; the default is no delay',
       readCountOf(MAX_SECONDS),
     )
     .option(
@@ -139,7 +139,7 @@ function asker(url: string, { signingKey, secret }: Options) {
   };
 }
 
-/** Returns the timeout of the service for the same request. */
+/** Returns the timeout that the service uses for the same request. */
 function timeoutMs(method: 'GET' | 'POST', path: string): number {
   if (method === 'POST') return SEND_TIMEOUT_MS;
   if (path.startsWith('/charges?key=')) return LOOKUP_TIMEOUT_MS;

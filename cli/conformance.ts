@@ -56,8 +56,8 @@ export interface Point {
   readonly name: string;
   readonly must: string;
   /**
-   * Examines the processor.
-   * @returns the reason why it cannot be examined; undefined when it passed
+   * Examines whether the processor meets this requirement.
+   * @returns the reason why the requirement cannot be examined; undefined when the processor meets it
    * @throws {@link Failure} when the processor deviates
    */
   readonly examine: (subject: Subject) => Promise<string | undefined>;

@@ -95,8 +95,8 @@ async function checkDatabase(session: Session, chosen: Chosen & { readonly role:
 }
 
 /**
- * Compares each database in a deployment's settings with this version. If there are several, each problem names its
- * database.
+ * Compares each database in a deployment's settings with this version. If there are several databases, each problem
+ * names its database.
  *
  * @param identityOf reads the recorded identity of the database with this name @default no identity, as before the
  * first deployment
@@ -137,7 +137,9 @@ async function problemsOf(
     return await withDatabase(session, chosen, async (database) => {
       const problems = await checkSchema({ database, ...check });
       if (dsql && (await missingIamRoles(database, iamRoles)).length > 0)
-        ofAccess.push('A function may not connect to the cluster: run "payonce db migrate --dsql".');
+        ofAccess.push(
+          'The role of a function is not allowed to connect to the cluster: run "payonce db migrate --dsql".',
+        );
       return [...ofAccess, ...(await problemOfIdentity(database, identity)), ...problems.map(({ detail }) => detail)];
     });
   } catch (error) {
@@ -163,7 +165,7 @@ async function problemOfIdentity(database: Runner, expected: number | undefined)
     : ['The payments are in another database: correct the address in the settings or in the secret.'];
 }
 
-/** Returns a problem if the functions may not use the KMS key of the secret. */
+/** Returns a problem if the functions are not allowed to use the KMS key of the secret. */
 async function problemOfKey(
   session: Pick<Session, 'aws'>,
   SecretId: string,

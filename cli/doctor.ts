@@ -99,8 +99,7 @@ export function examineSettings(settings: Examined['settings']): readonly Findin
 }
 
 /**
- * Finds settings that do not select the authority and the databases that contain the payments, and an unfinished
- * import.
+ * Finds an unfinished import, and settings whose authority or databases are not those that contain the payments.
  * @param settings if they lack `authority`, DynamoDB is selected
  */
 function examineAuthority(state: AuthorityState | undefined, settings: Examined['settings']): readonly Finding[] {
@@ -118,7 +117,7 @@ function examineAuthority(state: AuthorityState | undefined, settings: Examined[
         detail: `Payments were imported into the database ${name}, so the functions return 503. Deploy with its entry in payonce:postgresShards.`,
       }));
   }
-  // The state does not distinguish a PostgreSQL server from a cluster of Aurora DSQL.
+  // The recorded state does not distinguish a PostgreSQL server from a cluster of Aurora DSQL.
   const other = authority === 'postgres' ? 'postgres, or dsql if this deployment used Aurora DSQL' : authority;
   const detail = `The payments are in ${authority}, so the functions return 503. Deploy with payonce:authority=${other}.`;
   return [{ check: 'authority', about: selected, detail }];
@@ -206,7 +205,7 @@ interface Deployed extends Examined {
   /** The recorded peak rates, newest first. */
   readonly rates: readonly RecordedRates[];
   /**
-   * Reads the recorded identity of the PostgreSQL database that has this name in the settings and contains payments.
+   * Reads the recorded identity of the PostgreSQL database that contains payments and has this name in the settings.
    */
   readonly identityOf: (name: string) => Promise<number | undefined>;
 }

@@ -9,7 +9,9 @@ import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { readCountOf, type Session } from './session.ts';
 
 const MAX_SEGMENTS = 8;
-/** Number of payments and orders that are copied concurrently in a segment. Each copy needs a database connection. */
+/**
+ * Number of payments and orders that are copied concurrently in each segment. Each copy needs a database connection.
+ */
 const CONNECTIONS_OF_SEGMENT = 8;
 /** Maximum number of ids that are printed. The JSON document contains all. */
 const MAX_SHOWN = 50;

@@ -27,7 +27,7 @@ interface Chosen extends ChosenDatabase {
 /** Actions that the operator must take, and losses that remain. */
 const LEFT = [
   'Stored responses, approvals and activity entries since the restored time are lost. A retried request gets an error that names its payment.',
-  'Changes that were not copied before the loss are lost: run "payonce jobs run reconcile-days" once the functions run.',
+  'Changes that were not copied before the loss are lost. After you start the functions, run "payonce jobs run reconcile-days", which compares the Ledger with the processors’ books.',
 ];
 
 /** Adds `payonce db recover`. */
@@ -48,8 +48,8 @@ export function addRecover(db: Command, session: Session): void {
 }
 
 /**
- * Appends transitions of the Ledger, then writes the queue entries and references that they imply. The functions accept
- * this database from now on, even if it is a new one. Safe to repeat.
+ * Appends to the database the transitions that only the Ledger has, then writes the queue entries and references that
+ * they imply. From then on, the functions accept this database, even if it is a new one. Safe to repeat.
  */
 async function recover(session: Session, { segments, shard, ...chosen }: Chosen): Promise<void> {
   const target = await session.aws();

@@ -55,8 +55,7 @@ const MAX_POLLS = 8_640;
 /**
  * Restores tables to a point in time, each with its margin. Then configures the settings that DynamoDB does not restore
  * (Amazon DynamoDB API reference, RestoreTableToPointInTime): Stream, time to live, point-in-time recovery, and
- * deletion protection. An interrupted command can be repeated: it does not restore a table again whose copy already
- * exists.
+ * deletion protection. An interrupted command can be repeated: it does not restore a table whose copy already exists.
  *
  * @throws CliFailure when a table to restore no longer exists, or was itself restored to this time
  */

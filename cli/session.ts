@@ -61,7 +61,7 @@ export class Session {
     if (name === undefined)
       throw new CliFailure(
         ExitCode.usage,
-        `${stack} is not a stack of Payonce: their names end in ${names.join(', ')}.`,
+        `${stack} is not a stack of Payonce: stack names end in ${names.join(', ')}.`,
       );
     const found = stack === name ? undefined : stack.slice(0, -name.length - 1);
     if (environment !== undefined && environment !== found)
@@ -74,7 +74,7 @@ export class Session {
 
   /**
    * Returns the local stack with `--local`, otherwise undefined.
-   * @throws CliFailure with `--environment` as well, or as {@link localStack}
+   * @throws CliFailure if `--environment` is also given, or as {@link localStack}
    */
   async local(): Promise<LocalStack | undefined> {
     const { local = false } = this.#options;

@@ -36,13 +36,13 @@ const MAX_SHOWN = 50;
 
 /** After a recovery from the Ledger: actions that the operator must take, losses that remain, and repeated work. */
 const LEFT = [
-  'Webhook deliveries: run "payonce events republish" for the events since a day before the restored time, once the functions run.',
+  'Webhook deliveries: after you start the functions, run "payonce events republish" for the events since a day before the restored time.',
   'E-mails that were sent since the restored time can be sent again; the mail service has no idempotency keys.',
   'Inquiries: the Ledger does not show which have finished. A finished inquiry reads the processor’s books once more.',
   'Commissions of payments that were erased, and API keys, endpoints and limits created since the restored time, are lost.',
   'Keys that were revoked or replaced since the restored time are valid again: revoke them again.',
 ];
-/** If PostgreSQL is the authority, the recovery erases the data again. */
+/** Shown only if DynamoDB is the authority. With PostgreSQL, the recovery itself erases the data again. */
 const ERASED_IS_BACK = 'Personal data that was erased since the restored time is back: erase it again.';
 
 type Opened = Omit<OpenedAuthority, 'postgres'>;
@@ -103,7 +103,7 @@ export async function recoverTables(session: Session, opened: OpenedAuthority, s
   await requireAuthority(opened);
   const { client, databases } = opened;
   if (databases !== undefined) return recopy(session, opened, databases, segments);
-  // The client checks the authority before each command, because an import can begin during the scan.
+  // The client checks the authority before each DynamoDB command, because an import can begin during the scan.
   return recover(session, { ...opened, client: checkedClient(client, checkAuthority(opened, 'dynamodb')) }, segments);
 }
 

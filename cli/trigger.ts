@@ -15,8 +15,8 @@ const MAX_POLLS = 60;
 const POLL_INTERVAL_MS = 500;
 
 /**
- * Steps that cause an event: create a payment or an order with the sandbox, then request a change or an action of the
- * bank.
+ * Steps that cause an event: create a payment or an order with the sandbox, then, if the event needs it, request a
+ * change or an action of the bank.
  */
 interface Scenario {
   readonly path: '/v1/payments' | '/v1/orders';

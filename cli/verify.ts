@@ -143,7 +143,7 @@ function chosenBounds({ from, to }: Chosen, nowMs: number): Bounds {
   throw new CliFailure(ExitCode.usage, 'The range is empty: --from must be earlier than --to, and than now.');
 }
 
-/** Fails a verification without rows, unless it was limited to a time range only. @throws CliFailure */
+/** Fails a verification that found no rows, unless only a time range was chosen. @throws CliFailure */
 function refuseNothing({ from, to, payment }: Chosen): void {
   if (payment === undefined && (from ?? to) !== undefined) return;
   const what = payment === undefined ? 'no row' : `no row of ${payment}`;
@@ -194,7 +194,10 @@ function signatureOf(file: string): (text: string, signature: string) => boolean
   }
 }
 
-/** Returns the rows to verify, and their approximate number. */
+/**
+ * Returns the table and the rows to verify. If the whole table is verified, also returns the approximate number of
+ * rows.
+ */
 async function chosenLedger(target: AwsTarget, chosen: Chosen, bounds: Bounds, chain: string | undefined) {
   const { client, tables, pacing } = await openTables(target);
   const table = chosen.table ?? tables.ledger;

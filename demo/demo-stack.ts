@@ -32,7 +32,7 @@ type FunctionName = (typeof FUNCTIONS)[number];
 
 /** Timeout of the shop's function, longer than the shop's timeout for calls to the processor. */
 const SHOP_TIMEOUT = Duration.seconds(20);
-/** Visibility timeout, short to keep the demonstration fast. */
+/** Visibility timeout of the consumers' queues, short to keep the demonstration fast. */
 const REDELIVERED_AFTER = Duration.seconds(RECEIPTS_TIMEOUT_SECONDS + 1);
 
 export interface DemoStackProps {

@@ -128,7 +128,9 @@ async function eventBusOf(aws: LocalAws): Promise<string> {
     .flatMap(({ Outputs = [] }) => Outputs);
   const bus = outputs.find(({ OutputKey }) => OutputKey === StackOutput.eventBus)?.OutputValue;
   if (bus === undefined) {
-    throw new StartFailure('The running stack has no events. Run "npm stop", then "npm start -- --detach".');
+    throw new StartFailure(
+      'The running stack is older than this code: it has no event bus. Run "npm stop", then "npm start -- --detach".',
+    );
   }
   return bus;
 }

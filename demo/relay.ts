@@ -7,7 +7,7 @@ import { startUnderKeeper, stopKept } from '../local/kept-process.ts';
 
 const PROGRAM = join(import.meta.dirname, 'stopped-relay.ts');
 
-/** Payonce's relay, which can be stopped. It restarts at the latest after ten minutes, or when this process ends. */
+/** Payonce's relay, which can be stopped. It restarts when this process ends, and after ten minutes at the latest. */
 export class StoppableRelay {
   readonly #access: EmulatorAccess;
   #start: (() => Promise<void>) | undefined;

@@ -15,7 +15,7 @@ export interface Scenario extends Trouble {
    */
   readonly deliveries?: 2;
   /**
-   * Start order. The scenarios with the longest waits start first.
+   * Start order: scenarios with a lower number start first.
    * @default 3
    */
   readonly turn?: 1 | 2;
@@ -153,8 +153,8 @@ export const SCENARIOS: readonly Scenario[] = [
     trouble: 'the consumer is killed between its effect and its acknowledgement, and the event is redelivered',
     moves: 'charge',
     deliveries: 2,
-    // This scenario starts first: a killed consumer loses all messages that it holds, and at the start it holds no
-    // messages of other scenarios.
+    // This is one of the first scenarios: a killed consumer loses all messages that it holds, and at the start it holds
+    // no messages of other scenarios.
     turn: 1,
     provoke: async (side, key, payment) => {
       await side.payUntilAnswered(key, { metadata: { [HOLD.name]: HOLD.acknowledgement } });
@@ -166,7 +166,7 @@ export const SCENARIOS: readonly Scenario[] = [
     id: 'relay-stopped',
     trouble: 'the process that publishes events is stopped between save and publication, and starts again',
     moves: 'charge',
-    // This scenario starts first: later, the shop's other payments would lose their events, too.
+    // This is one of the first scenarios: later, the shop's other payments would lose their events, too.
     turn: 1,
     provoke: async (side, key, payment) => {
       await side.config.withoutPublisher(async () => {

@@ -300,10 +300,10 @@ async function cdk(run: Omit<CdkRun, 'access'>, parameters: readonly string[], o
     // The CDK's own rules for templates take more than half of a synthesis, so they apply only on request.
     CDK_VALIDATION: 'false',
     ...own,
-    // Works offline: no version check and no telemetry.
+    // Makes the CDK work offline: no version check and no telemetry.
     CDK_DISABLE_VERSION_CHECK: 'true',
     CDK_DISABLE_CLI_TELEMETRY: 'true',
-    // Ignores the user's `.cdk.json`.
+    // Makes the CDK ignore the user's `.cdk.json`.
     HOME: run.directory,
   };
   const command = [join(BINARIES, 'cdk'), ...parameters, '--no-notices'];

@@ -1,9 +1,9 @@
 """The clock of the local AWS, which `payonce clock advance` moves: POST /_payonce/clock with {"advance_ms": …}.
 
 Scheduled work becomes due: messages in queues, schedules, items with a time to live. Functions get the offset in their environment.
-A process keeps the offset with which it started, and is replaced before its next invocation. The file with the offset is part of
-the state, and is written before the clock moves: after a restart, the clock is not behind the times in the rows, except after a
-crash of the machine.
+A process keeps the offset with which it started. After the clock has moved, the process is replaced before its next invocation.
+The file with the offset is part of the state, and is written before the clock moves: after a restart, the clock is not behind
+the times in the rows, except after a crash of the machine.
 """
 
 import asyncio
@@ -26,7 +26,8 @@ USED = {
     eventbridge: ["datetime"],
 }
 ADVANCE = "/_payonce/clock"
-# local/clock.ts has the same names, and passes the offset at the next start.
+# platform.ts (lambdas/kernel/platform) has the same name for the offset, and local/clock.ts for the file.
+# local/emulator.ts passes the offset at the next start.
 OFFSET = "PAYONCE_CLOCK_OFFSET_MS"
 FILE = "clock.json"
 MOST_MS = 3_660 * 86_400_000

@@ -49,8 +49,8 @@ MOST_AT_ONCE = 2
 IDLE_CONNECTION_SECONDS = 3600
 
 logger = logging.getLogger("scheduler")
-# State key of the emulator -> the newest scheduled time, in epoch seconds, that has fired. Not persisted: after a restart, an
-# `at` schedule that was not deleted fires again.
+# The newest scheduled time that has fired, in epoch seconds, by the emulator's key of the schedule. Not persisted:
+# after a restart, an `at` schedule that was not deleted fires again.
 _fired_for = {}
 _started = time.time()
 

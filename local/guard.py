@@ -53,7 +53,7 @@ def refusal(method, path, query, headers):
 
     host, origin = value("host"), value("origin")
     if not HOST.fullmatch(host):
-        return f"the header Host is {host!r}; it must be 127.0.0.1, localhost or an execute-api.localhost"
+        return f"the header Host is {host!r}; it must be 127.0.0.1, localhost or <api>.execute-api.localhost"
     if origin not in ("", f"http://{host}"):
         return f"the header Origin is {origin!r}; pages of other origins may not call the local AWS"
     is_api = _is_api(host, path)

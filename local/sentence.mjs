@@ -37,7 +37,7 @@ export function sentenceOf(error) {
   const system = types.isNativeError(error) ? systemFailure(error) : undefined;
   if (system !== undefined) return system;
   const [line = ''] = (types.isNativeError(error) ? error.message : String(error)).trim().split('\n');
-  // Only the stack of a syntax error in TypeScript names the file.
+  // The file of a syntax error in TypeScript is named only in its stack.
   if (error?.code === 'ERR_INVALID_TYPESCRIPT_SYNTAX') return `${error.stack.split('\n', 1)[0]}: ${line}`;
   if (error?.code === 'ERR_MODULE_NOT_FOUND' && /^Cannot find package|[/\\]generated[/\\]/.test(line))
     return `${line}: run "npm ci" again.`;

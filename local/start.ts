@@ -20,7 +20,7 @@ import { Steps } from './steps.ts';
 
 const DEFAULT_PORT = 4566;
 const NAMES: Readonly<Record<Authority, string>> = { dynamodb: 'DynamoDB', postgres: 'PostgreSQL' };
-/** The last step: the self-check, which also starts the functions that a user calls first, and the lab. */
+/** The last step: the start of the lab, and the self-check, which also starts the functions that a user calls first. */
 const FIRST_REQUESTS = 'First requests';
 
 interface Options {

@@ -18,7 +18,7 @@ console.log(url);
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => void leave());
 
 async function leave(): Promise<void> {
-  // The removal can fail because the local AWS has ended. The naive shop has then ended, too.
+  // `end` removes the naive shop. This can fail because the local AWS has ended; the naive shop has then ended, too.
   await end().catch((error: unknown) => console.error(error));
   process.exit();
 }

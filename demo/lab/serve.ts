@@ -14,7 +14,7 @@ import { Lab, type LabStack } from './lab.ts';
 import { labServer } from './server.ts';
 
 interface LabServerOptions {
-  /** A separate directory, which is deleted at the end. */
+  /** Directory for the files of the lab only. It is emptied at the start, and deleted at the end. */
   readonly directory: string;
   /** Preferred port. If it is taken, another port is used. */
   readonly port: number;
@@ -75,7 +75,10 @@ class SecondStack {
     this.#authority = authority;
   }
 
-  /** Returns the running local AWS, or starts it. After a failed start, the next call starts it again. */
+  /**
+   * Returns the second local AWS, and starts it if it is not running. After a failed start, the next call starts it
+   * again.
+   */
   async started(step: Watch['step']): Promise<LabStack> {
     const starting = (this.#starting ??= this.#start(step));
     starting.catch(() => {

@@ -16,7 +16,7 @@ new Command('npm run generate')
 mkdirSync(FOLDER, { recursive: true });
 writePages(new URL('docs/', FOLDER));
 writeFileSync(new URL('processor-protocol.json', FOLDER), processorProtocol());
-// Capturing the examples loads the API documents, which import this file, so the file must exist.
+// Capturing the examples loads the API documents. They import the file of the examples, so it must exist.
 if (!existsSync(EXAMPLES)) writeFileSync(EXAMPLES, '{ "operations": {}, "problems": {} }\n');
 const { captureExamples } = await import('../../test/api-docs/capture-examples.ts');
 writeFileSync(EXAMPLES, await captureExamples());

@@ -72,7 +72,7 @@ const EVENTS: Readonly<Record<ValueOf<typeof EventMetric>, Meaning>> = {
   event_consume_failed:
     'Messages whose handler failed, or that another delivery was processing; the queue redelivers them.',
   event_parked:
-    'Records and messages that were parked with the reason: for example, they are unreadable, the bus refused them, or a bug prevented their processing.',
+    'Records and messages that were parked, for example because they are unreadable, the bus refused them, or a bug prevented their processing.',
   ledger_tampered: 'Ledger rows that were changed or removed.',
   payment_to_review: 'Payments that entered `needs_review`.',
   event_minutes_beyond_reach: 'Minutes that `republish-events` skipped because they are older than the 14-day horizon.',

@@ -93,7 +93,10 @@ function share(kind: 'cell' | 'fault' | 'act'): readonly [string, string] {
   return [String(all.length), String(reached.length)];
 }
 
-/** Returns a row per reason for unreachable items, and a row per reachable item that was missed. */
+/**
+ * Returns a row for each reason why cells or faults are unreachable, and a row for each reachable one that no history
+ * reached.
+ */
 function missed(kind: 'cell' | 'fault'): readonly (readonly [string, string])[] {
   const { unreachable, never } = sorted(kind, REACHED);
   const reasons = [...Map.groupBy(unreachable, ({ why }) => why)];

@@ -60,7 +60,7 @@ export function fill(document: string, sections = SECTIONS): string {
 
 // ----------------------------------------------------------------------------------------------------------- state tables
 
-/** The effect of a fact that changes nothing. */
+/** Text for a fact without an effect. */
 const NOTHING = 'nothing';
 
 type Table = Readonly<Record<string, Readonly<Record<string, Cell>>>>;

@@ -75,7 +75,7 @@ const triggered = async (event: string, ...words: readonly string[]): Promise<st
 };
 
 describe('payonce payments', () => {
-  test('list, show and timeline print the history of a payment', async () => {
+  test('list and show print the state of a payment, and timeline prints its history', async () => {
     const id = await triggered('payment.completed', '--set', 'amount=500', '--set', 'reference=order-42');
     const [headings, line] = await run('payments', 'list', '--status', 'succeeded');
     expect(cells(headings)).toEqual(['PAYMENT', 'STATUS', 'AMOUNT', 'CREATED', 'CHARGE', 'REFERENCE']);
@@ -133,7 +133,7 @@ describe('payonce payments', () => {
     expect(await run(...decide('--amount', '6.00'))).toEqual([`${id} is succeeded.`]);
   });
 
-  test('a dry run of decide says that a failure posts nothing and needs an approval', () => {
+  test('a dry run of decide with the outcome failed shows that the decision posts nothing and needs an approval', () => {
     const document = { payment: 'pay_a', payment_status: 'failed', needs_approval: true, postings: [] };
     expect(previewLines(document)).toEqual([
       'Dry run: the status of pay_a would become failed, once a second person approves.',
@@ -287,7 +287,7 @@ describe('payonce parked', () => {
   });
 });
 
-test('payonce parked says which missed runs are dismissed together', async () => {
+test('payonce parked dismiss-message without --entry says which messages of Jobs-Missed it dismisses', async () => {
   const messages = new MemoryMessages(harness.clock);
   harness = harness.with({ messages });
   messages.arrive('Jobs-Missed', { id: 'own', part: 'resolve', job: 'resolve' });

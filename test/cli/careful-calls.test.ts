@@ -31,7 +31,7 @@ turn('the command line and the client never send their key and body to a redirec
   expect(calls.filter((call) => !/redirect: '(?:error|manual)'/.test(call))).toEqual([]);
 });
 
-turn('the command line writes files that only their owner can access', async () => {
+turn('the command line and the archive write files that only their owner can access', async () => {
   const writes = (await callsOf('writeFileSync', 'appendFileSync', 'createWriteStream', 'writeFile')).filter(
     // The client's files are excluded: their mode is set when they are opened.
     (call) => !call.startsWith('client/'),

@@ -34,7 +34,7 @@ afterAll(async () => {
   await stopListening(server);
 });
 
-test('a command spreads rows over as many shards as the functions of its deployment', async () => {
+test('a command spreads rows over as many shards as the functions of its deployment do', async () => {
   more = { [StackOutput.peakRates]: JSON.stringify([{ from: '2026-03-01', ...PEAK }]) };
   expect((await open()).tables.registry).toBe('registryTable');
   expect(mostShards()).toEqual(shardsFor(PEAK));

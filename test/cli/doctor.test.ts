@@ -201,7 +201,7 @@ describe('the peakRates setting', () => {
   const about = (...given: Parameters<typeof examinePeakRates>) =>
     examinePeakRates(...given).map((found) => found.about);
 
-  test('is recorded completely by a deployment, whatever its length', () => {
+  test('is recorded completely by a deployment, however long the setting is', () => {
     const context = { 'payonce:peakRates': JSON.stringify(raised) };
     expect(peakRatesOfClone(context, flagsOf())).toBe(all.peakRates);
     expect(all.peakRates?.split(', ')).toEqual([first, ...others]);
@@ -252,7 +252,7 @@ test('the doctor reports unconfirmed alarm addresses', () => {
   );
 });
 
-test('the doctor requests XML from SNS, which prefers JSON, and JSON from API Gateway', async () => {
+test('the doctor requests XML from SNS, which would otherwise return JSON, and JSON from API Gateway', async () => {
   const server = createServer(({ headers }, response) => response.end(headers.accept)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const target = {

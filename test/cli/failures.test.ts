@@ -233,7 +233,7 @@ describe('payonce', () => {
       `doctor --probe --key sk_live_${'x'.repeat(32)}`,
       "option '--key <key>': the probes make payments: use a test-mode API key, sk_test_….",
     ],
-    ['tenants list --stack Books', 'Books is not a stack of Payonce: their names end in PayonceArchive, '],
+    ['tenants list --stack Books', 'Books is not a stack of Payonce: stack names end in PayonceArchive, '],
     [
       'tenants list --stack a-PayonceData --environment b',
       'The stack a-PayonceData does not belong to the environment b',

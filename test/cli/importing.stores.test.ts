@@ -24,7 +24,7 @@ afterAll(() => database.close());
 
 type Chosen = Partial<Parameters<typeof importPayments>[2]>;
 
-/** Runs the command. @param target the AWS of the secrets */
+/** Runs the command. @param target the AWS that has the secrets of the databases @default none: any use of AWS fails */
 async function runImport(opened: Parameters<typeof importPayments>[1], chosen: Chosen, target?: AwsTarget) {
   const lines: string[] = [];
   const session = {

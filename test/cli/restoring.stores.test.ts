@@ -49,7 +49,7 @@ describe('a restore of tables', () => {
     }
   });
 
-  test('restores nothing again when it is repeated', async () => {
+  test('restores nothing when it is repeated', async () => {
     expect(await restore()).toEqual(await restore());
   });
 

@@ -57,7 +57,7 @@ describe('the demonstration on the deployed stack', () => {
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-  test('reports exactly one effect by Payonce in every scenario, in the given order', () => {
+  test('reports the scenarios in the given order, each with exactly one effect by Payonce', () => {
     expect(findings.map(({ payonce }) => payonce)).toEqual(SHOWN.map(() => ONCE));
     expect(exitCode(findings)).toBe(0);
   });
@@ -80,7 +80,7 @@ describe('the demonstration on the deployed stack', () => {
     },
   );
 
-  whole(test, { slice: test.skip })('restarts the relay when a lab exits that has stopped it', async () => {
+  whole(test, { slice: test.skip })('restarts the relay when the lab that stopped it exits', async () => {
     const lab = await serveLab(aws, { directory: join(directory, 'lab'), port: await freePort(0), demo });
     const lambda = new LambdaClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
     const FunctionName = await stackOutput('service', 'relayFunction');

@@ -68,7 +68,7 @@ describe('decision records', () => {
   const index = read('docs/design/decisions/README.md');
   const records = globSync('0*.md', { cwd: join(PROJECT, 'docs/design/decisions') });
 
-  test('are at most 45', () => {
+  test('number at most 45', () => {
     expect(records.length).toBeGreaterThan(0);
     expect(records.length).toBeLessThanOrEqual(45);
   });
