@@ -94,13 +94,13 @@ interface VerifiedLog {
   readonly log: NamedLog['name'];
   readonly chain: string;
   readonly entries: number;
-  /** The first invalid entry; null when all are valid. */
+  /** Number of the first invalid entry; null when all entries are valid. */
   readonly broken: number | null;
 }
 
 /**
- * Verifies the chains in each log. With PostgreSQL, each database has its own log, so one chain name can have a hash
- * chain in each log.
+ * Verifies the chains in each log. If PostgreSQL is the authority, DynamoDB and PostgreSQL each have a log, so one
+ * chain name can have a hash chain in each log.
  */
 export async function verifyChains(opened: OpenedAuthority, options: ChainOptions): Promise<readonly VerifiedLog[]> {
   const { client, tables, pacing } = opened;

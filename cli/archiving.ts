@@ -20,10 +20,10 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { invoke } from './republishing.ts';
 
 /**
- * Makes the archiver add the rows of a parked batch that the archive lacks. This function reads the rows
- * from the Ledger; only the archiver writes to the archive. A repeated call finds no missing rows.
+ * Makes the archiver add those rows of a parked batch that the archive lacks. This function reads the rows from the
+ * Ledger; only the archiver writes to the archive. A repeated call finds no missing rows.
  *
- * @throws CliFailure when rows are still missing in the archive afterwards
+ * @throws CliFailure when the message is not a batch, or when rows are still missing in the archive afterwards
  */
 export async function archiveAgain(target: AwsTarget, work: ParkedWork): Promise<void> {
   if (work.kind === 'record')

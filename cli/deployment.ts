@@ -32,7 +32,7 @@ type Output = keyof typeof StackOutput;
 /**
  * Reads outputs of a deployed stack, in the order of the requested names.
  *
- * @throws CliFailure naming the stack or the output that is missing, followed by `otherwise`
+ * @throws CliFailure naming the missing stack, or the missing output followed by `otherwise`
  */
 export async function stackOutputs<const Names extends readonly Output[]>(
   target: AwsTarget,

@@ -26,7 +26,7 @@ import { examinePeakRates, type RecordedRates } from './peak-rates.ts';
 import { runProbes } from './probes.ts';
 import { type Session, table } from './session.ts';
 
-/** Number of recorded changes of settings that are examined. */
+/** Maximum number of recorded changes of settings that are examined. */
 const MAX_CHANGES = 100;
 
 /** The parts of a deployment that are checked for safety. */
@@ -53,7 +53,7 @@ export interface Finding {
     | 'authority'
     | 'database'
     | 'peak_rates';
-  /** Name or id of the affected secret, key or stack. */
+  /** Name or id of the affected object, for example of a secret, a key, a setting or a stack. */
   readonly about: string;
   readonly detail: string;
 }
@@ -181,7 +181,7 @@ export function addDoctor(program: Command, session: Session): void {
           : [];
       const failed = probed.filter(({ result }) => result === 'failed').length;
       const lines = [
-        ...(isDeployed ? [] : [`Not deployed in ${account.region}: only the account was examined.`]),
+        ...(isDeployed ? [] : [`Not deployed in ${account.region}: account and settings were examined.`]),
         ...(data.length === 0
           ? ['Nothing found.']
           : table(
@@ -245,8 +245,8 @@ async function ofClone<Result>(readWith: (clone: typeof Synthesized) => Result) 
 }
 
 /**
- * Returns the API key from the environment variable if it is a test key. A live key is ignored, because the probes make
- * payments.
+ * Returns the API key in the environment variable PAYONCE_API_KEY if it is a test key. A live key is ignored, because
+ * the probes make payments.
  */
 function ownTestKey(): string | undefined {
   const key = process.env[TENANT.variable]?.trim();

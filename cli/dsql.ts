@@ -15,7 +15,10 @@ interface DeployedCluster {
   readonly iamRoles: readonly string[];
 }
 
-/** Finds the cluster of the data stack, and the functions that use it. @throws CliFailure if there is no cluster */
+/**
+ * Finds the cluster of the data stack, and the roles of the functions that use it.
+ * @throws CliFailure if there is no cluster
+ */
 export async function deployedCluster(target: AwsTarget): Promise<DeployedCluster> {
   const lambda = new LambdaClient(target);
   const [id] = await resourcesOf(target, 'data', 'AWS::DSQL::Cluster');

@@ -6,15 +6,15 @@ import { sentenceOf } from '../local/sentence.mjs';
 /** The exit codes, documented in docs/reference/cli.md. */
 export const ExitCode = {
   done: 0,
-  /** Partly done. The result lists the remaining work. */
+  /** Partly done, or differences were found. The result lists them. */
   incomplete: 1,
   /** Unknown command or option, or an invalid value. */
   usage: 2,
-  /** Missing or invalid settings: region, credentials, API key, address. */
+  /** Missing or invalid settings, for example the region, credentials, an API key or an address. */
   settings: 3,
-  /** Not found: no stack, no running local stack, no such tenant, key or job. */
+  /** Not found, for example a stack, a running local stack, a tenant, a key or a job. */
   notFound: 4,
-  /** AWS or the API refused the request. */
+  /** AWS, the API or the command itself refused the request. */
   refused: 5,
   /** AWS or the API cannot be reached. */
   unreachable: 6,

@@ -63,7 +63,8 @@ export function refuseModeAlone(command: Command): void {
 }
 
 /**
- * Returns the header that selects the tenant given by `--tenant` and `--mode` for an operator's request.
+ * Returns the header that selects, for an operator's request, the tenant given by `--tenant` and `--mode`; empty
+ * without `--tenant`.
  * @throws as {@link refuseModeAlone}
  */
 export function tenantOf(command: Command): Readonly<Record<string, string>> {

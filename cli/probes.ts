@@ -11,7 +11,7 @@ export interface Probe {
   readonly source: string;
   /**
    * Runs the check.
-   * @returns the observation; undefined without an API key
+   * @returns the observation; undefined if the check needs an API key and none is given
    * @throws Error when the observation differs from the expected result
    */
   readonly run: (context: ProbeContext) => Promise<string | undefined>;

@@ -52,7 +52,7 @@ export class Session {
     return this.#program.opts<Options>();
   }
 
-  /** The name of the deployment, as given or derived from one of its stacks. */
+  /** The environment of the deployment, as given, or derived from the name of one of its stacks. */
   get #environment(): string | undefined {
     const { environment, stack } = this.#options;
     if (stack === undefined) return environment;

@@ -33,7 +33,10 @@ import { type AwsTarget, openTables, stackOutput } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { isoTime, readSeconds, type Session } from './session.ts';
 
-/** Maximum number of findings that are printed. The JSON document contains every finding that was stored. */
+/**
+ * Maximum number of findings that are printed. The JSON document contains every finding that was kept, and the number
+ * of the others.
+ */
 const MAX_SHOWN = 50;
 
 type AnyFinding = RowFinding | ManifestFinding | BucketFinding | ReplacedObject;
@@ -212,8 +215,9 @@ async function chosenLedger(target: AwsTarget, chosen: Chosen, bounds: Bounds, c
 }
 
 /**
- * Returns the time before which every transition has been in the Ledger for long enough to be archived. Later rows may
- * have been copied from PostgreSQL only recently. Before the first pass over the outbox, no row has been archived.
+ * Returns the time before which every transition has been in the Ledger for long enough to be archived. With
+ * PostgreSQL, later rows may have been copied only recently, and before the first pass over the outbox, no row is
+ * expected in the archive. With DynamoDB, there is no such time limit.
  */
 export async function settledUntil({
   client,

@@ -47,7 +47,7 @@ export const HOLD = { name: 'hold', acknowledgement: 'acknowledgement', publicat
 export const ACKNOWLEDGEMENT_HOLD_MS = 3_000;
 /**
  * Wait before the publication, in milliseconds. Long enough for a kill on a busy machine, and below the timeout of the
- * shop.
+ * shop's function.
  */
 export const PUBLICATION_HOLD_MS = 15_000;
 /**

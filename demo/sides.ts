@@ -208,7 +208,9 @@ function paymentOf(tenantId: TenantId, text: string): PaymentId {
   return derivePaymentId(systemDigest, { ...scope, key: parsed.key });
 }
 
-/** Reports whether a posting type belongs to this kind of event: refund types to refunds, all others to payments. */
+/**
+ * Reports whether a type of transition belongs to this kind of event: refund types to refunds, all others to payments.
+ */
 function isOf(kind: EventKind, type: string): boolean {
   return type.startsWith('refund.') === (kind === 'refund.completed');
 }

@@ -1,6 +1,6 @@
 /**
- * The counts of one scenario on one side, each read where the data is stored. The scenario took effect exactly once if
- * all counts are 1, or all are 0 when the processor must refuse.
+ * The counts of one scenario on one side, each read where the data is stored. The counts are correct if all are 1, or,
+ * in a scenario in which the processor must refuse, if all are 0.
  */
 export interface Counts {
   /** Number of charges or refunds in the processor's list. */

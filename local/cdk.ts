@@ -25,7 +25,7 @@ const ASSEMBLY_KEY = 'payonce-deploy.key';
 
 export interface CdkRun {
   readonly access: EmulatorAccess;
-  /** Directory for assemblies and outputs. */
+  /** Directory for assemblies, outputs and the log. */
   readonly directory: string;
   /** Called with each line that the CLI prints. */
   readonly report: (line: string) => void;
@@ -61,7 +61,7 @@ export const PAYONCE: CdkApp = {
     'payonce:eventsLostAfterSeconds': '20',
     // Developers can try approvals with larger amounts. No other example uses amounts this large.
     'payonce:approvalAbove': '{"*":5000000}',
-    // Events may request payments for one tenant. There is no Kafka broker at this address; tests invoke the function
+    // Events may request payments for one tenant. There is no Kafka cluster with this ARN; tests invoke the function
     // with batches.
     'payonce:paymentRequests': JSON.stringify({
       senders: [
@@ -88,7 +88,7 @@ export const PAYONCE: CdkApp = {
         ],
       },
     }),
-    // The webhook receivers and the job target run on the same machine.
+    // The webhook receivers and the job target run on this machine, at loopback addresses.
     'payonce:allowLoopbackWebhooks': 'true',
   },
 };
@@ -97,7 +97,7 @@ const AUTHORITY = 'payonce:authority';
 const PORT = 'payonce:postgresPort';
 const SHARDS = 'payonce:postgresShards';
 
-/** The settings with which the functions use the PostgreSQL server of the local AWS, whose port is in the secret. */
+/** The settings with which the functions use the PostgreSQL server of the local AWS. The secret contains its port. */
 const POSTGRES_CONTEXT: CdkApp['context'] = {
   [AUTHORITY]: 'postgres',
   'payonce:postgresHost': SERVER_HOST,
@@ -134,7 +134,10 @@ export function payonceWith(context: Context, authority: Authority = authorityOf
   return { context: { ...PAYONCE.context, ...contextFor(authority, context), [JOB_TARGETS]: textOf(merged) } };
 }
 
-/** Returns the stores of the authority in the project's context. There is no local Aurora DSQL. */
+/**
+ * Returns the system of record that the project's context selects: PostgreSQL also for Aurora DSQL, which does not
+ * exist locally.
+ */
 export function authorityOf({ [AUTHORITY]: given }: Context): Authority {
   return storesOf(given);
 }

@@ -29,11 +29,12 @@ const INSTALLED = '.package-lock.json';
 
 /**
  * Returns a hash of all inputs of a deployment to the local AWS: the sources of the functions, the console, the stacks
- * and the emulator; the settings, the packages, and the version of Node. If two deployments have the same key, they
- * have the same result.
+ * and the emulator; the settings, the packages, the platform, and the version of Node. If two deployments have the same
+ * key, they have the same result.
  *
  * @param node the version of Node
- * @returns undefined when the hash cannot be computed, because the sources or the packages contain a link
+ * @returns undefined when the hash cannot be computed, because the sources contain a link, or a package is or contains
+ * a link to a target outside of the package
  */
 export function deployKey(project: string = PROJECT, node: string = process.version): string | undefined {
   const hash = createHash('sha256');
@@ -86,7 +87,8 @@ function collect(project: string, path: string, entry: Dirent, found: string[]):
 /**
  * Adds the sizes and times of the packages' files to the hash. Their contents are too large to be read at each start.
  *
- * @returns false when a package has a link to a target outside of the package, because the target can change unnoticed
+ * @returns false when a package is or contains a link to a target outside of the package, because the target can change
+ * unnoticed
  */
 function addPackages(hash: Hash, packages: string): boolean {
   const installed = join(packages, INSTALLED);

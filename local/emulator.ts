@@ -27,7 +27,7 @@ interface EmulatorOptions {
   readonly python: string;
   /** The preferred port; another port is used if this one is taken. */
   readonly port: number;
-  /** Directory for the log. */
+  /** Directory for the log and the temporary files. */
   readonly directory: string;
   /** Directory of the state that the emulator loads when it starts. */
   readonly state: string;

@@ -68,7 +68,7 @@ export async function runKept(
 }
 
 interface KeptServer extends Omit<KeptCommand, 'output'> {
-  /** Everything that the server prints. */
+  /** File for everything that the server prints. */
   readonly logFile: string;
   /** Matches the line that the server prints when it accepts connections. */
   readonly line: RegExp;

@@ -268,7 +268,10 @@ async function isBootstrapped(access: EmulatorAccess): Promise<boolean> {
   }
 }
 
-/** Prepares the deployed stacks for use from this machine, and creates a tenant with keys. */
+/**
+ * Prepares the deployed stacks for use from this machine, and creates the tenant and its keys, unless valid keys are
+ * given.
+ */
 export async function connect(
   access: EmulatorAccess,
   outputs: StackOutputs,

@@ -53,7 +53,7 @@ interface PostgresOptions {
 }
 
 /**
- * Starts a PostgreSQL server with the current tables, with the data of an earlier run if there is any.
+ * Starts a PostgreSQL server with the current tables, and with the data of an earlier run if there is any.
  *
  * @throws StartFailure when it does not start, Error when its tables belong to another version
  */

@@ -130,7 +130,10 @@ async function bringUpOrFind(state: StateFile, { fresh, authority, ...others }: 
   }
 }
 
-/** Starts the lab. It reads the state file, so it starts last. Payonce remains usable if the lab fails. */
+/**
+ * Starts the lab. The lab reads the state file, so it starts after that file has been written. Payonce remains usable
+ * if the lab fails.
+ */
 async function addLab(
   { aws, emulator }: RunningLocalAws,
   state: StateFile,

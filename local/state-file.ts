@@ -86,7 +86,7 @@ export class StateFile {
     rmSync(this.#claim, { force: true });
   }
 
-  /** Returns the content of the file, which may be outdated; undefined when the file is absent or invalid. */
+  /** Returns the content of `local.json`, which may be outdated; undefined when the file is absent or invalid. */
   read(): LocalAws | undefined {
     return readJson(this.#local, localAws);
   }

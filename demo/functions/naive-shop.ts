@@ -143,7 +143,7 @@ async function postingsOf(payment: string): Promise<readonly Posting[]> {
   return Items as unknown as readonly Posting[];
 }
 
-/** Timeout for the processor in milliseconds, longer than a slow processor takes. */
+/** Timeout of a call to the processor, in milliseconds, longer than a slow processor takes. */
 const PROCESSOR_TIMEOUT_MS = 10_000;
 
 async function callProcessor(

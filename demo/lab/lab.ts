@@ -15,7 +15,7 @@ export interface LabRefusal {
 /** Maximum number of runs that the page shows. Earlier ones are discarded. */
 const MAX_RUNS = 20;
 
-/** A local AWS with both shops. */
+/** A local AWS on which the lab runs scenarios. */
 export interface LabStack {
   readonly runner: Pick<Runner, 'run'>;
   /** The address of the console, without a trailing slash. */

@@ -1,7 +1,7 @@
 /**
  * The lab of a running local AWS. `npm start` starts it (local/lab.ts) as a command of the keeper (local/keeper.ts).
  *
- * It listens on the given port if that is free, and then prints its address.
+ * It listens on the given port, or on another one if that is taken, and then prints its address.
  *
  *   node demo/lab/run.ts <directory of the local AWS> <port>
  */
