@@ -1,6 +1,6 @@
 /**
- * `npm run generate`: generates the examples of the API documents, the types of the API and some pages of the documents
- * (`generated/`, not in git), and the types of the Python client. `npm ci` runs it.
+ * `npm run generate`: generates the examples of the API documents, the types of the API, the protocol of processors and
+ * some pages of the documents (`generated/`, not in git), and the types of the Python client. `npm ci` runs it.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';

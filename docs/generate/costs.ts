@@ -69,7 +69,7 @@ const OPTIONS: readonly Option[] = [
   },
 ];
 
-/** Returns the cost that a million requests or callbacks save if PostgreSQL is the authority. */
+/** Returns the amount by which a million requests or callbacks cost less if PostgreSQL is the authority. */
 function saved(path: 'payment' | 'callback'): string {
   const common = { memoryMb: 512, eventMemoryMb: 1_024, consumers: 1 };
   const cost = (authority: Authority): number => perMillion(pathsOf({ ...common, authority })[path]);
@@ -212,7 +212,7 @@ Standard-IA costs less than half for storage and a quarter more for requests: it
 more than half of its requests.`;
 }
 
-/** Costs by use: KMS requests, metrics and process starts. */
+/** Renders the costs by use: KMS requests, metrics and process starts. */
 function byUse(templates: readonly StackTemplate[]): string {
   const keyRequests = lineOf('keyRequest', tableGrants(templates, false) * KEY_READS);
   return `Tables use the AWS managed key of DynamoDB: about one request in five minutes for each table that a function uses. Under

@@ -149,7 +149,7 @@ describe('problemsOfDatabase', () => {
     expect(await examine(own, { postgresHost: host, postgresPort: of })).toEqual([]);
   });
 
-  test('reports that the functions may not use the KMS key of the secret', async () => {
+  test('reports that the functions are not allowed to use the KMS key of the secret', async () => {
     const { hostname: host, port: of, pathname } = new URL(server.url);
     const own = { username: role, password: 'p', dbname: pathname.slice(1) };
     const problemsWith = (KmsKeyId: string, settings: Readonly<Record<string, string>> = {}) =>

@@ -241,7 +241,7 @@ test('every payment event matches as many EventBridge rules as the regional rate
   expect(page).toContain(regionRows().join('\n'));
 });
 
-test('the doctor reports unconfirmed alarm addresses', () => {
+test('the doctor finds unconfirmed alarm addresses, and topics without a subscription', () => {
   const member = (arn: string, endpoint: string) =>
     `<member>\n<TopicArn>t</TopicArn><SubscriptionArn>${arn}</SubscriptionArn><Endpoint>${endpoint}</Endpoint></member>`;
   const xml = `<Subscriptions>${member('arn:aws:sns:x', 'a@b.example')}${member('PendingConfirmation', 'c@d.example')}</Subscriptions>`;

@@ -76,7 +76,7 @@ describe('payonce exports', () => {
     expect(await run('get', id)).toContain(`${url}${FILES}exports/ten_desk/test/${id}.csv`);
   });
 
-  test('requires an operator to name the tenant', async () => {
+  test('work for an operator who names the tenant', async () => {
     const file = output();
     await run('create', '--kind', 'entries', ...DAYS, '--tenant', 'ten_desk', '--output', file);
     expect(readFileSync(file, 'utf8').trimEnd().split('\r\n')).toHaveLength(5);
@@ -110,7 +110,7 @@ describe('payonce exports', () => {
     });
   });
 
-  test('reports a refused request', async () => {
+  test('reports a refused request, and an unknown export', async () => {
     expect(await ending('create', '--kind', 'orders', ...DAYS)).toMatchObject({ exitCode: ExitCode.refused });
     expect(await ending('get', `exp_${'a'.repeat(32)}`)).toMatchObject({ exitCode: ExitCode.notFound });
   });

@@ -120,7 +120,7 @@ describe('payonce', () => {
   });
 
   test('uses the region of the profile if AWS_REGION is empty', async () => {
-    // The SDK reads each file once per process.
+    // A file of its own, because the SDK reads each file once per process.
     const config = join(directory, 'config-with-region');
     writeFileSync(config, '[default]\nregion = eu-west-1\n');
     const environment = { ...WITH_CREDENTIALS, AWS_REGION: '', AWS_CONFIG_FILE: config };

@@ -39,7 +39,7 @@ afterAll(async () => {
   await target.close();
 });
 
-test('payonce db move-tenant moves a tenant once, and reports problems before it stops writes', async () => {
+test('payonce db move-tenant refuses wrong options before it stops writes, can be aborted, and moves a tenant once', async () => {
   const copies = new Copies(source);
   const { client } = copies.tables;
   const { pacing } = copies.tools();

@@ -24,7 +24,7 @@ describe('a restore of tables', () => {
     await client.send(new PutItemCommand({ TableName: tables.ledger, Item: { pk: { S: 'PAY#1' }, sk: { S: 'T#1' } } }));
   });
 
-  test('restores their rows, and the settings that a DynamoDB restore omits: Stream, time to live, recovery and protection', async () => {
+  test('restores their rows, and settings that a DynamoDB restore omits: Stream, time to live and point-in-time recovery', async () => {
     const { idempotency = '', ledger = '', ledgerStream, registry = '', views } = await restore();
     expect([idempotency, ledger, registry]).toEqual([
       `${tables.idempotency}-r${TO - 60}`,

@@ -92,7 +92,7 @@ test('the doctor examines each database, and names it', async () => {
   expect(problems).not.toContain('first: The table orphan is missing.');
 });
 
-test('the doctor recognizes a database other than the one with the payments', async () => {
+test('the doctor reports a database other than the one with the payments', async () => {
   const database = openTestDatabase(urls.get('b') ?? '');
   const identity = await readIdentity(database);
   await database.close();

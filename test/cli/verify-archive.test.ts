@@ -193,7 +193,7 @@ test('verification from an account other than the bucket’s reports that it did
   isElsewhere = false;
 });
 
-test('verification of nothing is a failure: a payment without rows, an empty archive and an empty range', async () => {
+test('verification fails for a payment without rows, an empty archive and a reversed range, but not for a range without rows', async () => {
   archive = await listed(await archiveOfRows(rows, 3));
   const payment = `pay_${'a'.repeat(32)}`;
   expect(await verify('--payment', payment)).toMatchObject({

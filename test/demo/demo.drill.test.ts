@@ -47,7 +47,7 @@ describe('the demonstration on the deployed stack', () => {
     demo = await deployDemo(aws, directory, () => undefined);
     const shown = SCENARIOS.filter(({ id }) => SHOWN.includes(id));
     await withSides(aws, demo, async (sides) => {
-      // This scenario runs only with Payonce, because the naive side waits a minute for its lost event.
+      // Here, the scenario runs only on Payonce's side, because the naive side waits a minute for its lost event.
       const stopped = await causeFailure(sides.payonce, scenario('relay-stopped'), randomUUID());
       [findings, withoutRelay] = await Promise.all([
         sideBySide(sides, shown, () => undefined),
