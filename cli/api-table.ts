@@ -218,7 +218,7 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
       options: [
         [
           '--entry <id>',
-          'the message, by its id in the list of the queue; optional only for Jobs-Missed, whose messages about jobs of this deployment are then deleted',
+          'the message, by its id in the list of the queue; only for Jobs-Missed, it may be omitted, which deletes all messages about jobs of this deployment',
         ],
       ],
       lines: sentence((row) =>
@@ -298,7 +298,10 @@ export const ANNOTATE: ApiCommand = {
   required: [['--reason <text>', 'the explanation, or the error in the payment’s record']],
   options: [
     ['--transition <n>', 'the sequence of the annotated transition', readSequence],
-    ['--missing-charge <id>', 'a charge that does not exist at the processor; ends its look-ups'],
+    [
+      '--missing-charge <id>',
+      'a charge that does not exist at the processor; Payonce then stops looking for the charge',
+    ],
   ],
   lines: sentence(annotated),
 };

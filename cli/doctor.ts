@@ -136,7 +136,10 @@ async function examineDatabase(
   return problems.map((detail) => ({ check: 'database', about: 'postgres', detail }));
 }
 
-/** Checks the peak rates of the next deployment, if known, otherwise of the current one, against the recorded ones. */
+/**
+ * Compares the peak rates of the next deployment with the recorded ones. If they are unknown, compares those of the
+ * current deployment.
+ */
 async function examineRates({ rates, nowMs }: Deployed, context: DoctorOptions['context']) {
   return examinePeakRates(rates, nowMs, await ofClone(({ peakRatesOfClone }) => peakRatesOfClone(context)));
 }

@@ -25,7 +25,9 @@ const STOPPED = "The tenant's writes get 503 until the command is repeated, or t
 /** Adds `payonce db move-tenant`. */
 export function addMoveTenant(db: Command, session: Session): void {
   db.command('move-tenant')
-    .description('moves a tenant to another database, while its writes get 503; can be repeated')
+    .description(
+      'moves a tenant to another database, and answers the writes of the tenant with 503 until then; can be repeated',
+    )
     .argument('<tenant>', "the tenant's id", readTenant)
     .option('--to <name>', 'the name of the other database in the settings')
     .option('--abort', 'cancels a move that has not yet switched databases: writes continue in the current database')

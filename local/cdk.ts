@@ -211,7 +211,8 @@ export function bootstrapParameters(app: CdkApp, directory: string): readonly st
 }
 
 /**
- * Synthesizes the assembly for a local AWS, with the functions' code. Several instances can share the assembly.
+ * Synthesizes the assembly for a local AWS, with the functions' code. Several runs of the local AWS can share the
+ * assembly.
  *
  * @param authority the system of record @default dynamodb
  * @param withRules whether to also apply the CDK's own rules, fail on warnings, and print every finding to standard

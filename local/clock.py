@@ -1,9 +1,9 @@
 """The clock of the local AWS, which `payonce clock advance` moves: POST /_payonce/clock with {"advance_ms": …}.
 
-Scheduled work becomes due: messages in queues, schedules, items with a time to live. Functions get the offset in their environment.
-A process keeps the offset with which it started. After the clock has moved, the process is replaced before its next invocation.
-The file with the offset is part of the state, and is written before the clock moves: after a restart, the clock is not behind
-the times in the rows, except after a crash of the machine.
+Scheduled work becomes due: messages in queues, schedules, items with a time to live. Functions get the offset in their
+environment. A process keeps the offset with which it started. After the clock has moved, the process is replaced before
+its next invocation. The file with the offset is part of the state, and is written before the clock moves: after a
+restart, the clock is not behind the times in the rows, except after a crash of the machine.
 """
 
 import asyncio
@@ -118,8 +118,8 @@ async def answer(others, scope, receive, send):
 
 def install():
     time.time = now
-    # SDK clients sign requests with the time of their own clocks, and would adjust the clocks to this header. They do not call
-    # deployed APIs, whose responses carry the time of this clock.
+    # The header Date keeps the time of the machine: SDK clients sign requests with the machine's time, and would adjust
+    # it to this header. Only responses of deployed APIs, which SDK clients do not call, carry the time of this clock.
     app.formatdate = lambda usegmt: email.utils.formatdate(_now(), usegmt=usegmt)
     eventbridge.datetime = Datetime
     lambda_runtime.Worker._spawn = spawn

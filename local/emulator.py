@@ -45,7 +45,8 @@ LOOK_EVERY_SECONDS = 1
 # Maximum number of schedules that fire in one check. Each invocation starts a process, and after the clock is advanced,
 # nearly all schedules are due.
 MOST_AT_ONCE = 2
-# AWS keeps an idle connection open for longer than its clients do. A server that closes it first can lose a request in transit.
+# AWS keeps an idle connection open for longer than its clients do. If a server closes an idle connection first, a
+# request in transit can be lost.
 IDLE_CONNECTION_SECONDS = 3600
 
 logger = logging.getLogger("scheduler")

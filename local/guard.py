@@ -104,7 +104,7 @@ def _without_cors(send):
 
 
 def execution_credentials(config):
-    """Replaces the access key of a function's role with a random key. The emulator derives it from names that anyone can know."""
+    """Replaces the access key of a function's role, which the emulator derives from names that anyone can know, by a random key."""
     issued = _credentials(config)
     derived = issued["AWS_ACCESS_KEY_ID"]
     key = _function_keys.setdefault(derived, f"ASIA{secrets.token_hex(16).upper()}")

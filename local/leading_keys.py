@@ -40,7 +40,7 @@ def _table_key(name):
 
 
 def _text(value):
-    """Returns the value of an attribute such as {"S": "PAY#1"} as policies compare it."""
+    """Returns an attribute value such as {"S": "PAY#1"} as the text that policies compare."""
     return next((str(part) for part in value.values()), None) if isinstance(value, dict) else None
 
 

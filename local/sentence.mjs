@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { debuglog, getSystemErrorMap, types } from 'node:util';
 
 /**
- * The oldest supported major version of Node, which runs the project's TypeScript without compilation. `npm ci` installs
- * it.
+ * The oldest supported major version of Node, which runs the project's TypeScript without compilation. `npm ci`
+ * installs it.
  */
 const NODE_MAJOR = 24;
 /** Maximum length of a sentence, in characters. A longer text is assumed to be code or data. */

@@ -58,7 +58,7 @@ const ALARMS: Readonly<Record<AlarmMetric, Meaning>> = {
     'Charges that took or held money for a payment that had ended, or in addition to the payment’s own charge.',
   contradiction: 'Facts from a processor that contradict the known state of a payment.',
   undecidable:
-    'Changes, voids of holds, and refunds of stray charges whose outcome cannot be determined; unreadable queue rows; and abandoned callbacks about unknown payments or charges.',
+    'Changes, voids of holds, and refunds of stray charges, if their outcome cannot be determined; unreadable queue rows; and abandoned callbacks about unknown payments or charges.',
   order_needs_review: 'Orders whose payment is undecidable, or whose reversal does not complete.',
   messages_wait:
     'Deliveries of messages that were enqueued more than half an hour earlier, and webhooks that have been due for as long. Only with `service` = `alarms`.',

@@ -309,7 +309,7 @@ describe('the example of a third-party processor', () => {
     processor.closeAllConnections();
     await stopListening(processor);
 
-    // The example, too, sends requests with a time limit.
+    // The requests of the example have time limits, too, so the list can contain others.
     const given = limits.mock.calls.map(([milliseconds]) => milliseconds);
     expect(given).toEqual(
       expect.arrayContaining([SEND_TIMEOUT_MS, LOOKUP_TIMEOUT_MS, BOOKS_TIMEOUT_MS, LIST_TIMEOUT_MS]),
