@@ -26,7 +26,8 @@ export interface ReceiptTools extends ConsumeTools {
   /** Reads the payment before each attempt to send, because the event may be old. */
   readonly payments: Pick<PaymentStore, 'listTransitions'>;
   /**
-   * `test` if the mailer is the sandbox, which reaches no mailbox: receipts of live mode are then not sent.
+   * `test`: the mailer is the sandbox, which reaches no mailbox, so live-mode receipts are not sent. `live` and `none`
+   * refuse no receipt here.
    * @default all receipts are sent
    */
   readonly ordersOf?: Mode | 'none';

@@ -37,7 +37,7 @@ export interface ProcessorsConfig {
 
 /** The connected processors of this deployment, and the routing of new payments. */
 export interface Processors {
-  /** The reason why there is no fixed processor: only `choose` selects the processor of a payment. */
+  /** The refusal that stands in place of a default processor: only `choose` selects the processor of a payment. */
   readonly processor: NoProcessor;
   readonly processors: readonly Processor[];
   readonly books: readonly ProcessorBooks[];

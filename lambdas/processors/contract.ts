@@ -95,7 +95,7 @@ interface ProcessorCallbacks {
   readonly issued?: true;
 }
 
-/** A processor that may send callbacks to `POST /callbacks/<name>/<mode>`. */
+/** A processor, in one mode, that may send callbacks to `POST /callbacks/<name>/<mode>`. */
 export interface CallbackSource {
   /** The processor's name, as stored in payments. */
   readonly name: string;

@@ -24,8 +24,8 @@ const [FIRST_MS, SECOND_MS, THIRD_MS] = VENDOR_WAITS.inProcessMs;
 const WAITS_MS = FIRST_MS + SECOND_MS + THIRD_MS;
 
 /**
- * Number of consecutive failed reads that opens the breaker of the books: as many as a job makes at once. With fewer,
- * the reads of one moment would open the breaker.
+ * Number of consecutive failed reads that opens the breaker of the books: as many reads as a job makes at once. With
+ * fewer, the reads of one moment would open the breaker.
  */
 const BREAKER_FAILURES = 10;
 /** Time for which an open breaker refuses all reads, in milliseconds: about as long as a run reads one queue. */
@@ -45,15 +45,15 @@ const NO_BREAKER: CircuitBreaker = {
 
 /**
  * Creates the breaker of one processor's books, for jobs whose queues have entries of several processors. While a
- * processor does not respond, its entries take no time. Otherwise, the timeouts and retries of its reads would delay
- * the entries of the other processors. An unreadable charge does not open the breaker, because it concerns no other
- * charge.
+ * processor does not respond, the reads for its entries fail immediately. Otherwise, their timeouts and retries would
+ * delay the entries of the other processors. An unreadable charge does not open the breaker, because it concerns no
+ * other charge.
  */
 export function booksBreaker(clock: Pick<Clock, 'nowMs'>): CircuitBreaker {
   return createCircuitBreaker({
     settings: { consecutiveFailures: BREAKER_FAILURES, openForMs: BREAKER_PAUSE_MS },
     clock,
-    // The first read after the pause is the probe. There are no writes.
+    // No separate probe is needed: this breaker sends only reads, and the first read after the pause is the probe.
     probe: async () => undefined,
     isFailure: isTransient,
   });

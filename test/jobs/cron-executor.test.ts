@@ -101,24 +101,27 @@ describe('a schedule that fires', () => {
     [401, 'TerminalError', 'jobs_api_refused'],
     [200, 'TerminalError', 'jobs_api_refused'],
     [302, 'TerminalError', 'jobs_api_refused'],
-  ])('turns a %i response into a %s, and retries only when redelivered', async (status, name, code) => {
-    const fire = executor();
-    site.respond = (response) => {
-      response.writeHead(status, { location: '/elsewhere' }).end('{"code":"unauthorized","detail":"secret"}');
-    };
-    await expect(fire({ job: 'close-days', scheduledTime: T12 })).rejects.toMatchObject({
-      name,
-      code,
-      message: `The route of ${RUN_ID} answered ${status} unauthorized.`,
-    });
-    expect(site.asked).toHaveLength(1);
-    expect(faults).toHaveLength(1);
+  ])(
+    'turns a %i response into a %s, and sends the request again only when it fires again',
+    async (status, name, code) => {
+      const fire = executor();
+      site.respond = (response) => {
+        response.writeHead(status, { location: '/elsewhere' }).end('{"code":"unauthorized","detail":"secret"}');
+      };
+      await expect(fire({ job: 'close-days', scheduledTime: T12 })).rejects.toMatchObject({
+        name,
+        code,
+        message: `The route of ${RUN_ID} answered ${status} unauthorized.`,
+      });
+      expect(site.asked).toHaveLength(1);
+      expect(faults).toHaveLength(1);
 
-    site.respond = undefined;
-    expect(await fire({ job: 'close-days', scheduledTime: T12 })).toMatchObject({ kind: 'asked' });
-  });
+      site.respond = undefined;
+      expect(await fire({ job: 'close-days', scheduledTime: T12 })).toMatchObject({ kind: 'asked' });
+    },
+  );
 
-  test('retries when the response is lost, and creates one run', async () => {
+  test('creates one run if the response is lost and it fires again', async () => {
     const fire = executor();
     site.respond = (response) => {
       void site.harness.fire(T12).then(() => response.destroy());

@@ -45,7 +45,7 @@ async function accepted(): Promise<{ run: JobRun; record: EffectRecord }> {
   return { run, record: recordOf(run) };
 }
 
-describe('after a lost response,', () => {
+describe('after a fault,', () => {
   test('the store reports that it accepted the run', async () => {
     const { run, record } = await accepted();
     const again = acceptedRun(run.jobId, T0 + 60_000, T0);
@@ -60,18 +60,15 @@ describe('after a lost response,', () => {
     expect(lock?.token).toBe(2);
   });
 
-  test.each(['ambiguous_applied', 'ambiguous_lost', 'throttle'] as const)(
-    'a run is saved despite the fault %s',
-    async (kind) => {
-      const { run } = await accepted();
-      const store = faulty([{ point: 2, kind }]);
-      const lock = await store.lock(run.jobId, run.runId, LEASE);
-      if (lock === undefined) throw new Error('another run holds the lock');
-      const begun = withPageStarted(run, T0);
-      expect(await store.save(begun, lock, T0 + 300_000)).toBe(true);
-      expect(await store.readRun(run.jobId, run.runId)).toEqual(begun);
-    },
-  );
+  test.each(['ambiguous_applied', 'ambiguous_lost', 'throttle'] as const)('a run is saved (%s)', async (kind) => {
+    const { run } = await accepted();
+    const store = faulty([{ point: 2, kind }]);
+    const lock = await store.lock(run.jobId, run.runId, LEASE);
+    if (lock === undefined) throw new Error('another run holds the lock');
+    const begun = withPageStarted(run, T0);
+    expect(await store.save(begun, lock, T0 + 300_000)).toBe(true);
+    expect(await store.readRun(run.jobId, run.runId)).toEqual(begun);
+  });
 
   test('a save can be repeated even if another worker has locked the run since', async () => {
     const { run } = await accepted();

@@ -124,7 +124,7 @@ describe('a credential', () => {
     expect(await verify(token)).toEqual(refused);
   });
 
-  test('is refused without an expiry, an issue time, scopes or a run', async () => {
+  test('is refused if its expiry, its issue time, its scopes or its run is missing', async () => {
     for (const missing of ['exp', 'iat', 'scope', 'sub']) {
       const all = { iss: 'payonce-cron-executor', aud: PATH, sub: RUN_ID, scope: 'jobs:run' };
       const nowSeconds = clock.nowMs() / SECOND;

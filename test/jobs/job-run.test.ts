@@ -137,7 +137,7 @@ describe('a page that crashes its workers', () => {
     expect(run).toMatchObject({ done: 100, attempts: 1 });
   });
 
-  test('continues with whole pages after a skipped item', () => {
+  test('is followed by a whole page after an item is skipped', () => {
     const run = withSkippedItem(dead(fresh, 6), { name: 'pay_1', cursor: 'b' }, T0);
     expect(run).toMatchObject({ cursor: 'b', failed: 1, skipped: ['pay_1'], attempts: 0, status: 'running' });
     expect(nextAttempt(run)).toBe('whole_page');
@@ -147,7 +147,7 @@ describe('a page that crashes its workers', () => {
     expect(withSkippedItem(dead(fresh, 6), { name: 'pay_1' }, T0)).toMatchObject({ status: 'succeeded', failed: 1 });
   });
 
-  test('keeps a bounded list of skipped names, but counts all skipped items', () => {
+  test('adds only the first skipped items to the list of names, but all of them to the count', () => {
     let run = fresh;
     for (let item = 0; item < 50; item += 1)
       run = withSkippedItem(run, { name: 'n'.repeat(1_000), cursor: `${item}` }, T0);

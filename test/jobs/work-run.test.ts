@@ -169,7 +169,7 @@ describe('a run', () => {
     expect(await bench.work(await bench.accept(1))).toBe('succeeded');
   });
 
-  test('is refused with an error that names the job by a worker that does not have the job', async () => {
+  test('is refused by a worker that does not have its job, with an error that names the job', async () => {
     const bench = new Bench(countingJob(1));
     const { runs, observer, clock } = bench;
     const tools = {

@@ -174,7 +174,7 @@ describe('the inventory of a BigCommerce store', () => {
     const written = () => server.requests.filter((each) => each.startsWith('PUT')).length;
     const notes = () => server.notes.get(118);
 
-    test('has one note for each reservation, after its existing notes, even if the reservation is repeated', async () => {
+    test('gets one note after its existing notes, even if its reservation is requested repeatedly', async () => {
       for (let turn = 0; turn < 3; turn += 1)
         expect(await reserve(connect(), { shopOrder: 118 })).toEqual({ kind: 'reserved', reservationId: 't-1' });
       expect([notes(), written(), deadLetters]).toEqual([NOTED, 1, []]);

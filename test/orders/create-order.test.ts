@@ -83,7 +83,7 @@ describe('an order', () => {
     expect(answerOf(again)).toEqual(first);
   });
 
-  test('creates no credit without a referrer or for an amount that is too small', async () => {
+  test('creates no credit without a referrer, or if the credit rounds down to zero', async () => {
     const { referrer: _referrer, ...alone } = orderRequest('alone');
     expect(answerOf(await harness.order(alone)).body).toMatchObject({ referral: 'none', referrer: null });
     const small = answerOf(await harness.order(orderRequest('small', { amountMinor: 19 })));
@@ -100,7 +100,7 @@ describe('an order', () => {
     expect(await harness.typesOf(request)).toEqual(['order.placed', 'charge.failed', 'order.canceled']);
   });
 
-  test('is refunded in full if it is out of stock, and the ledger nets to zero', async () => {
+  test('is refunded in full if its goods are out of stock, and the ledger nets to zero', async () => {
     const request = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
     expect(answerOf(await harness.order(request))).toMatchObject({
       status: 409,
@@ -353,7 +353,7 @@ describe('a reversal', () => {
     expect(harness.keptMinor(gone)).toBe(0);
   });
 
-  test('raises the alarm when it needs an operator, even after a crash of the job run', async () => {
+  test('raises the alarm when it needs an operator, even if the job run crashes right after the write', async () => {
     await harness.processor.inside.failNextChange(5, 'tok_declined');
     await harness.order(gone);
     const { store } = harness;
@@ -467,7 +467,7 @@ describe('late effects:', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('an order without a record is taken over if it has no response; otherwise, its key is refused', async () => {
+  test('an order whose record was lost is taken over if it has no response; otherwise, its key is refused', async () => {
     const request = orderRequest('lost');
     const { store } = harness;
     const dying: OrderStore = {

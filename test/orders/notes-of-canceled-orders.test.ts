@@ -58,7 +58,8 @@ test('an order whose stock service did not respond in time gets no note that it 
   expect(world.keptMinor(request)).toBe(0);
   await world.resolveFor(30, { stock: bigCommerce() });
   expect(await world.read(request)).toMatchObject({ status: 'canceled', reservation: { status: 'released' } });
-  // The retry under the same key may find an existing reservation, which is then released.
+  // Whether the first attempt reserved is unknown, so the reservation is repeated under the same key, and then
+  // released. Here, the repetition makes the reservation.
   expect(taken()).toEqual([-2, 2]);
   expect(server.notes.get(118)).toBe('Gift wrap');
 });

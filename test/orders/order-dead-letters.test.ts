@@ -265,7 +265,7 @@ test('after all attempts of an order have failed, a delayed message makes one la
   expect([await sent(request), await deadLetters.take(10)]).toMatchObject([[{}], []]);
 });
 
-test('a delayed call that also fails is dead-lettered with its order, and the order shows the result of a redrive', async () => {
+test('a delayed call that fails is dead-lettered with the id of its order, and the order shows the result of a redrive', async () => {
   const request = orderRequest('dead');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
@@ -303,8 +303,8 @@ test.each([
 );
 
 /**
- * Moves dead letters into the queue of delayed calls, as the API's redrive does. A crash between the two steps leaves a
- * dead letter in both queues.
+ * Moves dead letters into the queue of delayed calls, as a redrive by the API does: it sends each dead letter, and then
+ * removes it. With `twice`, sends each one twice, as after a crash between the two steps.
  */
 async function putIntoDelayed({ twice = false } = {}): Promise<void> {
   for (const taken of await deadLetters.take(10)) {

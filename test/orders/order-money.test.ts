@@ -44,7 +44,7 @@ function giveBack(request: CreateOrder) {
   return changePayment(harness.tools, change(payment, 'r', { kind: 'refund' }));
 }
 
-test('no request is sent more than 15 minutes after the order’s claim', async () => {
+test('no charge is requested more than 15 minutes after the order’s claim', async () => {
   const request = orderRequest('slow');
   const claimedAtMs = harness.clock.nowMs();
   const sentAtMs: number[] = [];
@@ -253,7 +253,7 @@ describe('a reversal', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('that failed keeps the order open while the payment cannot be read', async () => {
+  test('keeps the order open if it fails after it succeeded, as long as the payment cannot be read', async () => {
     const request = orderRequest('unread', { items: [{ sku: 'sku_none', quantity: 1 }] });
     await harness.order(request);
     await harness.resolveFor(5);

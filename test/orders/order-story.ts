@@ -28,7 +28,9 @@ export interface OrderSubject {
 }
 
 interface Race {
-  /** Number of the first attempt's call immediately before which the rival acts. */
+  /**
+   * The rival acts immediately before this call of the first attempt. Calls are numbered from 1. @default no rival acts
+   */
   readonly rivalAt?: number;
   /**
    * Process that acts as the rival.

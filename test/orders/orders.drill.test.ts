@@ -105,7 +105,7 @@ describe('an order on the deployed stack', () => {
     expect(await counted('kept', first.json)).toEqual(ONCE);
   });
 
-  test('is refunded if it is out of stock', async () => {
+  test('is refunded if its goods are out of stock', async () => {
     const gone = await order('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
     expect([gone.status, gone.json['code']]).toEqual([409, 'out_of_stock']);
     expect(await counted('gone', gone.json['order'] as Record<string, unknown>)).toEqual(NOTHING_LEFT);
@@ -137,7 +137,8 @@ describe('personal data', () => {
       body: JSON.stringify({ amount: 300, reason: `Returned by ${name}` }),
     });
     expect([paid.status, refunded.status]).toEqual([201, 201]);
-    // The relay also reads the reason, which has its own row.
+    // Wait until the relay has published the refund's event, because the relay reads the refund's reason, which is then
+    // erased.
     await until(async () => {
       const { text } = await api.send('GET', '/v1/events?limit=100&type=refund.completed');
       return text.includes(`Returned by ${name}`) ? true : undefined;
@@ -193,7 +194,7 @@ describe('personal data', () => {
       code: 0,
       said: expect.stringMatching(new RegExp(`${aws.tenantId}#test +\\d+ +holds`)),
     });
-    // A job function stores this entry at its start.
+    // A job function writes the entry `settings.seen` when it starts.
     await until(async () => {
       const newest = await payonce(aws, 'activity', 'list', '--most', '100');
       return /settings\.seen +start/.test(newest.said) ? true : undefined;

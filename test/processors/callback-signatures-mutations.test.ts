@@ -27,10 +27,10 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 const keys = fc.uint8Array({ minLength: 24, maxLength: 64 }).map((key) => Buffer.from(key));
 const json = fc.jsonValue({ stringUnit: 'grapheme' }).map((value) => Buffer.from(JSON.stringify(value)));
+// JSON text is included, because random bytes are rarely valid UTF-8.
 const bodies = fc.oneof(
   json,
   json.map((body) => Buffer.concat([BOM, body])),
-  // Includes text, because random bytes are rarely valid UTF-8.
   fc.uint8Array({ minLength: 1, maxLength: 200 }).map((body) => Buffer.from(body)),
 );
 

@@ -171,7 +171,7 @@ export function describeChanges(
       });
     });
 
-    holds.test('excludes a concurrent capture: exactly one of the two takes effect', async () => {
+    holds.test('applies exactly one of a concurrent capture and void', async () => {
       const { toChange } = await authorized();
       const outcomes = await Promise.all([change(toChange(captureOf(AMOUNT))), change(toChange(VOID))]);
       expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['applied', 'refused']);

@@ -250,7 +250,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect((await harness.post(`/charges/${id}/refunds`, undefined, 'r1')).status).toBe(400);
     });
 
-    test('expires only authorized charges', async () => {
+    test('expires an authorized charge, but no voided, declined, pending or captured charge', async () => {
       const id = await authorized();
       const answer = await harness.post(`/control/charges/${id}/expire`);
       expect(answer.status).toBe(200);

@@ -167,7 +167,7 @@ describe('a change of a charge at Stripe', () => {
     expect(await client.findChange(first, LIMIT)).toEqual(outcome);
   });
 
-  test('as a refund, fails with a RetryableError if the API key belongs to another account or mode, and its look-up with an AmbiguousError', async () => {
+  test('as a refund, fails with a RetryableError if the API key belongs to another account or mode; its look-up fails with an AmbiguousError', async () => {
     await using other = await serveStripe();
     const order = (await charged()).toChange(refund(500));
     const rotated = clientAt(other.url, { clock: other.clock });

@@ -10,7 +10,7 @@ export type StripeTrouble =
   | 'silent_before'
   /** The call is applied, and gets no response. */
   | 'silent_after'
-  /** The call gets a 500 that is stored under the idempotency key, as Stripe does. */
+  /** The call gets a 500, which is stored under the idempotency key, as at Stripe. */
   | 'error_before'
   | 'error_after'
   /** A gateway in front of the API returns 503: the call is neither applied nor stored under the key. */

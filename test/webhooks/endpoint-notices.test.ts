@@ -100,7 +100,7 @@ describe('the events about the state of an endpoint', () => {
     expect(read.map(({ kind }) => kind)).toEqual(['event', 'event']);
   });
 
-  test('have other ids than earlier ones with the same number, which a restore of the Registry may have lost', () => {
+  test('have new ids even if their sequence numbers occur again after a restore of the Registry', () => {
     const idAt = (atMs: number) => noticeOf(systemDigest, OWNER, { ...ENDPOINT, changes: 1 }, 'failing', atMs).eventId;
     expect(idAt(1_000)).toBe(idAt(1_000));
     expect(idAt(2_000)).not.toBe(idAt(1_000));

@@ -123,7 +123,7 @@ describe('the events of an order', () => {
     expect(canceled).toMatchObject({ kind: 'found', rows: [{ chainId: request.orderId }] });
   });
 
-  test('are published again after a loss, but not if the projector has already projected them', async () => {
+  test('are published again if the bus has lost them, unless the projector has already projected them', async () => {
     const request = await canceledLate();
     const transitions = await orders.transitions(request.orderId);
     const own = tools();

@@ -101,7 +101,7 @@ describe('in URL validation without DNS,', () => {
     ['https://[fd00:ec2::254]/', 'must have a public name or address'],
     ['https://[fe80::1%25eth0]/', 'must be an https address of at most 2048 characters'],
     ['https://256.1.1.1/', 'must be an https address of at most 2048 characters'],
-    // Each of these URLs leads to a different host than its text suggests.
+    // The URLs below include some that lead to a different host than their text suggests.
     ['https://shop.co.uk/\r\nX: y', 'must not have spaces, line breaks, control characters or backslashes'],
     ['https://shop.co.uk\t.evil.co.uk/', 'must not have spaces, line breaks, control characters or backslashes'],
     ['https://evil.co.uk\\@shop.co.uk/', 'must not have spaces, line breaks, control characters or backslashes'],

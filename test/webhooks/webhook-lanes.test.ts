@@ -249,7 +249,7 @@ describe('an endpoint that does not respond', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   });
 
-  test('fails only the message of a delivery that triggers a bug in Payonce; the message is requeued', async () => {
+  test('has failed messages only for the delivery that triggers a bug in Payonce', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
@@ -449,7 +449,7 @@ test('two overlapping sweeps queue each delivery once, and only a later round qu
   expect(queued).toHaveLength(180);
 });
 
-test('a lane run without attempts does not change the count of slow attempts', () => {
+test('a lane run without attempts does not change the number of consecutive runs with a slow, failed attempt', () => {
   const lane = { ...OWNER, endpointId: 'we_1', revision: 1, hung: 3, wokenAtMs: 0 };
   const run = { hung: false, tried: 0, isSlow: true };
   expect(afterRun(lane, lane, run, 1_000).hung).toBe(3);

@@ -96,7 +96,7 @@ export class WebhookWorld extends World {
     return false;
   }
 
-  /** Sends the due messages of the queue. A message whose process failed is redelivered once. */
+  /** Processes the due messages of the queue. A message whose process failed is redelivered once. */
   async drain(): Promise<readonly SendOutcome[]> {
     const outcomes: SendOutcome[] = [];
     for (let messages = 0; messages < 2_000; messages += 1) {
@@ -163,7 +163,7 @@ export class WebhookWorld extends World {
     return this.answer(request);
   }
 
-  /** Returns a page of two events. */
+  /** Returns a page of at most two events. */
   async #pastPage({ fromMs, untilMs, tenantId, mode, cursor = '0' }: Parameters<PastEvents>[0]) {
     for (const event of this.past) this.appendToLedger(event);
     const owned = this.past.filter(

@@ -91,7 +91,10 @@ export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMes
   }
 }
 
-/** Results after which the transport acknowledges the event. After an error, the transport does not acknowledge it. */
+/**
+ * Results after which the transport acknowledges the event. After an error, the transport redelivers, resends or parks
+ * it.
+ */
 export type Taken = 'done' | 'done_before' | 'parked' | 'waits';
 
 export interface IntakeTools extends NewPaymentTools {

@@ -36,7 +36,7 @@ export interface JobTarget {
 /** Targets by name. */
 export type JobTargets = Readonly<Record<string, JobTarget>>;
 
-/** Maximum of the default of {@link TargetJob.window}, in seconds. */
+/** The default of {@link TargetJob.window} is at most this long, in seconds. */
 const LONGEST_DEFAULT_WINDOW_SECONDS = 3_600;
 
 export function windowOf({ every, window }: TargetJob): number {

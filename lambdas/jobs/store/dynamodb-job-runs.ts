@@ -25,7 +25,7 @@ import {
   tokenOf,
 } from './job-items.ts';
 
-/** The latest time that a run-id can contain, in Unix milliseconds. The year in a run-id has four digits. */
+/** A time on the last day that a run-id can contain, in Unix milliseconds. The year in a run-id has four digits. */
 const LAST_SECOND_MS = Date.UTC(9999, 11, 31);
 
 /** Stores runs and job locks in the Registry, and the effect records of accepted runs in the Idempotency table. */

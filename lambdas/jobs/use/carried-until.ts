@@ -4,7 +4,7 @@ import type { JobMarks } from './job-marks.ts';
 /** Id of the job that copies rows from PostgreSQL. Its mark is stored under this id, which must never change. */
 const MARK = 'carry' satisfies PostgresJobId;
 
-/** Time after which the consumers of the Ledger's Stream have processed a row, in milliseconds. */
+/** Maximum time that the consumers of the Ledger's Stream need to process a new row, in milliseconds. */
 export const SETTLED_AFTER_MS = 30 * 60_000;
 
 /** Time until which the Ledger is complete, if it is a copy of PostgreSQL. */

@@ -110,7 +110,7 @@ export async function workRun(tools: WorkRunTools, message: JobMessage, receives
  * owners.
  */
 interface ClaimedPage {
-  /** The run. `attempts` includes this one. */
+  /** The run. `attempts` includes this attempt. */
   readonly run: JobRun;
   readonly lock: JobLock;
   readonly attempt: Exclude<PageAttempt, 'give_up'>;

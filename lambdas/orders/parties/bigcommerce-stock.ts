@@ -36,7 +36,7 @@ interface Adjustment {
  *
  *   claim ── send ── answer                    adjusted, or refused
  *   claim ── send ── ✗                         dead letter; the reservation counts as refused, and the money is returned
- *   claim ── send ── (crash) ── claim: before  dead letter; as above
+ *   claim ── send ── (crash) ── claim exists   dead letter; as above
  *
  * Every adjustment has the order's id as its reason, which the store shows in its inventory history. If the order names
  * a shop order, a note is also added to that shop order.

@@ -31,7 +31,7 @@ import { probeShop } from './shop-call.ts';
 import { CREDITS_PATH, createShopReferrals } from './shop-referrals.ts';
 import { createShopStock, STOCK_PATH } from './shop-stock.ts';
 
-/** The external services that orders need in addition to the payment. */
+/** The external services that orders need in addition to the processor. */
 export interface Parties {
   readonly stock: StockKeeper;
   readonly referrals: ReferralProgram;
@@ -109,7 +109,7 @@ export interface Redrive {
 }
 
 /**
- * Creates the tools for the function that redrives dead letters. If a redriven call fails, the function throws, and the
+ * Creates the tools for the function that redrives dead letters. If a redriven call fails, `makeAgain` throws, and the
  * dead letter stays in its queue.
  */
 export async function configuredRedrive(

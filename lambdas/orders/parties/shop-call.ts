@@ -75,7 +75,7 @@ export async function postToShop<T>(
   return 'answer' in outcome ? outcome.answer : outcome;
 }
 
-/** Tests whether the service is available, by reading an order that does not exist. */
+/** Tests whether the service is available, by listing its objects for an order that does not exist. */
 export async function probeShop(
   vendor: string,
   { url, path, send = callOnce }: Pick<ShopOptions, 'url' | 'send'> & { readonly path: string },

@@ -46,7 +46,7 @@ interface ReferralOptions extends ShopOptions {
  * attempts fail, the outcome is unknown because of this claim:
  *
  *   worker   claim ── send ✓ (killed)
- *   later                     claim: before ── send: 429, 429, … ── given up: unknown, not failed
+ *   later                     claim exists ── send: 429, 429, … ── given up: unknown, not failed
  */
 export function createShopReferrals(options: ReferralOptions): ReferralProgram {
   const { policy, claims, clock, givenUp = 'throw' } = options;

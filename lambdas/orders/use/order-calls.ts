@@ -39,6 +39,7 @@ export interface OrderTools extends ChangePaymentTools {
   readonly choose?: ChooseProcessor;
   /**
    * The only mode in which new orders are accepted and external services are called, because the shop has this mode.
+   * `none`: there is no shop.
    * @default both modes
    */
   readonly ordersOf?: Mode | 'none';

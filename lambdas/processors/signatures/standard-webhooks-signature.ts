@@ -47,7 +47,7 @@ class RawBodyWebhook extends Webhook {
 }
 
 /**
- * Verifies Standard Webhooks signatures with that package, which also checks the time by the system clock. A callback
+ * Verifies signatures with the package `standardwebhooks`, which also checks the time by the system clock. A callback
  * must be in time by both `nowMs` and the system clock. If it is late only by the system clock, the result is
  * `mismatch`.
  */

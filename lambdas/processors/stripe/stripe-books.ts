@@ -114,11 +114,11 @@ const MAX_PAGES_OF_A_SECOND = 20;
  *
  * A charge with disputes or refunds can need an additional call. After half of the time, the response ends before the
  * next charge that needs such a call; otherwise, a page with many such charges would exceed its time limit at every
- * read. The cursor then contains the second and the id of the last answered intent:
+ * read. The cursor then contains the creation time (in whole seconds) and the id of the last answered intent:
  *
  *            |-----------|
  *   answered |------|
- *   cursor         ^ this second, after this intent
+ *   cursor         ^ this time, after this intent
  *
  * @param spareMs if less than this time (in milliseconds) remains, no further charge that needs a call is read
  */

@@ -80,9 +80,9 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
 export const RETRY_WAITS_SECONDS: readonly number[] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 64_800, 80_695];
 /** Maximum jitter, as a fraction of each wait. The jitter spreads the retries of deliveries that failed together. */
 const JITTER = 0.1;
-/** Duration of a whole schedule, in milliseconds. */
+/** Duration of a whole schedule without jitter, in milliseconds. */
 export const SCHEDULE_MS = RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each, 0) * 1000;
-/** Minimum duration of a whole schedule, with the shortest jitter, in milliseconds. */
+/** Minimum duration of a whole schedule, in milliseconds: the jitter makes every wait as short as possible. */
 export const SHORTEST_SCHEDULE_MS = SCHEDULE_MS * (1 - JITTER);
 
 /**
@@ -138,8 +138,8 @@ export function placedInLane(delivery: Delivery): Delivery {
 export const SLOW_MS = 5_000;
 
 /**
- * Number of attempts in flight in one execution, half of a batch, from which one owner occupies too many senders. An
- * attempt of this owner then isolates its endpoint after only {@link CROWDED_MS}. A scenario in
+ * An owner with at least this many attempts in flight in one execution (half of a batch) occupies too many senders.
+ * Each attempt of this owner then isolates its endpoint after only {@link CROWDED_MS}. A scenario in
  * `test/world/simulator/flood.test.ts` depends on this number.
  */
 export const CROWD = 5;
@@ -167,7 +167,7 @@ export function deriveDeliveryId(
   return `${idsBefore(message.occurredAtMs)}${letters.slice(0, DELIVERY_LETTERS)}`;
 }
 
-/** Returns a string that sorts after the delivery ids of events before `atMs`, and before all others. */
+/** Returns a string that sorts after the delivery ids of events before `atMs`, and before all other delivery ids. */
 export function idsBefore(atMs: number): string {
   return `dlv_${String(atMs).padStart(TIME_DIGITS, '0')}`;
 }

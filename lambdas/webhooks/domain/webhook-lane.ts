@@ -88,7 +88,10 @@ export function isAwake(
   return dueAtMs <= nowMs && leaseExpiresAtMs <= nowMs && emptySinceMs === undefined;
 }
 
-/** Returns whether the next run is so soon that new deliveries need no announcement. */
+/**
+ * Returns whether new deliveries need no announcement: the next run is due soon, or an announcement would not bring it
+ * forward.
+ */
 export function runsSoon({ dueAtMs, hung }: WebhookLane, nowMs: number): boolean {
   return dueAtMs !== undefined && (hung > 0 || dueAtMs <= nowMs + LOOK_MS);
 }
@@ -126,7 +129,8 @@ export function afterRun(lane: WebhookLane, held: WebhookLane, run: LaneRun, now
   const hung = run.hung ? lane.hung + 1 : run.tried > 0 ? 0 : lane.hung;
   const next: WebhookLane = { ...rest, revision: lane.revision + 1, hung };
   if (run.hung) return { ...next, ...dueAndSweepTimes(nowMs + waitAfter(hung), nowMs) };
-  // While a run holds the lane, only announcements write it. Their times prove nothing, because clocks differ.
+  // While a run holds the lane, only announcements write it, so a newer revision proves an announcement. The times of
+  // announcements prove nothing, because clocks differ.
   if (lane.revision > held.revision) return { ...next, ...dueAndSweepTimes(nowMs, nowMs) };
   const soonestMs = run.tried > 0 ? nowMs : nowMs + IDLE_WAIT_MS;
   if (run.isSlow || run.nextAtMs !== undefined) {

@@ -88,7 +88,7 @@ export function noticeOf(
   const message = messageAbout(digest, endpoint, {
     mode,
     type: ENDPOINT_STATES[kind],
-    // A restore of the Registry can repeat a sequence number.
+    // After a restore of the Registry, a sequence number can occur again, so the mark also contains the time.
     mark: `${sequence} ${atMs}`,
     sequence,
     atMs,

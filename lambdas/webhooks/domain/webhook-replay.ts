@@ -13,7 +13,9 @@ export interface WebhookReplay extends WebhookOwner {
   /** End of the time range (exclusive), in Unix milliseconds. */
   readonly untilMs: number;
   readonly events?: readonly (WebhookEventType | '*')[];
-  /** Set if only events are redelivered that the endpoint has never accepted. @default all events are redelivered */
+  /**
+   * Set if the replay redelivers only events that the endpoint has never accepted. @default all events are redelivered
+   */
   readonly onlyUndelivered?: true;
   /** Start of the next page, in the format of {@link PastEvents}. */
   readonly cursor?: string;

@@ -430,7 +430,7 @@ function answerOf(outcome: Outcome, requestId: string): Answer {
     case 'range_too_old':
       return refuse(
         'invalid_request',
-        'created_from must be within the last 90 days with only_undelivered: older deliveries are no longer stored.',
+        'created_from must be within the last 90 days if only_undelivered is true: older deliveries are no longer stored.',
         'created_from',
       );
     case 'replay_running':

@@ -166,7 +166,8 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks, FailingEndpo
         new UpdateCommand({
           TableName: this.#tables.registry,
           Key,
-          // If the delivery's message is redriven while the endpoint is slow, the delivery returns to the lane.
+          // Remove `apart`, too, so that a delivery whose message is redriven while the endpoint is slow returns to the
+          // lane.
           UpdateExpression: 'REMOVE #due, apart',
           ConditionExpression: 'attribute_exists(#due)',
           ExpressionAttributeNames: { '#due': RegistryTable.dueIndex.partitionKey },

@@ -144,7 +144,10 @@ export function bookKey({ tenantId: tenant, mode }: WebhookOwner): Item {
   };
 }
 
-/** Partition of the endpoint lists with an endpoint that fails. One partition, because these lists change rarely. */
+/**
+ * Partition of the endpoint lists with an endpoint that is failing, or is disabled because it failed. One partition,
+ * because these lists change rarely.
+ */
 export const FAILING_PARTITION = `${QueueRow.failingEndpoints}0`;
 
 /** Returns the row of an endpoint list. The index of queues lists the row while one of the endpoints fails. */

@@ -217,12 +217,12 @@ async function deliveriesOf(
 type PageDeliveries =
   | { readonly deliveries: readonly Revised<Delivery>[] }
   /**
-   * The last attempt of a delivery is in progress, and the endpoint may still accept it. The page is processed when the
-   * lease of that attempt ends, in Unix milliseconds.
+   * The last attempt of a delivery is in progress, and the endpoint may still accept it. The page is processed at
+   * `untilMs` (Unix milliseconds), when the lease of that attempt ends.
    */
   | { readonly untilMs: number };
 
-/** A delivery stays unchanged if an attempt is running that is not the last: this attempt satisfies the replay. */
+/** Returns the delivery to write, or none: a running attempt that is not the last one already satisfies the replay. */
 function again(
   { fresh, was }: { readonly fresh: Delivery; readonly was: Delivery | undefined },
   nowMs: number,
@@ -232,7 +232,7 @@ function again(
   return now === was ? [] : [{ was, now: placedInLane(now) }];
 }
 
-/** Returns whether the delivery of an event with this time could have been deleted since. */
+/** Returns whether the delivery of an event with this time may already have been deleted. */
 function isForgotten(occurredAtMs: number, nowMs: number): boolean {
   return nowMs - occurredAtMs >= DELIVERY_KEPT_SECONDS * 1000;
 }

@@ -370,7 +370,7 @@ function acceptsOtherEvents(webhooks: WebhookStore, { endpointId }: Delivery, no
 }
 
 /**
- * Returns whether the endpoint accepted an attempt after a time.
+ * Returns whether the endpoint accepted an attempt after `afterMs`.
  *
  * @param times times from which deliveries are checked in addition to the latest ones, in Unix milliseconds
  */

@@ -8,7 +8,7 @@ import type { WebhookStore } from './webhooks.ts';
  * Announces deliveries to the lane of their endpoint. Call this before the deliveries are written, so that the lane
  * runs even if the caller crashes.
  *
- * @param runsByItself returns whether the lane runs without being woken @default whether the lane is awake
+ * @param runsByItself returns whether the lane runs without being woken @default {@link isAwake}
  * @returns whether the lane was woken
  * @throws RetryableError, AmbiguousError when the store fails
  */

@@ -223,7 +223,8 @@ function changed(known: WebhookEndpoint, change: EndpointChange, nowMs: number):
   const isLater = slow !== undefined && nowMs - slow.sinceMs >= MIN_ISOLATION_MS;
   const isNew = isLater && (change.url !== undefined || change.enabled === true);
   const description = change.description === undefined ? oldDescription : (change.description ?? undefined);
-  // A request that disables an endpoint that failed confirms it: the endpoint no longer needs an operator.
+  // A request can disable an endpoint that Payonce has already disabled. The reason is then `requested`, and the
+  // endpoint no longer needs an operator.
   const off = oldDisabled?.reason === 'requested' ? oldDisabled : ({ atMs: nowMs, reason: 'requested' } as const);
   const disabled = change.enabled === undefined ? oldDisabled : change.enabled ? undefined : off;
   return {

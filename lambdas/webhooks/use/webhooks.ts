@@ -58,10 +58,10 @@ export interface WebhookStore {
   readLane(endpointId: string): Promise<WebhookLane | undefined>;
 }
 
-/** Finds the endpoints of all tenants that fail. */
+/** Finds all tenants' endpoints that are failing, or are disabled because they failed (`failingSince`). */
 export interface FailingEndpoints {
   /**
-   * Reads endpoint lists with an endpoint that fails, longest failing first. Eventually consistent.
+   * Reads the endpoint lists with such an endpoint, longest failing first. Eventually consistent.
    *
    * @param limit maximum number of lists
    */

@@ -20,7 +20,7 @@ import { tillhouseContract } from './contract.ts';
 import { type Sale, sale, type TillhouseOptions, tillhouseApi } from './tillhouse-api.ts';
 import { processorCharge } from './tillhouse-books.ts';
 
-// One file exports the client and the books: functions load code that several files share at each start.
+// Every function that uses the client also uses the books, so this file exports both.
 export { createTillhouseBooks } from './tillhouse-books.ts';
 
 interface TillhouseClientOptions extends TillhouseOptions {
