@@ -136,7 +136,7 @@ describe('e-mails of one tenant to one recipient on one day', () => {
   });
 });
 
-test('an e-mail beyond the limit is counted once, and the log contains its tenant but not its recipient', () => {
+test('an e-mail beyond the limit adds one to a metric, and its log line names its tenant but not its recipient', () => {
   const written: unknown[] = [];
   const log = (message: unknown, ...extra: unknown[]) => void written.push([message, ...extra]);
   const meter = { addMetric: () => undefined, publishStoredMetrics: () => undefined };

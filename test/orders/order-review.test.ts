@@ -43,7 +43,7 @@ async function inReview(key: string) {
 /** Corrects the processor's books to the amount of the order, without a callback. */
 const correctAmount = (chargeId: string) => harness.processor.inside.correct(chargeId, { amount_captured: 2_000 });
 
-/** Decides that the payment succeeded with this amount, or that it failed. */
+/** Decides as an operator that the payment succeeded with this amount, or that it failed. */
 async function decide(request: CreateOrder, takenMinor: number | 'failed', override?: true): Promise<void> {
   const asked = takenMinor === 'failed' ? { outcome: takenMinor } : { outcome: 'succeeded' as const, takenMinor };
   const outcome = await decidePayment(

@@ -126,7 +126,7 @@ describe('the circuit breaker', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('sends one read as a probe in ready() while the breaker is half-open, and closes if the probe succeeds', async () => {
+  test('sends one read as a probe in ready() while it is half-open, and closes if the probe succeeds', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     status = 200;

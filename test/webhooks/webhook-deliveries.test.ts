@@ -51,7 +51,7 @@ test.each([
   ['1', 0],
   ['+40', 0],
 ])(
-  'after Retry-After: %s, the next attempt is made after this time or the scheduled wait, whichever is longer',
+  'after Retry-After: %s, the next attempt is made after this time (at most an hour) or the scheduled wait, whichever is longer',
   async (retryAfter, seconds) => {
     const world = await worldWith(ENDPOINT);
     world.answer = () => ({ kind: 'answered', status: 503, excerpt: '', retryAfter });

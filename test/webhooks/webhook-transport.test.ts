@@ -37,7 +37,7 @@ describe('a call', () => {
     expect(receiver.arrivals.map(({ body }) => body)).toEqual(['{"a":"ü"}']);
   });
 
-  test('reads at most the first kilobyte of a response', async () => {
+  test('reports only the first 256 bytes of an endless response', async () => {
     receiver.respond = (response) => {
       response.writeHead(200);
       const more = (): void => {

@@ -20,9 +20,9 @@ export class DynamoDbLostCommissions {
   }
 
   /**
-   * Writes the missing rows of a commission, including its queue entry. If a restore has kept only one of the two rows
-   * of an event, writes both. Nothing is written if the order's row belongs to another payment. A released commission
-   * gets no queue entry.
+   * Writes the missing rows of a commission, including its queue entry. If the two existing rows are of different
+   * events, because a restore has lost a write of one row, writes both. Nothing is written if the order's row belongs
+   * to another payment. A released commission gets no queue entry.
    *
    * @returns whether a row was missing or outdated
    */

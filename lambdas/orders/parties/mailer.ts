@@ -21,9 +21,9 @@ interface MailerOptions {
 
 /**
  * Creates the mailer. The operation id is the message id, so a retried call does not send the e-mail again. Only the
- * sandbox accepts test-mode e-mails, because a test API key must not send e-mails to strangers from the operator's
- * address. An e-mail is counted before it is sent. An e-mail beyond its recipient's limit is not sent, retried or
- * dead-lettered.
+ * sandbox sends test-mode e-mails. Any other mailer reports them as sent, but sends nothing, because a test API key
+ * must not send e-mails to strangers from the operator's address. An e-mail is counted before it is sent. An e-mail
+ * beyond its recipient's limit is not sent, retried or dead-lettered.
  *
  * @param capped called with each e-mail beyond the limit
  * @param isSandbox @default false: the sender reaches real mailboxes

@@ -15,7 +15,7 @@ export interface EraseOrderTools {
 /** The outcomes of an erasure, in order of precedence. */
 export type EraseOrderOutcome =
   | { readonly kind: 'not_found' }
-  /** The e-mail, the credit or the stored response of the order still needs the addresses. */
+  /** The e-mail, the credit or the stored response of the order still needs the contacts. */
   | { readonly kind: 'unfinished' }
   | { readonly kind: 'erased' };
 

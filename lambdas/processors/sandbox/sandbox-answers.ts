@@ -60,7 +60,7 @@ export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: 
 
 /**
  * Parses the response to a look-up by key.
- * @throws the faults of `readChargeAnswer` for every status except 200
+ * @throws the fault of `statusFault` for every status except 200
  */
 export function readLookupAnswer(
   order: ChargeOrder,

@@ -177,8 +177,8 @@ const REFUND_STATUS: Readonly<Record<StripeRefund['status'], Refund['status']>> 
 };
 
 /**
- * The dispute status for each of Stripe's statuses. Undefined if no money is taken back, because it is an inquiry
- * (`warning_…`) or a prevented dispute.
+ * The dispute status for each of Stripe's statuses. Undefined for an inquiry (`warning_…`) and for a prevented dispute,
+ * which take no money back.
  */
 const DISPUTE_STATUS: Readonly<Record<StripeDispute['status'], Dispute['status'] | undefined>> = {
   warning_needs_response: undefined,

@@ -321,7 +321,8 @@ export interface AfterAttempt {
 
 /**
  * Applies the result of an attempt. 2xx is a success, and 410 disables the endpoint. After any other result, including
- * a redirect, the delivery is retried until the schedule ends. A receiver can postpone the retry with `Retry-After`.
+ * a redirect, the delivery is retried until the schedule ends. A receiver can postpone the retry with `Retry-After`, by
+ * at most an hour.
  *
  * @param random from 0 to 1
  */

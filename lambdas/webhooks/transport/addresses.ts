@@ -18,8 +18,8 @@ export const systemResolve: Resolve = (name) => systemLookup(name, { all: true, 
 
 /**
  * Networks outside the public internet, from the IANA registries of special-purpose addresses (RFC 6890 and its
- * updates). Link-local addresses serve cloud metadata; CGNAT and private networks lead to hosts that trust local
- * callers.
+ * updates), and the address of Azure's platform services. Link-local addresses serve cloud metadata; CGNAT and private
+ * networks lead to hosts that trust local callers.
  */
 const NOT_PUBLIC_V4: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8], // this network, unspecified
