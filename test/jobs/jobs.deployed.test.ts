@@ -58,7 +58,7 @@ describe('jobs on the deployed stack', () => {
       await sleep(50);
       signalAll(executor, 'SIGKILL');
       await Promise.all(firings);
-      // A firing that fails is repeated, as by Lambda, because the executor's request may time out on a busy machine.
+      // Repeats a firing that fails, as Lambda does, because the executor's request may time out on a busy machine.
       const fired = () =>
         until(async () => {
           const answer = await fire(executor, 'close-days', at);

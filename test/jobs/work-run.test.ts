@@ -199,7 +199,7 @@ describe('of two runs of one job,', () => {
     expect(await bench.drain(second)).toEqual(['continued', 'succeeded']);
   });
 
-  test('the second sends no message during its wait if another worker saves it first', async () => {
+  test('the second sends no message if another worker has changed it in the meantime', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     await bench.work(first);

@@ -45,7 +45,7 @@ describe('amounts in Stripe’s units', () => {
     expect(minorAmount(550, 'ISK')).toBeUndefined();
   });
 
-  test('in every currency convert to Stripe’s unit and back without change, up to the largest payment', () => {
+  test('are the same after a conversion from minor units and back, in every currency and up to the largest payment', () => {
     for (const currency of CURRENCIES) {
       for (const amountMinor of [1, 10, 100, 1_230, 99_900, largestAmountMinor(currency) ?? 0]) {
         const sent = stripeAmount(amountMinor, currency);

@@ -128,7 +128,7 @@ describe('a change of a charge at Stripe', () => {
     }
   });
 
-  test('of an expired hold is refused if it is a capture, and reports the expiry if it is a void', async () => {
+  test('is refused for an expired hold if it is a capture, and reports the expiry if it is a void', async () => {
     const { chargeId, toChange } = await held();
     double.books.expire(chargeId);
     expect(await client.change(toChange(capture(500)), LIMIT)).toMatchObject({

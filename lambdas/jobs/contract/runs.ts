@@ -46,7 +46,7 @@ export interface JobFiring {
  */
 export const EXECUTOR_TIMEOUT_SECONDS = 20;
 
-/** Timeout of the jobs API, in seconds. Accepting a run takes two reads, a write and a message. */
+/** Timeout of the jobs API, in seconds. Accepting a run takes a few reads, a write and a message. */
 export const JOBS_API_TIMEOUT_SECONDS = 10;
 
 /**

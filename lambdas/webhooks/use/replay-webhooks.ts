@@ -222,7 +222,10 @@ type PageDeliveries =
    */
   | { readonly untilMs: number };
 
-/** Returns the delivery to write, or none: a running attempt that is not the last one already satisfies the replay. */
+/**
+ * Returns the delivery to write. Returns none while an attempt is running that is not the last one, because that
+ * attempt already satisfies the replay.
+ */
 function again(
   { fresh, was }: { readonly fresh: Delivery; readonly was: Delivery | undefined },
   nowMs: number,
