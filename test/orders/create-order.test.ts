@@ -410,7 +410,7 @@ describe('a reversal', () => {
   });
 });
 
-describe('late effects:', () => {
+describe('late effects and lost records:', () => {
   test('a late charge for a canceled order is refunded and has no other effect', async () => {
     const request = orderRequest('ghost');
     // Delays more calls than Payonce sends within the window.

@@ -205,7 +205,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await queued()).toEqual([]);
     });
 
-    test('separates orders and payments', async () => {
+    test('creates no payment and no charge record when it claims an order', async () => {
       await orders.claimOrder({ record: open(), first });
       expect(await payments.readPayment(paymentId())).toBeUndefined();
       expect(await payments.readRecord(chargeOperation(paymentId()))).toBeUndefined();

@@ -167,7 +167,7 @@ describe('orders with any responses in any sequence', () => {
           if (order.status === 'canceled' && isSettled(order)) {
             expect(['failed', 'reversed']).toContain(order.charge.status);
             expect(['none', 'refused', 'released']).toContain(order.reservation.status);
-            // The e-mail may have been sent before the refund. A credit is given only for a completed order.
+            // The e-mail may have been sent before the refund. The credit was not announced.
             expect(['none', 'due']).toContain(order.referral.status);
           }
         }

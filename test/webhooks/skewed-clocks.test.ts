@@ -11,8 +11,8 @@ function slowAt(...times: readonly number[]): SlowAttempts | undefined {
   return late;
 }
 
-describe('slow attempts of senders whose clocks differ by minutes', () => {
-  test('are not counted as concurrent, so they do not isolate the tenant', () => {
+describe('slow attempts of senders whose clocks differ', () => {
+  test('are not counted as concurrent if the clocks differ by minutes, so they do not isolate the tenant', () => {
     const late = slowAt(5 * MINUTE_MS, 0, 6 * MINUTE_MS, MINUTE_MS);
     expect(late?.blockedAtMs).toBeUndefined();
     expect(late?.apartUntilMs).toBeUndefined();
