@@ -38,7 +38,7 @@ export interface CountedPath {
   readonly copyUnits: number;
   /** Number of item and page reads. Each reads at most four kilobytes, so it costs at most one read unit. */
   readonly reads: number;
-  /** Bytes stored in each table and its indexes, until the rows expire. */
+  /** Bytes that the path adds to each table, without the copies in indexes. Rows count even if they expire later. */
   readonly storedBytes: Readonly<Record<string, number>>;
 }
 

@@ -21,7 +21,7 @@ export class PartitionMeter {
   readonly writers = new Map<string, Set<number>>();
   /** Number of the payment to which the recorded writes belong. */
   payment = 0;
-  /** Number of reads by key, for each `<table> <partition>`. */
+  /** Number of reads by key, for each `<table> <partition>`, as {@link noteReads} counts them. */
   readonly reads = new Map<string, number>();
   /** True while the recorded writes belong to a transaction, where units count double. */
   transaction = false;
@@ -42,7 +42,7 @@ export class PartitionMeter {
     }
   }
 
-  /** Counts the reads by key of a command. */
+  /** Counts each key that a GetItem or BatchGetItem command reads. Other commands are not counted. */
   noteReads(command: object): void {
     if (command instanceof GetCommand) this.#noteRead(command.input.TableName, command.input.Key);
     if (!(command instanceof BatchGetCommand)) return;

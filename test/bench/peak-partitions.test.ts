@@ -128,8 +128,8 @@ interface Counted {
 }
 
 /**
- * Returns the lists whose busiest partition gets too many units a second. A partition that is in no shared list must
- * belong to one payment. The stores must spread payments at least as evenly as `partitionOf` does.
+ * Returns the lists that break a rule: the busiest partition gets too many units a second, the stores spread the
+ * payments less evenly than `partitionOf` does, or several payments write to a partition that is in no shared list.
  */
 function tooBusy(meter: PartitionMeter): readonly unknown[] {
   const lists = new Map<string, Counted>();

@@ -351,7 +351,7 @@ describe('a path with the caller’s own webhook endpoint and another tenant’s
 // These tests run last, because they change the desk's objects and finally delete its endpoint.
 const lastDeleted = TENANT_ROUTES.toSorted(([left], [right]) => isDeletion(left) - isDeletion(right));
 describe.each(lastDeleted)('%s, called with a key of the tenant under test', (route, needed) => {
-  test(`accepts ${needed} alone, and records the key in every change`, async () => {
+  test(`accepts a key with only the scope ${needed}, and records the key in every change`, async () => {
     const before = written.length;
     const { status } = await request(route, scoped(needed));
     expect([401, 403]).not.toContain(status);

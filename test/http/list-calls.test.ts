@@ -7,7 +7,7 @@ import { ListedWorld } from './listed-world.ts';
 const ROWS = 1_200;
 /** Maximum number of DynamoDB calls for a page of the default size. */
 const MAX_CALLS = 60;
-/** Slices of the combinations of filters. It has no common factor with the numbers of sample values. */
+/** Number of slices of the combinations of filters. It has no common factor with the numbers of sample values. */
 const SLICES = 11;
 /**
  * Lists whose pages count the entries of a queue up to a limit, sum the entries of days that are not closed, or read

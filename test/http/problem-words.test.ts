@@ -66,6 +66,6 @@ test('the detail of a problem names the unknown field or parameter', async () =>
   });
 });
 
-test('a gateway error mentions no key, because the gateway does not know whether the request is a read', () => {
+test('a gateway error mentions no key, because the request may be a read, which has no idempotency key', () => {
   for (const { detail } of gatewayProblemBodies('')) expect(detail).not.toMatch(/\bkey\b/i);
 });

@@ -137,7 +137,7 @@ describe('after the clock was advanced, Payonce returns money of a canceled paym
     await world.processor.inside.correct(chargeId, changes);
     if (arrives === 'before') {
       await world.deliver(callback('late', chargeId));
-      // The return fails after two hours, and is then due a quarter of an hour later.
+      // Two hours later the money cannot be returned, so the next attempt is due a quarter of an hour after that.
       world.clock.advance(DAY_MS / 12);
       await world.processor.inside.goDown();
       expect(await world.returnCharges()).toMatchObject({ failed: 1 });

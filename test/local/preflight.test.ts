@@ -51,7 +51,7 @@ describe('a failing program of the project', () => {
     });
   });
 
-  test('names the remedy when a part of the packages is not installed: cli/payonce.mjs', async () => {
+  test('names the remedy when only some of the packages are installed: cli/payonce.mjs', async () => {
     for (const file of ['local/sentence.mjs', 'cli/payonce.mjs'])
       cpSync(join(project, file), join(directory, file), { recursive: true });
     const binaries = join(directory, 'node_modules', '.bin');

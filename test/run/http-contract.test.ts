@@ -7,7 +7,10 @@ import { contractFiles, ONLY_ON_DYNAMODB, worldFiles } from './http-contract.ts'
 const TEST = join(import.meta.dirname, '..');
 const files = [...unitFiles().values()].flat();
 
-/** Rooms whose tests call the API, but do not belong to its contract, with the reason. */
+/**
+ * Rooms (folders of `test/`) whose tests do not belong to the contract, even if they call the API, each with the
+ * reason.
+ */
 const OTHER_ROOMS: Readonly<Record<string, string>> = {
   archive: 'reads the copies of payments in DynamoDB, which are the same with each authority',
   authority: 'tests each authority itself',
@@ -23,7 +26,7 @@ const OTHER_ROOMS: Readonly<Record<string, string>> = {
   world: 'the simulator has a world of its own on PostgreSQL',
 };
 
-test('each test file that calls the API runs with each authority, or names the reason why not', () => {
+test('each test file that calls the API runs with each authority, or is exempt for a stated reason', () => {
   const contract = new Set([...contractFiles(files), ...Object.keys(ONLY_ON_DYNAMODB)]);
   const missing = files.filter(
     (file) =>
@@ -34,7 +37,7 @@ test('each test file that calls the API runs with each authority, or names the r
   expect(missing).toEqual([]);
 });
 
-test('each exception is a file of the contract', () => {
+test('each file that runs only on DynamoDB belongs to the contract, and each exempt room exists', () => {
   const all = new Set(worldFiles(files));
   expect(Object.keys(ONLY_ON_DYNAMODB).filter((file) => !all.has(file))).toEqual([]);
   expect(Object.keys(OTHER_ROOMS).filter((room) => !existsSync(join(TEST, room)))).toEqual([]);

@@ -11,7 +11,7 @@ const TEST = join(import.meta.dirname, '..');
 const API = 'world/api.ts';
 const WORLD = 'world/world.ts';
 
-/** For each room of the contract, the module that its test files import, also indirectly. */
+/** For each room (folder of `test/`) of the contract, the module that its test files import, also indirectly. */
 const MODULE_OF_ROOM: Readonly<Record<string, string>> = {
   'api-docs': API,
   callbacks: WORLD,
@@ -62,14 +62,14 @@ export function worldFiles(files: readonly string[]): readonly string[] {
   });
 }
 
-/** The files of `test/` that a file imports, also indirectly. */
+/** For each file that was searched, the files of `test/` that it imports, also indirectly. */
 const found = new Map<string, ReadonlySet<string>>();
 
 function imported(file: string): ReadonlySet<string> {
   const known = found.get(file);
   if (known !== undefined) return known;
   const all = new Set<string>();
-  // Set before the search, which a cycle of imports would not end.
+  // Set before the search, so that the search ends even if imports form a cycle.
   found.set(file, all);
   for (const next of importsOf(file)) {
     all.add(next);

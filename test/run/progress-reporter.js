@@ -10,7 +10,9 @@ class ProgressReporter {
     this.#all = numTotalTestSuites;
   }
 
-  /** Reports each file that begins in an entry of the local AWS, because such an entry takes minutes. */
+  /**
+   * In an entry of tests on the local AWS, reports each file after its first test, because such an entry takes minutes.
+   */
   onTestCaseResult({ path }, { ancestorTitles: [file = ''] }) {
     if (!path.includes('local-aws') || file === this.#file) return;
     this.#file = file;

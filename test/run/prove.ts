@@ -64,7 +64,7 @@ const drills = globSync('test/**/*.drill.test.ts', { cwd: PROJECT })
   .toSorted()
   .map((file): Step => ({ name: `drill ${basename(file, '.drill.test.ts')}`, script: ['test:drills', file] }));
 const suites = ['deployed', 'stores'].map((name): Step => ({ name, script: [`test:${name}`, PROGRESS_REPORTER] }));
-/** The deployed tests of payments and of reads of payments, on stacks whose authority is PostgreSQL. */
+/** The deployed tests, except those in `orders` and `docs`, on stacks whose authority is PostgreSQL. */
 const ofPostgres: Step = {
   name: 'deployed on PostgreSQL',
   script: [

@@ -105,7 +105,7 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
       ['down', 503, 0, 503, 0],
       ['bounce', 422, 0, 422, 0],
     ])(
-      'the first request to %s@ gets %i (then %i e-mails are sent), and the second gets %i (then %i are sent)',
+      'the first request to %s@ gets %i (e-mails sent so far: %i), and the second gets %i (sent so far: %i)',
       async (name, first, afterFirst, second, afterSecond) => {
         expect((await post(to(name))).status).toBe(first);
         expect(await found()).toMatchObject({ TotalCount: afterFirst });

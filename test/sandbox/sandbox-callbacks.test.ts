@@ -195,7 +195,7 @@ describe('callbacks of the sandbox processor', () => {
   });
 
   describe('an event that is resent on demand', () => {
-    test('is sent with the same id, even after it was accepted', async () => {
+    test('is sent with the same id by default, even after it was accepted', async () => {
       const id = await captured();
       await sandbox.runDue();
       const event = await onlyEvent(id);
@@ -214,7 +214,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await onlyEvent(id)).toMatchObject({ attempts: 3, delivered: true });
     });
 
-    test('is sent in five concurrent copies', async () => {
+    test('is sent in five concurrent copies if five are requested', async () => {
       const id = await captured();
       await sandbox.runDue();
       const allHere = Promise.withResolvers<void>();
@@ -228,7 +228,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await onlyEvent(id)).toMatchObject({ attempts: 6 });
     });
 
-    test('is sent with a new id and the same type and data', async () => {
+    test('is sent with a new id, but the same type and data, if a new id is requested', async () => {
       const id = await captured();
       await sandbox.runDue();
       const event = await onlyEvent(id);

@@ -234,7 +234,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
     });
 
     describe('a resend of an event', () => {
-      test('queues the event with the same id, and creates no new event', async () => {
+      test('queues the event and creates no new event, if the same id is requested', async () => {
         const id = await captured();
         const [event] = await harness.events(id);
         const answer = await harness.post(`/control/events/${event?.id}/resend`, { id: 'same', copies: 3 });
@@ -244,7 +244,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await harness.events(id)).toHaveLength(1);
       });
 
-      test('appends an event with a new id and the same type and data', async () => {
+      test('appends an event with the same type and data, if a new id is requested', async () => {
         const id = await captured();
         await harness.post(`/charges/${id}/refunds`, { amount: 1 });
         const [, refunded] = await harness.events(id);

@@ -141,7 +141,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('the list requires an order', async () => {
+    test('the list requires an order, and accepts no unknown parameter', async () => {
       for (const query of [{}, { order: '' }, { order, more: '1' }]) {
         const answer = await harness.get(path, query);
         expect([answer.status, errorIn(answer).code]).toEqual([400, 'invalid_request']);

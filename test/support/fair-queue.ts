@@ -1,6 +1,5 @@
 /**
- * A group is noisy if its share of the messages in flight exceeds this share and it has at least `NOISY_MESSAGES` in
- * flight.
+ * A group is noisy if it has more than this share of the messages in flight, and at least `NOISY_MESSAGES` in flight.
  */
 const NOISY_SHARE = 0.1;
 const NOISY_MESSAGES = 30;

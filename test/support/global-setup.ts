@@ -20,8 +20,8 @@ declare global {
 }
 
 /**
- * First port of each project. Each shard adds its index, because projects and shards run concurrently. None of the
- * ports is the default port, which a developer may use.
+ * First port of each project. Each further shard adds its index, because projects and shards run concurrently. None of
+ * the ports is the default port, which a developer may use.
  */
 const TEST_PORTS = new Map([
   ['stores', 14_566],
@@ -40,7 +40,8 @@ const AUTHORITY = 'PAYONCE_TEST_AUTHORITY';
 
 /**
  * Starts the shared services of a project: the synth server, for `stores` an emulator, for `deployed` and `drills` a
- * local AWS, and for `stores` and `drills` a process that starts PostgreSQL for the first test that needs it.
+ * local AWS, and for `stores`, `drills` and `contract` a process that starts PostgreSQL for the first test that needs
+ * it.
  */
 export default async function globalSetup(
   { shard }: { readonly shard?: { readonly shardIndex: number } },

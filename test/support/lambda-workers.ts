@@ -24,7 +24,7 @@ export function killWorker(stack: string, pick: number): boolean {
 
 /**
  * Returns the processes that run a function, or all functions of a stack, on the local AWS. Each process handles one
- * invocation at a time. Tests can kill it, as AWS can kill a Lambda process.
+ * invocation at a time. Tests can kill such a process, as AWS can kill a Lambda process.
  */
 export function workersOf(functionName: string): readonly number[] {
   return runningProcesses()

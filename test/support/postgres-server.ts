@@ -13,8 +13,8 @@ import { join } from 'node:path';
 import { startCluster } from '../../local/postgres-cluster.ts';
 
 /**
- * Maximum number of connections, unless it is the parameter of the program. A test can open a database for each of its
- * worlds, about 150 at once, and several test files run at once.
+ * Maximum number of connections by default; the program's parameter overrides it. A test can open a database for each
+ * of its worlds, about 150 at once, and several test files run at once.
  */
 const MAX_CONNECTIONS = 1_000;
 

@@ -1,6 +1,6 @@
 /**
- * Preloaded into a command: limits its waits, in which it lets the functions finish their requests. On AWS, a function
- * may run for five minutes; those of the local AWS are idle unless the test calls them.
+ * Preloaded into a command: shortens the waits in which the command lets the functions finish their requests. On AWS, a
+ * function may run for five minutes; on the local AWS, the functions are idle unless the test calls them.
  */
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers/promises';

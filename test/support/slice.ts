@@ -35,7 +35,8 @@ export function whole<Extent>(all: Extent, { slice }: { readonly slice: Extent }
  * Returns the test in every `npm run prove` and in one of `of` slices of `npm test`. Returns the replacement
  * `otherwise` in all other runs. Use it for the costliest tests that are not enumerations.
  *
- * @param place number of the turn, starting at 0; tests with the same `of` and different places run in different slices
+ * @param place the test runs in the slices whose number modulo `of` is this number (0 to `of` - 1); tests with the same
+ * `of` and different places run in different slices
  */
 export function inTurn<Test>(
   test: Test,

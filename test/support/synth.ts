@@ -8,8 +8,8 @@ const made = new Map<string, Promise<Synthesized>>();
 
 /**
  * Returns the templates that a deployment with these context values would use, but without the functions' code.
- * Includes the sandbox by default. Each context is synthesized once per run and read once per folder, and the templates
- * are shared.
+ * Includes the sandbox by default. Each context is synthesized once per run. Test files that share a module registry
+ * (test/run/entries.ts) share the templates.
  */
 export function synthesize(context: Record<string, unknown> = {}): Promise<Synthesized> {
   const key = JSON.stringify(context);

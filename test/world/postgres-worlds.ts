@@ -46,7 +46,7 @@ class WorldDatabase implements Database {
   readonly #items = new AuthorityItems();
   #opening: Promise<{ readonly postgres: SimulatedPostgres; readonly database: OpenDatabase }> | undefined;
   #hasEnded = false;
-  /** Writes of the test itself, which later statements wait for. */
+  /** Writes of the test itself. Later statements wait for them. */
   #written: Promise<unknown> = Promise.resolve();
   #noted: Promise<void> = Promise.resolve();
 
@@ -67,7 +67,7 @@ class WorldDatabase implements Database {
     return result;
   }
 
-  /** Writes before the next statement. */
+  /** Writes rows for the test itself. Later statements wait for this write. */
   write(statement: Statement): void {
     this.#written = this.#written.then(() => this.#run(statement));
   }

@@ -339,8 +339,8 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
     }),
     asOf: (answer, { method, url, timeoutMs, maxAnswerBytes = 0 }, { lookup }) => {
       if (lookup.kind !== 'eventual' || method !== 'GET' || answer.status !== 200) return answer;
-      // Only searches and look-ups of one change lag. A read of the books by the charge's id shows the current state, also
-      // when it is retried with a shorter timeout.
+      // Only searches, and look-ups of a single change, show an older state. A read of the books by the charge's id
+      // shows the current state, also when it is retried with a shorter timeout.
       const isRead = timeoutMs >= READ_TIMEOUT_MS || maxAnswerBytes > MAX_CHARGE_BYTES;
       if (isRead && isOfOneCharge(url)) return answer;
       const untilMs = clock.nowMs() - lookup.maxLagMs;

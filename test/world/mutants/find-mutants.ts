@@ -42,9 +42,9 @@ export interface HuntOptions {
 }
 
 /**
- * Plays histories with each mutant until an oracle is violated. Each history is first played without a fault, and a
- * violation counts only if the same oracle is not violated without the fault. A history is skipped for a mutant if it
- * does not run the replaced code, or if it lacks steps that the fault needs.
+ * Plays histories with each mutant named in `only` until an oracle is violated. Each history is first played without a
+ * fault, and a violation counts only if the same oracle is not violated without the fault. A history is skipped for a
+ * mutant if it does not run the replaced code, or if it lacks steps that the fault needs.
  */
 export async function findMutants(options: HuntOptions): Promise<readonly Hunt[]> {
   const { only, atOnce, onEnded } = options;
@@ -102,7 +102,7 @@ export interface StoryFinding {
   readonly oracle: string | undefined;
 }
 
-/** Plays the saved stories with each mutant. */
+/** Plays the saved stories with each mutant named in `only`. */
 export async function findInStories(
   only: readonly string[],
   onFound: (found: StoryFinding) => void,

@@ -181,8 +181,8 @@ export interface PaymentRequest {
 export type Archived = Omit<LinePage, 'next'>;
 
 /**
- * Account problem that lasts for some time: an AWS service responds with 5xx or loses responses, a processor secret is
- * wrong, a processor does not know its charges or does not answer, or the relay is stopped.
+ * Account problem that lasts for some time: an AWS service responds with 5xx or loses responses, the tables are lost, a
+ * processor secret is wrong, a processor does not know its charges or responds late or never, or the relay is stopped.
  */
 export type Mishap =
   | 'all dynamodb'
@@ -199,9 +199,9 @@ export type Mishap =
   | 'relay';
 
 /**
- * Calls of a processor that hang until the caller's timeout: all calls, without effect (`requests`) or with it
- * (`answers`); only reads, but not of the health; or only writes, without effect (`lost writes`) or with it (`writes`).
- * `slow calls` get a response after some seconds, if the caller still waits.
+ * Calls of a processor that hang until the caller's timeout: all calls, either without effect (`requests`) or with
+ * their effect (`answers`); only reads, except health checks (`reads`); or only writes, either with their effect
+ * (`writes`) or without (`lost writes`). `slow calls` get a response after some seconds, if the caller still waits.
  */
 export type SilentCalls = `${'requests' | 'answers' | 'reads' | 'lost writes' | 'writes' | 'slow calls'} of ${string}`;
 

@@ -81,7 +81,7 @@ let isCounting = false;
 /**
  * Starts recording the cells that `decide` looks up in this process.
  *
- * @returns the set of these cells, which grows until the next call
+ * @returns the set of these cells, which grows until the next call empties it
  */
 export function countCells(): Set<string> {
   lookedUp.clear();

@@ -105,7 +105,7 @@ function farFrom(alone: Seen, flooded: Seen): readonly string[] {
 describe('a flood from one tenant at most doubles the response and event times of another tenant', () => {
   const floods = [
     {
-      when: 'the flooding tenant’s endpoint never responds, and most of the tenant’s requests are rejected',
+      when: 'the flooding tenant’s endpoint never responds, and many of the tenant’s requests are rejected',
       requests: FLOOD,
       endpoints: NEVER,
       refused: [FLOOD / 4, FLOOD],

@@ -49,10 +49,10 @@ export class Parties {
   };
 
   /**
-   * Lets a call to a processor wait as long as the processor does, if it hangs or responds slowly.
+   * Delays a call to a processor that hangs or responds slowly.
    *
-   * @param send sends the call, although its response is lost
-   * @throws AmbiguousError when the caller does not wait so long
+   * @param send sends the call; used if the call takes effect although its response is lost
+   * @throws AmbiguousError when the caller times out
    */
   async endure(processor: string, call: HttpCall, send: () => Promise<HttpAnswer>): Promise<void> {
     const { calledClock } = this.#simulation;

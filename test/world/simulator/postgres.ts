@@ -108,12 +108,15 @@ export class SimulatedPostgres {
     return this.#database;
   }
 
-  /** Finds rows that differ from other rows of PostgreSQL, or from their copies in DynamoDB. */
+  /**
+   * Finds transitions whose posting rows contradict their body, and personal data that differs from its copies in
+   * DynamoDB.
+   */
   async wrongRows(copies: MemoryDynamoDb): Promise<readonly Violation[]> {
     return [...(await this.#wrongPostings()), ...(await this.#wrongDetails(copies))];
   }
 
-  /** Finds transitions whose rows in the posting table differ from the postings in their body. */
+  /** Finds transitions whose rows in the posting table differ from the postings in the transition's body. */
   async #wrongPostings(): Promise<readonly Violation[]> {
     const rows = await this.#database.run(sql(WRONG_POSTINGS));
     return rows.map(({ chain_id: about, sequence }) => ({

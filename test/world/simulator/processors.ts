@@ -27,7 +27,9 @@ const sandbox = describeProcessor(sandboxContract, {
   readEvent: async () => readSandboxEvent,
 });
 
-/** Second processor with the sandbox's API, whose look-ups lag. It also accepts live payments, in separate books. */
+/**
+ * Second processor. It has the sandbox's API, but its look-ups lag. It also accepts live payments, in separate books.
+ */
 const second: ProcessorDescriptor = {
   ...sandbox,
   name: 'second',

@@ -118,9 +118,9 @@ const HISTORIES: Readonly<Record<string, History>> = {
 /** A transaction of several rows. */
 interface Transaction {
   readonly rows: number;
-  /** Prefixes of the operations whose records it writes. */
+  /** Prefixes of the operations whose records the transaction writes. */
   readonly kinds: readonly string[];
-  /** The kinds of the rows that it writes. */
+  /** The kinds of the rows that the transaction writes. */
   readonly what: string;
 }
 
@@ -190,7 +190,7 @@ describe('tables restored to a point in time within a transaction', () => {
   test.each(sliceOf(Object.keys(HISTORIES), 5))('violate no oracle in the history of %s', async (name) => {
     const transactions = await transactionsNamed(name);
     const cases = transactions.flatMap(({ rows, what }, place) => {
-      // The transactions of job runs repeat.
+      // Job runs, for example, repeat transactions with the same kinds of rows.
       const isRepeated = transactions.slice(0, place).filter((each) => each.what === what).length >= MAX_ALIKE;
       return isRepeated ? [] : Array.from({ length: choicesOf(rows) }, (_, choice) => ({ nth: place + 1, choice }));
     });

@@ -26,7 +26,7 @@ test('one run of the resolver postpones all entries of a processor that is down,
   expect(due).toEqual([]);
 });
 
-test('one run of the resolver passes the entries of a processor behind those of another processor that is slow', async () => {
+test('one run of the resolver handles all entries of one processor, although entries of a slow processor precede them', async () => {
   const system = await SimulatedSystem.begin(1);
   system.deploy({ routes: [{ currency: 'USD', processor: 'second' }] });
   const startMs = system.nowMs;

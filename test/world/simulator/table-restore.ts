@@ -16,7 +16,10 @@ interface Deployed {
   readonly isByHand: () => boolean;
   /** Set when PostgreSQL is the authority. */
   readonly books: AuthorityBooks | undefined;
-  /** False: makes the tables unavailable to functions. True: starts new processes that use the restored tables. */
+  /**
+   * Called with `false` to make the tables unavailable to functions, and with `true` to start new processes that use
+   * the restored tables.
+   */
   readonly reachable: (isReachable: boolean) => void;
   readonly at: (atMs: number, name: string, what: () => Promise<void>) => void;
 }
@@ -26,7 +29,7 @@ interface Deployed {
  * (docs/operate/runbook/README.md).
  */
 const YOUNGEST_FIRST = [TABLES.registry, TABLES.ledger, TABLES.idempotency] as const;
-/** Share of lost transactions of PostgreSQL whose transitions were copied. */
+/** Share of the losses of PostgreSQL in which the lost transitions were already copied to the Ledger. */
 const COPIED_SHARE = 0.8;
 /** Time until an operator has restored and recovered the tables, in milliseconds. */
 const AWAY_MS = 10 * 60_000;

@@ -56,8 +56,8 @@ export function checkApprovals({ world, payments }: Seen): readonly Violation[] 
 type Chain = readonly Written<Transition>[];
 
 /**
- * Returns the id of the correction or decision that the transition records, or of the change that an operator begins
- * with it; undefined for other transitions.
+ * Returns the id of the correction or decision that the transition records, or of the operator's change whose first
+ * transition it is; undefined for other transitions.
  */
 function operatorsId(row: Transition, earlier: Chain): string | undefined {
   if (row.subject?.kind === 'correction') return row.subject.correctionId;
@@ -78,9 +78,10 @@ function changeIn(subject: Transition['subject']): string | undefined {
 }
 
 /**
- * Returns the amount that counts towards the limit, in minor units: the sum of all corrections of the payment so far in
- * this currency, or the sum of its refunds by operators that had not failed, or the amount of another change or of a
- * decision.
+ * Returns the amount that counts towards the limit, in minor units. For a correction: the sum of all corrections of the
+ * payment so far in this currency. For a refund by an operator: its amount plus the payment's earlier refunds by
+ * operators, except those that had failed. Otherwise: the amount of the change or of the decided refund, or else the
+ * payment's amount.
  */
 function stakeOf(row: Transition, chain: Chain): number {
   const { subject, sequence, payment } = row;

@@ -1,6 +1,6 @@
 /**
- * Oracles: account problems and manual changes of rows are noticed, and operators can repair them with `payonce`
- * commands.
+ * Oracles for mishaps (problems of the AWS account or a processor, and manual changes of rows): changed rows are found
+ * and restored, nothing stays parked, and payment failures, test events and exports are correct.
  */
 
 import { fileOf, hasEnded } from '../../../../lambdas/exports/domain/data-export.ts';
@@ -80,7 +80,8 @@ const REDRIVEN_AFTER_MS = 2 * DAY_MS;
 
 /**
  * F36: checks that neither a wrong credential nor an outage makes a payment fail. A payment may fail only if the
- * processor reports the payment's failure, or if nothing was sent to the processor.
+ * processor reports the payment's failure, if nothing was sent to the processor, or if an operator decides that it
+ * failed.
  */
 function failures({ world, payments }: Noticed): readonly Violation[] {
   const charges = chargesByPayment(world);

@@ -168,7 +168,7 @@ describe('an object in no queue is excused', () => {
     expect(found()).toEqual([]);
   });
 
-  test('by no alarm about something else', async () => {
+  test('only by an alarm about that object', async () => {
     await lost();
     const atMs = harness.clock.nowMs();
     world.alarms.push({ metric: 'undecidable', about: 'ch_other', atMs, count: 1, dimensions: {} });

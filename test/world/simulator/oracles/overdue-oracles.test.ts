@@ -161,7 +161,7 @@ describe.each(Object.entries(QUEUES))('the queue of %s', (_name, { job, row }) =
     return world.now().includes(ORACLE);
   };
 
-  test('has an overdue entry when runs do not handle the entry', async () => {
+  test('has an overdue entry after two runs that do not handle the entry', async () => {
     await put(row(harness.clock.nowMs()));
     harness.clock.advance(45 * DAY_MS);
     expect(await overdueAfter(1)).toBe(false);
@@ -184,7 +184,7 @@ describe.each(Object.entries(QUEUES))('the queue of %s', (_name, { job, row }) =
 test.each([
   ['a commission', 'release-commissions', commissionDue],
   ['a hold', 'expire-authorizations', hold],
-])('a run may leave %s in its queue if it counts the entry', async (_name, job, row) => {
+])('a run may leave %s in its queue if the run counts the entry', async (_name, job, row) => {
   await put(row(harness.clock.nowMs()));
   harness.clock.advance(45 * DAY_MS);
   for (let runs = 0; runs < 9; runs += 1) await run(job, runs < 5 ? { left: 1 } : { failed: 1 });

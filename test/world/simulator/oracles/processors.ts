@@ -327,7 +327,7 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
   });
 }
 
-/** Returns whether the callback of another program, taken at this time, may have expired. */
+/** Returns whether a callback of another program, accepted at `takenAtMs`, may have expired. */
 export function hasExpired(takenAtMs: number, nowMs: number): boolean {
   return takenAtMs + FOREIGN_KEPT_DAYS * 86_400_000 <= nowMs + 2 * MAX_SKEW_MS;
 }
