@@ -110,13 +110,13 @@ function chargeAt(createdAtSeconds: number): ProcessorCharge & { readonly paymen
 const COST = { secondsOfPage: 1.4, secondsEach: 0.01 / 8 };
 
 const RECONCILED_PER_MONTH = 10_000_000;
-/** The hourly window includes the 15 minutes by which the reconciliation mark lags. */
+/** The scheduled comparisons. The hourly window includes the 15 minutes by which the reconciliation mark lags. */
 const RUNS = [
   { run: '`reconcile-recent`', hours: 1.25, everyHours: 1, halfMinutes: 30 },
   { run: '`reconcile-days`', hours: 7 * 24, everyHours: 24, halfMinutes: 12 * 60 },
 ];
 
-/** Returns how long the scheduled comparisons take at RECONCILED_PER_MONTH payments a month. */
+/** Returns the costs and durations of the scheduled comparisons at RECONCILED_PER_MONTH payments a month. */
 export async function reconcileDurations() {
   return Promise.all(
     RUNS.map(async ({ run, hours, everyHours, halfMinutes }) => {

@@ -5,7 +5,7 @@ import { fc } from '../support/properties.ts';
 /** Data of the attacked tenant: data that the attacker knows, and secrets. */
 export interface Victim {
   readonly tenantId: string;
-  /** Known to the attacker: ids of objects of every kind, references, e-mail addresses, idempotency keys. */
+  /** Known to the attacker: ids of objects of several kinds, references, e-mail addresses, idempotency keys. */
   readonly known: readonly string[];
   /** Secrets that are stored for the victim. The attacker's requests do not contain them. */
   readonly secrets: readonly string[];
@@ -22,8 +22,8 @@ const METHODS = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT'] as const;
 const SCHEMES = ['Bearer', 'bearer', 'Basic', 'Token', ''] as const;
 
 /**
- * Generates the requests of an attacker who has an API key of another tenant. The attacker knows everything about the
- * victim except the victim's API keys.
+ * Generates the requests of an attacker who has an API key of another tenant. The attacker knows the victim's ids,
+ * references, e-mail addresses and idempotency keys, but no secret.
  *
  * @param own ids of the attacker's objects, which can be combined with ids of the victim in one path
  */
@@ -121,7 +121,8 @@ export function attacksOn(
 
 /**
  * Checks a response.
- * @returns the victim's secret or the server error that the response reveals; undefined if it reveals neither
+ * @returns the victim's secret, or the server error other than 503 and 504, that the response reveals; undefined if it
+ * reveals neither
  */
 export function shownBy(
   { status, text, headers }: Pick<ApiAnswer, 'status' | 'text' | 'headers'>,

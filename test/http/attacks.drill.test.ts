@@ -10,10 +10,13 @@ import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { attacksOn, shownBy, type Victim } from './attacker.ts';
 
-/** Number of requests per run. If `PAYONCE_ATTACK_MINUTES` is set, the run ends after this time instead. */
+/** Minimum number of requests per run. If `PAYONCE_ATTACK_MINUTES` is set, the run also lasts at least this time. */
 const REQUESTS = whole(3_000, { slice: 100 });
 const MINUTES = Number(process.env['PAYONCE_ATTACK_MINUTES'] ?? 0);
-/** Time limit of the test, in milliseconds. It equals Jest's `testTimeout`, and only a test that hangs reaches it. */
+/**
+ * Time limit of the test without `PAYONCE_ATTACK_MINUTES`, in milliseconds. It equals Jest's `testTimeout`, and only a
+ * test that hangs reaches it.
+ */
 const HANGS_AFTER_MS = 900_000;
 const SEED = Number(process.env['PAYONCE_SEED'] ?? 1);
 const AT_ONCE = 4;
@@ -46,7 +49,7 @@ const postWith =
       body: JSON.stringify(body),
     });
 
-/** Creates a tenant with objects of every kind. */
+/** Creates a tenant with a payment, a refund, an order and a webhook endpoint. */
 async function victim(): Promise<{ readonly seen: Victim; readonly read: () => Promise<readonly string[]> }> {
   const { tenantId, api } = await tenantNamed('Victim');
   const post = postWith(api);

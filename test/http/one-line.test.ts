@@ -2,7 +2,10 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type Node, operations } from '../api-docs/described-api.ts';
 import { Api } from '../world/api.ts';
 
-/** First and last character of each forbidden range: control characters, separators, and direction marks. */
+/**
+ * Forbidden characters, including the first and last one of each range: control characters, separators, and direction
+ * marks.
+ */
 const FORGING = Array.from(
   '\u0000\t\n\r\u001b\u001f\u007f\u0080\u0085\u009f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069',
 );

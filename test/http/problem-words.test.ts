@@ -6,7 +6,7 @@ import { API_KEY, Api, as, OPERATOR_KEY } from '../world/api.ts';
 const OF_TENANT = 'This is the API key of a tenant.';
 const OF_OPERATOR = 'This is the key of an operator.';
 
-describe('an error about a key of the wrong kind', () => {
+describe('an error about a key', () => {
   test.each([API_KEY, 'sk_live_unknownunknownunknown'])(
     "identifies a tenant's key at an operator route: %s",
     async (key) => {
@@ -33,7 +33,7 @@ describe('an error about a key of the wrong kind', () => {
     },
   );
 
-  test('is generic if the key is unknown and only its prefix shows its kind', async () => {
+  test('is generic if the key is unknown, but has the prefix that the route requires', async () => {
     const { body } = await new Api().get('/v1/payments', as('sk_test_unknownunknownunknown'));
     expect(body['detail']).toBe('Send a valid API key as "Authorization: Bearer <key>".');
   });

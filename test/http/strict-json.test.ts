@@ -19,7 +19,7 @@ describe('strict JSON', () => {
     );
   });
 
-  test('is refused without an exception if JSON.parse throws', () => {
+  test('refuses each text for which JSON.parse throws, and does not throw itself', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'{}[]":,.0123eE+-\\u tfn \0\n'.split('')) }), (text) => {
         const result = parseStrictJson(text);
@@ -116,7 +116,7 @@ describe('strict JSON', () => {
     expect(parsed(text)).toBe(detail);
   });
 
-  test('reports the position of a character that cannot occur there, at every position of a text', () => {
+  test('reports the position of a control character, wherever it is inserted into a text', () => {
     const text = '{"a": [12, {"b": "c\\u00e9"}, []],\r\n "d": "",\n\t"e": 0}\n';
     expect(isJson(text)).toBe(true);
     for (let offset = 0; offset <= text.length; offset += 1) {

@@ -105,7 +105,7 @@ describe('the deployment fingerprint', () => {
   });
 
   test.each(['lib/linked.ts', 'linked', 'node_modules/linked', 'node_modules/hono/linked'])(
-    'is undefined if %s is a link, because the target of a link can change',
+    'is undefined if %s is a link to another folder, because files in that folder can change',
     (path) => {
       symlinkSync(join(project, 'test'), join(project, path));
       expect(deployKey(project)).toBeUndefined();

@@ -115,7 +115,7 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
       },
     );
 
-    test('attempts are counted separately for each e-mail to a recipient', async () => {
+    test('attempts are counted separately for different metadata; without metadata, each request is a first attempt', async () => {
       expect((await post(to('flaky'))).status).toBe(500);
       expect((await post({ ...to('flaky'), Metadata: { payonce: `${order}x` } })).status).toBe(500);
       expect((await post({ ...to('flaky'), Metadata: {} })).status).toBe(500);

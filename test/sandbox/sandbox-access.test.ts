@@ -29,7 +29,7 @@ const app = sandboxWith('secret-a', 'secret-b');
 const statusOf = async (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   (await app.request(path, { method, headers })).status;
 
-describe('the sandbox refuses callers without its secret:', () => {
+describe('the sandbox refuses callers without its secret, except on the payer’s page:', () => {
   const routes = app.routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => [method, path] as const);
 
   test.each(routes)('%s %s', async (method, path) => {

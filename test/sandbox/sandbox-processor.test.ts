@@ -8,7 +8,7 @@ import { createTestSandbox, type TestSandbox } from './sandbox-world.ts';
 describeSandbox('memory', async () => emptyBooks());
 describeSandboxEvents('memory', async () => emptyBooks());
 
-describe('the sandbox processor’s request validation:', () => {
+describe('the requests to the sandbox processor:', () => {
   let sandbox: TestSandbox;
 
   beforeEach(() => {

@@ -21,7 +21,7 @@ test.each([
   ['partial-refunds', 1000, false],
   ['partial-refunds', 300, true],
   ['holds,partial-captures', 300, false],
-])('at a processor without %s, the oracle reports a refund of %i of 1000: %s', async (list, amountMinor, isWrong) => {
+])('at a processor without %s, a refund of %i of 1000 is a violation: %s', async (list, amountMinor, isWrong) => {
   const request = paymentRequest('refunded');
   await harness.pay(request);
   await harness.change(change(request, 'part', { kind: 'refund', amountMinor }));
@@ -35,7 +35,7 @@ test.each([
   ['partial-captures', 1000, false],
   ['holds', 1000, true],
   ['refunds', 300, false],
-])('at a processor without %s, the oracle reports a capture of %i of 1000: %s', async (list, amountMinor, isWrong) => {
+])('at a processor without %s, a capture of %i of 1000 is a violation: %s', async (list, amountMinor, isWrong) => {
   const request = paymentRequest('captured', { capture: 'manual' });
   await harness.pay(request);
   await harness.change(change(request, 'part', { kind: 'capture', amountMinor }));

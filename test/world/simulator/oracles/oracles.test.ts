@@ -1,4 +1,4 @@
-/** Tests of the oracles. Each test changes a `World` so that it violates an oracle. */
+/** Tests of the oracles. Most tests change a `World` so that its state violates an oracle. */
 import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { LedgerRow, RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
@@ -529,24 +529,21 @@ describe('a response', () => {
     ['void', 'canceled', true],
     ['capture', 'succeeded', true],
     ['capture', 'canceled', false],
-  ] as const)(
-    'must not say that a %s failed although the payment is %s (violation: %s)',
-    async (kind, status, isWrong) => {
-      const I4 = 'I4 answers say what the chain says';
-      const { request, charge } = await paid('rivals', 'tok_ok', 'manual');
-      const { payment } = (await harness.chain(request)).newest;
-      const letters = `${request.paymentId.slice('pay_'.length)}${'a'.repeat(26)}`;
-      const operationId = `${kind === 'void' ? 'can' : 'cap'}_${letters}`;
-      const subject = { kind, operationId, amountMinor: 1000, status: 'pending' } as const;
-      await append(request, { type: `${kind}.pending`, subject });
-      const type = status === 'succeeded' ? 'payment.completed' : 'payment.canceled';
-      await append(request, { type, payment: { ...payment, chargeId: charge, status } });
-      const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
-      const answer = { status: 402, headers: {}, body: '{}' };
-      await put(TABLES.idempotency, { ...row, pk: `OP#${operationId}`, operationId, answer });
-      expect(world.atTheEnd().includes(I4)).toBe(isWrong);
-    },
-  );
+  ] as const)('that says that a %s failed is a violation if the payment is %s: %s', async (kind, status, isWrong) => {
+    const I4 = 'I4 answers say what the chain says';
+    const { request, charge } = await paid('rivals', 'tok_ok', 'manual');
+    const { payment } = (await harness.chain(request)).newest;
+    const letters = `${request.paymentId.slice('pay_'.length)}${'a'.repeat(26)}`;
+    const operationId = `${kind === 'void' ? 'can' : 'cap'}_${letters}`;
+    const subject = { kind, operationId, amountMinor: 1000, status: 'pending' } as const;
+    await append(request, { type: `${kind}.pending`, subject });
+    const type = status === 'succeeded' ? 'payment.completed' : 'payment.canceled';
+    await append(request, { type, payment: { ...payment, chargeId: charge, status } });
+    const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
+    const answer = { status: 402, headers: {}, body: '{}' };
+    await put(TABLES.idempotency, { ...row, pk: `OP#${operationId}`, operationId, answer });
+    expect(world.atTheEnd().includes(I4)).toBe(isWrong);
+  });
 });
 
 test('a late charge must raise exactly one alarm', async () => {
