@@ -42,8 +42,8 @@ export interface SurveyOptions<Race = undefined> {
   readonly kindsOf?: (call: string) => readonly FaultKind[];
   /**
    * Divisor for the histories that have the maximum number of faults: `npm test` runs one of every `oneOf` histories,
-   * and `npm run prove` runs all. A list has one divisor for each number of faults, from no fault to the maximum. The
-   * divisors of a list must have no common factor, and none may be a multiple of the number of kinds of faults.
+   * and `npm run prove` runs all. A list has one divisor for each number of faults, from no fault to the maximum. No
+   * two divisors may have a common factor, and no divisor may have a common factor with the number of kinds of faults.
    *
    * @default 1
    */
@@ -82,8 +82,8 @@ export async function surveyFaults<Race = undefined>(
   }: SurveyOptions<Race>,
 ): Promise<HistorySurvey<Race>> {
   const divisors = typeof oneOf === 'number' ? [...Array.from({ length: most }, () => 1), oneOf] : oneOf;
-  // With a common factor, the slices together would not have all histories. With a multiple of the number of kinds,
-  // every slice would have only one kind of fault.
+  // If two divisors had a common factor, the slices together would lack some histories. If a divisor had a common
+  // factor with the number of kinds, a slice would lack some kinds of faults.
   const areCoprime = divisors.every((one, at) =>
     [FAULT_KINDS.length, ...divisors.slice(at + 1)].every((other) => commonFactor(one, other) === 1),
   );

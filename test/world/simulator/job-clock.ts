@@ -80,7 +80,7 @@ const isPostponedHold = (change: RowChange): boolean =>
   partitionOf(change).startsWith(RegistryRow.hold) &&
   (change.after ?? change.before)?.['dueAtMs'] !== undefined;
 
-/** Returns the rule `dueMs` for holds, which are postponed to a time of their own. */
+/** Rule `dueMs` for holds, which can be postponed to a time of their own. */
 const ofHold = (change: RowChange, nowMs: number): number | undefined => {
   const dueMs = byTime(RegistryRow.hold, HOLD_DUE_MS)(change, nowMs);
   return isPostponedHold(change) ? Number((change.after ?? change.before)?.['dueAtMs']) : dueMs;
@@ -218,7 +218,10 @@ export class JobClock {
     });
   }
 
-  /** Restarts the schedules after a period of faults, in which runs may have failed. */
+  /**
+   * Restarts the schedules of `republish-events` and of the jobs with a queue after a period of faults, in which runs
+   * may have failed.
+   */
   resumeAll(): void {
     for (const [job, wait] of this.#waits) {
       if (!TRIGGERS[job].isQueue && job !== 'republish-events') continue;

@@ -62,7 +62,7 @@ export async function rebuildAllViews({ process, pacing, views, store }: Operato
   );
 }
 
-/** Queues all unfinished work again that is missing in the Registry. */
+/** Queues again all unfinished work that is missing in the Registry's queues. */
 export function rebuildAllQueues({ documents, pacing, store, process }: Operator): Promise<QueueRebuildState> {
   const commissions = new DynamoDbLostCommissions(documents, TABLES.registry, pacing);
   const commission = async (chain: PaymentChain): Promise<boolean> => {

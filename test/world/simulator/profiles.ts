@@ -93,7 +93,10 @@ export interface Profile {
   readonly otherwise: number;
 }
 
-/** Probabilities of features that make a history expensive. */
+/**
+ * Probabilities of features in the profiles that do not name them: low for features that make a history expensive, and
+ * 0 for features of special profiles.
+ */
 const RARELY: Readonly<Partial<Record<Feature, number>>> = {
   floods: 0.05,
   cron: 0.05,

@@ -25,7 +25,7 @@ interface Reader {
   readonly windowMs: number;
   /** Number of retries of a failed batch. */
   readonly tries: number;
-  /** Queue for the records that still fail after all retries. */
+  /** Queue for messages about records that still fail after all retries. */
   readonly parking: string;
   /** Fault whose rate determines how often a successful batch is redelivered. @default never redelivered */
   readonly doubledAs?: 'ambiguous_applied';

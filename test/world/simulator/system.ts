@@ -104,7 +104,7 @@ export class SimulatedSystem implements RunningSystem {
   /** Time spans of faults and outages, each with the affected system. */
   readonly troubles: Trouble[] = [];
   /**
-   * Number of current outages, by processor or party. A processor or party becomes reachable when its last outage ends.
+   * Number of current outages and account problems, by the affected system. A system recovers when its last one ends.
    */
   readonly #outages = new Map<string, number>();
   readonly #parties: Parties;
@@ -155,7 +155,7 @@ export class SimulatedSystem implements RunningSystem {
       reachable: (isReachable) => this.#tablesReachable(isReachable),
       at: (...planned) => this.at(...planned),
     });
-    // With PostgreSQL as the authority, half of the histories have outages of PostgreSQL instead.
+    // With PostgreSQL as the authority, half of the histories have outages of PostgreSQL instead of DynamoDB.
     const isPostgres = postgres !== undefined && simulation.decide('outages of PostgreSQL') < 0.5;
     const database = isPostgres ? 'postgres' : 'dynamodb';
     simulation.outageOf = (service) => {

@@ -206,8 +206,8 @@ function disputesBeyondLimit(
 }
 
 /**
- * Checks that the chain has no more successful refunds of a charge than the processor has, not counting refunds that an
- * operator decided.
+ * Checks, if no operator has decided about the payment or its changes, that the chain has no more successful refunds of
+ * a charge than the processor has refunds.
  */
 function postedTwice(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   const payment = chain.at(-1)?.row.payment;
@@ -280,8 +280,8 @@ function unrecorded(world: Observed, chain: readonly Written<Transition>[]): rea
 }
 
 /**
- * Checks that all charges that named the payment in the processor's books at the time of an operator's decision are
- * recorded, even if the search lagged.
+ * Checks that all charges with captured money that named the payment in the processor's books at the time of an
+ * operator's decision are recorded, even if the search lagged.
  */
 function unseenAtDecision({ processors }: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   const decided = chain.findLast(({ row }) => row.subject?.kind === 'decision');
@@ -424,9 +424,9 @@ function hasCallbackSince(
 }
 
 /**
- * Returns true if an alarm about the payment was raised after the processor contradicted its own books of the charge,
- * or if a late charge cannot be refunded. A recurring contradiction needs another alarm only if a callback reports it
- * and ten minutes have passed.
+ * Returns true if the processor contradicted its own books of the charge, and an alarm about the payment reports this
+ * or the refund of a late charge waits for an operator. A recurring contradiction needs another alarm only if a
+ * callback reports it and ten minutes have passed.
  */
 export function isReported(
   world: Observed,
@@ -568,9 +568,7 @@ export function isKnownThere(
   return processors[booksOf(payment)]?.inside.all.some((charge) => charge.chargeId === chargeId) === true;
 }
 
-/**
- * Returns true if callbacks about a charge were given up because no payment was found, and an alarm names the charge.
- */
+/** Returns true if an alarm reports that callbacks about the charge were given up, because no payment was found. */
 export function isOrphanGivenUp(world: Observed, chargeId: string): boolean {
   return isRaised(world, 'undecidable', chargeId, 0);
 }
