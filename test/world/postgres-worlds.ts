@@ -1,6 +1,6 @@
 /**
- * Makes PostgreSQL the authority of the worlds of a test file. Each world has a database of its own, with the
- * composition of the functions. A database is created when a world runs its first statement, and used again without its
+ * Makes PostgreSQL the authority of the worlds of a test file. Each world has a database of its own, and composes its
+ * stores as the functions do. A database is created when a world runs its first statement, and used again without its
  * rows after the test.
  */
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';

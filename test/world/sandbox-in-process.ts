@@ -191,7 +191,10 @@ interface History {
   newest(partId: string): Charge;
   /** Returns the request that the call contains; undefined for a call without an idempotency key. */
   requestOf(call: TimedCall): SentRequest | undefined;
-  /** Replaces the charges in a response with their states one lag earlier. A read by charge id does not lag. */
+  /**
+   * Replaces the charges in a response with their states one lag earlier. A read of the books by a charge's id does not
+   * lag.
+   */
   asOf(answer: HttpAnswer, call: HttpCall, abilities: ProcessorAbilities): HttpAnswer;
   readonly applied: readonly AppliedChange[];
   noteRead(call: TimedCall, answer: HttpAnswer): void;
@@ -226,8 +229,8 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
   /**
-   * Charges whose newest state no function has recorded. The value is true if the callbacks function has read this
-   * state.
+   * Charges whose newest state was read at most by functions that may not have recorded it. The value is true if the
+   * callbacks function has read this state.
    */
   const unread = new Map<string, boolean>();
   /** Charges whose newest state was in a list that the comparison of the books read. */

@@ -72,7 +72,7 @@ export interface AuthorityParts {
   readonly work: UnfinishedWork;
   readonly orders: OrderStore;
   readonly holds: DueQueue<Hold>;
-  /** The composition of a function whose authority is PostgreSQL. */
+  /** The stores of a function whose authority is PostgreSQL. */
   readonly postgres?: PostgresAuthority;
   readonly newReplays?: () => ReplayCache;
   /** The rows of the authority, as the items that DynamoDB would contain. */
@@ -334,7 +334,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     return found === undefined ? undefined : withoutKey(found);
   }
 
-  /** Returns the rows that consumers wrote, without their keys. */
+  /** Returns all rows of the Views and of the Registry, without their keys. */
   allRows(): readonly Item[] {
     return [...this.database.items(TABLES.views), ...this.database.items(TABLES.registry)].map(withoutKey);
   }

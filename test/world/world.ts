@@ -485,7 +485,7 @@ function portsOf(store: Stores): StorePorts {
   return { ...ofPayments, holds, runs, records, webhooks, due: webhooks };
 }
 
-/** Adds faults to the ports' calls, except to queue reads by sweeps. */
+/** Adds faults to the calls of the ports that are listed here. All other calls have no faults. */
 function faultyPorts(actor: Actor, ports: StorePorts): StorePorts {
   const { store, effects, orders, holds, runs, records, webhooks, due } = ports;
   const reads = ['readEffect', 'readBook', 'readDelivery', 'listDeliveries', 'readReplay', 'readLane'] as const;

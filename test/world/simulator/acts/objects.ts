@@ -251,7 +251,8 @@ export function ask(
 }
 
 /**
- * Returns true if an act had its intended effect. A bank's decline is an effect; a refusal or a missing object is not.
+ * Returns true if an act had an effect, or may have had one because its response is missing. A bank's decline is an
+ * effect; a refusal or a missing object is not.
  */
 export function isEffect(end: string): boolean {
   return end === 'done' || end === ELSEWHERE || /^(?:2\d\d|402|unanswered|50[24])(?: |$)/.test(end);

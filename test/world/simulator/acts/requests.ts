@@ -49,7 +49,7 @@ const request = act<Requested>({
       ...(dice.chance(0.1) ? { old: true } : {}),
     };
   },
-  // In half of the histories, the first deliveries happen during a burst of faults.
+  // With the feature `storms`, the first delivery of half of the events happens during a burst of faults.
   leadsTo: (drawing, { atMs }) => stormAfter(drawing, { fromMs: atMs - 1_000 }),
   play: async (scene, step) => {
     const { amount, currency, source, deliveries, old } = step;

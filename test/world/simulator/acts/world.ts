@@ -65,7 +65,7 @@ const STORMS: readonly FaultRates[] = [
   { ambiguous_applied: 0.4 },
 ];
 
-/** Makes most calls fail for some time, so that messages become dead letters. */
+/** Makes many calls fail for some time, so that messages become dead letters. */
 const storm = act<Storm>({
   name: 'storm',
   actor: 'machine',
@@ -212,7 +212,7 @@ interface BusOutage extends Arguments {
   readonly forMs: number;
 }
 
-/** The bus accepts no events. Some events are published only after their day has closed. */
+/** The bus accepts no events. After a long outage, some events are published only after their day has closed. */
 const busOutage = act<BusOutage>({
   name: 'bus_outage',
   actor: 'world',
@@ -314,7 +314,8 @@ export function duration(ms: number): string {
 }
 
 /**
- * For half of the requests, returns a step that starts a burst of faults while the request takes effect.
+ * With the feature `storms`, returns for half of the requests a step that starts a burst of faults while the request
+ * takes effect.
  *
  * @param more earliest time of the burst. By default the burst begins soon after the request
  */
