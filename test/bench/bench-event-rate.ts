@@ -29,7 +29,7 @@ interface BatchSettings {
   readonly atOnce: number;
 }
 
-/** Number of calls per event to each AWS service. */
+/** Number of calls to each AWS service. */
 interface EventCalls {
   readonly dynamodb: number;
   readonly bus: number;

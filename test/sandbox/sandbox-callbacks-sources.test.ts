@@ -6,7 +6,7 @@ import { createTestSandbox, type TestSandbox } from './sandbox-world.ts';
 
 const SECOND_MS = 1_000;
 
-describe('for sources whose charges change without a request,', () => {
+describe('for sources with delayed changes, special callbacks or fees,', () => {
   let receiver: Receiver;
   let sandbox: TestSandbox;
   let harness: ReturnType<typeof sandboxHarness>;
@@ -230,7 +230,7 @@ describe('for sources whose charges change without a request,', () => {
     expect(chargeIn(await harness.post(`/charges/${id}/capture`, { amount: 1_000 })).fee).toBe(59);
   });
 
-  test('every other charge has no fee', async () => {
+  test('tok_ok and tok_async have no fee', async () => {
     expect((await made('tok_ok')).fee).toBeNull();
     expect((await made('tok_async')).fee).toBeNull();
   });

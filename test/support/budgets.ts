@@ -6,7 +6,7 @@ import { IS_PROOF_RUN } from './slice.ts';
  */
 const CASES_PER_FILE = 2_000;
 
-/** Maximum numbers of cases for folders whose cases each take much more or much less than one or two milliseconds. */
+/** Maximum numbers of cases for folders whose cases each take longer than one or two milliseconds. */
 const CASES_PER_FILE_OF: Readonly<Record<string, number>> = {
   'api-docs': 100,
   callbacks: 300,

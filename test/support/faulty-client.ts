@@ -13,7 +13,8 @@ const METADATA = { httpStatusCode: 400 };
 export const throttled = (): Error => new ThrottlingException({ message: 'injected', $metadata: METADATA });
 
 /**
- * Returns the error of two transactions that conflict on one item. Tests inject it, because emulators never return it.
+ * Returns the error of two transactions that conflict on one item. Tests inject this error, because emulators never
+ * return it.
  */
 export const transactionConflict = (items: number, others = 'None'): Error =>
   new TransactionCanceledException({

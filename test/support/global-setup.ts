@@ -30,8 +30,8 @@ const TEST_PORTS = new Map([
 ]);
 
 /**
- * Environment variable with the path of the assembly that all local AWSs of a complete run share. If a suite runs
- * alone, its local AWS synthesizes the assembly itself.
+ * Environment variable with the path of a synthesized assembly. `npm test` and `npm run prove` set it, so that suites
+ * with the same settings share the assembly. If a suite runs alone, its local AWS synthesizes the assembly itself.
  */
 export const ASSEMBLY = 'PAYONCE_TEST_ASSEMBLY';
 

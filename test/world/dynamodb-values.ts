@@ -65,8 +65,8 @@ function keptMap(value: object): Item {
 }
 
 /**
- * Returns true for an array or a plain object of any JavaScript realm, because Jest gives each suite its own realm. An
- * object with a key `constructor` is also plain: the production client stores it.
+ * Returns true for a plain object of any JavaScript realm, because Jest gives each suite its own realm. An object with
+ * a key `constructor` is also plain: the production client stores it.
  */
 function isPlain(value: object): boolean {
   if (Object.hasOwn(value, 'constructor')) return true;

@@ -28,7 +28,7 @@ export interface Hunt {
 }
 
 export interface HuntOptions {
-  /** First seed of each series of histories. The histories of a series have consecutive seeds. */
+  /** Number before the first seed of each series of histories. The histories of a series have consecutive seeds. */
   readonly seeds: readonly number[];
   /** Maximum number of histories per series. */
   readonly most: number;

@@ -71,7 +71,7 @@ export function paymentOf(scene: Scene, step: Step): PaymentId | undefined {
   return order === undefined ? undefined : paymentOfOrder(systemDigest, order);
 }
 
-/** Returns the operation id and request path of a capture, cancellation or refund step, by a merchant or an operator. */
+/** Returns the operation id and the request path of a merchant's or operator's capture, cancellation or refund step. */
 export function changeOf(scene: Scene, step: Step): { readonly id: string; readonly path: string } | undefined {
   const paymentId = paymentOf(scene, step);
   const isOperators = step.act === 'operator_change';

@@ -122,7 +122,10 @@ const habits = act<Habits>({
 interface ProcessorOutage extends Arguments {
   readonly processor: AtProcessor;
   readonly forMs: number;
-  /** Calls that hang, most of them until the caller's timeout. @default no call hangs: the processor cannot be reached */
+  /**
+   * Calls that hang, most of them until the caller's timeout.
+   * @default no call hangs: the processor cannot be reached
+   */
   readonly hangs?: keyof typeof HANGING;
 }
 
