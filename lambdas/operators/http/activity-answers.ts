@@ -22,11 +22,9 @@ export const activity = z
     sequence: z.int().min(1).meta({ description: 'The position in the chain, counted from 1 without gaps.' }),
     action: z.enum(ACTIONS),
     caused_by: actor,
-    about: z
-      .array(z.string())
-      .meta({
-        description: 'The ids of the affected objects, most specific first, for example a correction and its payment.',
-      }),
+    about: z.array(z.string()).meta({
+      description: 'The ids of the affected objects, most specific first, for example a correction and its payment.',
+    }),
     details: z.record(z.string(), z.string()),
     created: unixSeconds,
   })

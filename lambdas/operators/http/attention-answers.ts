@@ -15,12 +15,9 @@ const attentionEntry = z
       .string()
       .meta({ description: 'Identifies the entry by its position in the list; use it as `starting_after`.' }),
     kind,
-    about: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The id of the payment or order; null when it is unknown, or when the entry concerns neither.',
-      }),
+    about: z.string().nullable().meta({
+      description: 'The id of the payment or order; null when it is unknown, or when the entry concerns neither.',
+    }),
     part: z.string().nullable().meta({
       description:
         'The id of the change, charge, approval, mismatch or webhook endpoint; null when the entry concerns a whole payment, order or queue.',
