@@ -9,7 +9,7 @@ import { type Buckets, type Platform, systemPlatform } from '../kernel/platform/
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { configuredOperators } from '../tenants/store/operator-registry.ts';
 
-/** Not wrapped in `idempotently`, because requests to this function only read. */
+/** Not wrapped in `idempotently`, because this function only reads. */
 export const handler = wire({ ...systemPlatform(), s3: () => s3Client({ maxAttempts: 3 }) });
 
 export function wire(platform: Platform & Buckets) {

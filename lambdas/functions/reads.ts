@@ -18,7 +18,7 @@ import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import { emailIndex } from '../views/store/email-index.ts';
 import { ViewLedgerReader } from '../views/use/view-ledger-reader.ts';
 
-/** Not wrapped in `idempotently`, because requests to this function only read. */
+/** Not wrapped in `idempotently`, because this function only reads. */
 export const handler = await wire({ ...systemPlatform(), ...lazySecrets, send: callOnce });
 
 export async function wire(platform: Platform & ProcessorsPlatform, processors = PROCESSORS) {
