@@ -12,7 +12,7 @@ import { gatewayEvent } from '../test/world/gateway-event.ts';
 import { median } from './median.ts';
 import { type Answer, withStandIn } from './stand-in.ts';
 
-/** Ratios of CPU times within one round; each is the median over all rounds. */
+/** Each field is the median, over all rounds, of a ratio of CPU times in one round. */
 export interface StartRatios {
   /** CPU time of the import, relative to a bare DynamoDB client's. */
   readonly importToBareClient: number;

@@ -36,7 +36,7 @@ import { addViews } from './views.ts';
  */
 export function payonceProgram(surroundings: Surroundings): Command {
   const program = new Command('payonce')
-    .description('Operates a deployed Payonce, with the AWS credentials and the region of the environment.')
+    .description('Operates a deployed Payonce, with the AWS credentials and the region that the AWS SDK finds.')
     .option('--local', 'use the local stack that "npm start" runs')
     .option('--environment <name>', 'the setting payonce:environment of the deployment')
     .option('--stack <name>', 'a stack of the deployment, for example staging-PayonceService; instead of --environment')

@@ -145,7 +145,7 @@ export function useDeterminedPlace(hash: string): Place | undefined {
   const api = useApi();
   const address = useMemo(() => addressOf(hash), [hash]);
   const read = useAsked<Tenants>('tenants', {}, readTenants);
-  // The last scope of this tab is stored after each rendering.
+  // Read the stored scope again whenever the hash changes: `useKeptScope` may have stored another scope since.
   const kept = useMemo(remembered, [hash]);
   const known = read.answer?.data;
   const isRead = known !== undefined || read.error !== undefined;

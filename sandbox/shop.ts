@@ -163,7 +163,10 @@ async function book<E extends Reservation | Credit>(
   return claim.fingerprint === request?.fingerprint ? books.entry(claim.entryId) : 'mismatch';
 }
 
-/** Releases a reservation. Concurrent releases write the same row, because a reservation has no other change. */
+/**
+ * Releases a reservation. Concurrent releases need no condition: each writes the same content, because a reservation
+ * can change in no other way.
+ */
 async function release(stock: EntryBooks<Reservation>, c: Context): Promise<Reply> {
   const found = await stock.entry(c.req.param('id') ?? '');
   if (found === undefined) {

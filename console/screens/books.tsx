@@ -60,7 +60,7 @@ function Balances({ tenant, at }: { readonly tenant: string; readonly at: string
               label="Balances"
               rows={data}
               none="Nothing was posted."
-              hint="Captures, refunds and disputes post to the books. See also the other mode, at the top of the page."
+              hint="Captures, refunds and disputes post to the books. To see the other mode, switch at the top of the page."
               columns={[
                 { title: 'Account', of: ({ account }) => account, by: ({ account }) => account },
                 { title: 'Debit', isNumber: true, of: ({ debit, currency }) => money(debit, currency) },

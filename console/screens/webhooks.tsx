@@ -45,7 +45,7 @@ function Endpoints({ owner }: { readonly owner: string }) {
             label="Endpoints"
             rows={data}
             none={`${nameOf(tenant)} has no endpoint in ${mode} mode.`}
-            hint="The tenant creates an endpoint with POST /v1/webhook_endpoints. See also the other mode, at the top of the page."
+            hint="The tenant creates an endpoint with POST /v1/webhook_endpoints. To see the other mode, switch at the top of the page."
             columns={[
               { title: 'Endpoint', of: ({ id }) => <Id of={id} to={to('webhooks', { endpoint: id })} /> },
               { title: 'Address', of: ({ url }) => url, by: ({ url }) => url },

@@ -100,8 +100,8 @@ const LONGEST_FUNCTION_SECONDS = 300;
 export const IMPORT_WAITS_MS = STATE_VALID_MS + LONGEST_FUNCTION_SECONDS * 1000;
 
 /**
- * Suffix of the operation id of a record that binds the idempotency key of a correction to a payment. These records are
- * in the first database.
+ * Suffix of an operation id. A record with this suffix binds a correction's idempotency key to one payment, so that the
+ * key cannot be used for a payment in another database. All these records are in the first database.
  */
 export const KEY_OF_CORRECTION = '#payment';
 

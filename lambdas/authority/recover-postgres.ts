@@ -31,7 +31,10 @@ interface RecoverPostgresTools extends PostgresTools {
 interface RecoveredPostgres extends RecoveredChains, Pick<QueueRebuildState, 'missing' | 'broken'> {
   /** Tenants that were moved to another database after the restored time. Their rows are in this database again. */
   readonly elsewhere: readonly TenantId[];
-  /** Tenants without a row, which would name their database. Nothing was recovered for them. */
+  /**
+   * Tenants whose row in the Registry is missing. Only that row names the tenant's database, so nothing was recovered
+   * for them.
+   */
   readonly withoutRow: readonly TenantId[];
 }
 

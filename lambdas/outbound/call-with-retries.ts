@@ -42,7 +42,10 @@ interface Progress {
   sent: number;
   /** The number of sends and look-ups. */
   reached: number;
-  /** The latest send that got no response and whose outcome is still unknown, and the time at which this send ended. */
+  /**
+   * The latest send whose outcome is still unknown (it got no response, or one that does not show the outcome): its
+   * fault, and the time at which it ended.
+   */
   unanswered?: { readonly fault: AmbiguousError; readonly atMs: number };
   /** The fault of the latest step. */
   fault: Fault;
@@ -80,12 +83,12 @@ export async function callWithRetries<T>(
     progress.step += 1;
   }
   observer.count(vendor, 'outbound_gave_up');
-  // Report the send without a response instead of a later fault, because that send may have been applied.
+  // Report the send whose outcome is unknown instead of a later fault, because that send may have been applied.
   return { kind: 'gave_up', fault: progress.unanswered?.fault ?? progress.fault, attempts: progress.sent };
 }
 
 /**
- * Looks up an earlier send that got no response. Returns `send` only if that send was provably not applied, or if
+ * Looks up an earlier send whose outcome is unknown. Returns `send` only if that send was provably not applied, or if
  * repeating the call is harmless.
  */
 async function lookUpBeforeResend<T>(
@@ -101,7 +104,7 @@ async function lookUpBeforeResend<T>(
     if (found === undefined) return { kind: 'next' };
     if (found.kind === 'found') return { kind: 'answered', answer: found.answer };
   } catch (error) {
-    // After a failed look-up, the earlier send is still unanswered.
+    // After a failed look-up, the outcome of the earlier send is still unknown.
     return learn(tools, progress, error);
   }
   const lagLeftMs = atMs + call.maxLagMs - askedAtMs;

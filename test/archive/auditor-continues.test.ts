@@ -36,7 +36,8 @@ beforeAll(async () => {
 });
 
 /**
- * Runs the auditor of one hour as often as Lambda retries it.
+ * Makes the three attempts of one hourly run of the auditor: the first, and the two retries by Lambda, which here
+ * follow even after a success.
  * @param called called for each request to the bucket
  * @returns the keys of the recorded verifications
  */

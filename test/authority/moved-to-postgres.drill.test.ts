@@ -1,4 +1,7 @@
-/** Tests a deployment that moves its payments from DynamoDB to two PostgreSQL databases, and then one tenant. */
+/**
+ * Tests a deployment that moves its payments from DynamoDB to two PostgreSQL databases, and then moves one tenant from
+ * one of these databases to the other.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -181,7 +181,7 @@ describe('the tenants of a deployment', () => {
     });
   });
 
-  test('have crashed payments completed by the resolver, with one charge each', async () => {
+  test('get their payments completed by the resolver after the process crashed, with one charge per payment', async () => {
     const { world } = deployment;
     await each(async (tenant) => deployment.crash(await deployment.start(), requestOf(tenant, 'crashed')));
     await world.resolveFor(3, (await deployment.start()).tools);

@@ -146,12 +146,12 @@ const numberOfNetwork = fc
   .filter(({ network, prefix, number }) => !isLeftOut(network, prefix, number.length));
 
 describe('card numbers', () => {
-  test.each(CARD_NUMBERS)('are found however they are spelled: %s', (_name, number) => {
+  test.each(CARD_NUMBERS)('are found however they are written: %s', (_name, number) => {
     const missed = SPELLINGS.filter(([, spell]) => findSensitive(spell(number)) !== 'card_number');
     expect(missed.map(([form, spell]) => `${form}: ${spell(number)}`)).toEqual([]);
   });
 
-  test('are found however they are spelled, for every known network, range and length', () => {
+  test('are found however they are written, for every known network, range and length', () => {
     fc.assert(
       fc.property(numberOfNetwork, fc.constantFrom(...SPELLINGS), ({ number }, [, spell]) => {
         expect(findSensitive(spell(number))).toBe('card_number');
@@ -315,7 +315,7 @@ describe('redaction', () => {
     );
   });
 
-  test('removes card numbers however they are spelled', () => {
+  test('removes card numbers however they are written', () => {
     const left = SPELLINGS.filter(
       ([, spell]) => findSensitive(redactSensitive(spell('4242424242424242'))) !== undefined,
     );

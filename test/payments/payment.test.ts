@@ -412,7 +412,7 @@ describe('a dispute', () => {
   });
   const TAKEN = ['debit disputes 1000', 'credit processor_clearing 1000'];
 
-  test('withdraws the money until the dispute is closed, and returns it after a win', () => {
+  test('withdraws the money when it is opened, returns it if it is won, and posts nothing if it is lost', () => {
     expect(when(dispute('open'), given(SUCCEEDED))).toMatchObject({ type: 'dispute.opened', postings: TAKEN });
     expect(when(dispute('won'), given(SUCCEEDED, dispute('open')))).toMatchObject({
       type: 'dispute.closed',

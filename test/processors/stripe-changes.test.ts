@@ -60,7 +60,7 @@ describe('a change of a charge at Stripe', () => {
     ]);
   });
 
-  test('as a void, is sent with the reason requested_by_customer', async () => {
+  test('is sent with the reason requested_by_customer if it is a void', async () => {
     const { chargeId, toChange } = await held();
     await client.change(toChange(VOID), LIMIT);
     expect(writes()).toMatchObject([
@@ -68,7 +68,7 @@ describe('a change of a charge at Stripe', () => {
     ]);
   });
 
-  test('as a capture, reports the fee', async () => {
+  test('reports the fee if it is a capture', async () => {
     const { chargeId, toChange } = await held();
     expect(await client.change(toChange(capture(500)), LIMIT)).toEqual({
       kind: 'applied',
@@ -76,7 +76,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('as a capture, has an unknown outcome if the response shows a different amount', async () => {
+  test('has an unknown outcome if the response to a capture shows a different amount', async () => {
     const { chargeId, toChange } = await held();
     await client.change(toChange(capture(400)), LIMIT);
     const intent = double.books.intents.get(chargeId);
@@ -103,7 +103,7 @@ describe('a change of a charge at Stripe', () => {
     },
   );
 
-  test('as a refund, is made once even if it is resent after its key expired', async () => {
+  test('is made once if it is a refund, even if it is resent after its key expired', async () => {
     const { chargeId, toChange } = await charged();
     const order = toChange(refund(1_999));
     const outcome = await client.change(order, LIMIT);
@@ -141,7 +141,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('as a refund, is pending until it settles, and fails with Stripe’s reason if the money does not reach the payer', async () => {
+  test('shows a refund as pending until it settles, and as failed with Stripe’s reason if the money does not reach the payer', async () => {
     const { chargeId, toChange } = await charged({ source: 'pm_card_pendingRefund' });
     const order = toChange(refund(700));
     const fact = { kind: 'refund', refundId: order.operationId, chargeId, amountMinor: 700 };
@@ -159,7 +159,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('as a refund, is found even if Stripe’s charge object does not list it', async () => {
+  test('can be looked up even if it is a refund that Stripe’s charge object does not list', async () => {
     const { toChange } = await charged();
     const first = toChange(refund(1));
     const outcome = await client.change(first, LIMIT);
@@ -167,7 +167,7 @@ describe('a change of a charge at Stripe', () => {
     expect(await client.findChange(first, LIMIT)).toEqual(outcome);
   });
 
-  test('as a refund, fails with a RetryableError if the API key belongs to another account or mode; its look-up fails with an AmbiguousError', async () => {
+  test('fails with a RetryableError if it is a refund and the API key belongs to another account or mode; its look-up fails with an AmbiguousError', async () => {
     await using other = await serveStripe();
     const order = (await charged()).toChange(refund(500));
     const rotated = clientAt(other.url, { clock: other.clock });

@@ -135,7 +135,7 @@ describe('for sources with delayed changes, special callbacks or fees,', () => {
     expect(await harness.events(id)).toMatchObject([{ attempts: 3, delivered: true }]);
   });
 
-  test('tok_callback_first responds to the charge request without a callback URL, and the event stays undelivered', async () => {
+  test('tok_callback_first responds to the charge request even if no callback URL is configured; its event then stays undelivered', async () => {
     sandbox.address = undefined;
     const { id } = await made('tok_callback_first');
     expect(await harness.events(id)).toMatchObject([{ attempts: 0, delivered: false }]);

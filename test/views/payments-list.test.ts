@@ -210,14 +210,6 @@ describe('the list of payments', () => {
     expect([(await api.pay('k-2')).status, api.processor.inside.all.length]).toEqual([201, 1]);
   });
 
-  test('needs no hash keys for a repeated payment request with an address, which gets its stored response', async () => {
-    const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
-    const body = { metadata: { receipt_email: 'ada@example.com' } };
-    const first = await harness.pay('k-1', body);
-    const again = await harness.with({ emailHashes: away }).pay('k-1', body);
-    expect([again.status, again.body]).toEqual([201, first.body]);
-  });
-
   test('can be filtered by a rare status without reading the payments of other statuses', async () => {
     const ids = await many(40);
     const rare = await harness.paid('rare', { capture: 'manual' });
@@ -249,6 +241,14 @@ describe('the list of payments', () => {
     expect(reply.status).toBe(400);
     expect(reply.body).toMatchObject({ code, param });
   });
+});
+
+test('a repeated payment request with an address gets its stored response, even while the hash keys are unreadable', async () => {
+  const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
+  const body = { metadata: { receipt_email: 'ada@example.com' } };
+  const first = await harness.pay('k-1', body);
+  const again = await harness.with({ emailHashes: away }).pay('k-1', body);
+  expect([again.status, again.body]).toEqual([201, first.body]);
 });
 
 test.each(['', 'email=ada%40example.com', `amount=1000&created_from=${CREATED}&created_to=${CREATED + 3_600}`])(

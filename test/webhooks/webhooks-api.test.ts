@@ -194,7 +194,7 @@ describe('the record of a request', () => {
 
   const TERM_MS = 34 * 24 * 60 * 60 * 1000;
 
-  test('may expire once its webhook replay is stored: a repeat of the request still gets 409', async () => {
+  test('may expire after a webhook replay was requested, because the stored replay refuses the same request with 409', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     const asked = () => harness.send('POST', `${path}/replay`, 'p', { created_from: 0, created_to: 1 });

@@ -20,7 +20,7 @@ export interface SentRequest {
   readonly atMs: number;
   /** Time when the caller sent the request, in Unix milliseconds. The request may have arrived much later. */
   readonly askedAtMs: number;
-  /** Function that sent the request. Undefined outside the simulator. */
+  /** Name of the simulated function that sent the request. Undefined outside the simulator. */
   readonly by: string | undefined;
   /** Whether an earlier request with the same key was already applied, so that this request has no effect. */
   readonly isRepeated: boolean;

@@ -48,7 +48,7 @@ export interface TimedCall extends HttpCall {
    * @default the time of arrival
    */
   readonly askedAtMs?: number;
-  /** Function that sent the request. */
+  /** Name of the simulated function that sent the request. */
   readonly by?: string;
 }
 

@@ -58,7 +58,10 @@ function nameOf(keys: Readonly<Record<string, { readonly S: string }>> = {}): st
   return [KeyAttribute.partition, KeyAttribute.sort].map((name) => keys[name]?.S ?? '?').join(' ');
 }
 
-/** Returns only the path of the invalid field, because the field's value may be sensitive. */
+/**
+ * Describes an error without the value of the invalid field, which may be sensitive: the field's path and the message
+ * of the schema, or the name of any other error.
+ */
 function textOf(error: unknown): string {
   if (!(error instanceof z.ZodError)) return error instanceof Error ? error.name : 'unknown';
   const [issue] = error.issues;

@@ -36,7 +36,8 @@ export const jobRun = z
     }),
     skipped_items: z.array(z.string()).meta({ description: 'The ids of the first skipped items.' }),
     failed_items: z.array(z.string()).meta({
-      description: 'The ids of the first items that failed for other reasons, or the names of their queues.',
+      description:
+        'The names of the first items that failed and were not skipped: ids, or parts of the work, for example a queue.',
     }),
     reason: z
       .string()

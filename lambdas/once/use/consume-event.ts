@@ -65,7 +65,8 @@ export interface Consumer<Event extends ConsumableEvent> {
  *
  * @throws the errors from the handler; RetryableError and AmbiguousError from the store: the event must be delivered
  * again
- * @throws TerminalError as {@link refuseTooOld}, if the consumer has no business key
+ * @throws TerminalError `event_too_old` for an event that {@link refuseTooOld} refuses. Only if the consumer has no
+ * business key.
  */
 export async function consumeEvent<Event extends ConsumableEvent>(
   tools: ConsumeTools,

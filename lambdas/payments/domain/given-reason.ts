@@ -118,8 +118,8 @@ export function shownReason({ reason, commitment }: GivenReason): Record<string,
 }
 
 /**
- * Returns the fields of `shownReason` as JSON text; undefined when no reason was given. The response then contains no
- * personal data.
+ * Returns the fields of a response that contain the reason, as JSON text: those of `shownReason`. Returns undefined
+ * when no reason was given, because the response then has no personal data of this kind.
  */
 export function reasonFields(given: GivenReason): string | undefined {
   return given.commitment === undefined ? undefined : jsonFields(shownReason(given));

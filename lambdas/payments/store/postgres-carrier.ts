@@ -335,9 +335,9 @@ export class LedgerCarrier implements Carrier {
   }
 
   /**
-   * Deletes the copies of erased personal data. The copies are listed first: a copy that is listed and has no row in
-   * PostgreSQL afterwards was erased, because a row is copied only after its commit. A database from which the payment
-   * or the order was moved deletes nothing:
+   * Deletes the copies of erased personal data. The copies are listed before the rows are read. A row is copied only
+   * after its commit, so if a listed copy has no row in PostgreSQL, the row was erased. A database from which the
+   * payment or the order was moved deletes nothing:
    *
    *   here  ── list copies ─────────────────────────────── read: no T1, no details ── nothing
    *   move  ──────────────── copy rows ── switch ── delete rows

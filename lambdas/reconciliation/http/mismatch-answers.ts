@@ -11,7 +11,8 @@ export const mismatch = z
     tenant: z.string().nullable().meta({ description: 'Null when the payment does not exist.' }),
     mode: z.enum(['test', 'live']).nullable(),
     payment: z.string().nullable().meta({
-      description: 'The payment id in the charge’s metadata, even if that payment does not exist; null without one.',
+      description:
+        'The payment id in the charge’s metadata, even if that payment does not exist; null if the metadata contains no payment id.',
     }),
     payment_status: z.enum(PAYMENT_STATUSES).nullable().meta({ description: 'Null when the payment does not exist.' }),
     currency: z.string(),

@@ -81,8 +81,8 @@ const MAX_COMPARISONS = 6;
 const MAX_SUSPECTS = 10_000;
 const DAYS_AT_ONCE = 50;
 /**
- * Maximum number of batches of days per owner (a tenant in a mode). If a day changes while it is being closed, the
- * projector closes it later.
+ * Maximum number of batches of days that a rebuild closes per owner (a tenant in a mode). A day that changes while it
+ * is being closed is tried again; days that are still open at this limit are closed later by the projector.
  */
 const MAX_CLOSINGS = 400;
 

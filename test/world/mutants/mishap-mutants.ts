@@ -1,6 +1,9 @@
 import type { Mutant } from './mutant.ts';
 
-/** Planted faults in the handling of account problems and of manual changes. */
+/**
+ * Planted faults in the handling of outages of the relay, refused credentials and events, and manual changes, and in
+ * test events and exports.
+ */
 export const MISHAP_MUTANTS: readonly Mutant[] = [
   {
     name: 'review-without-alarm-while-the-relay-is-away',

@@ -62,7 +62,10 @@ class FileKeys:
 
     @contextmanager
     def _draft(self, row: dict[str, object]) -> Iterator[str]:
-        """Write a row to a temporary file that is on disk, and remove it afterwards, even if the disk is full."""
+        """Write a row to a temporary file, sync the file, and yield its path.
+
+        The file is removed afterwards, even if the disk is full.
+        """
         draft = os.path.join(self._root, f".{uuid.uuid4()}.draft")
         try:
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

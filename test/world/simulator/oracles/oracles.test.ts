@@ -382,7 +382,7 @@ describe('unfinished work', () => {
     ['a different alarm', true, 'undecidable', 700, ['is reserved']],
     ['enough captured money', true, 'contradiction', 300, ['is reserved']],
   ] as const)(
-    'is allowed for a refund above the captured amount only after a decision and an alarm: %s',
+    'may include a pending refund that succeeded at the processor only if it exceeds the captured amount, after a decision and a contradiction alarm: %s',
     async (_what, isDecided, metric, refundedMinor, due) => {
       const { request, charge } = await paid('beyond');
       const foreign = await harness.processor.inside.refund(charge, 700, 'succeeded');
