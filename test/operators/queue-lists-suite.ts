@@ -152,9 +152,10 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
 
     test('list an unmatched callback of another program, but not as work for an operator', async () => {
       for (const [each, paymentId] of ids.slice(0, 2).entries()) {
-        const kept = { ...orphanOf(`ch_${each}`, paymentId, firstMs), isForeign: each === 0 };
-        await record(`foreign-${each}`, { orphan: kept });
-        await subject.effects.giveUp(kept);
+        const waiting = orphanOf(`ch_${each}`, paymentId, firstMs);
+        await record(`foreign-${each}`, { orphan: waiting });
+        // The last look-up decides.
+        await subject.effects.giveUp({ ...waiting, isForeign: each === 0 });
       }
       const entries = await listed('unmatched_callbacks', 9);
       expect(new Map(entries.map(({ part, needsOperator }) => [part, needsOperator] as const))).toEqual(

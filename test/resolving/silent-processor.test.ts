@@ -1,19 +1,13 @@
 /** Tests that a processor that does not respond delays no work that concerns another processor. */
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
-import { ownerToken, type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
-import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
-import type { Processor } from '../../lambdas/payments/use/processor.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { expireAuthorizationsJob } from '../../lambdas/resolving/use/expire-authorizations.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { retryOrphans } from '../../lambdas/resolving/use/retry-orphans.ts';
-import { sweepAll } from '../jobs/sweep-all.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
-import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { whole } from '../support/slice.ts';
-import { SilentWorld } from './silent-world.ts';
+import { type Enqueue, SilentWorld } from './silent-world.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -29,74 +23,14 @@ const HEALTHY = 10;
 const ALLOWANCE_MS = Math.ceil(SILENT / 1_000) * MINUTE_MS;
 
 let world: SilentWorld;
-let number: number;
 beforeEach(() => {
   world = new SilentWorld();
-  number = 0;
 });
 
-/** Writes an entry of a queue. @returns the id of the payment or charge that calls about the entry name */
-type Enqueue = (at: Processor) => Promise<string>;
-
-const request = (changes: Parameters<typeof paymentRequest>[1] = {}) => {
-  number += 1;
-  return paymentRequest(`${number}`, changes);
-};
-const chargeOf = async (paymentId: PaymentId): Promise<string> =>
-  (await world.chain({ paymentId })).state.payment.chargeId ?? '';
-const paid =
-  (changes: Parameters<typeof paymentRequest>[1]): Enqueue =>
-  async (at) => {
-    const asked = request(changes);
-    await world.pay(asked, { processor: at });
-    return chargeOf(asked.paymentId);
-  };
-const record = async (name: string, effect: Omit<Effect, 'record' | 'transitions'>) => {
-  const operationId = callbackOperation(systemDigest, 'memory', name);
-  const written = { operationId, owner: ownerToken('owner-a'), recordedAtMs: world.clock.nowMs() };
-  await world.store.recordEffect({ record: written, transitions: [], ...effect });
-};
-
-const unknown: Enqueue = (at) => world.payUnknown(request(), at);
-const payer = paid({ source: 'tok_action' });
-const held = paid({ capture: 'manual' });
-const claimed: Enqueue = async (at) => {
-  const asked = request();
-  await world.claimThenDie(asked, false, { ...world.processor, ...at });
-  return asked.paymentId;
-};
-const owed: Enqueue = async (at) => {
-  const asked = request();
-  await world.pay(asked, { processor: at });
-  const chargeId = await chargeOf(asked.paymentId);
-  const charge = { paymentId: asked.paymentId, chargeId, by: 'void', foundAtMs: world.clock.nowMs() } as const;
-  await record(chargeId, { toReturn: [charge] });
-  return chargeId;
-};
-const orphaned: Enqueue = async ({ name }) => {
-  number += 1;
-  const chargeId = `ch_orphan${number}`;
-  const operationId = callbackOperation(systemDigest, 'memory', chargeId);
-  const event = { processorName: name, mode: 'test', eventId: chargeId, type: 'any', chargeId } as const;
-  const receivedAtMs = world.clock.nowMs();
-  await record(chargeId, { orphan: { operationId, event, reason: 'charge_unknown', receivedAtMs } });
-  return chargeId;
-};
-
-/** Writes the entries of both processors, and advances the clock. From then on, the silent processor never responds. */
-async function begin(enqueue: Enqueue, silent: number, afterMs: number): Promise<readonly string[]> {
-  for (let each = 0; each < silent; each += 1) await enqueue(world.silent);
-  const healthy: string[] = [];
-  for (let each = 0; each < HEALTHY; each += 1) healthy.push(await enqueue(world.processor));
-  world.clock.advance(afterMs);
-  world.fallSilent();
-  return healthy;
-}
-
-const resolve = () => {
-  const { stock, referrals, mailer, ...tools } = world.tools;
-  return sweepAll({ ...tools, parties: { stock, referrals, mailer }, onResolved: () => undefined });
-};
+const payer: Enqueue = (at) => world.paid({ source: 'tok_action' })(at);
+const held: Enqueue = (at) => world.paid({ capture: 'manual' })(at);
+const resolve = () => world.sweep();
+const begin = (enqueue: Enqueue, silent: number, afterMs: number) => world.begin(enqueue, [silent, HEALTHY], afterMs);
 
 /** Returns the longest time without a call about this name, from `fromMs` until now, in milliseconds. */
 function longestGapMs(name: string, fromMs: number): number {
@@ -113,7 +47,7 @@ test(
     const fromMs = world.clock.nowMs();
     const unknowns = new Map<string, number>();
     await world.everyMinute(60, async (startedAtMs, minute) => {
-      if (minute % 7 === 0) unknowns.set(await unknown(world.processor), startedAtMs);
+      if (minute % 7 === 0) unknowns.set(await world.unknown(world.processor), startedAtMs);
       await resolve();
     });
     expect(worstGapMs(waiting, fromMs)).toBeLessThanOrEqual(15 * MINUTE_MS + ALLOWANCE_MS);
@@ -126,9 +60,9 @@ test(
 
 describe('despite many entries of a processor that does not respond', () => {
   test.each<readonly [string, Enqueue, number, number, number]>([
-    ['an unknown outcome', unknown, SILENT, 3 * HOUR_MS, 15 * MINUTE_MS],
-    ['a stale claim', claimed, FEW_SILENT, HOUR_MS, MINUTE_MS],
-    ['a charge to return', owed, FEW_SILENT, 2 * HOUR_MS, 15 * MINUTE_MS],
+    ['an unknown outcome', (at) => world.unknown(at), SILENT, 3 * HOUR_MS, 15 * MINUTE_MS],
+    ['a stale claim', (at) => world.claimed(at), FEW_SILENT, HOUR_MS, MINUTE_MS],
+    ['a charge to return', (at) => world.owed(at), FEW_SILENT, 2 * HOUR_MS, 15 * MINUTE_MS],
   ])(
     '%s is checked within its interval plus the time to read all entries',
     async (_what, enqueue, silent, afterMs, intervalMs) => {
@@ -145,7 +79,7 @@ describe('despite many entries of a processor that does not respond', () => {
   test(
     'an orphaned callback is retried within the time to read all entries',
     async () => {
-      const healthy = await begin(orphaned, FEW_SILENT, 0);
+      const healthy = await begin(world.orphaned, FEW_SILENT, 0);
       const fromMs = world.clock.nowMs();
       await world.everyMinute(10, (startedAtMs) => retryOrphans(world.tools, startedAtMs));
       expect(worstGapMs(healthy, fromMs)).toBeLessThanOrEqual(2 * MINUTE_MS + ALLOWANCE_MS);
@@ -169,12 +103,13 @@ test.each([
   ['is repeated within 15 minutes if the open breaker refused it', 'processor_circuit_open', 1],
   ['is repeated a day later if the processor did not respond', 'processor_timeout', 0],
 ])('a look-up that is made once a day %s', async (_what, code, soon) => {
-  const asked = request();
+  const asked = world.request();
   const { paymentId } = asked;
   await world.pay(asked);
-  const operationId = storedOperationId(await chargeOf(paymentId));
+  const { payment } = (await world.chain(asked)).state;
+  const operationId = storedOperationId(payment.chargeId ?? '');
   const inquiry = { operationId, paymentId, claimedAtMs: world.clock.nowMs(), waitsFor: 'bank' } as const;
-  await record('pending', { inquiries: [inquiry] });
+  await world.enqueue('pending', { inquiries: [inquiry] });
   world.clock.advance(3 * DAY_MS);
   const readCharge = () => Promise.reject(new RetryableError(code, 'no'));
   await resolveInquiries({ ...world.tools, books: [{ ...world.processor, readCharge }] });

@@ -1,11 +1,16 @@
+import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
-import type { PaymentId } from '../../lambdas/kernel/ids.ts';
+import { ownerToken, type PaymentId } from '../../lambdas/kernel/ids.ts';
+import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { SendRequest } from '../../lambdas/outbound/http-call.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
+import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import type { Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import { booksBreaker, retryingBooks } from '../../lambdas/processors/retrying-books.ts';
 import { createSandboxBooks, createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
+import { sweepAll } from '../jobs/sweep-all.ts';
+import { paymentRequest } from '../payments/payment-fixtures.ts';
 import type { SimulatedClock } from '../support/simulated-clock.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { World, type WorldTools } from '../world/world.ts';
@@ -64,6 +69,9 @@ class Waits {
   }
 }
 
+/** Writes an entry of a queue. @returns the id of the payment or charge that calls about the entry name */
+export type Enqueue = (at: Processor) => Promise<string>;
+
 /** World with a second processor, `silent`, which at some time falls silent or becomes slow. */
 export class SilentWorld extends World {
   /** The times of all calls to the healthy processor about each payment or charge, in Unix milliseconds. */
@@ -75,6 +83,8 @@ export class SilentWorld extends World {
   /** Duration of a call to the processor `silent`, in milliseconds. */
   #otherMs = 0;
   #calls = 0;
+  /** Number of entries that were written. */
+  #entries = 0;
 
   constructor() {
     super();
@@ -137,6 +147,77 @@ export class SilentWorld extends World {
     };
     await this.pay(request, { processor: { ...at, charge, findCharge: noAnswer } });
     return request.paymentId;
+  }
+
+  request(changes: Parameters<typeof paymentRequest>[1] = {}): ReturnType<typeof paymentRequest> {
+    this.#entries += 1;
+    return paymentRequest(`${this.#entries}`, changes);
+  }
+
+  async enqueue(name: string, effect: Omit<Effect, 'record' | 'transitions'>): Promise<void> {
+    const operationId = callbackOperation(systemDigest, 'memory', name);
+    const written = { operationId, owner: ownerToken('owner-a'), recordedAtMs: this.clock.nowMs() };
+    await this.store.recordEffect({ record: written, transitions: [], ...effect });
+  }
+
+  /** Creates a payment. @returns the id of its charge */
+  paid(changes: Parameters<typeof paymentRequest>[1]): Enqueue {
+    return async (at) => {
+      const { paymentId, ...asked } = this.request(changes);
+      await this.pay({ ...asked, paymentId }, { processor: at });
+      return (await this.chain({ paymentId })).state.payment.chargeId ?? '';
+    };
+  }
+
+  readonly unknown: Enqueue = (at) => this.payUnknown(this.request(), at);
+
+  readonly claimed: Enqueue = async (at) => {
+    const asked = this.request();
+    await this.claimThenDie(asked, false, { ...this.processor, ...at });
+    return asked.paymentId;
+  };
+
+  readonly owed: Enqueue = async (at) => {
+    const { paymentId, ...asked } = this.request();
+    await this.pay({ ...asked, paymentId }, { processor: at });
+    const chargeId = (await this.chain({ paymentId })).state.payment.chargeId ?? '';
+    await this.enqueue(chargeId, { toReturn: [{ paymentId, chargeId, by: 'void', foundAtMs: this.clock.nowMs() }] });
+    return chargeId;
+  };
+
+  readonly orphaned: Enqueue = async ({ name }) => {
+    this.#entries += 1;
+    const chargeId = `ch_orphan${this.#entries}`;
+    const operationId = callbackOperation(systemDigest, 'memory', chargeId);
+    const event = { processorName: name, mode: 'test', eventId: chargeId, type: 'any', chargeId } as const;
+    const receivedAtMs = this.clock.nowMs();
+    await this.enqueue(chargeId, { orphan: { operationId, event, reason: 'charge_unknown', receivedAtMs } });
+    return chargeId;
+  };
+
+  /**
+   * Writes the entries of both processors, and advances the clock. From then on, a call to the processor `silent` takes
+   * `callMs` milliseconds. @default no call gets a response
+   *
+   * @returns the ids of the entries of the healthy processor
+   */
+  async begin(
+    enqueue: Enqueue,
+    [silent, healthy]: readonly [silent: number, healthy: number],
+    afterMs: number,
+    callMs?: number,
+  ): Promise<readonly string[]> {
+    for (let each = 0; each < silent; each += 1) await enqueue(this.silent);
+    const names: string[] = [];
+    for (let each = 0; each < healthy; each += 1) names.push(await enqueue(this.processor));
+    this.clock.advance(afterMs);
+    this.fallSilent(callMs);
+    return names;
+  }
+
+  sweep(): Promise<unknown> {
+    const { stock, referrals, mailer, ...tools } = this.tools;
+    return sweepAll({ ...tools, parties: { stock, referrals, mailer }, onResolved: () => undefined });
   }
 
   /** From now on, each call to the processor `silent` takes `ms` milliseconds. @default no call gets a response */

@@ -54,7 +54,7 @@ export class Parties {
    * @param send sends the call; used if the call takes effect although its response is lost
    * @throws AmbiguousError when the caller times out
    */
-  async endure(processor: string, call: HttpCall, send: () => Promise<HttpAnswer>): Promise<void> {
+  async delay(processor: string, call: HttpCall, send: () => Promise<HttpAnswer>): Promise<void> {
     const { calledClock } = this.#simulation;
     const lost = this.#lostOf(processor, call);
     if (lost === undefined && !this.down.has(`slow calls of ${processor}`)) return;

@@ -509,7 +509,7 @@ export class SimulatedSystem implements RunningSystem {
     const name = origin === Address.sandbox ? 'sandbox' : origin === Address.live ? 'live' : 'second';
     const processor = this.processors[name];
     if (this.#parties.down.has(name) || processor === undefined) throw unreachable(call);
-    await this.#parties.endure(name, call, () => processor.send(call));
+    await this.#parties.delay(name, call, () => processor.send(call));
     if (call.headers['authorization'] !== `Bearer ${secretText(secretOf(BOOKS[name].mode))}`) {
       this.mishaps.refusedCredentials += 1;
       return { status: 401, text: UNAUTHORIZED, headers: new Headers(), retryAfter: null };
