@@ -14,7 +14,7 @@ const DEFAULT_LIST_PAGE = 10;
 /** Default page size of lists that read each object by its key. */
 export const SMALL_PAGE = 20;
 
-export const pageLimit = (what: string, size = DEFAULT_PAGE) =>
+export const pageLimit = (what: string, size: number | string = DEFAULT_PAGE) =>
   wholeNumber(1, MAX_PAGE, `Maximum number of ${what}. Default: ${size}.`);
 
 const cursor = (what: string, id: RegExp, where: string) =>

@@ -20,7 +20,7 @@ import {
   inOrder,
   type Reason,
 } from '../use/attention.ts';
-import { readWork, type WorkReader } from '../use/ended-work.ts';
+import { readWork, WORK_PAGE, type WorkReader } from '../use/ended-work.ts';
 import { attentionList } from './attention-answers.ts';
 
 export interface GetAttentionTools extends AttentionTools {
@@ -28,8 +28,6 @@ export interface GetAttentionTools extends AttentionTools {
   readonly telemetry: Pick<Telemetry, 'fault'>;
 }
 
-/** Default page size. Each change and charge on a page costs up to three calls, and the counts cost twelve. */
-const PAGE = 15;
 const ENTRY_ID = /^att_[A-Za-z0-9_-]{1,800}$/;
 
 const attentionQuery = z.strictObject({
@@ -37,7 +35,7 @@ const attentionQuery = z.strictObject({
     .enum(ATTENTION_KINDS, `must be one of ${ATTENTION_KINDS.join(', ')}`)
     .optional()
     .meta({ description: 'List only entries of this kind. The counts still cover all kinds.' }),
-  limit: pageLimit('entries', PAGE),
+  limit: pageLimit('entries', WORK_PAGE),
   starting_after: z
     .string()
     .regex(ENTRY_ID, 'must be the id of an entry of this list')
@@ -67,7 +65,7 @@ export const getAttention = reading({
 
 async function listAttention(call: ReadingCall<GetAttentionTools, typeof attentionQuery, Operator>): Promise<Handled> {
   const { tools, request, query } = call;
-  const { kind, limit = PAGE, starting_after: cursor } = query;
+  const { kind, limit = WORK_PAGE, starting_after: cursor } = query;
   const after = cursor === undefined ? undefined : placeOf(cursor);
   if (cursor !== undefined && after === undefined) {
     const detail = 'starting_after must be the id of an entry from an earlier page of this list.';

@@ -8,7 +8,7 @@ import { defined } from '../../kernel/defined.ts';
 import { tenantId } from '../../kernel/ids.ts';
 import type { Telemetry } from '../../kernel/platform/telemetry.ts';
 import type { Operator } from '../../tenants/operators.ts';
-import { readWork, type WorkReader } from '../use/ended-work.ts';
+import { readWork, WORK_PAGE, type WorkReader } from '../use/ended-work.ts';
 import {
   CLAIM_SORT_KEY_PATTERN,
   type DeployedQueues,
@@ -49,7 +49,7 @@ const tenantsQuery = z.strictObject({
 const QUEUE_ENTRY_ID = /^que_[A-Za-z0-9_-]{1,800}$/;
 
 const queueQuery = z.strictObject({
-  limit: pageLimit('entries'),
+  limit: pageLimit('entries', `${WORK_PAGE} for \`holds\` and \`inquiries\`, otherwise ${DEFAULT_PAGE}`),
   starting_after: z
     .string()
     .regex(QUEUE_ENTRY_ID, 'must be the id of an entry of this queue')
@@ -183,7 +183,8 @@ async function listEntries(call: Read<typeof queueQuery>): Promise<Handled> {
   const { tools, request, id, query } = call;
   const queue = NAMES.find((name) => name === id);
   if (queue === undefined) return listMessages(call);
-  const { limit = DEFAULT_PAGE, starting_after: cursor } = query;
+  const hasEnds = OFTEN_ENDED.has(queue);
+  const { limit = hasEnds ? WORK_PAGE : DEFAULT_PAGE, starting_after: cursor } = query;
   const after = cursor === undefined ? undefined : placeOf(queue, cursor);
   if (cursor !== undefined && after === undefined) {
     const detail = 'starting_after must be the id of an entry from an earlier page of this queue.';
@@ -194,7 +195,7 @@ async function listEntries(call: Read<typeof queueQuery>): Promise<Handled> {
   const nowMs = tools.clock.nowMs();
   const data = await Promise.all(
     entries.slice(0, limit).map(async ({ place, entry }) => {
-      const shown = OFTEN_ENDED.has(queue) ? await withEnd(call, queue, entry) : entry;
+      const shown = hasEnds ? await withEnd(call, queue, entry) : entry;
       return entryObject(queue, idOf(queue, place), shown, nowMs);
     }),
   );

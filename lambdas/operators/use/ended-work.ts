@@ -8,6 +8,12 @@ import type { QueueEntry } from './queue-lists.ts';
 
 type Change = HoldChange | Refund;
 
+/**
+ * Default page size of lists that call {@link readWork} for each entry. The list of unfinished work also costs twelve
+ * reads for its counts, and one request to Amazon SQS for each message queue that no function reads.
+ */
+export const WORK_PAGE = 15;
+
 export type WorkReader = Pick<PaymentStore, 'readEnds'>;
 
 interface WorkOfPayment {
