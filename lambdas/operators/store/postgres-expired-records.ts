@@ -15,7 +15,7 @@ const POSITION = /^(?<expires>\d+) (?<id>.+)$/;
 
 /** Prefix of the positions of callbacks, which follow all records, and of the keys of callbacks. */
 const CALLBACKS = 'callback ';
-const CALLBACK_POSITION = /^callback (?<received>\d+) ?(?<id>.*)$/;
+const CALLBACK_POSITION = /^callback (?<received>\d+)(?: (?<id>.*))?$/;
 const KEPT_MS = FOREIGN_KEPT_DAYS * 86_400_000;
 
 /**
