@@ -14,10 +14,10 @@ import { synthesize } from '../support/synth.ts';
 import { foreignProject } from './foreign-app.ts';
 
 /**
- * Maximum size of the package. Measured: 20.5 MB, mostly source maps of the functions; a third of it is due to
+ * Maximum size of the package. Measured: 20.9 MB, mostly source maps of the functions; a third of it is due to
  * PostgreSQL.
  */
-const MAX_PACKED_BYTES = 20_900_000;
+const MAX_PACKED_BYTES = 21_300_000;
 
 const OLD_NODE = oldNode();
 const foreign = await foreignProject(['aws-cdk-lib', 'constructs', 'esbuild']);
