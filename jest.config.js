@@ -1,7 +1,10 @@
 import { writeEntries } from './test/run/entries.ts';
 
 writeEntries();
-/** Whether the suites of the local AWS are loaded by one entry each. Otherwise each file is a test of its own, and can be named. */
+/**
+ * Whether generated entries (test/run/entries.ts) load the files of `contract`, `stores` and `deployed`. Otherwise,
+ * each file is a separate test file, and can be named on the command line.
+ */
 const together = process.env['PAYONCE_TOGETHER'] === '1';
 
 const common = {
@@ -18,18 +21,18 @@ const common = {
     ],
   },
   modulePathIgnorePatterns: ['<rootDir>/(cdk\\.out|dist|\\.payonce)/'],
-  // Kept between runs: `npm ci` empties node_modules.
+  // Not in node_modules, which `npm ci` empties: the cache is kept between runs.
   cacheDirectory: '<rootDir>/.payonce/cache/jest',
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
 };
 
 /**
- * `unit` has each test file that needs only Node, and `rooms` has the same files, grouped by room. `contract` runs tests
- * with PostgreSQL as the authority: in `npm run test:contract`, those of the HTTP API, grouped by room; otherwise, any
- * file of `unit` that is named. `stores` starts an emulator with the tables of the templates. `deployed` and `drills`
- * each start a local AWS with the stacks: they call the deployed functions, kill them, and wait for their effects. Each
- * of these three needs a run of its own, and the runs can be concurrent.
+ * `unit` has each test file that needs only Node, and `rooms` has the same files, grouped by room. `contract` runs
+ * tests with PostgreSQL as the authority: in `npm run test:contract`, those of the HTTP API, grouped by room;
+ * otherwise, any file of `unit` that is named. `stores` starts an emulator with the tables of the templates. `deployed`
+ * and `drills` each start a local AWS with the stacks: they call the deployed functions, kill them, and wait for their
+ * effects. `stores`, `deployed` and `drills` each need a separate run of Jest. These runs can be concurrent.
  */
 const config = {
   // Ends only a test that hangs, even on a slow machine. A drill of `npm run prove` deploys up to five times while other

@@ -56,7 +56,7 @@ export async function verifyWebhook(
   const given = signatures.split(' ').flatMap((each) => (each.startsWith('v1,') ? [bytesOf(each.slice(3))] : []));
   const known = given.filter((each) => each !== undefined);
   const checks = keys.flatMap((key) => known.map((signature) => crypto.subtle.verify('HMAC', key, signature, signed)));
-  if (!(await Promise.all(checks)).includes(true)) throw invalid('no signature matches a given secret');
+  if (!(await Promise.all(checks)).includes(true)) throw invalid('no signature matches any secret');
   return JSON.parse(new TextDecoder().decode(received)) as WebhookEvent;
 }
 

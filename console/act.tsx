@@ -25,7 +25,7 @@ export interface Field {
   readonly day?: DayOfRange;
   /** Set for a day, which is sent as entered. */
   readonly isDate?: true;
-  /** The words that the operator can check. The field's value joins the checked words with spaces. */
+  /** The words to show as checkboxes. The field's value is the checked words, separated by spaces. */
   readonly options?: readonly string[];
   /** Set for a field without an input: the content of `ask` sets its value. */
   readonly isHidden?: true;
@@ -47,7 +47,7 @@ interface ActProps {
   readonly isLinked?: boolean | undefined;
   readonly method?: 'POST' | 'PATCH';
   readonly path: string;
-  /** The tenant and mode, for a route that tenants call. */
+  /** The tenant and mode, for example `ten_desk/live`. Absent for a route that only operators call. */
   readonly tenant?: string;
   readonly fields: readonly Field[];
   /** Values of the fields when the dialog opens. */
@@ -60,15 +60,15 @@ interface ActProps {
   readonly effect?: (values: Values) => ComponentChildren;
   /** Describes the effect that a preview shows. @default the status that the payment would have */
   readonly would?: (run: DryRun, values: Values) => ComponentChildren;
-  /** Returns values to fill in after the operator has changed others. */
+  /** Called when fields change. Returns the values to set in other fields. */
   readonly adapt?: (changed: Values, values: Values) => Values;
   readonly fixed?: Body;
   /**
    * Converts the entered values to fields of the request.
-   * @default the request field of each value has the name of its form field
+   * @default each value is sent under the name of its form field
    */
   readonly compose?: (entered: Body) => Body;
-  /** Renders fields of the response before the dialog closes. */
+  /** Renders fields of the response. The dialog shows them until the operator closes it. */
   readonly shows?: (answer: unknown) => ComponentChildren;
   /** Returns the sentence that is shown after the action. */
   readonly says?: (answer: unknown) => string;
@@ -102,7 +102,7 @@ interface ActOnTargetProps extends ActProps {
 function ActOnTarget(props: ActOnTargetProps) {
   const { act, name, role, because, isLinked, initial = {} } = props;
   const { self } = useApi();
-  // A repeated request opens a dialog with the same idempotency key, so each dialog has a number.
+  // The dialog of a repeated request has the same idempotency key as the earlier dialog, so dialogs are numbered.
   const [opened, setOpened] = useState<{ readonly attempt: Attempt; readonly number: number }>();
   // The browser may report the closing of a dialog only after the next dialog was opened.
   const close = (own: number) => setOpened((now) => (now?.number === own ? undefined : now));
@@ -153,7 +153,7 @@ interface DialogProps extends ActOnTargetProps {
 
 /**
  * Returns functions that send an action, one request at a time.
- * @param show called when only the same request may be sent again, with the values that the form then shows
+ * @param show called with the values to show, when only the same request may be sent again
  */
 function useSending(
   {
@@ -452,7 +452,7 @@ function Ended({
 
 /**
  * Checks values before sending.
- * @throws Unsent when an amount is not valid in its currency, or no word of a required list is checked
+ * @throws Unsent when an amount is not valid in its currency, or no box of a required list is checked
  */
 function refuseWrongValues(fields: readonly Field[], values: Values): void {
   for (const { name, label, currency, options, isOptional } of fields) {
@@ -480,7 +480,7 @@ function bodyOf(fields: readonly Field[], values: Values): Body {
   );
 }
 
-/** Shows a list of words as checkboxes. */
+/** Shows the options of a field as checkboxes. */
 function Checked({
   field: { label, options = [] },
   value,

@@ -1,11 +1,11 @@
-/* Words about messages that could not be processed, and about what operators did with them. */
+/* Texts about messages that could not be processed, and about the operators' actions on them. */
 import type { Schemas } from './api.ts';
 import { count, relativeTime } from './show.ts';
 
 type Queue = Schemas['QueueList']['data'][number];
 type ActivityEntry = Schemas['ActivityList']['data'][number];
 
-/** The reasons with which Payonce and EventBridge park messages, and those of entries that need no action. */
+/** Texts for the reason codes of parked messages (from Payonce or EventBridge), and of entries that need no action. */
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['ended', 'The outcome is known. Nothing needs to be done here. A job removes the entry.'],
   [
@@ -17,7 +17,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['malformed', 'The message cannot be read, or one of its fields is invalid.'],
   ['wrong_account', 'The request names a tenant other than its sender’s.'],
   ['changed', 'Another request was accepted under the same event id.'],
-  ['expired', 'The event is too old, and has not begun a payment.'],
+  ['expired', 'The event is too old to begin a payment.'],
   ['refused', 'The request cannot begin a payment: its reference is in use, or no processor accepts it.'],
   ['failed', 'Every attempt to process the message failed.'],
   ['unexpected', 'The message is of an unexpected kind, or its processing ended with an unexpected error.'],
@@ -25,7 +25,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['refused_by_bus', 'EventBridge refused the event.'],
   ['ledger_tampered', 'A row of the Ledger was changed or deleted.'],
   ['first_transition_missing', 'The first transition of the payment is missing.'],
-  ['window_ended', 'The time in which the run could be requested had ended.'],
+  ['window_ended', 'The time window of the run ended before the run was requested.'],
   ['dead_letter_unreadable', 'The message cannot be read.'],
   ['NO_PERMISSIONS', 'EventBridge has no permission to deliver to the target.'],
   ['NO_RESOURCE', 'The target of EventBridge does not exist.'],
@@ -34,15 +34,18 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['SDK_CLIENT_ERROR', 'The target refused the delivery of EventBridge.'],
 ]);
 
-/** Endings of the fault codes of calls, each with its meaning. The code begins with the vendor or the called party. */
+/**
+ * Suffixes of the fault codes of calls, each with a text. A code begins with the called party, for example
+ * `processor_timeout`. The text follows the name of the called party.
+ */
 const FAULTS: readonly (readonly [end: string, text: string])[] = [
   ['_account', 'refused the call because of its account or server settings.'],
   ['_answer_unexpected', 'sent an unexpected response. The call may have taken effect.'],
   ['_answer_unreadable', 'sent a response that cannot be read. The call may have taken effect.'],
   ['_circuit_open', 'was not called, because its last calls had failed.'],
   ['_error', 'reported an internal error. The call may have taken effect.'],
-  ['_in_doubt', 'may have applied an earlier call. Look it up there first.'],
-  ['_key_mismatch', 'has another call under the same idempotency key.'],
+  ['_in_doubt', 'may have applied an earlier call. Look up that call there first.'],
+  ['_key_mismatch', 'has already received a different call with the same idempotency key.'],
   ['_no_time', 'was not called, because no time was left.'],
   ['_rate_limited', 'limited the rate of calls.'],
   ['_refused', 'refused the call.'],
@@ -94,6 +97,6 @@ export function afterRedrive(
       ? ''
       : here === 0
         ? ` No message is back in ${id}, so those that no longer wait were processed.`
-        : ` A listed message whose age is less than the time since the redrive has failed again, or arrived later.`;
+        : ` A listed message that is younger than the redrive either failed again or is new.`;
   return `The newest redrive was ${relativeTime(redriven)}. ${there}${back}`;
 }

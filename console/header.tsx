@@ -80,7 +80,7 @@ function Switch() {
   const { tenant, mode, tenants, isUnknown } = usePlace();
   const show = (scope: Parameters<typeof hashOf>[1]) => {
     const { path, filters } = addressOf(location.hash);
-    // The choice of a tenant ends a search of all tenants.
+    // After the operator chooses a tenant, a search covers only this tenant.
     filters.delete('in');
     // An object belongs to one tenant, so after a switch to another tenant, the list is shown.
     const [list = ''] = path.split('/');

@@ -6,7 +6,7 @@ interface Placed {
 
 /**
  * Sorts the entries by time, but the transitions by their sequence numbers, because the clocks of two processes can
- * differ. If a transition must move behind its predecessor, its own later entries move with it.
+ * differ. If a transition is moved behind its predecessor, later entries with the same sequence number move with it.
  */
 export function inSequence<Entry extends Placed>(entries: readonly Entry[]): readonly Entry[] {
   const own = new Map<number, { readonly at: number; readonly shown: number }>();

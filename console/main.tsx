@@ -263,7 +263,7 @@ function Screen({ children }: { readonly children: ComponentChildren }) {
   useEffect(() => {
     document.title = `${main.current?.querySelector('h1')?.textContent ?? 'Error'} – Payonce console`;
     if (!isFirst) {
-      // The focus would scroll the heading behind the header, which stays in the window.
+      // Without `preventScroll`, the focus would scroll the heading behind the header, which stays in the window.
       main.current?.focus({ preventScroll: true });
       scrollTo(0, 0);
     }

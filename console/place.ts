@@ -108,7 +108,7 @@ export function usePlace(): Place {
   return place;
 }
 
-/** Returns a scope that has a tenant. Only for screens that are shown for a tenant. */
+/** Returns the scope of a screen that is shown only for a tenant. On other screens, the tenant can be empty. */
 export function useOwner(): { readonly tenant: string; readonly mode: Mode; readonly owner: string } {
   const { tenant = '', mode } = usePlace();
   return { tenant, mode, owner: `${tenant}/${mode}` };
@@ -120,7 +120,11 @@ export function useTenantName(): (tenant: string) => string {
   return (tenant) => tenants.find(({ id }) => id === tenant)?.name || tenant;
 }
 
-/** Selects the tenant and mode of the object on the screen, which is found by its id alone. */
+/**
+ * Selects the tenant and mode of the object on the screen. It was found by its id alone, so it may belong to a tenant
+ * that is not selected.
+ * @param tenant undefined until the object was read
+ */
 export function useFollow(tenant: string | undefined, mode: Mode): void {
   const place = usePlace();
   const notify = useNotify();
@@ -180,7 +184,7 @@ function useUsedMode(api: Api, tenant: string | undefined): Mode | undefined {
   return found?.tenant === tenant ? found?.mode : undefined;
 }
 
-/** Keeps the scope in the address and in this tab. */
+/** Stores the scope in the address, and in the session storage of this tab. */
 export function useKeptScope({ hash, turn }: Fragment, place: Place | undefined): string {
   const { path, filters } = useMemo(() => addressOf(hash), [hash]);
   const shown = place === undefined ? hash : hashOf(path, place, filters);

@@ -112,7 +112,7 @@ export function waitingRequests(
   return { sum: amounts.reduce((sum, { minor }) => sum + minor, 0), text };
 }
 
-/** Time after the request of a change from which an operator can decide it, in seconds. */
+/** Seconds that must pass after the request of a change before an operator can decide the change. */
 export const DECIDABLE_AFTER_SECONDS = 2_700;
 
 /**
@@ -140,7 +140,10 @@ export function refusalOfReview(status: Whole['status'], changes: readonly Chang
   return open === undefined ? because : `${because} For its pending ${open.object}, use “Decide ${open.object}” below.`;
 }
 
-/** Returns why an operator cannot start a run of a job. @param service the other service to which the job belongs */
+/**
+ * Returns why an operator cannot start a run of a job.
+ * @param service the other service that owns the job; null for a job of this deployment
+ */
 export function refusalOfRun(service: string | null): string | undefined {
   if (service === null) return undefined;
   return `This job belongs to the service ${service}. Only its schedule requests runs. Ask the team of ${service} to run it.`;

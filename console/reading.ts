@@ -74,7 +74,7 @@ export interface Read<Answer> {
 }
 
 interface HowToRead {
-  /** The tenant and mode, for a route that tenants call. */
+  /** The tenant and mode, for example `ten_desk/live`. Absent for a route that only operators call. */
   readonly tenant?: string | undefined;
 }
 

@@ -24,7 +24,7 @@ export function keptCredential(): string | undefined {
   return undefined;
 }
 
-/** Forgets everything that this tab stored, except requests whose outcome is not known (`attempts.ts`). */
+/** Deletes everything that this tab stored, except requests whose outcome is not known (`attempts.ts`). */
 export function forgetSession(): void {
   sessionStorage.removeItem(STORED);
   forgetScope();

@@ -131,7 +131,7 @@ export function dayToSend(day: string, end: DayOfRange): number {
   return Date.parse(day) / 1000 + (end === 'last' ? DAY_SECONDS : 0);
 }
 
-/** Returns the day that {@link dayToSend} has sent. */
+/** Returns the day from which {@link dayToSend} computed a time. @param seconds Unix seconds */
 export function sentDay(seconds: number, end: DayOfRange): string {
   return dayOf(seconds - (end === 'last' ? DAY_SECONDS : 0));
 }

@@ -27,7 +27,7 @@ interface TableProps<Row> {
   readonly none?: string;
   /** Shown with `none`: what the operator can do to get rows. */
   readonly hint?: ComponentChildren;
-  /** The order in which the rows are shown first. @default the order of the API */
+  /** The initial order of the rows. @default the order of the API */
   readonly first?: Order;
 }
 
@@ -57,12 +57,12 @@ function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], orde
   });
 }
 
-/** Returns the id of a row, so that a dialog of the row stays with it when the list is read again. */
+/** Returns the id of a row, so that an open dialog stays with its row when the list is read again. */
 function idOf(row: object): string | undefined {
   return 'id' in row && typeof row.id === 'string' ? row.id : undefined;
 }
 
-/** Shows a table. On a narrow screen, each row is a card. The roles keep the table's meaning there. */
+/** Shows a table. On a narrow screen, each row is a card. ARIA roles keep the table's semantics there. */
 export function Table<Row extends object>({
   rows,
   columns,
@@ -134,7 +134,7 @@ function Heading<Row>({
   );
 }
 
-/** Shown in place of `none` while a page that was not read yet may have rows. */
+/** Shown in place of `none` if the list has further pages, which may have rows. */
 const NONE_YET = { none: 'Nothing was found so far.', hint: '“More” continues the search.' };
 
 /** Shows a list of the API, page by page. */
@@ -151,14 +151,14 @@ export function List<Row extends { readonly id?: string }>({
   readonly path: string;
   /** Set for a list without pages: shown if there are rows that the response does not contain. */
   readonly rest?: string | undefined;
-  /** The tenant and mode of the list, for a route that tenants call. */
+  /** The tenant and mode of the list. Absent for a route that only operators call. */
   readonly tenant?: string;
   /** Actions that concern the whole list. */
   readonly acts?: ComponentChildren;
   /** Renders other fields of the response, above the list. */
   readonly about?: (first: Page<Row>) => ComponentChildren;
   readonly everyMs?: Polling<readonly Row[]>;
-  /** Set after an action that ended rows: hides all rows until they have been read again. */
+  /** Set after an action that removed rows: hides all rows until they have been read again. */
   readonly hidesOld?: boolean;
 }) {
   const read = usePages<Row>(path, tenant, everyMs);

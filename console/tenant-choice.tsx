@@ -3,11 +3,11 @@ import { addressOf, hashOf, usePlace } from './place.ts';
 
 const MAX_OFFERED = 12;
 
-/** Offers the tenants, where the screen needs one. The screen and its filters remain. */
+/** Offers a choice of tenants on a screen that needs one. The choice keeps the screen and its filters. */
 export function TenantChoice({ title }: { readonly title: string }) {
   const { tenants, mode, tenant } = usePlace();
   const { path, filters } = addressOf(location.hash);
-  // Without a tenant, the console chooses the mode in which the new tenant has payments.
+  // If no tenant was chosen before, the console chooses a mode in which the new tenant has payments.
   const scopeOf = (id: string) => (tenant === undefined ? { tenant: id } : { tenant: id, mode });
   return (
     <Empty

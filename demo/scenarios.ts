@@ -53,7 +53,7 @@ const AT_ONCE = 50;
 /** A charge that is slow enough to be interrupted, and to overlap with other charges on any machine. */
 const SLOW = { source: 'tok_slow' };
 const REFUND = 7_000;
-/** Amount of a partial refund that can be made twice. */
+/** Amount of a partial refund. A duplicate of this refund would also succeed. */
 const PART = 3_000;
 
 export const SCENARIOS: readonly Scenario[] = [

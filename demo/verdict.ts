@@ -38,8 +38,8 @@ export function isExact(counts: Counts, trouble: Pick<Trouble, 'expected'>): boo
 }
 
 /**
- * Returns `once` if all counts are as expected, or `nothing` if the processor must refuse. Otherwise, lists every
- * unexpected count.
+ * If all counts are as expected, returns `once`, or `nothing` in a scenario in which the processor must refuse.
+ * Otherwise, lists every unexpected count.
  */
 export function verdict(counts: Counts, trouble: Pick<Trouble, 'moves' | 'expected'>): string {
   const { moves, expected = 1 } = trouble;

@@ -13,7 +13,7 @@ type Kind = Entry['kind'];
 
 const EVERY_MS = 30_000;
 
-/** The title of each kind, for several entries and for one. */
+/** The titles of each kind of entry: the plural and the singular. */
 const TITLES: Readonly<Record<Kind, readonly [several: string, one: string]>> = {
   payment_in_review: ['Payments to decide', 'Payment to decide'],
   change_in_review: ['Changes to decide', 'Change to decide'],
@@ -159,7 +159,7 @@ function What({ entry: { kind, about, part, queue, tenant, mode, count: messages
   );
 }
 
-/** Offers to end an unmatched callback. */
+/** Offers to dismiss an unmatched callback. */
 export function DismissCallback({
   callback,
   charge,
@@ -170,7 +170,7 @@ export function DismissCallback({
   return (
     <Act
       name="Dismiss"
-      does={`Ends the callback about the charge ${charge ?? ''}. Look the charge up at the processor first: the charge itself does not change.`}
+      does={`Dismisses the callback about the charge ${charge ?? ''}. Look the charge up at the processor first: the charge itself does not change.`}
       role="operator"
       path={`/v1/admin/callbacks/${callback ?? ''}/dismiss`}
       fields={[{ name: 'reason', label: 'Reason', choices: REASONS }]}

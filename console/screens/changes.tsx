@@ -42,7 +42,7 @@ interface ChangesProps {
   /** The tenant and mode of the payment, for example `ten_desk/live`. */
   readonly tenant: string;
   readonly transitions: readonly Transition[];
-  /** The names of the tenant's keys by their ids. */
+  /** The names of the tenant's API keys, by key id. */
   readonly keys: ReadonlyMap<string, string>;
   readonly says: (what: string) => (answer: unknown) => string;
   /** The newest approvals of the deployment. */
@@ -67,7 +67,10 @@ function beginOf({ id }: Change, transitions: readonly Transition[]): Transition
   return transitions.find(({ subject }) => subject?.id === id);
 }
 
-/** Returns the reason of the request, then an operator's reason for the decision or the processor's for the failure. */
+/**
+ * Returns the reason of the request, followed by the reason of the decision (an operator's) or failure (the
+ * processor's).
+ */
 function reasonsOf(change: Change, transitions: readonly Transition[]): readonly string[] {
   const { failure, reason, id } = change;
   const requested = reason ?? (change.object === 'refund' ? undefined : change.request?.reason);

@@ -166,8 +166,8 @@ export function Decide({
       name={name}
       does={
         change === undefined
-          ? 'Records the outcome that the processor shows. The payment ends, any postings are made, and the tenant receives the event.'
-          : `Records whether the processor has made the ${nameOfChange(change)}${quoted(change.reason)}. The ${change.object} ends, any postings are made, and the tenant receives the event.`
+          ? 'Records the outcome that the processor shows. The payment is then no longer in review, any postings are made, and the tenant receives the event.'
+          : `Records whether the processor has made the ${nameOfChange(change)}${quoted(change.reason)}. The ${change.object} then succeeds or fails, any postings are made, and the tenant receives the event.`
       }
       role="operator"
       because={because}

@@ -9,7 +9,7 @@ import { Limits } from './limits.tsx';
 
 type Key = Schemas['KeyList']['data'][number];
 
-/** All scopes. The compiler names a missing one. */
+/** All scopes. If one is missing here, the compiler reports it. */
 const SCOPES: Readonly<Record<Schemas['CreateKey']['scopes'][number], true>> = {
   'payments:read': true,
   'payments:write': true,

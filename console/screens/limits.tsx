@@ -18,7 +18,7 @@ const OF = [
   },
 ] as const;
 
-/** Returns the values of the chosen limit, which the operator changes. */
+/** Returns the current numbers of the chosen limit, as initial values of the form. */
 function numbersOf(limits: readonly Limit[], { mode, kind }: Values): Values {
   const limit = limits.find((each) => each.mode === mode && each.kind === kind);
   return limit === undefined ? {} : { rate: String(limit.rate), burst: String(limit.burst) };

@@ -143,7 +143,7 @@ const REJECTION_REASONS = [
   ['not_needed', 'The request is no longer needed'],
 ] as const satisfies readonly (readonly [NonNullable<Approval['verdict_reason']>, string])[];
 
-/** Offers the verdicts on an open request, or shows the verdict. */
+/** Offers approval and rejection of an open request. Shows the verdict on a closed one. */
 function VerdictActs({ row }: { readonly row: Approval }) {
   const { self } = useApi();
   const { id, status, request, payment, currency, requested_by: by } = row;
@@ -178,7 +178,7 @@ function VerdictActs({ row }: { readonly row: Approval }) {
   );
 }
 
-/** Shows when an open request ends without a verdict. */
+/** Shows when an open request expires. */
 function Expires({ at }: { readonly at: number }) {
   return (
     <p class="soft-text">
@@ -231,7 +231,7 @@ function Limit({ above }: { readonly above: Schemas['ApprovalList']['approval_ab
   );
 }
 
-/** Shows who ended a request, and the reason of a rejection. */
+/** Shows the status of a closed request, who approved or rejected it, and the reason of a rejection. */
 function Verdict({ row: { status, decided_by: by, decided, verdict_reason: reason } }: { readonly row: Approval }) {
   if (by === null) return <>{status}</>;
   const [, because] = REJECTION_REASONS.find(([code]) => code === reason) ?? [];
@@ -283,7 +283,8 @@ function outcomeOf(
 ): string {
   if (request.type === 'correction') return `The payment stays ${words(status)}: a correction changes the books only.`;
   if (request.type !== 'decision' || request.change === null) return `The payment becomes ${words(status)}.`;
-  // A transition of the payment itself can end a capture or a cancellation, so the type may not name the change.
+  // A transition of the payment itself can end a capture or a cancellation, so the type does not always name the kind
+  // of change.
   const kind = type.startsWith('refund.') ? 'refund' : 'change';
   return outcomeOfChange(kind, request.outcome, status);
 }
@@ -456,7 +457,7 @@ export function Activity({ filters }: Filtered) {
           hint={
             isOfTenant
               ? `The actions in ${mode === 'live' ? 'test' : 'live'} mode have a list of their own: choose the mode at the top of the page.`
-              : 'The other list shows the actions for a tenant.'
+              : 'The actions for a tenant are in the list of the tenant.'
           }
           columns={[
             { title: 'Time', of: ({ created }) => <Time at={created} />, by: ({ created }) => created },

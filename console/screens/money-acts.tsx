@@ -31,7 +31,12 @@ interface Proposed extends Proposal {
 
 function proposed(kind: Parameters<typeof proposalFor>[0], { payment, changes, open, abilities }: OfPayment): Proposed {
   if (changes === undefined || open === undefined)
-    return { amount: 0, because: 'The earlier changes of the payment are not read yet.', suggested: '', waits: '' };
+    return {
+      amount: 0,
+      because: 'The earlier changes of the payment have not been loaded yet.',
+      suggested: '',
+      waits: '',
+    };
   const proposal = proposalFor(kind, payment, changes, abilities);
   const { sum, text } = waitingRequests(kind, open);
   const rest = proposal.isWhole ? proposal.amount : proposal.amount - sum;

@@ -39,7 +39,7 @@ export function returned(charges: readonly Charge[]): string {
 }
 
 /**
- * Names the message about a missed job run, and says whether its work is still done after the message is deleted.
+ * Describes the message about a missed job run, and whether a later run does the work of the missed run.
  * @param run the job, or for a job of another service, the service and the job
  * @param job the job if it is this deployment's own
  */
@@ -49,8 +49,8 @@ export function dismissedRun(run: string, job: string | null): string {
 }
 
 /**
- * Names the step that ends a difference of a payment. The books of a payment in review are incomplete until its
- * decision, so they are not corrected before.
+ * Names the step that resolves a difference in a payment's books. The books of a payment in review are incomplete, so
+ * an operator must decide the payment before correcting them.
  */
 export function differenceStep(status: Schemas['Mismatch']['payment_status']): string {
   return status === 'needs_review' ? 'Decide' : 'Correct or annotate';

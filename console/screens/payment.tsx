@@ -87,7 +87,7 @@ interface ShownProps {
   readonly tenant: string;
   readonly mode: Mode;
   readonly transitions: readonly Transition[];
-  /** The names of the tenant's keys by their ids. */
+  /** The names of the tenant's API keys, by key id. */
   readonly keys: ReadonlyMap<string, string>;
   readonly abilities: Abilities;
 }

@@ -105,7 +105,7 @@ function nothing(filters: URLSearchParams, place: Place) {
   };
 }
 
-/** Shows the payments of a tenant, newest first, or the payments that were searched. */
+/** Shows the payments of a tenant, newest first, or the results of a search. */
 export function Payments({ filters }: { readonly filters: URLSearchParams }) {
   const place = usePlace();
   const searchedFor = filters.get('q');
@@ -158,7 +158,7 @@ function Statuses({ filters }: { readonly filters: URLSearchParams }) {
   );
 }
 
-/** Offers a file with all rows that match the search. */
+/** Offers an export of all payments that match the search. */
 function Csv({ filters }: { readonly filters: URLSearchParams }) {
   const { owner } = useOwner();
   const taken = ['status', 'currency', 'amount_from', 'amount_to'].flatMap<[string, string | number]>((name) => {

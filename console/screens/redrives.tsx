@@ -8,7 +8,7 @@ import { Table } from '../table.tsx';
 type Queue = Schemas['QueueList']['data'][number];
 type ActivityEntry = Schemas['ActivityList']['data'][number];
 
-/** Shows why a message could not be processed: in words if the reason is known, and always as the API names it. */
+/** Shows why a message could not be processed: the code from the API, and its text if the code is known. */
 export function Reason({ of }: { readonly of: string | null }) {
   if (of === null) return <>–</>;
   const text = reasonText(of);

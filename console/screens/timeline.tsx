@@ -18,13 +18,13 @@ const GROUPS: readonly { readonly title: string; readonly kinds: readonly Entry[
   { title: 'Alarms', kinds: ['alarm'] },
 ];
 
-/** Shows the timeline of a payment, in the order of time and of its transitions. */
+/** Shows the timeline of a payment, sorted by {@link inSequence}. */
 export function Story({
   entries,
   keys,
 }: {
   readonly entries: readonly Entry[];
-  /** The names of the tenant's keys by their ids. */
+  /** The names of the tenant's API keys, by key id. */
   readonly keys: ReadonlyMap<string, string>;
 }) {
   const [hidden, setHidden] = useState<readonly string[]>([]);

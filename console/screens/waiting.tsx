@@ -67,7 +67,9 @@ const MAX_MESSAGES = 100;
 const HIDDEN = `More messages wait than are listed. The list shows at most ${MAX_MESSAGES} messages, and omits those that another request holds for up to 30 seconds. Refresh the list after that time.`;
 const ACT = { title: 'Act', isActs: true } as const;
 
-/** Offers to dismiss an unmatched callback. A callback of another program needs no person, and expires. */
+/**
+ * Offers to dismiss an unmatched callback. A callback about another program's charge needs no operator, and expires.
+ */
 function CallbackActs({ row: { callback, part, needs_operator: needs } }: { readonly row: Entry }) {
   return callback === null || !needs ? <>–</> : <DismissCallback callback={callback} charge={part} />;
 }
@@ -197,7 +199,7 @@ const REASON = {
   ],
 } as const;
 
-/** Offers the actions that end one message. If none is possible, the reason is above the list. */
+/** Offers the actions that redrive or dismiss one message. If none is possible, the reason is above the list. */
 function MessageActs({
   queue,
   row: { id: entry, about, part, job },

@@ -198,7 +198,7 @@ function EnablingActs({ tenant, path, endpoint: { enabled, disabled } }: Endpoin
       {!enabled && (
         <Act
           name="Enable"
-          does="Sends new events to this endpoint again. “Replay missing” then sends those in between."
+          does="Sends new events to this endpoint again. “Replay missing” then sends the events that were missed."
           role="operator"
           method="PATCH"
           tenant={tenant}

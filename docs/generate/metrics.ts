@@ -59,7 +59,8 @@ const ALARMS: Readonly<Record<AlarmMetric, Meaning>> = {
   contradiction: 'Facts from a processor that contradict the known state of a payment.',
   undecidable:
     'Changes, voids of holds, and refunds of stray charges, if their outcome cannot be determined; unreadable queue rows; and abandoned callbacks about unknown payments or charges.',
-  order_needs_review: 'Orders whose payment is undecidable, or whose reversal does not complete.',
+  order_needs_review:
+    'Orders whose payment has an outcome that cannot be determined, or whose reversal does not complete.',
   messages_wait:
     'Deliveries of messages that were enqueued more than half an hour earlier, and webhooks that have been due for as long. Only with `service` = `alarms`.',
 };
@@ -80,7 +81,7 @@ const EVENTS: Readonly<Record<ValueOf<typeof EventMetric>, Meaning>> = {
 };
 
 const ARCHIVE: Readonly<Record<ArchiveMetric, Meaning>> = {
-  archive_listed: 'Hourly runs after which manifests list everything that had arrived in the archive.',
+  archive_listed: 'Hourly runs that completed the manifests: they list every object that had arrived in the archive.',
   archive_stopped: 'Hourly checks that found an outcome older than an hour, but newer than everything in the archive.',
   archive_differs:
     'Places at which a verification by the auditor found a difference. The log line `audited` names the first.',
@@ -151,7 +152,7 @@ const BOOKS: Readonly<Record<ValueOf<typeof BooksMetric> | ValueOf<typeof PurgeM
   mismatches: 'Confirmed differences between a processor and the Ledger. Reported after every comparison.',
   ttl_not_working: 'Tables whose time to live is disabled or does not keep up. Reported every night.',
   expired_left:
-    'Expired records that time to live had not deleted after four days, and that were purged. Reported every night.',
+    'Expired records that a job purged, because time to live had not deleted them after four days. Reported every night.',
 };
 
 /** All metrics, grouped by the dimensions under which they are published. */

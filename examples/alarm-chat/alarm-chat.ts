@@ -19,9 +19,9 @@ export interface Destinations {
 export interface AlarmChatProps extends StackProps, Destinations {}
 
 /**
- * Shows the alarms of Payonce in chat channels, and pages people. Slack and Teams are reached through Amazon Q Developer
- * in chat applications (AWS Chatbot), PagerDuty through its integration for Amazon CloudWatch. An alarm that ends
- * resolves its incident in PagerDuty.
+ * Shows the alarms of Payonce in chat channels, and pages people. Slack and Teams are reached through Amazon Q
+ * Developer in chat applications (AWS Chatbot), PagerDuty through its integration for Amazon CloudWatch. When an alarm
+ * returns to OK, PagerDuty resolves its incident.
  */
 export class AlarmChat extends Stack {
   constructor(scope: Construct, id: string, { topicArn, slack, teams, pagerDuty = false, ...props }: AlarmChatProps) {

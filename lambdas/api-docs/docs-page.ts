@@ -69,7 +69,7 @@ else SwaggerUIBundle({
 });
 `;
 
-/** Returns the page that explains each problem. The `type` of a problem leads to its entry. */
+/** Returns the page that explains each problem. The `type` of a problem is a link to its entry. */
 export function problemsPage(): string {
   const entries = Object.entries(PROBLEMS).map(
     ([code, { status, title }]) =>

@@ -80,7 +80,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   change_not_undecided:
     'An operator can decide a change only if its outcome cannot be determined, and only with an outcome that the payment’s transitions allow.',
   charge_unknown_at_processor:
-    'The processor’s books contain no charge for this payment with that id. Nothing is stored under the key.',
+    'The processor’s books contain no charge with that id for this payment. Nothing is stored under the key.',
   amount_differs_from_processor:
     'The amount or currency in the processor’s books differs from the decision. The response contains the processor’s values (`processor_amount`, `processor_currency`). Nothing is stored under the key.',
   processor_books_unreadable:

@@ -1,4 +1,6 @@
-"""Runs operations in child processes that crash, and prints what the last process of each history got.
+"""Runs operations in child processes that crash, and prints the outcomes of each history.
+
+A history is one operation and the sequence of processes that execute it. All but the last processes crash.
 
 Reads a plan from standard input, as JSON:
 
@@ -6,12 +8,12 @@ Reads a plan from standard input, as JSON:
 - ``store``: ``file``, ``sqlite``, ``postgres`` (with ``database``, its URL), or a faulty one: ``late``, ``forgetful``.
 - ``points``: where a process can crash. ``steps``: before and after each call of the key store and of the network;
   ``lines``: at each line of the client.
-- ``crashes``: the number of processes that crash before the last one; 0 starts ``racers`` processes at once instead,
-  ``rounds`` times.
-- ``parts``, ``part``: plays only the histories whose first crash point is ``part``, modulo ``parts``.
+- ``crashes``: the maximum number of processes that crash in a history. 0: no process crashes; instead, each of
+  ``rounds`` histories has ``racers`` concurrent processes.
+- ``parts``, ``part``: runs only the histories whose first crash point is ``part``, modulo ``parts``.
 - ``waitFactor``: the fraction of each pause that the client waits; 1 by default.
 - ``corrects``: each process first pays with an invalid amount, and then corrects it.
-- ``source``, ``amount``: the source, and the amount of the first history in minor units. Each history has its own.
+- ``source``, ``amount``: the source, and the amount of the first history in minor units. Each history has a new amount.
 
 Prints a line of JSON for each history: its crash points, its amount, and the outcomes of its operation.
 """
@@ -36,7 +38,7 @@ PLAN: dict[str, Any] = json.load(sys.stdin)
 SOURCES = str(Path(payonce.__file__).parent)
 CRASHED = 70
 AMOUNTS = count(PLAN["amount"])
-"""The amount of each history, which also names its operation."""
+"""The amount of each history. The name of its operation contains the amount."""
 
 History = tuple[int, tuple[int, ...], list[Any]]
 
@@ -140,7 +142,7 @@ def pay(amount: int, at: int | None) -> Any:
 
 
 def refuse(client: Client, purchase: Any, operation: str) -> None:
-    """Pay with an invalid amount. After the correction was paid, the client sends nothing."""
+    """Pay with an invalid amount. If the corrected payment was already made, the client refuses without a request."""
     try:
         client.payments.create(purchase, operation=operation)
     except PayonceError as error:
@@ -177,7 +179,7 @@ class Life:
 
 
 def histories(crashes: int, before: tuple[int, ...] = ()) -> Iterator[History]:
-    """Run every combination of crash points. A process without a further point ends before it crashes."""
+    """Run every combination of crash points. A process that has no such point finishes, which ends the loop."""
     for point in count():
         if not before and point % PLAN.get("parts", 1) != PLAN.get("part", 0) % PLAN.get("parts", 1):
             continue

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class ScriptedServer:
-    """Answers each request by the next element of ``attempts``: a response, or ``lost``, which closes the connection,
+    """Answers each request with the next element of ``attempts``: a response, or ``lost``, which closes the connection,
     ``silent``, which never answers, or ``dripping``, which sends the bytes of an endless answer slowly."""
 
     def __init__(self, attempts: list[Any]) -> None:

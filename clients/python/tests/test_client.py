@@ -392,7 +392,7 @@ class Network(InFolder):
             return raised.exception, time.monotonic() - began, len(server.requests)
 
     def test_a_call_ends_at_its_time_limit_if_the_server_is_silent_or_answers_byte_by_byte(self) -> None:
-        # The limits are generous: on a busy machine, the time limit can pass before the request arrives.
+        # On a busy machine, a short time limit can pass before the request arrives. The test then tries a longer one.
         for attempt in ("silent", "dripping"):
             for seconds in (0.3, 3, 30):
                 error, took, requests = self.call(attempt, seconds)
@@ -408,7 +408,7 @@ class Network(InFolder):
         with ScriptedServer([]) as server:
             pass
         client = Client(server.url, keys=MemoryKeys())
-        # At the second call, the key is stored, so another process may have sent it.
+        # At the second call, the key is already stored, so another process may have sent the request.
         for may_have_taken_effect in (False, True):
             with self.assertRaisesRegex(PayonceError, "^Nothing listens at http://127.0.0.1:.* refused") as raised:
                 client.payments.create(TEA, operation="x", timeout_seconds=LONG_SECONDS)

@@ -35,11 +35,11 @@ FAILURES = {
     "no_name_server": socket.gaierror(socket.EAI_AGAIN, "try again"),
     "untrusted": ssl.SSLCertVerificationError("self-signed certificate"),
 }
-"""Errors of a transport that has sent nothing, by the names of the contract."""
+"""Errors of a transport that has sent nothing, by their names in contract.json."""
 
 
 class FailingTransport(HttpTransport):
-    """Fails in the attempts that send nothing, and records the key and the body of each attempt."""
+    """Raises the error of each attempt that is listed in FAILURES, and records the key and the body of each attempt."""
 
     def __init__(self, attempts: list[Any]) -> None:
         super().__init__()

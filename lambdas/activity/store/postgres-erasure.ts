@@ -48,8 +48,8 @@ export async function erasePostgresDetails(
   const [id = ''] = draft.about;
   const outbox = new Outbox(tools);
   let isErased = false;
-  // Repeat, because a statement does not delete rows that were committed after it began, for example a copy of a
-  // reason, written by an approval for which the statement waited.
+  // Repeat, because a statement does not delete rows that were committed after it began, for example the copy of a
+  // reason that an approval wrote while the statement waited for it.
   await rounds(`the details of ${id}`, async () => {
     const isAnyErased = await eraseRows(tools, id, draft);
     isErased ||= isAnyErased;

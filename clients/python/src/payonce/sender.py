@@ -17,7 +17,7 @@ TIMEOUT_SECONDS = 60.0
 _ATTEMPT_SECONDS = 30.0
 """Time limit of one attempt. The API's gateway answers within 29 s."""
 _MAX_ATTEMPTS = 100
-"""Maximum number of attempts. A time limit of some minutes allows fewer; this number ends the loop in any case."""
+"""Maximum number of attempts. A time limit of a few minutes ends the loop earlier."""
 _PASSING_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Retried statuses, which a gateway or proxy in front of the API may return."""
 
@@ -46,7 +46,7 @@ class _Again:
     received: bool = True
     asked_seconds: float = 0.0
     unreachable: str | None = None
-    """The error's code if there is no connection to the address. The address is probably wrong."""
+    """Error code, if the host is unknown, refuses connections or has no trusted certificate: the URL is probably wrong."""
 
 
 class Sender:
@@ -74,9 +74,10 @@ class Sender:
     ) -> Answer:
         """Send a request. Without a ``key``, it must be safe to repeat.
 
-        ``sent_before`` states whether an earlier process may have sent it. Raises NoAnswerError when the time is
-        up, and PayonceError ``unexpected_answer`` for an answer that is not from the API; ``connection_refused`` or
-        ``no_connection`` at once, if the first attempt gets no connection and the address has never responded.
+        ``sent_before`` states whether an earlier process may have sent it. Raises NoAnswerError when the time is up.
+        Raises PayonceError ``unexpected_answer`` for a response that is not from the API. Raises PayonceError
+        ``connection_refused`` or ``no_connection``, without retries, if the first attempt gets no connection and the
+        address has never responded.
         """
         around = self._around
         until = around.monotonic() + timeout_seconds

@@ -34,14 +34,14 @@ class Transport(Protocol):
         """Return the complete response.
 
         Raises ConnectionRefusedError, socket.gaierror or ssl.SSLCertVerificationError if nothing was sent, and any other
-        Exception if there is no complete response; the request may have arrived.
+        Exception if there is no complete response. In the second case, the request may have arrived.
         """
 
 
 class HttpTransport:
     """Sends each request over a separate connection, with the standard library.
 
-    ``context`` verifies the server. By default, it trusts the certificate authorities of the system.
+    ``context`` is the TLS context that verifies the server. By default, it trusts the system's certificate authorities.
     """
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:

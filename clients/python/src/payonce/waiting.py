@@ -23,9 +23,9 @@ _DATE = re.compile(
 
 
 def pause_seconds(attempt: int, fraction: float, asked: float = 0.0) -> float:
-    """Return the pause before the next attempt: full jitter, in addition to the API's ``Retry-After``.
+    """Return the seconds before the next attempt: ``asked`` (the API's ``Retry-After``), plus a random time.
 
-    ``attempt`` counts from 0. Callers that failed together do not retry together.
+    ``attempt`` counts from 0. The random time (full jitter) spreads the retries of callers that failed together.
     """
     ceiling = min(_HIGHEST_CEILING_SECONDS, _FIRST_CEILING_SECONDS * 2.0 ** min(attempt, 10))
     return asked + fraction * ceiling

@@ -39,7 +39,7 @@ def verify_webhook(
     if not isinstance(body, (bytes, bytearray, memoryview, str)):
         raise InvalidWebhookError("the body must be the text or the bytes as received, not parsed JSON")
     if not hasattr(headers, "items"):
-        raise InvalidWebhookError("headers must be a mapping of header names to values")
+        raise InvalidWebhookError("headers must be a mapping of the request's header names to values")
     if isinstance(secrets, (str, bytes)) or not isinstance(secrets, Sequence):
         raise InvalidWebhookError("secrets must be a list: secrets=[current, previous]")
     names = ("webhook-id", "webhook-timestamp", "webhook-signature")
@@ -63,7 +63,7 @@ def verify_webhook(
     expected = [hmac.new(key, signed, hashlib.sha256).digest() for key in keys]
     matches = [hmac.compare_digest(own, each) for own in expected for each in given if each is not None]
     if not any(matches):
-        raise InvalidWebhookError("no signature matches a given secret")
+        raise InvalidWebhookError("no signature matches any secret")
     return cast("Event", json.loads(received))
 
 
