@@ -96,7 +96,7 @@ export function afterRedrive(
     here === null
       ? ''
       : here === 0
-        ? ` No message is back in ${id}, so those that no longer wait were processed.`
+        ? ` No message is back in ${id}, so the messages that no longer wait were processed.`
         : ` A listed message that is younger than the redrive either failed again or is new.`;
   return `The newest redrive was ${relativeTime(redriven)}. ${there}${back}`;
 }

@@ -103,7 +103,7 @@ export function SignIn({ hasEnded, ...whenIn }: Entered & { readonly hasEnded: b
   );
 }
 
-/** Returns the error in the words of this page, if the API did not accept the key. */
+/** If the API did not accept the key, returns an error with this page's text. Returns all other errors unchanged. */
 function explained(error: unknown, key: string): unknown {
   if (!(error instanceof Refused) || error.status !== 401) return error;
   const { status, code } = error;

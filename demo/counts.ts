@@ -62,7 +62,7 @@ export async function countRepeatedly(
 }
 
 /**
- * Returns the counts after the maximum wait.
+ * Returns the counts that were read after the maximum wait.
  * @throws Error if the event was not delivered again, because the counts would then prove nothing
  */
 function lateCounts({ counts, deliveries }: Found, subject: Subject): Counts {

@@ -144,7 +144,7 @@ function Plots({ data, days }: { readonly data: readonly Volume[]; readonly days
   if (currencies.length === 0)
     return (
       <Empty
-        title="No payment ended in these days."
+        title="No payment had an outcome on these days."
         hint="Choose more days, or the other mode at the top of the page. New payments appear within seconds."
       />
     );

@@ -177,7 +177,7 @@ function QueueActs({
       {canDismissAll && (
         <Act
           name="Dismiss all"
-          does={`Deletes the messages about jobs of this deployment. Run each of these jobs first: one run does all work that is due. Those about jobs of other services stay, and are dismissed one by one.`}
+          does={`Deletes the messages about jobs of this deployment. Run each of these jobs first: one run does all work that is due. Messages about jobs of other services stay; dismiss them one by one.`}
           role="operator"
           because={empty}
           path={`${path}/dismiss`}
@@ -211,7 +211,7 @@ function MessageActs({
   const path = `/v1/admin/queues/${encodeURIComponent(id)}`;
   const which = [part ?? `the message ${entry}`, ...(about === null ? [] : [about])].join(' of ');
   const isMissedRun = queue.can_dismiss_all && part !== null;
-  // A missed run of another service is named by the service and its job.
+  // For a missed run of another service, `which` begins with the name of the service.
   const [service = null] = isMissedRun && job === null ? which.split(' ') : [];
   return (
     <span class="acts">

@@ -211,7 +211,7 @@ function EnablingActs({ tenant, path, endpoint: { enabled, disabled } }: Endpoin
       {disabled?.reason !== 'requested' && (
         <Act
           name={enabled ? 'Disable' : 'Keep disabled'}
-          does="Sends nothing to this endpoint until the tenant or an operator enables it. The endpoint then needs no operator."
+          does="Sends nothing to this endpoint until the tenant or an operator enables it. The endpoint then no longer needs an operator’s attention."
           role="operator"
           method="PATCH"
           tenant={tenant}

@@ -82,7 +82,8 @@ const EVENTS: Readonly<Record<ValueOf<typeof EventMetric>, Meaning>> = {
 
 const ARCHIVE: Readonly<Record<ArchiveMetric, Meaning>> = {
   archive_listed: 'Hourly runs that completed the manifests: they list every object that had arrived in the archive.',
-  archive_stopped: 'Hourly checks that found an outcome older than an hour, but newer than everything in the archive.',
+  archive_stopped:
+    'Hourly checks that found archiving stopped: an outcome is older than an hour, but newer than everything in the archive.',
   archive_differs:
     'Places at which a verification by the auditor found a difference. The log line `audited` names the first.',
 };
@@ -98,7 +99,7 @@ const VENDORS: Readonly<Record<OutboundMetric, Meaning>> = {
   outbound_delayed:
     'Calls whose attempts in the calling process failed. A function makes one last attempt half a minute later.',
   outbound_dead_lettered: 'Calls that were stored as dead letters.',
-  outbound_dead_letter_failed: 'Calls that could not be stored as dead letters, so that their faults were thrown.',
+  outbound_dead_letter_failed: 'Calls that could not be stored as dead letters, so their errors were thrown.',
 };
 
 const JOBS: Readonly<Record<CountedMetric, Meaning>> = {

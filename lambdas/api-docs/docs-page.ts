@@ -34,7 +34,7 @@ JavaScript and the file <a href="${base}start.js">start.js</a>.</p>
 /**
  * Script that starts the page. It is a separate file, because the page allows no inline scripts. The renderer itself
  * shows no samples, so a plugin shows them below the parameters of each operation. If the renderer was not loaded, the
- * script requests it again to show the reason.
+ * script requests its file again, and shows why it cannot be used.
  */
 export const START_SCRIPT = `const element = document.getElementById('api');
 const samples = () => ({

@@ -36,7 +36,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   livemode_not_available:
     'The deployment calls processors in test mode only, or uses the sandbox’s shop and mailer for orders. Nothing was begun. Use a test key.',
   own_approval:
-    'The caller made the request that waits for approval, with this key or another one. Another person must approve or reject it.',
+    'The caller made the request that waits for approval, with this operator key or another one. Another person must approve or reject it.',
   testmode_not_available:
     'The deployment uses a real shop and mailer for orders, and an order in test mode must not reserve real goods. Nothing was begun. Use a live key.',
   forbidden: 'The firewall in front of the API refused the request.',
@@ -104,7 +104,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   no_processor_configured:
     'The deployment has no payment processor. After its operator has configured one, the same key can succeed.',
   processor_unavailable:
-    'The payment processor cannot be reached now, or the deployment no longer calls it; `detail` then names it. Retry with the same key after Retry-After.',
+    'The payment processor cannot be reached now, or the deployment no longer calls it; `detail` names such a processor. Retry with the same key after Retry-After.',
   temporarily_unavailable: 'The request cannot be served at the moment. Retry with the same key after Retry-After.',
   timeout: 'The gateway received no response in time. Retry with the same key: the request takes effect at most once.',
 };

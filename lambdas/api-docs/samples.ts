@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Endpoint } from '../http/endpoint.ts';
 
-/** Operations of the typed clients. In Python, their names are in snake case. */
+/** Methods of the typed clients, by operation id. In Python, their names are in snake case. */
 const CLIENT_CALLS: Readonly<Record<string, string>> = {
   createPayment: 'payments.create',
   capturePayment: 'payments.capture',

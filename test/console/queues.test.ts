@@ -101,7 +101,7 @@ describeConsole('dead letters in a browser', (shown) => {
     await page.getByText('The job resolve was started').waitFor();
     await page.getByRole('button', { name: 'Dismiss all' }).click();
     const dialog = page.getByRole('dialog', { name: 'Dismiss all' });
-    await dialog.getByText('Those about jobs of other services stay').waitFor();
+    await dialog.getByText('Messages about jobs of other services stay').waitFor();
     await dialog.getByLabel('Reason').selectOption('done_otherwise');
     // As in SQS, a receive from an empty queue takes seconds. The count is read at once.
     const peeked = Promise.withResolvers<void>();

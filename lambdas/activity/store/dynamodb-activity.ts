@@ -86,7 +86,7 @@ export class DynamoDbActivity implements ActivityLog {
    * rival's entry takes the sequence number first, the whole transaction is canceled and must be repeated with a new
    * item.
    *
-   * @param draft undefined if there is nothing to record
+   * @param draft undefined if there is nothing to record; then the result is empty
    */
   async itemsFor(draft: ActivityDraft | undefined): Promise<TransactItem[]> {
     if (draft === undefined) return [];
@@ -164,7 +164,7 @@ export class DynamoDbActivity implements ActivityLog {
     };
     const items: Item[] = [];
     let after: Item | undefined;
-    // Each query returns at least one item, or is the last query.
+    // Each query returns at least one item, or is the last query, so `limit` queries suffice.
     for (let queries = 0; queries < limit; queries += 1) {
       const rest = { Limit: limit - items.length, ...defined({ ExclusiveStartKey: after }) };
       const { Items = [], LastEvaluatedKey } = await readWithRetries(this.#pacing, () =>

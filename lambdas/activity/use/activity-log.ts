@@ -80,7 +80,10 @@ export async function newestEntries(
     .map(({ entry }) => entry);
 }
 
-/** Maximum number of entries whose timestamps may be out of chain order, because writers' clocks differ. */
+/**
+ * Maximum number of positions by which the order of timestamps may differ from the chain's order, because writers'
+ * clocks differ.
+ */
 const DISORDERED = 20;
 
 /** Compares entries of several logs, newest first. */
@@ -93,8 +96,8 @@ function byTime(left: Placed, right: Placed): number {
 }
 
 /**
- * Finds, by binary search, the sequence of the first entry of a log that is later than `last`. In the log that contains
- * `last`, returns the sequence of `last` itself.
+ * Returns the sequence of a log's first entry after the time of `last`, found by binary search; one more than the
+ * newest sequence if there is no such entry. For the log that contains `last`, returns the sequence of `last`.
  */
 async function sequenceAt(log: ActivityLog, position: number, chain: ActivityChain, last: Placed): Promise<number> {
   if (position === last.log) return last.entry.sequence;
@@ -136,7 +139,7 @@ async function findEntry(logs: readonly ActivityLog[], chain: ActivityChain, id:
 const VERIFIED_AT_ONCE = 100;
 
 export interface VerifiedChain {
-  /** The number of valid entries. */
+  /** The number of valid entries before the first invalid one, or of all entries. */
   readonly entries: number;
   /** The sequence of the first entry that was changed, removed or inserted. Absent when all entries are valid. */
   readonly broken?: number;
