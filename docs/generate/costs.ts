@@ -35,7 +35,7 @@ const POSTGRES = {
 interface Option {
   readonly what: string;
   readonly context: Readonly<Record<string, string>>;
-  /** Text about usage-based costs. */
+  /** Text about usage-based costs; empty if there are none. */
   readonly used: string;
 }
 
@@ -69,7 +69,7 @@ const OPTIONS: readonly Option[] = [
   },
 ];
 
-/** Returns the amount by which a million requests or callbacks cost less if PostgreSQL is the authority. */
+/** Returns the USD by which a million requests or callbacks cost less if PostgreSQL is the authority. */
 function saved(path: 'payment' | 'callback'): string {
   const common = { memoryMb: 512, eventMemoryMb: 1_024, consumers: 1 };
   const cost = (authority: Authority): number => perMillion(pathsOf({ ...common, authority })[path]);
@@ -102,8 +102,9 @@ async function figuresOf(synthesize: Synthesize): Promise<Figures> {
 }
 
 /**
- * Returns the cost of a million payments, each with its request, a callback and the event. The low value is for
- * payments without a reference, under load; the high value is for payments with a reference, with one event at a time.
+ * Returns the cost, in USD, of a million payments, each with its request, a callback and the event. The low value is
+ * for payments without a reference, under load; the high value is for payments with a reference, with one event at a
+ * time.
  */
 function wholePayment({ paths }: Figures): readonly [low: number, high: number] {
   return [

@@ -115,7 +115,7 @@ export const idempotencyKey = (thing: string, promise: string, more = '') =>
 
 export const payonceTenant = z.string().regex(OWNER).optional().meta({
   description:
-    'Only for operators: the tenant and the mode to call for. Callers with an API key must not send this header.',
+    'Only for operators: the tenant and the mode of the request. Callers with an API key must not send this header.',
   example: 'ten_desk/live',
 });
 
