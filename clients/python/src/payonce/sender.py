@@ -46,7 +46,7 @@ class _Again:
     received: bool = True
     asked_seconds: float = 0.0
     unreachable: str | None = None
-    """Error code, if the host is unknown, refuses connections or has no trusted certificate: the URL is probably wrong."""
+    """Error code if the host is unknown, refuses connections or has an untrusted certificate (a wrong URL)."""
 
 
 class Sender:
