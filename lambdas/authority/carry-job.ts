@@ -16,7 +16,7 @@ export interface CarriedDatabase extends CarryTools {
 
 export interface CarryJobTools extends CarriedDatabase {
   readonly marks: JobMarks;
-  /** The other databases. @default there is one database */
+  /** All databases except the first one. @default the deployment has one database */
   readonly others?: readonly CarriedDatabase[];
 }
 

@@ -12,8 +12,8 @@ export interface ConfiguredAuthority {
 }
 
 /**
- * Returns the stores of the configured authority. They refuse to work if the other database is the system of record.
- * Loads the driver only for PostgreSQL.
+ * Returns the stores of the configured authority. They refuse all calls while the other kind of authority (DynamoDB or
+ * PostgreSQL) is the system of record. Loads the driver only for PostgreSQL.
  *
  * @throws Error naming the part of the setting that is missing or invalid
  */

@@ -26,7 +26,7 @@ export interface PostgresSettings {
   readonly database?: string;
   /** Path of a file with the server's CA certificates (PEM). */
   readonly caFile?: string;
-  /** The other databases. @default there is one database */
+  /** All databases except the first one. @default the deployment has one database */
   readonly shards?: readonly ShardSettings[];
 }
 

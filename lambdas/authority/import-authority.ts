@@ -40,12 +40,12 @@ interface ImportExtent {
   readonly progress: (text: string) => void;
 }
 
-/** An import that no other command has replaced. */
+/** The tools of a running import. */
 interface Run extends ImportExtent {
   readonly tools: ImportTools;
   readonly databases: readonly ImportDatabase[];
   readonly placement: TenantPlacement;
-  /** Called before each page. @throws Replaced */
+  /** Checks that no other command has replaced the import. Called before each page. @throws Replaced */
   readonly current: () => Promise<void>;
 }
 
@@ -236,7 +236,7 @@ function chainsOf({ tools, databases, placement, segments, progress, current }: 
  * Copies and compares the rows of Idempotency and Registry. Then counts the rows of all tables, to find rows that are
  * in the wrong database. Requires that no process writes.
  *
- * @param into the rows that the Ledger implies for each database, by its name
+ * @param into the numbers of rows that each database must have according to the Ledger, by the name of the database
  */
 async function copyRows(run: Run, into: ReadonlyMap<string, ImportedInto>): Promise<ImportedRows> {
   const { tools, databases, segments, progress, current } = run;
@@ -289,7 +289,7 @@ function sumOf(copied: ReadonlyMap<ImportDatabase, RowCounts>): RowCounts {
   return sum;
 }
 
-/** Copies rows into one database, compares them, and adds their numbers to `copied`. */
+/** Copies rows into one database, compares them, and adds the number of rows of each table to `copied`. */
 async function copyTo(
   database: ImportDatabase,
   given: readonly ImportedRow[],

@@ -34,7 +34,10 @@ export interface ImportDatabase extends PostgresTools {
 
 interface ImportChainsTools {
   readonly databases: readonly ImportDatabase[];
-  /** Returns the name of a tenant's database; undefined if the tenant cannot be placed. */
+  /**
+   * Returns the name of a tenant's database; undefined if it is not among `databases`, or if it is unknown because the
+   * tenant has no row.
+   */
   readonly databaseOf: (tenant: TenantId) => Promise<string | undefined>;
   readonly scan: LedgerScan;
   readonly ledger: Pick<LedgerRows, 'chain'>;
@@ -64,7 +67,7 @@ export interface DifferentChain {
 /** The tables whose rows belong to transitions. */
 const CHAIN_TABLES = ['transition', 'posting', 'details'] as const;
 
-/** The rows that a database must have after the import. */
+/** The number of rows that a database must have after the import. */
 export interface ImportedInto {
   /** Number of payments and orders. */
   chains: number;
@@ -96,8 +99,9 @@ const CHAINS_PER_PAGE = 500;
  * Recomputes the hash of each Ledger row, and compares the row with the transition that PostgreSQL returns. Safe to
  * repeat after an interruption, and while payments continue in DynamoDB, because a chain only grows.
  *
- * @param progress called after every page, with the number of payments and orders that were read. It may throw to stop
- * @returns the result, and the rows that each database must have, by its name
+ * @param progress called after every page, with the number of payments and orders that were read. It may throw, which
+ * stops the import
+ * @returns the result, and the numbers of rows that each database must have, by the name of the database
  */
 export async function importChains(
   tools: ImportChainsTools,
@@ -179,7 +183,7 @@ async function isPlaced(
     return (await tools.databaseOf(tenantOf(tools.rowsOfCopy(id, item)))) === name;
   } catch (error) {
     if (isFault(error)) throw error;
-    // The chain is reported as unreadable.
+    // The scan of the Ledger has already reported this chain as unreadable.
     return true;
   }
 }
@@ -190,7 +194,7 @@ function tenantOf({ transition }: RowsOfCopy): TenantId {
 
 interface ImportedChain extends Partial<Pick<DifferentChain, 'because' | 'database'>> {
   readonly appended: number;
-  /** The numbers of the chain's rows by table. Absent if the chain differs. */
+  /** Number of rows of the chain, by table. Absent if the chain differs. */
   readonly rows?: ImportedInto['rows'];
 }
 
@@ -240,7 +244,8 @@ async function copyChain(
       const transitions = page.map(({ transition }) => transition);
       const postings = page.flatMap((copy) => copy.postings);
       const written = await writeIf(database, importStatement({ transitions, postings }));
-      // If the transition exists, another import has appended it: repeat. No other row may exist before its transition.
+      // If the transition exists, another import has appended it, so repeat. A posting must not exist without its
+      // transition.
       if (written.kind === 'taken' && written.constraint !== 'transition_pkey') return { appended, because: 'differs' };
       if (written.kind !== 'applied') return 'again';
       appended += page.length;
@@ -259,7 +264,7 @@ function isValid(rows: readonly ReadRow[]): boolean {
   return rows.every(({ row }) => {
     const broken = violationAt(row, before);
     if (row.content.kind === 'link') before = row.content.link;
-    // Ignore wrong attributes outside the hash: they only belong to the Ledger's indexes.
+    // Ignore wrong attributes outside the hash, because only the Ledger's indexes use these attributes.
     return row.content.kind === 'link' && (broken === undefined || broken.what === 'attributes');
   });
 }

@@ -31,8 +31,8 @@ export interface ImportedRow {
 }
 
 /**
- * Whether the records of an operation are stored with payments, by kind of operation. All other records belong to
- * effects in DynamoDB tables.
+ * By kind of operation, whether its records are stored in the same database as payments. All other records stay in
+ * DynamoDB, like the effects that they record.
  */
 const WITH_PAYMENTS: Readonly<Record<keyof typeof OperationPrefix, boolean>> = {
   charge: true,

@@ -18,7 +18,7 @@ import {
 } from './store/postgres-tenant-rows.ts';
 
 interface MoveTools extends Pick<PostgresStoresTools, 'client' | 'tables' | 'pacing'> {
-  /** The databases, with the privileges of the owner of the tables. */
+  /** The two databases. Connected as the owner of the tables. */
   readonly source: Database;
   readonly target: Database;
   readonly progress: (text: string) => void;
@@ -32,13 +32,13 @@ interface Opened extends Pick<MoveTools, 'pacing' | 'progress'> {
   readonly carrier: Carrier;
 }
 
-/** An expected reason why a tenant is not moved. */
+/** Thrown when a tenant is not moved for an expected reason, which the message states. */
 export class MoveRefused extends Error {
   override readonly name = 'MoveRefused';
 }
 
 interface PlannedMove extends TenantMove {
-  /** The tenant's row that this run was planned from. */
+  /** The tenant's row from which this run was planned. */
   readonly place: TenantPlace;
   /** Whether an earlier run has already made the target the tenant's database. */
   readonly isSwitched: boolean;
@@ -93,13 +93,15 @@ const MAX_CARRIED = 10_000_000;
  *   process  ── claim ✓ ── charge ── commit ✗ 503 ─────────────────────────────────────── retry: takes over
  *   move     ────── begin ── wait ── carry ── copy ── compare ── switch ── wait ── delete ── end
  *
- * From the end of the first wait until the move ends, no process writes rows of the tenant. These writers exist:
+ * From the end of the first wait until the move ends, no process writes rows of the tenant. All possible writers are
+ * covered:
  *
  * - Requests, callbacks, operators' decisions, erasures, orders and the resolver find the database by `Shards`, which
- *   refuses their writes. A process may use an earlier row of the tenant for a minute, and a function ends five minutes
- *   later. The first wait is for them. A processor repeats a callback; the resolver repeats its work in its next run.
- * - The carrier writes only to DynamoDB and to the outbox, which is empty before the copy. An erasure that it has begun
- *   deletes copies only if its database still has the payment.
+ *   refuses their writes. A process may use an earlier row of the tenant for a minute, and a function then runs for at
+ *   most five more minutes. The first wait covers both. A processor repeats a callback; the resolver repeats its work
+ *   in its next run.
+ * - The carrier writes only to DynamoDB and to the outbox, which is empty before the copy. An erasure that the carrier
+ *   has begun deletes copies only if the carrier's database still has the payment.
  * - The purge deletes expired records in any database, and a job postpones an entry that it cannot read. Neither change
  *   needs to be moved: another pass makes both databases equal.
  * - Orphaned callbacks and the keys of corrections are in the first database, for all tenants, and stay there.
@@ -115,7 +117,8 @@ export async function moveTenant(tools: MoveTools, move: PlannedMove): Promise<v
   await begin(opened, move);
   // Until the switch, no process writes to the target, so an abort may delete its rows.
   if (move.isAborted) {
-    // `removeRows` finds only rows that the source has, so first delete those that the source has lost since the copy.
+    // `removeRows` finds only rows that the source has, so first delete the target's rows that the source no longer
+    // has.
     await deletePass(source, target);
     await removeRows(opened, source, target, 'key');
   } else {
@@ -149,7 +152,10 @@ async function empty(opened: Opened): Promise<void> {
   }
 }
 
-/** @throws MoveRefused if a database is not the known database of its name, or if a privilege is missing */
+/**
+ * @throws MoveRefused if a name has so far referred to a different database, if a privilege is missing, or if the
+ * tables of the two databases differ
+ */
 async function open({ client, tables, pacing, progress, ...databases }: MoveTools, move: PlannedMove): Promise<Opened> {
   const side = async (option: 'from' | 'to', database: Database): Promise<TenantRows> => {
     const name = move[option];
@@ -199,7 +205,7 @@ async function begin({ moves, source, target }: Opened, move: PlannedMove): Prom
 }
 
 async function wait({ pacing, progress }: Opened): Promise<void> {
-  progress('waiting until all processes know the new state');
+  progress('waiting until all processes use the new state');
   await pacing.clock.sleep(IMPORT_WAITS_MS);
 }
 

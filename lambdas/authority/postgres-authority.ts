@@ -32,7 +32,7 @@ export interface AuthorityPlatform extends Platform, Secrets {
   /** Opens the database. @default connects to the configured server */
   readonly openDatabase?: (settings: PostgresSettings) => Database;
   /**
-   * Called when the first database has responded. Resolves after the maximum wait for the others.
+   * Called when one of the databases has responded. Resolves after the maximum wait for the others.
    * @default two seconds
    */
   readonly waitForOthers?: () => Promise<void>;
@@ -148,7 +148,10 @@ export function openStores(
   return { stores, outbox: { outbox: new Outbox(tools), carrier, observer, clock, record } };
 }
 
-/** Returns the cache of completed records: the deployment's table, or only this process's memory. */
+/**
+ * Returns the cache of completed records: the deployment's table, or the memory of this process if the deployment has
+ * no table.
+ */
 function replayCache({ documents, clock, entropy, instruments, variables }: AuthorityPlatform): ReplayCache {
   const table = variables[REPLAY_CACHE_TABLE];
   if (table === undefined) return new ProcessReplayCache();

@@ -21,7 +21,7 @@ export interface RecopyTools extends Pick<PostgresStoresTools, 'client' | 'table
   /**
    * Called when the transitions of a stopped chain are in the Ledger, before the chain is resumed.
    *
-   * @param sinceMs the time of the oldest transition, in Unix milliseconds
+   * @param sinceMs the time of the oldest of these transitions, in Unix milliseconds
    */
   readonly resumed: (id: ChainId, sinceMs: number) => Promise<void>;
 }
@@ -31,7 +31,10 @@ export interface Recopied {
   readonly read: number;
   /** Number of rows that DynamoDB lacked. `details` counts only details rows whose transition the Ledger had. */
   readonly missing: { readonly transition: number; readonly details: number; readonly commission: number };
-  /** Payments and orders with a transition in the Ledger that PostgreSQL lacks. They are not copied. */
+  /**
+   * Payments and orders whose chain in the Ledger has a transition that PostgreSQL lacks, or has with different
+   * content. They are not copied.
+   */
   readonly differing: readonly string[];
   /** Payments and orders that this code cannot read. Nothing was copied for them. */
   readonly unreadable: readonly string[];
@@ -42,8 +45,8 @@ const ROWS_PER_PAGE = 250;
 const WHOLE_ORDER = { afterSequence: 0, limit: LONGEST_ORDER_CHAIN } as const;
 
 /**
- * Copies everything that the DynamoDB tables lack after they were restored and PostgreSQL was not. Also deletes the
- * restored copies of erased personal data. Safe to repeat, also while the functions run.
+ * Copies all missing rows from PostgreSQL to the DynamoDB tables, after a restore of only these tables. Also deletes
+ * the restored copies of erased personal data. Safe to repeat, also while the functions run.
  *
  * @param atOnce number of payments and orders that are compared concurrently
  * @param progress called after each page
@@ -93,7 +96,7 @@ interface RecopiedChain {
  * transitions. The job that publishes lost events begins with these transitions.
  *
  * @param sinceMs time of the oldest transition, in Unix milliseconds
- * @returns false if the job that publishes lost events publishes no events of this age
+ * @returns false if the transitions are too old for the job that publishes lost events
  */
 export async function readCopiesSince(marks: JobMarks, sinceMs: number, nowMs: number): Promise<boolean> {
   // Repeat until the mark is moved, because the job `carry` can move the same mark concurrently.

@@ -23,7 +23,7 @@ interface RecoverChainsTools extends PostgresTools {
   readonly chains: readonly CopiedChain[];
 }
 
-/** A chain whose recovery stopped at this transition. */
+/** A chain whose recovery stopped at the transition `sequence`. */
 export interface StoppedChain {
   readonly chainId: ChainId;
   readonly sequence: number;

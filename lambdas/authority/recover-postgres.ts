@@ -23,7 +23,7 @@ interface RecoverPostgresTools extends PostgresTools {
   readonly tables: StoreTables;
   /**
    * Returns whether the database has the payments of a tenant; undefined if the tenant has no row.
-   * @default it has those of all tenants
+   * @default the database has the payments of all tenants
    */
   readonly owns?: Owns;
 }
@@ -92,8 +92,8 @@ async function tenantsElsewhere(tools: PostgresTools, owns: Owns) {
 }
 
 /**
- * Returns a scan that is limited to the payments and orders of some tenants, and to those whose first row is
- * unreadable, so that they are reported.
+ * Returns a scan of only those payments and orders whose tenant's database is this one. Includes those whose first row
+ * is unreadable, so that they are reported.
  *
  * @param withoutRow receives the tenants without a row
  */

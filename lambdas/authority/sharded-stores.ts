@@ -44,8 +44,8 @@ export interface AuthorityStores {
 
 /**
  * Returns the stores of a deployment with several databases. Each call runs in its tenant's database. Lists read all
- * databases. Callbacks without a payment, acts of operators that concern no payment, and the records that bind the keys
- * of corrections to payments are in the first database.
+ * databases. The first database has the callbacks without a payment, the operators' actions that concern no payment,
+ * and the records that bind the keys of corrections to payments.
  */
 export function shardedStores(shards: Shards): AuthorityStores {
   return {
@@ -230,7 +230,7 @@ function approvalsOf(shards: Shards): ApprovingStore {
  *   K for a payment in b   K is bound to it ✓ ── correction ✓
  *   K for a payment in c   ─── K is bound ✗: another request
  *
- * After a crash in between, the key can still be used, but only for the payment to which it is bound.
+ * After a crash between the two writes, the key can still be used, but only for the payment to which it is bound.
  *
  * @returns undefined when the key is bound to the payment of the effect
  */
@@ -306,7 +306,7 @@ function holdsOf(shards: Shards): DueQueue<Hold> {
   const of = async ({ paymentId }: Hold): Promise<DueQueue<Hold>> =>
     (await shards.of({ chainId: paymentId })).stores.holds;
   return {
-    // A long queue in one database does not delay the others.
+    // Merge the holds of all databases by due time, so that a long queue in one database does not delay the others.
     dueBefore: async (beforeMs, range) => {
       const pages = await shards.responding(({ stores }) => stores.holds.dueBefore(beforeMs, range));
       const page = mergedPage(pages, range.limit);
@@ -343,7 +343,8 @@ function queuesOf(shards: Shards): QueueLists {
   return {
     needingOperator: async (queue) => {
       const lists = await shards.each(({ stores }) => stores.queues.needingOperator(queue));
-      // While a tenant is moved, two databases have its entries. An unreadable entry names nothing, and is kept.
+      // While a tenant is moved, two databases have its entries. Duplicates of an unreadable entry cannot be detected,
+      // so it is always kept.
       const unique = new Map<unknown, QueueEntry>();
       for (const entry of lists.flatMap(({ entries }) => entries))
         unique.set(entry.about === undefined ? entry : JSON.stringify(entry), entry);

@@ -13,13 +13,16 @@ export interface Shard {
 }
 
 export interface ShardsTools {
-  /** The databases. The first one has the callbacks and the acts of operators that concern no payment. */
+  /**
+   * The databases. The first one has the callbacks without a payment, and the operators' actions that concern no
+   * payment.
+   */
   readonly databases: readonly [Shard, ...Shard[]];
   readonly tenants: Pick<TenantShards, 'of'>;
   /** Called with the error of a database that could not be read. The work on the other databases continues. */
   readonly unavailable: (shard: string, error: unknown) => void;
   /**
-   * Called when the first database has responded. Resolves after the maximum wait for the others.
+   * Called when one of the databases has responded. Resolves after the maximum wait for the others.
    * @default waits until they respond
    */
   readonly waitForOthers?: () => Promise<void>;
@@ -32,8 +35,8 @@ export interface Subject {
 }
 
 /**
- * Whether a call only reads, or writes. Reads continue while a tenant is moved, because both databases then have the
- * same rows.
+ * Whether a call reads or writes. Reads continue while a tenant is moved, because both databases then have the same
+ * rows.
  */
 export type Use = 'read' | 'write';
 
@@ -179,8 +182,8 @@ export class Shards {
   }
 
   /**
-   * Limits how long reads may take after the first one has ended, so that a call does not wait for an unresponsive
-   * database:
+   * Limits how long the reads of all databases may take after one of them has ended, so that a call does not wait for
+   * an unresponsive database:
    *
    *   first  ── response
    *   b      ── no response ── unavailable

@@ -43,7 +43,7 @@ export type CallbackOutcome =
   | { readonly kind: 'redelivered' }
   /**
    * No matching payment exists. The callback is stored as an orphan. `namesPayment` is false if neither the callback
-   * nor its charge names a payment, because a program other than Payonce created the charge.
+   * nor its charge names a payment. Another program then created the charge.
    */
   | { readonly kind: 'orphaned'; readonly reason: OrphanedCallback['reason']; readonly namesPayment: boolean };
 
@@ -212,8 +212,8 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
 }
 
 /**
- * Returns whether the Ledger already has the charge as one of the payment's. Then the charge is Payonce's, even if
- * another user of the processor's account has removed its metadata.
+ * Returns whether the payment's chain in the Ledger already contains the charge. If so, Payonce created the charge,
+ * even if another user of the processor's account has removed the metadata of the charge.
  */
 function hasCharge(chain: PaymentChain | undefined, { chargeId }: ProcessorCharge): boolean {
   return chain !== undefined && (chain.state.payment.chargeId === chargeId || chain.state.strayCharges.has(chargeId));

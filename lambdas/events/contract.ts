@@ -35,7 +35,10 @@ export type EventName = (typeof EventNames)[keyof typeof EventNames];
 /** The type of an event in the API and in webhooks: its name without the version. */
 export type TypeOfEvent<Name extends EventName = EventName> = Name extends `${infer Type}.v${number}` ? Type : never;
 
-/** Events about webhook endpoints themselves. They concern no payment, so neither the Ledger nor any list has them. */
+/**
+ * Events about webhook endpoints themselves. They concern no payment, so neither the Ledger nor the list of events
+ * contains them.
+ */
 export const ENDPOINT_EVENTS = [
   EventNames.webhookEndpointFailing,
   EventNames.webhookEndpointRecovered,

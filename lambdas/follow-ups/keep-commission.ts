@@ -86,8 +86,9 @@ export function writesOfDecision(decided: Commission, read: Pick<Commission, 'se
 }
 
 /**
- * Returns the writes of a commission after an event. The commission stays in the queue after every event, even if it is
- * canceled, until it is decided from the state of the Ledger: after an erasure, no event names the affiliate anymore.
+ * Returns the writes of a commission after an event or a decision. After an event, the commission is queued for the
+ * decision from the state of the Ledger, even if it is canceled: after an erasure, no event names the affiliate
+ * anymore. A decision removes the commission from the queue.
  */
 function writesOf(commission: Commission, when: RowCondition): readonly ConsumerWrite[] {
   const { tenantId, mode, affiliate, orderId, paymentId, amountMinor, currency, status } = commission;

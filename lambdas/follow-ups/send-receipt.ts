@@ -26,8 +26,8 @@ export interface ReceiptTools extends ConsumeTools {
   /** Reads the payment before each attempt to send, because the event may be old. */
   readonly payments: Pick<PaymentStore, 'listTransitions'>;
   /**
-   * `test`: the mailer is the sandbox, which reaches no mailbox, so live-mode receipts are not sent. `live` and `none`
-   * refuse no receipt here.
+   * With `test`, the mailer is the sandbox, which reaches no mailbox, so live-mode receipts are not sent. With `live`
+   * or `none`, the receipts of both modes are sent.
    * @default all receipts are sent
    */
   readonly ordersOf?: Mode | 'none';

@@ -97,7 +97,10 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
     if (errors.length > 0) throw errors[0];
   };
 
-  /** Writes the manifest of this hour, and reports whether the archive is complete. */
+  /**
+   * Writes the manifest of this hour. Reports whether the manifests list all objects, and whether the archiver has
+   * stopped.
+   */
   async function list(nowMs: number): Promise<void> {
     const written = await writeManifests({ manifests, digest, clock, sign }, nowMs + AUDITOR_WORKS_SECONDS * 1_000);
     const objects = written.reduce((sum, each) => sum + each.objects.length, 0);

@@ -49,7 +49,7 @@ describe('the check of the archive bucket', () => {
   });
 
   test.each([
-    ['WrittenOnce', ['the policy does not deny every principal s3:PutObject without If-None-Match']],
+    ['WrittenOnce', ['no statement denies s3:PutObject without If-None-Match to every principal']],
     [
       'NeverRemoved',
       ['s3:DeleteObject', 's3:DeleteObjectVersion', 's3:BypassGovernanceRetention'].map(
@@ -78,7 +78,7 @@ describe('the check of the archive bucket', () => {
     const withTls = policy.filter(({ Condition }) => !JSON.stringify(Condition ?? '').includes('SecureTransport'));
     expect(await findingsOf((server) => void (server.policy = [...withTls, open]))).toMatchObject([
       { what: 'policy', because: 'no statement denies requests without TLS' },
-      { what: 'policy', because: 'a statement allows every principal s3:GetObject' },
+      { what: 'policy', because: 'a statement allows s3:GetObject to every principal' },
     ]);
   });
 

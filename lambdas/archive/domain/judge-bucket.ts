@@ -4,13 +4,13 @@ export interface BucketStatement {
   readonly isForAll: boolean;
   readonly actions: readonly string[];
   readonly resources: readonly string[];
-  /** The condition as JSON; absent without a condition. */
+  /** The condition as JSON; absent if the statement has none. */
   readonly condition?: string;
 }
 
 /**
- * A value read from S3, the reason why S3 refused the read, or `elsewhere`: only the account of the bucket may read the
- * value. A refused value was not checked.
+ * The result of reading one setting of a bucket. `refused`: S3 refused the read, for the reason `because`. `elsewhere`:
+ * S3 returns the setting only to the account that owns the bucket.
  */
 export type Fact<Value> =
   | { readonly kind: 'read'; readonly value: Value }
@@ -33,7 +33,7 @@ export interface BucketFacts {
   readonly removingRules: Fact<readonly string[]>;
 }
 
-/** A setting of the bucket that allows objects to be changed or removed. */
+/** A bucket setting that allows objects to be changed or removed, or that S3 refused to return. */
 export interface BucketFinding {
   readonly kind: 'bucket';
   readonly what: 'versions' | 'lock' | 'policy' | 'public_access' | 'lifecycle';
@@ -50,10 +50,11 @@ const WRITE = 's3:PutObject';
 const NOT_CONDITIONAL = new Set(['{"Null":{"s3:if-none-match":"true"}}', '{"Null":{"s3:if-none-match":true}}']);
 
 /**
- * Lists the settings of the archive's bucket that allow objects to be changed or removed.
+ * Lists the settings of the archive's bucket that allow objects to be changed or removed, and those that S3 refused to
+ * return.
  *
  * @param demanded the weakest object lock that is accepted
- * @default any mode, for at least one day
+ * @default any mode, with a retention of at least one day
  */
 export function judgeBucket(
   bucket: string,
@@ -106,12 +107,12 @@ function policyFaults(bucket: string, statements: readonly BucketStatement[]): r
     ),
     ...(isDenied(WRITE, (condition) => condition !== undefined && NOT_CONDITIONAL.has(condition))
       ? []
-      : [`the policy does not deny every principal ${WRITE} without If-None-Match`]),
+      : [`no statement denies ${WRITE} without If-None-Match to every principal`]),
     ...(isDenied(WRITE, (condition) => /"aws:SecureTransport":"?false"?/.test(condition ?? ''))
       ? []
       : ['no statement denies requests without TLS']),
     ...statements
       .filter(({ effect, isForAll, condition }) => effect === 'Allow' && isForAll && condition === undefined)
-      .map(({ actions }) => `a statement allows every principal ${actions.join(', ')}`),
+      .map(({ actions }) => `a statement allows ${actions.join(', ')} to every principal`),
   ];
 }

@@ -63,7 +63,7 @@ export const NO_BOUNDS: Bounds = { fromMs: 0, untilMs: Number.POSITIVE_INFINITY 
  *
  * @param rows the Ledger's rows; undefined to verify only the archive, whose lines then form the chain
  * @param lines the archive's lines that contain rows; undefined when there is no archive
- * @param changes the archive's lines that report changed or removed rows
+ * @param changes the archive's lines that report changed or removed rows; used only if `rows` is undefined
  */
 export function judgeChain(
   chain: string,
@@ -99,7 +99,10 @@ export function judgeChain(
   return [...brokenChain(chain, rows, false), ...found];
 }
 
-/** Reports the rows that were changed or removed, and not restored, according to their last line. */
+/**
+ * Reports each row that was changed or removed, unless its last change restored an archived content, or a later line
+ * contains the row again.
+ */
 function overwritten(
   chain: string,
   lines: readonly ChainLine[],
@@ -127,7 +130,7 @@ function comparePlaces({ sequence: one = '0' }: Sequenced, { sequence: other = '
 
 /**
  * Returns the first violation in the chain.
- * @param isPart whether the chain may have earlier rows that are not given
+ * @param isPart whether `rows` may lack the first rows of the chain
  */
 function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean): readonly ChainFinding[] {
   const sorted = rows.toSorted((left, right) => (left.sort < right.sort ? -1 : 1));
@@ -144,7 +147,8 @@ function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean):
 }
 
 /**
- * Derives the link of the previous row from a link. The previous row's own `prevHash` is unknown, and therefore empty.
+ * Derives the link of the previous row from the link of a row. The `prevHash` of the result is empty, because it is
+ * unknown.
  */
 export function predecessorOf({ sequence, prevHash }: Link): Link {
   return { sequence: sequence - 1, prevHash: new Uint8Array(), hash: prevHash };

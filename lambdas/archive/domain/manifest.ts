@@ -34,7 +34,7 @@ export function numberOfManifest(name: string): number | undefined {
 
 /** The fields by which a manifest identifies a line of an object. */
 export interface LineMark {
-  /** Time of the line, in Unix milliseconds with a resolution of one second. */
+  /** Time of the write that the line reports, in Unix milliseconds with a resolution of one second. */
   readonly atMs: number;
   readonly sequence?: string;
   /** The event id. Absent for entries of the activity log. */
@@ -122,7 +122,7 @@ export function listedAfter(before: Manifest | undefined): string {
 }
 
 /**
- * Returns the earliest time, in Unix milliseconds, of a manifest that can list objects whose keys sort after this text.
+ * Returns the earliest time at which a manifest can list an object whose key sorts after this text. Unix milliseconds.
  */
 export function listedFromMs(after: string): number {
   return (hourOfName(after) ?? HOUR_MS) - HOUR_MS;
@@ -137,7 +137,10 @@ export function hourOfName(name: string): number | undefined {
   return year === undefined ? undefined : Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour));
 }
 
-/** Returns whether an object with this key, if the archiver wrote it, must already be listed in a manifest. */
+/**
+ * Returns whether a manifest must already list the object with this key, provided that the archiver wrote the object in
+ * time.
+ */
 export function mustBeListedIn(name: string, newest: Manifest): boolean {
   const prefix = name < LATE_PREFIX ? LINES_PREFIX : LATE_PREFIX;
   return !newest.isPart && name < `${prefix}${hourPath(newest.atMs - OLDER_BY_MS - HOUR_MS)}`;

@@ -11,10 +11,10 @@ const HOUR_MS = 60 * 60_000;
 export const OLDER_BY_MS = 22 * HOUR_MS;
 
 /**
- * Returns whether a row was written to the Ledger more than an hour after its own time. Such a row goes into a late
- * object, because a reader that looks for the rows of an hour reads the other objects only up to the end of the
- * following hour. With PostgreSQL as the authority, a row can reach the Ledger hours late if DynamoDB was unavailable,
- * and days late if the copying of its chain was stopped.
+ * Returns whether a row was written to the Ledger more than an hour after its own time. The archiver writes such a row
+ * to a late object, because a reader of a time range reads all other objects only up to two hours after the end of the
+ * range. With PostgreSQL as the authority, a row can reach the Ledger hours late if DynamoDB was unavailable, and days
+ * late if the copying of its chain was stopped.
  */
 export function isLateLine(line: ArchiveLine): boolean {
   return line.atMs - (rowTimeOf(line) ?? line.atMs) > HOUR_MS;

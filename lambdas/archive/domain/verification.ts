@@ -23,7 +23,7 @@ export interface Slice extends Bounds {
   readonly kind: VerifiedKind;
 }
 
-/** A violation, with the fields of its kind. */
+/** A violation. `kind` determines its other fields. */
 export type AuditFinding = { readonly kind: string };
 
 export interface AuditCounts {
@@ -52,8 +52,8 @@ export interface Verification extends Slice {
 const LAST_MS = 9_999_999_999_999;
 
 /**
- * Returns whether the key of a record states that the verification found no violation, so that readers can skip the
- * record itself.
+ * Returns whether the key of a record states that the verification found no violation. A reader can then skip the
+ * record.
  */
 export function hasNoFindings(name: string): boolean {
   return name.includes('-holds-');
@@ -62,7 +62,7 @@ export function hasNoFindings(name: string): boolean {
 /**
  * Returns the S3 key of a record. S3 lists keys in ascending order only, so the key begins with the time remaining
  * until the year 2286, which sorts the newest record first. The key also contains the SHA-256 of the content, so that
- * two runs for the same time do not overwrite each other.
+ * two verifications that end in the same millisecond have different keys.
  */
 export function verificationName({ kind, endedMs, verdict }: Verification, sha256: Uint8Array): string {
   const left = String(LAST_MS - endedMs).padStart(13, '0');

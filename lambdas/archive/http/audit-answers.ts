@@ -24,11 +24,11 @@ const verification = z
     failure: z.string().nullable().meta({ description: 'Why the verification failed; null if it did not.' }),
     rows: counted('Number of verified rows of the Ledger'),
     lines: counted('Number of verified lines of the archive'),
-    objects: counted('Number of verified objects that manifests list'),
+    objects: counted('Number of listed objects that exist in the archive'),
     manifests: counted('Number of verified manifests'),
     findings: z.int().meta({ description: 'Number of violations.' }),
     first_findings: z.array(z.looseObject({ kind: z.string() })).meta({
-      description: 'The first 20 violations, each with the fields of its kind. `payonce verify` lists all violations.',
+      description: 'The first 20 violations. `kind` determines the other fields. `payonce verify` lists all violations.',
     }),
   })
   .meta({ id: 'Verification' });
@@ -40,14 +40,14 @@ const verified = z
         '`day`: a day, verified in the following night. `part`: a slice of the data from before the current month. `asked`: a time range that an operator requested.',
     }),
     due: unixSeconds.nullable().meta({
-      description: 'The hour in which the last verification was due, in Unix seconds. Null when none has been due yet.',
+      description: 'Start of the hour in which the last verification was due, in Unix seconds. Null when none has been due yet.',
     }),
     overdue: z.boolean().meta({ description: 'True if no verification has finished since the last one was due.' }),
     unreadable: z
       .int()
       .meta({ description: 'Number of stored records that the auditor did not write, or that cannot be read.' }),
     verifications: z.array(verification).meta({
-      description: 'Newest first. Verifications with violations remain in the list longer than others.',
+      description: 'Newest first. Verifications that failed or found violations remain in the list longer than others.',
     }),
   })
   .meta({ id: 'Verified' });

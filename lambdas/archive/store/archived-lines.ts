@@ -23,7 +23,7 @@ interface ArchivedRow {
   readonly item: Readonly<Record<string, unknown>>;
 }
 
-/** One page: the rows of a few objects, reduced to the fields that `keep` selected. */
+/** One page: the values that `keep` returned for the rows of a few objects. */
 interface ArchivedPage<Kept> {
   readonly kept: readonly Kept[];
   readonly changes: readonly ChangeLine[];
@@ -48,7 +48,7 @@ export function archivedLines(objects: StoredObjects): ArchiveLines {
 
 /**
  * Yields all rows of the archive, page by page.
- * @param keep selects the fields of each row that are kept in memory
+ * @param keep returns the values to keep in memory for a row; none to skip the row
  */
 export async function* archivedPages<Kept>(
   objects: StoredObjects,

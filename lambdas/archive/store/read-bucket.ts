@@ -43,8 +43,8 @@ const bucketPolicy = z.object({
 });
 
 /**
- * Reads the configuration that protects the objects of a bucket. If S3 refuses a read, reports the refusal as a fact,
- * and reads the other settings.
+ * Reads the configuration that protects the objects of a bucket. If S3 refuses to return a setting, its fact is
+ * `refused`, and the other settings are still read.
  */
 export async function readBucket(client: S3Client, Bucket: string): Promise<BucketFacts> {
   const [keepsVersions, lock, policy, isPrivate, removingRules] = await Promise.all([
@@ -73,7 +73,7 @@ export async function readBucket(client: S3Client, Bucket: string): Promise<Buck
 }
 
 /**
- * Performs one read, and reports a refusal as a fact.
+ * Reads one setting. If S3 refuses the read, returns the fact `refused` instead of throwing.
  * @param absent value to return when the bucket has no such configuration (S3 responds with 404)
  */
 async function asked<Value>(read: () => Promise<Value>, absent?: Value): Promise<Fact<Value>> {
@@ -83,8 +83,8 @@ async function asked<Value>(read: () => Promise<Value>, absent?: Value): Promise
     if (!(error instanceof S3ServiceException)) throw error;
     if (error.$metadata.httpStatusCode === 404 && error.name !== 'NoSuchBucket')
       return { kind: 'read', value: absent as Value };
-    // S3 responds with this status to a permitted read of the policy from another account (Amazon S3 API reference,
-    // "GetBucketPolicy").
+    // S3 responds with this status if the caller may read the policy, but belongs to another account than the bucket
+    // (Amazon S3 API reference, "GetBucketPolicy").
     if (error.$metadata.httpStatusCode === 405) return { kind: 'elsewhere' };
     return { kind: 'refused', because: error.name };
   }
@@ -102,7 +102,7 @@ function removes({ Status, Expiration, NoncurrentVersionExpiration }: LifecycleR
 }
 
 /**
- * Lists the keys that have several versions or whose object was removed, among all manifests and the objects within the
+ * Lists the keys that have several versions or whose object was removed. Checks all manifests, and the objects of the
  * time range.
  */
 export async function objectsWithSeveralVersions(

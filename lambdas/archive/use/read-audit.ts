@@ -18,7 +18,9 @@ export interface ReadableArchive {
 /** The newest verifications of one kind. */
 export interface LastVerified extends RecordedVerifications {
   readonly kind: VerifiedKind;
-  /** The last hour in which a verification was due, in Unix milliseconds. Undefined when none has been due yet. */
+  /**
+   * Start of the last hour in which a verification was due, in Unix milliseconds. Undefined when none has been due yet.
+   */
   readonly dueMs: number | undefined;
   /** True if no verification has finished since the last one was due. */
   readonly isOverdue: boolean;

@@ -11,8 +11,8 @@ export interface RecordedVerifications {
 export interface Verifications {
   write(verification: Verification): Promise<void>;
   /**
-   * Lists the newest records, followed by earlier records that contain violations.
-   * @param most maximum number of newest records, and of earlier records
+   * Lists the newest records, followed by earlier records of verifications that failed or found violations.
+   * @param most maximum number of records in each of these two groups
    */
   newest(kind: VerifiedKind, most: number): Promise<RecordedVerifications>;
 }

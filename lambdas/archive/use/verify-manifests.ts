@@ -16,7 +16,10 @@ import {
 import { beginOf, continueAfter, isOfTime } from '../domain/object-times.ts';
 import type { Manifests, ReadManifest } from './manifests.ts';
 
-/** A violation in the manifests, or in the objects that they list. `object` is the key of the affected object. */
+/**
+ * A violation in the manifests, or in the objects that they list. `object` is the S3 key of the affected manifest or
+ * object.
+ */
 export type ManifestFinding =
   /**
    * A manifest is missing. `next` is the next existing manifest. If `next` is absent, the missing manifest and all
@@ -29,7 +32,10 @@ export type ManifestFinding =
   | { readonly kind: 'manifests_end'; readonly object: string; readonly at: string }
   /** A manifest lists the object, but the object does not exist. */
   | { readonly kind: 'object_missing'; readonly object: string; readonly manifest: string }
-  /** No manifest lists the object: the archiver did not write it, or wrote it long after its rows. */
+  /**
+   * No manifest lists the object: the archiver did not write it, or wrote it more than 22 hours after the hour in its
+   * key.
+   */
   | { readonly kind: 'object_unlisted'; readonly object: string };
 
 export interface VerifyManifestsTools {
@@ -97,7 +103,7 @@ interface Expected {
 async function readManifests(tools: VerifyManifestsTools, bounds: Bounds) {
   const { manifests, report } = tools;
   const findings: ManifestFinding[] = [];
-  /** Manifest keys, by object key. */
+  /** The key of the manifest that lists an object, by the key of the object. */
   const listed = new Map<string, string>();
   let newest = await lastBefore(tools, listedFromMs(beginOf(bounds)));
   let expected = expectedAfter(newest);
@@ -151,7 +157,7 @@ function judge(
   return holds ? found : [...found, broken('the signature does not match this key and content')];
 }
 
-/** Returns whether this manifest is the first one written and is valid. */
+/** Returns whether this manifest has the number 1 and is valid. */
 export function isFirst(tools: VerifyManifestsTools, manifest: ReadManifest): boolean {
   return judge(tools, manifest, expectedAfter(undefined)).length === 0;
 }
@@ -161,8 +167,8 @@ export function isFirst(tools: VerifyManifestsTools, manifest: ReadManifest): bo
  * with a wrong time does not go unnoticed: this function checks the manifest that it returns, and the caller checks all
  * later ones.
  *
- * @returns undefined when there is no earlier manifest, or when the search reads an unreadable or invalid manifest,
- * which a complete check reports
+ * @returns undefined when there is no earlier manifest, or when the search reads an unreadable or invalid manifest; the
+ * caller then checks all manifests, and reports that one
  */
 async function lastBefore(tools: VerifyManifestsTools, atMs: number): Promise<Manifest | undefined> {
   const { manifests } = tools;

@@ -45,7 +45,7 @@ export interface ArchiveLines {
   }): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
-/** The rows and lines of one chain, reduced to selected fields. */
+/** The rows and lines of one chain, with only the fields that the verification needs. */
 export interface KeptChain {
   readonly chain: string;
   readonly rows: readonly ChainRow[];

@@ -31,8 +31,8 @@ export class AuthorityLog {
    *   import   ── started ✓ ── copies ── compares ──────────── finished ✗
    *   operator ─────────────────────────────────── canceled ✓
    *
-   * @param imported a payment or an order that an import has copied into each database, by the name of the database;
-   * empty for a database without payments
+   * @param imported the id of one payment or order that the import has copied into each database, by the name of the
+   * database; empty for a database without payments and orders
    * @returns undefined if another entry follows the given one
    */
   async append(

@@ -16,17 +16,20 @@ export interface AuthorityStateTools {
   readonly pacing: Pacing;
 }
 
-/** An imported payment or order of each database, by the database's name; empty for a database without payments. */
+/**
+ * The id of one imported payment or order of each database, by the name of the database; empty for a database without
+ * payments and orders.
+ */
 export type ImportedDatabases = Readonly<Record<string, string>>;
 
 /** The system of record of a deployment, and whether an import is in progress. */
 export interface AuthorityState {
   readonly authority: Authority;
-  /** Whether an import into the other database has stopped all writes. */
+  /** Whether an import into PostgreSQL has stopped all writes. */
   readonly isImporting: boolean;
   /**
-   * If the database of a name lacks the payment or order that is listed for the name, it is not the one into which the
-   * import copied rows.
+   * A database that lacks the payment or order listed under its name is not the database into which the import copied
+   * rows.
    */
   readonly imported?: ImportedDatabases;
 }
@@ -103,7 +106,10 @@ export function readAuthorityState(tools: AuthorityStateTools): Promise<Authorit
   return stateReader(tools)();
 }
 
-/** Returns a function that reads the state. Once the deployment's first settings are recorded, it keeps them. */
+/**
+ * Returns a function that reads the state. The function caches the authority in the deployment's first settings, once
+ * they are recorded.
+ */
 function stateReader(tools: AuthorityStateTools): () => Promise<AuthorityState | undefined> {
   let began: Authority | undefined;
   return async () => {

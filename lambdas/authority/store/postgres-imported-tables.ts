@@ -73,7 +73,7 @@ export const IMPORTED_TABLES = Object.keys(TABLES) as readonly ImportedTable[];
  */
 const CHANGING: readonly ImportedTable[] = ['idempotency', 'work', 'orphan', 'reference'];
 /**
- * Maximum number of rows that one statement deletes. A transaction of Aurora DSQL may change 3,000 (user guide,
+ * Maximum number of rows that one statement deletes. A transaction of Aurora DSQL may change 3,000 rows (user guide,
  * "Cluster quotas and database limits").
  */
 const DELETED_AT_ONCE = 1_000;
@@ -117,7 +117,7 @@ export async function clearTables(tools: PostgresTools, between: () => Promise<v
 }
 
 /**
- * Writes rows that do not exist, and compares those that exist.
+ * Writes the given rows whose keys do not exist in the table, then compares all given rows with the table.
  *
  * @returns the keys of the given rows that differ from the rows of the table
  */

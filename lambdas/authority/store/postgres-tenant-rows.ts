@@ -17,10 +17,10 @@ interface OwnedTable {
 
 /**
  * The tables whose rows belong to tenants, in the order in which rows are copied. Rows are deleted in the reverse
- * order. A database with a payment or an order therefore always has its personal data. Otherwise, the carrier would
- * treat the data as erased, and delete its copies. Likewise, a database never has an ended approval without the row of
- * its end, so that no reader takes the approval for open. All other rows are deleted before the payments, because they
- * are found by their payments.
+ * order. Therefore, a database that has a payment or an order also has the personal data of that payment or order.
+ * Otherwise, the carrier would treat the data as erased, and delete its copies. Likewise, a database never has an ended
+ * approval without the row of its end, so that no reader considers the approval pending. All other rows are deleted
+ * before the payments, because they are found by their payments.
  */
 const TABLES = {
   details: { key: ['chain_id', 'part'], isOwned: ofChain('chain_id') },
@@ -52,7 +52,7 @@ export const TENANT_TABLES = Object.keys(TABLES) as readonly TenantTable[];
  */
 export const NOT_MOVED: readonly string[] = ['orphan', 'outbox', MOVE_TABLE];
 
-/** Maximum number of rows of one statement. A transaction of Aurora DSQL may change 3,000. */
+/** Maximum number of rows of one statement. A transaction of Aurora DSQL may change 3,000 rows. */
 const ROWS_AT_ONCE = 1_000;
 
 /** The values of a row as text, by column. */
@@ -108,7 +108,7 @@ export class TenantRows {
     return isDeepStrictEqual(this.#columns, other.columns);
   }
 
-  /** Returns a privilege that the user of the connection lacks. */
+  /** Returns a privilege that the user of the connection lacks; undefined if none is missing. */
   async missingPrivilege(): Promise<string | undefined> {
     const [row] = await readRows(this.#tools, {
       name: 'move-privileges',
@@ -121,7 +121,10 @@ export class TenantRows {
     return row === undefined ? undefined : String(row['missing']);
   }
 
-  /** Reads the number of the last run for this tenant and database, and the role of the database in it. */
+  /**
+   * Reads the number of the last run that moved this tenant from or to this database, and the database's role; 0 and no
+   * role if there was no run.
+   */
   async state(): Promise<{ readonly run: number; readonly role?: MoveRole }> {
     const text = `SELECT run, role FROM ${MOVE_TABLE} WHERE tenant_id = $1`;
     const [row] = await readRows(this.#tools, { name: 'move-read', text, values: [this.#tenantId] });

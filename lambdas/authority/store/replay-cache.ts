@@ -16,7 +16,7 @@ const EXPIRY_JITTER_SECONDS = 3_600;
 export interface ReplayCacheObserver {
   /** Called when the table contains the response for a key. */
   hit(): void;
-  /** Called when the table lacks the response for a key, or does not respond in time, and PostgreSQL has it. */
+  /** Called when PostgreSQL has the response for a key, but the table lacks it or does not respond in time. */
   missed(): void;
   /** Called with the error when the write of an entry fails or times out. */
   notStored(error: unknown): void;
@@ -78,7 +78,10 @@ export class TableReplayCache implements ReplayCache {
     }
   }
 
-  /** Returns the completed record in the table, unless it has expired. For any other entry, PostgreSQL is read. */
+  /**
+   * Returns the completed record in the table; undefined if it is missing, expired or unreadable. The caller then reads
+   * PostgreSQL.
+   */
   async #read(operationId: OperationId): Promise<CompletedRecord | undefined> {
     const { client, table, clock } = this.#tools;
     try {

@@ -66,8 +66,8 @@ export interface Republished {
 }
 
 /**
- * Number of outcomes that are checked and published together. Reading a part from the index takes at least one query
- * for each shard.
+ * Number of outcomes that are checked and published together. Reading a part takes at least one query for each shard of
+ * the index.
  */
 export const PART = 100;
 /** Number of events that are read concurrently and held in memory. */

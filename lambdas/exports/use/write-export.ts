@@ -49,7 +49,10 @@ const MAX_ATTEMPTS = 20;
  */
 const PAUSE_MS = 30_000;
 
-/** The result of one writer. `busy`: another writer has the lease. `more`: the next writer was started. */
+/**
+ * The result of one writer. `unknown`: the export does not exist. `busy`: another writer has the lease. `more`: the
+ * next writer was started.
+ */
 export type WroteExport = 'unknown' | 'busy' | 'more' | 'ended';
 
 /** Thrown when another writer has taken over the export. */
