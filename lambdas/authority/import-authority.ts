@@ -159,7 +159,10 @@ async function placeTenants({ tools, placement, current }: Run, started: Activit
   }
 }
 
-/** Lets writes continue in DynamoDB. @returns false if no import has stopped them */
+/**
+ * Lets writes continue in DynamoDB. @returns false if no import has stopped the writes, or if another command has
+ * written to the log first
+ */
 export async function cancelImport(tools: Pick<ImportTools, 'log'>): Promise<boolean> {
   const newest = await tools.log.newest();
   if (!(await isStopped(tools))) return false;

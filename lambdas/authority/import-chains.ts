@@ -148,7 +148,7 @@ function nothing(): ImportedInto {
 }
 
 /**
- * Lists the payments and orders in a database that are missing in the Ledger or belong to another database. Searches
+ * Lists the payments and orders of a database that the Ledger lacks, or whose tenant is in another database. Searches
  * for them only if the database has more payments and orders than expected.
  */
 async function chainsBeyond(

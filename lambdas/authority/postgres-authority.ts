@@ -78,7 +78,7 @@ export function readPostgresSettings(variables: Variables): PostgresSettings {
   return readVariable(POSTGRES_AUTHORITY, settingsText, variables);
 }
 
-/** The stores of a function, whose payments and orders are in one or several PostgreSQL databases. */
+/** The stores of a function. The payments and orders are in one or several PostgreSQL databases. */
 export interface PostgresAuthority extends AuthorityStores {
   readonly carryJob: (marks: JobMarks) => Job<string>;
   readonly replays: ReplayCache;

@@ -109,7 +109,7 @@ export class Shards {
 
   /**
    * Returns the database of a payment or an order; undefined if there is none.
-   * @throws NotBegunError as {@link ofTenant}, and if another database has the payment or order
+   * @throws NotBegunError as {@link ofTenant}, and if the payment or order is not in its tenant's database
    */
   async ofChain(id: string, use: Use = 'write'): Promise<Shard | undefined> {
     const { tenantId, shard } = this.#places.get(id) ?? (await this.#ask(id)) ?? {};

@@ -28,7 +28,8 @@ const verification = z
     manifests: counted('Number of verified manifests'),
     findings: z.int().meta({ description: 'Number of violations.' }),
     first_findings: z.array(z.looseObject({ kind: z.string() })).meta({
-      description: 'The first 20 violations. `kind` determines the other fields. `payonce verify` lists all violations.',
+      description:
+        'The first 20 violations. `kind` determines the other fields. `payonce verify` lists all violations.',
     }),
   })
   .meta({ id: 'Verification' });
@@ -40,7 +41,8 @@ const verified = z
         '`day`: a day, verified in the following night. `part`: a slice of the data from before the current month. `asked`: a time range that an operator requested.',
     }),
     due: unixSeconds.nullable().meta({
-      description: 'Start of the hour in which the last verification was due, in Unix seconds. Null when none has been due yet.',
+      description:
+        'Start of the hour in which the last verification was due, in Unix seconds. Null when none has been due yet.',
     }),
     overdue: z.boolean().meta({ description: 'True if no verification has finished since the last one was due.' }),
     unreadable: z

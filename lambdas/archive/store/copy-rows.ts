@@ -18,7 +18,7 @@ export interface CopiedRows {
   readonly written: number;
   /** Number of rows that already existed: duplicates in the archive, or rows from an earlier, interrupted run. */
   readonly there: number;
-  /** Keys of rows that exist with different content. They are not changed. */
+  /** Keys of rows that the table already contains with different content. These rows are not changed. */
   readonly different: readonly string[];
   /** Objects or lines that cannot be read, with the reasons. */
   readonly unreadable: readonly string[];

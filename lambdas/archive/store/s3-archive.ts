@@ -27,7 +27,8 @@ export class S3Archive implements ArchiveObjects {
       await this.#client.send(command);
       return 'written';
     } catch (error) {
-      // The key contains a digest of the content, so the existing object is the same.
+      // The key of a manifest contains only its number, so the existing manifest may differ. All other keys contain a
+      // digest of the content, so the existing object is the same.
       if (error instanceof S3ServiceException && error.name === 'PreconditionFailed') return 'there';
       throw faultOf(error);
     }

@@ -30,15 +30,14 @@ const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * Writes the late lines of a batch as one object, and its other lines as another. Retries while the archive is
- * unavailable.
- * If the archiver failed immediately instead, Lambda would halve the batch at every retry, and the objects written
- * after an outage would be tiny:
+ * Writes the late lines of a batch to one object, and all other lines of the batch to a second object. Retries while
+ * the archive is unavailable. If the archiver failed immediately instead, Lambda would halve the batch at every retry,
+ * and the objects written after an outage would be tiny:
  *
  *   batch of 1,000   unavailable ── 1 s ── unavailable ── 2 s ── … ── 9 minutes: redelivered as two batches
  *
- * The object's key is derived from its lines, so a batch that is delivered twice yields one object. If Lambda splits a
- * batch between two deliveries, several objects contain its lines.
+ * An object's key is derived from its lines, so a batch that is delivered twice yields the same objects. If Lambda
+ * splits a batch between two deliveries, several objects contain its lines.
  *
  * @param deadlineMs time after which no attempt begins, in Unix milliseconds
  * @param isLate true if the rows are no longer in the Stream, so that their positions in it are unknown

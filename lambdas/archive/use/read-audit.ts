@@ -48,7 +48,7 @@ export async function readAudit({ manifests, digest, verifications }: ReadableAr
     manifests.after(MANIFESTS_PREFIX, 1),
     firstHourMs({ manifests, digest }),
   ]);
-  // Unless it was tampered with, the first manifest shows when the auditor first ran.
+  // The first manifest contains the time of the auditor's first run, unless the manifest was changed.
   const sinceMs = first?.kind === 'read' ? first.manifest.atMs : 0;
   const isBegun = firstMs !== undefined && first !== undefined;
   const verified = await Promise.all(

@@ -58,7 +58,7 @@ export class AuthorityLog {
   }
 
   /**
-   * Writes rows of another table in one transaction, while the given entry is the newest.
+   * Writes rows of another table in one transaction, only if the given entry is still the newest.
    * @returns false if another entry follows it, or a condition of the writes fails
    */
   async write(newest: ActivityEntry, items: readonly TransactItem[]): Promise<boolean> {

@@ -101,7 +101,7 @@ export async function checkWritable(tools: PostgresTools): Promise<void> {
 
 /**
  * Deletes the rows that an earlier import has left.
- * @param between called before each statement; it may throw to stop
+ * @param between called before each statement; it may throw, which stops the import
  */
 export async function clearTables(tools: PostgresTools, between: () => Promise<void>): Promise<void> {
   for (const table of CHANGING) {

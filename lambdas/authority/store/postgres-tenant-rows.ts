@@ -11,7 +11,7 @@ const ofChain = (column: string): string => `EXISTS (
 
 interface OwnedTable {
   readonly key: readonly string[];
-  /** The condition that a row `own` belongs to the tenant `$1`. */
+  /** SQL condition: the row `own` belongs to the tenant `$1`. */
   readonly isOwned: string;
 }
 
@@ -81,7 +81,7 @@ export class TenantRows {
     this.#columns = columns;
   }
 
-  /** The type of each column by its table and name. */
+  /** The type of each column, by table and by name of the column. */
   get columns(): ReadonlyMap<string, Readonly<Record<string, string>>> {
     return this.#columns;
   }
