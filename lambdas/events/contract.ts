@@ -128,7 +128,7 @@ export interface RedriveRequest {
 
 export interface RedriveAnswer {
   readonly published: number;
-  /** Number of new messages that were parked, for the parts that this redrive could not publish. */
+  /** Number of new messages that this redrive parked, for the parts of the work that it could not publish. */
   readonly parked: number;
 }
 

@@ -1,6 +1,6 @@
 import type { OperationId } from '../kernel/ids.ts';
 
-/** Returns the id of the operation that puts one event on the bus. */
+/** Returns the id of the operation that publishes one event. */
 export function relayOperation(eventId: string): OperationId {
   return `rel_${eventId}` as OperationId;
 }

@@ -63,7 +63,7 @@ function commissionKey(event: CommissionEvent): string {
 }
 
 /**
- * Lists the writes of one transaction: the order's row, which has the condition, and the affiliate's row:
+ * Lists the writes of one transaction: the order's row, whose write has the condition, and the affiliate's row:
  *
  *   order.placed      ── no row ✓ ── pending;  processed after any other event ✗ ── nothing is written
  *   order.canceled    ── only pending ✓ ── canceled;  paid before ✗ ── the refund cancels it

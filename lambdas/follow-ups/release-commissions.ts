@@ -18,8 +18,8 @@ import { writesOfDecision } from './keep-commission.ts';
 export interface ReleaseCommissionsTools extends Pick<ExpiryOptions, 'retention'> {
   readonly book: CommissionBook;
   /**
-   * Reads the chain on which the decision is based. Events do not suffice: they can be late, none reports an open
-   * dispute, and none names the affiliate after an erasure.
+   * Reads the chain on which the decision is based. The events of commissions do not suffice: they can be late, none of
+   * them reports an open dispute, and none names the affiliate after an erasure.
    */
   readonly payments: Pick<PaymentStore, 'listTransitions'>;
   readonly orders: Pick<OrderStore, 'listOrderTransitions'>;

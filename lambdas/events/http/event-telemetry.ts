@@ -71,8 +71,8 @@ export interface RelayTelemetry extends Pick<Telemetry, 'fault' | 'run'> {
 export const RELAY = 'outbox-relay';
 
 /**
- * Emits the relay's age metric for an event that another function published. While the relay is stopped, neither the
- * relay nor Lambda emits the age of events or Stream records.
+ * Emits the relay's age metric for an event that another function published. Otherwise, the alarm for late events would
+ * have no data while the relay is stopped.
  */
 export function lateEvents({ instruments }: Pick<Instrumented, 'instruments'>): (ageMs: number) => void {
   return (ageMs) =>

@@ -15,7 +15,7 @@ const CONNECTION_TIMEOUT_MS = 1_000;
  * Error codes of entries that the bus refuses permanently (Amazon EventBridge API reference, "PutEventsResultEntry").
  */
 const REFUSALS: ReadonlySet<string> = new Set(['MalformedDetail', 'InvalidArgument']);
-/** Error codes for a whole request. After such an error, no entry was accepted. */
+/** Error codes with which the bus throttles a whole request. It then accepted none of the entries. */
 const THROTTLES: ReadonlySet<string> = new Set([
   'ThrottlingException',
   'TooManyRequestsException',

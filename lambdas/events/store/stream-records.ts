@@ -59,8 +59,8 @@ function nameOf(keys: Readonly<Record<string, { readonly S: string }>> = {}): st
 }
 
 /**
- * Describes an error without the value of the invalid field, which may be sensitive: the field's path and the message
- * of the schema, or the name of any other error.
+ * Describes a validation error by the path of the invalid field and the message of the schema, and any other error by
+ * its name. Omits the value of the field, which may be sensitive.
  */
 function textOf(error: unknown): string {
   if (!(error instanceof z.ZodError)) return error instanceof Error ? error.name : 'unknown';

@@ -33,7 +33,7 @@ export class FirstTransitions {
   }
 
   /**
-   * Returns the transition with the reasons that its requesters gave. They are in other rows of the Ledger, so a
+   * Returns the transition with the reasons that its requesters gave. The reasons are in rows of the Registry, so a
    * transition from the Stream does not contain them.
    */
   async withReasons(transition: Transition): Promise<Transition> {
@@ -49,8 +49,8 @@ export class FirstTransitions {
   /** Returns the details of an order; undefined when its first transition is missing. */
   async ofOrder({ order }: OrderTransition): Promise<OrderDetails | undefined> {
     const place = { orderId: order.id, sequence: 1 };
-    // Read the details from the Ledger, because a first transition from the Stream does not contain the customer's
-    // contacts.
+    // Read the first transition and its details again, because a transition from the Stream does not contain the
+    // customer's contacts.
     const details = this.#ofOrders.get(order.id) ?? (await this.#transitions.readOrderTransition(place))?.first;
     if (details !== undefined) this.#ofOrders.set(order.id, details);
     return details;

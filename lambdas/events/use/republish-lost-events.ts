@@ -56,7 +56,7 @@ const RUNS_WITHIN_MS = 60 * MINUTE_MS;
 
 export interface RepublishLostEventsTools extends RepublishTools {
   readonly processed: ProcessedEvents;
-  /** Counts the messages in the projector's queue, including hidden messages. */
+  /** Counts the messages in the projector's queue, including those that are delayed or in flight. */
   readonly queued: () => Promise<number>;
   readonly marks: JobMarks;
   readonly report: (error: unknown) => void;

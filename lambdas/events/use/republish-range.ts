@@ -141,8 +141,8 @@ async function publishMissing(
   const unpublishable: OutcomePlace[] = [];
   let published = 0;
   for (let start = 0; start < missing.length; start += READ_AT_ONCE) {
-    // Stop at the deadline only if a later call can skip the events published here, which the projector has seen by
-    // then.
+    // Stop at the deadline only if `processed` is set: a later call then skips the events published here, because the
+    // projector has seen them.
     const isOver = start > 0 && tools.processed !== undefined && tools.clock.nowMs() >= deadlineMs;
     if (isOver) return { published, unpublishable, isFinished: false };
     const some = missing.slice(start, start + READ_AT_ONCE);

@@ -112,8 +112,8 @@ export class DynamoDbExports implements ExportStore {
             ExpressionAttributeValues: { ':pk': exportsPartition(owner), ':from': FIRST_SORT_KEY, ':until': until },
             ScanIndexForward: false,
             ConsistentRead: true,
-            // Read one row more than the page has, because BETWEEN includes its end, which is the last row of the
-            // previous page.
+            // Read one row more than the page has, because BETWEEN includes its upper bound, which is the last row of
+            // the previous page.
             Limit: limit + 1 - rows.length,
             ...defined({ ExclusiveStartKey: next }),
           }),
@@ -201,8 +201,9 @@ export class DynamoDbExports implements ExportStore {
 }
 
 /**
- * Returns the condition for writing an export's location row: the row does not exist, or is the one to replace.
- * @param createdAtMs creation time in the location row to replace, whose export is missing
+ * Returns the condition for writing an export's location row: the row does not exist, or it is still the row to
+ * replace.
+ * @param createdAtMs creation time in the location row to replace, whose export is missing; undefined if there is none
  */
 function unchangedCondition(createdAtMs: number | undefined) {
   if (createdAtMs === undefined) return { ConditionExpression: ROW_IS_NEW };

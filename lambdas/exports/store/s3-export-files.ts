@@ -18,7 +18,7 @@ import type { ExportFiles } from '../use/exports.ts';
 
 /**
  * Settings of the S3 client. Without checksums, S3 accepts a file whose part numbers have gaps; with them, it responds
- * with `InvalidPartOrder` (Amazon S3 API reference, "CompletedPart"). Each writer of a file leaves a gap.
+ * with `InvalidPartOrder` (Amazon S3 API reference, "CompletedPart"). Each writer after the first leaves a gap.
  */
 export const FILES_CLIENT = { maxAttempts: 3, requestChecksumCalculation: 'WHEN_REQUIRED' } as const;
 

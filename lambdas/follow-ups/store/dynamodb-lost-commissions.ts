@@ -20,9 +20,9 @@ export class DynamoDbLostCommissions {
   }
 
   /**
-   * Writes the missing rows of a commission, including its queue entry. If the two existing rows are of different
-   * events, because a restore has lost a write of one row, writes both. Nothing is written if the order's row belongs
-   * to another payment. A released commission gets no queue entry.
+   * Writes the missing rows of a commission, including its queue entry. If the two existing rows were derived from
+   * different events, because a restore has lost a write of one row, writes both rows. Nothing is written if the
+   * order's row belongs to another payment. A released commission gets no queue entry.
    *
    * @returns whether a row was missing or outdated
    */
@@ -31,7 +31,7 @@ export class DynamoDbLostCommissions {
     const [order, kept] = await Promise.all([this.#read(ofOrder), this.#read(own)]);
     const isOfAnother = order !== undefined && order['payment'] !== commission.paymentId;
     if (isOfAnother || kept?.['status'] === 'released') return false;
-    // The job `release-commissions` decides a commission only if both rows are of the same event.
+    // The job `release-commissions` decides a commission only if both rows were derived from the same event.
     const isHalf = order !== undefined && kept !== undefined && order['sequence'] !== kept['sequence'];
     let isMissing = false;
     for (const write of commissionWrites(commission)) {
