@@ -23,7 +23,10 @@ interface Field {
   readonly allowed: string;
 }
 
-/** Cron fields, in order. The library checks the ranges of numbers, except where AWS allows less. */
+/**
+ * Cron fields, in order. `croner` checks the ranges of numbers; `form` checks them only where AWS allows a smaller
+ * range.
+ */
 const FIELDS: readonly Field[] = [
   { name: 'minutes', form: /^[\d,\-*/]+$/, allowed: '0 to 59 with , - * /' },
   { name: 'hours', form: /^[\d,\-*/]+$/, allowed: '0 to 23 with , - * /' },
@@ -41,7 +44,7 @@ const FIELDS: readonly Field[] = [
   },
 ];
 const [DAY_OF_MONTH, DAY_OF_WEEK] = [2, 4];
-/** Maximum value of each field, at which `n/step` ends. */
+/** Maximum value of each field. AWS's `n/step` covers the values from `n` to this maximum. */
 const LAST = [59, 23, 31, 12, 7, 2199];
 
 /**
@@ -55,7 +58,7 @@ export function readSchedule(text: string, timeZone?: string): ReadSchedule {
   const { fields } = CRON.exec(text)?.groups ?? {};
   if (fields !== undefined) return readCron(fields.split(' '), timeZone ?? 'UTC');
   return invalid(
-    'must be rate(<n> minutes | hours | days), with n from 1 and minute, hour or day for 1, or cron(<minutes> <hours> <day of month> <month> <day of week> <year>)',
+    'must be rate(1 minute | hour | day), rate(<n> minutes | hours | days), or cron(<minutes> <hours> <day of month> <month> <day of week> <year>)',
   );
 }
 

@@ -12,8 +12,8 @@ export interface JobEntry {
    */
   readonly schedule: string;
   /**
-   * The longest interval between two scheduled times, in seconds, at most a week. It determines after how long without
-   * a successful run an alarm is raised.
+   * The longest interval between two scheduled times, in seconds, at most a week. An alarm is raised when no run has
+   * succeeded for a time that is computed from this interval.
    */
   readonly every: number;
   /** Path of the admin route that accepts runs of this job. */

@@ -56,7 +56,9 @@ export const JOBS_API_TIMEOUT_SECONDS = 10;
 export const JobMetric = {
   /** Number of jobs that had no successful run in time. Reported every five minutes, even when it is zero. */
   overdue: 'jobs_overdue',
-  /** A run failed: it took too long, did not get its lock, crashed its workers, or a page could not be read. */
+  /**
+   * A run failed because it took too long, could not acquire its lock, crashed its workers, or could not read a page.
+   */
   failed: 'job_failed',
   /** An item failed and was reported. A later run processes it again. */
   itemFailed: 'job_item_failed',
@@ -76,8 +78,8 @@ export const JOB_DIMENSION = 'job';
 export const JOB_SERVICE = 'jobs';
 
 /**
- * The dimension whose value is how often a job runs: every few `minutes` or `hours`. One alarm monitors all jobs with
- * the same frequency.
+ * The dimension whose value is the frequency of a job: `minutes` for an interval of at most five minutes, otherwise
+ * `hours`. One alarm monitors all jobs with the same frequency.
  */
 export const FREQUENCY_DIMENSION = 'frequency';
 

@@ -18,7 +18,7 @@ export interface JobRun {
   readonly startedAtMs?: number;
   /** Unix milliseconds. Absent until the run has succeeded or failed. */
   readonly endedAtMs?: number;
-  /** The start of the next page. Absent at the beginning. */
+  /** The cursor of the page to process next. Absent on the first page. */
   readonly cursor?: string;
   /** Number of times that a worker began the page at the cursor without finishing it. */
   readonly attempts: number;
@@ -94,14 +94,14 @@ const WHOLE_PAGE_ATTEMPTS = 2;
  */
 const ONE_ITEM_ATTEMPTS = 3;
 /**
- * Maximum number of attempts to skip one item, for which a worker only reads the item's name. If even this crashes the
- * worker, the items after it cannot be reached.
+ * Maximum number of attempts to skip one item. To skip an item, a worker reads only the item's name. If each attempt
+ * crashes the worker, the run fails, because no worker can reach the next item.
  */
 const SKIP_AFTER_ATTEMPTS = 2;
 
 /**
- * Maximum number of names of skipped items, and of failed items, that a run stores. Further items are only counted, so
- * that the row stays small.
+ * Maximum number of names that a run stores: of skipped items, and, separately, of failed items. Further items are only
+ * counted, so that the row stays small.
  */
 const MAX_NAMES = 20;
 const LONGEST_NAME = 200;

@@ -15,8 +15,8 @@ const firing = z.object({
 }) satisfies z.ZodType<JobFiring>;
 
 /**
- * Creates the handler of schedules, which requests a run for each invocation. When the handler throws, Lambda retries
- * the invocation; the retry requests the same run-id.
+ * Creates the handler that schedules invoke. It requests one run for each invocation. When the handler throws, Lambda
+ * retries the invocation; the retry requests the same run-id.
  */
 export function cronExecutor(tools: ExecutorTools): (event: unknown) => Promise<RequestedRun> {
   return async (event) => {
@@ -35,7 +35,7 @@ export function cronExecutor(tools: ExecutorTools): (event: unknown) => Promise<
 /**
  * Reads the event of a schedule.
  *
- * @throws TerminalError `firing_malformed` or `job_unknown`, with the given value
+ * @throws TerminalError `firing_malformed` or `job_unknown`; the message quotes the invalid value
  */
 function readFiring(event: unknown): { readonly entry: JobEntry; readonly scheduledForMs: number } {
   const read = firing.safeParse(event);

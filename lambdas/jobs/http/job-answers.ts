@@ -68,7 +68,7 @@ export const job = z
       .meta({ description: 'Whether the runs could not be read, so that `last_run` and `next_run` may be unknown.' }),
     next_run: time.nullable().meta({
       description:
-        'The time of the next run. For a `rate(…)`, it follows from the latest run: null before the first run.',
+        'The time of the next run. For a `rate(…)`, it is computed from the latest run, and is null before the first run.',
     }),
   })
   .meta({ id: 'Job' });

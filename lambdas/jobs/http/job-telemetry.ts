@@ -15,7 +15,9 @@ import type { JobMessage } from '../use/job-message.ts';
 
 export interface JobTelemetry {
   readonly count: (jobId: string, metric: CountedMetric, times: number) => void;
-  /** Reports the overdue jobs, even when there are none: missing data would mean that the check did not run. */
+  /**
+   * Reports the overdue jobs. Call this even when there are none: missing data would mean that the check did not run.
+   */
   readonly overdue: (jobIds: readonly string[]) => void;
   /** Logs an error of a run, or of one of its items. */
   readonly report: (error: unknown, run: { readonly runId: RunId }, item?: string) => void;

@@ -19,8 +19,8 @@ export interface JobWorkerParts {
 }
 
 /**
- * Creates the handler for a `JobWorker`'s queue. Only failed messages are redelivered, until the queue dead-letters
- * them. A message that names no valid run is parked immediately.
+ * Creates the handler for the queue of a job worker (lib/constructs/job-worker.ts). Only failed messages are
+ * redelivered, until the queue dead-letters them. A message that names no valid run is parked immediately.
  */
 export function createJobQueueHandler({
   work,

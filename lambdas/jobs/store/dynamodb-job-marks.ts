@@ -11,8 +11,8 @@ import type { JobMarks } from '../use/job-marks.ts';
 const markItem = z.object({ at: z.string() });
 
 /**
- * Stores the marks of jobs, the positions up to which they have processed everything, in rows `JOB_MARK#<job id>` /
- * `MARK` of the Registry.
+ * Stores marks in rows `JOB_MARK#<job id>` / `MARK` of the Registry. A mark is the position up to which a job has
+ * processed everything.
  */
 export class DynamoDbJobMarks implements JobMarks {
   readonly #client: DynamoDBDocumentClient;
@@ -33,8 +33,8 @@ export class DynamoDbJobMarks implements JobMarks {
   }
 
   /**
-   * Moves the mark. If the response to a write is lost, the condition of the retry fails, but the mark already has the
-   * requested value.
+   * Moves the mark. If the response to a write is lost, the condition of the retry fails. The result is then false,
+   * although the mark has the requested value.
    */
   async moveMark(jobId: string, from: string | undefined, to: string): Promise<boolean> {
     const condition =

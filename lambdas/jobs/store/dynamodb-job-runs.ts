@@ -67,7 +67,7 @@ export class DynamoDbJobRuns implements JobRunStore {
     const existing = itemOf(reason);
     if (existing === undefined) return reasons.slice(0, entries).some(isRefused) ? { kind: 'changed' } : 'run_exists';
     const found = parseEffectRecord(existing);
-    // If the record is this call's own, its first attempt was applied and the response was lost.
+    // If this call wrote the record, the write was applied and its response was lost.
     return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
   }
 
@@ -144,8 +144,8 @@ export class DynamoDbJobRuns implements JobRunStore {
   }
 
   /**
-   * Writes the run and the lock in one transaction, which fails for a worker that was paused after it acquired the
-   * lock:
+   * Writes the run and the lock in one transaction. The transaction fails if another worker has acquired the lock since
+   * this worker did:
    *
    *   A ── lock 1 ── … paused …………………… ── run v3 ✓ token 1 ✗: nothing is written
    *   B ──────────────── lock 2 ── run v3 ✓ token 2 ✓
@@ -166,8 +166,8 @@ export class DynamoDbJobRuns implements JobRunStore {
     ]);
     if (written.kind === 'applied') return true;
     const existing = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
-    // The existing row is this worker's own write: it was applied, but the response was lost. If a rival has taken over
-    // since, the next write fails.
+    // Return true if this worker wrote the existing row: the write was applied, but its response was lost. If a rival
+    // has taken over since, the next write fails.
     return existing !== undefined && isWriteOf(existing, run, lock);
   }
 

@@ -63,7 +63,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  *   A again      ────────── record A: replay ── enqueue, unless T has ended
  *
  * @throws RetryableError when the caller must retry; the retry enqueues an accepted run
- * @throws AmbiguousError when it is unknown whether the store wrote; a retry with the same idempotency key finds out
+ * @throws AmbiguousError when it is unknown whether the run was stored; retry with the same idempotency key
  */
 export async function acceptRun(tools: AcceptRunTools, request: AcceptRun): Promise<AcceptRunOutcome> {
   const outcome = await commitOnce(tools.runner, new Acceptance(tools, request));

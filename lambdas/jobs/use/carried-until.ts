@@ -9,9 +9,9 @@ export const SETTLED_AFTER_MS = 30 * 60_000;
 
 /** Time until which the Ledger is complete, if it is a copy of PostgreSQL. */
 export interface CarriedUntil {
-  /** Time before which the Ledger has every transition, in Unix milliseconds. */
+  /** The Ledger has every transition from before this time, in Unix milliseconds. */
   readonly untilMs: number;
-  /** Time before which the Ledger has every transition of the database that is furthest ahead, in Unix milliseconds. */
+  /** Like `untilMs`, but only for the PostgreSQL database whose copies are the most recent. */
   readonly latestMs: number;
   /**
    * The value that `untilMs` had at least {@link SETTLED_AFTER_MS} ago. Consumers of the Stream have processed all rows
@@ -44,7 +44,7 @@ export async function readCarriedUntil(marks: Pick<JobMarks, 'readMark'>): Promi
  *
  * @param times result of reading the outbox of each database, in Unix milliseconds; undefined if it could not be read
  * @param atMs time just before the outboxes were read, in Unix milliseconds
- * @returns false if another process has stored a time since this one read the mark
+ * @returns false if another process has stored a time since this process read the mark
  */
 export async function moveCarriedUntil(
   marks: JobMarks,
@@ -56,8 +56,8 @@ export async function moveCarriedUntil(
 }
 
 /**
- * Returns the mark after a reading. If an operator has rows copied again, a reading can be earlier than the previous
- * one. In this case, later times are settled only by a reading that follows the operator's copy.
+ * Returns the mark after a reading. A reading can be earlier than the previous one, because an operator can request
+ * that old rows are copied again. Later times are then settled only by a reading that follows this copy.
  */
 function nextMark(text: string | undefined, times: readonly (number | undefined)[], atMs: number): Mark {
   const before = text === undefined ? undefined : (JSON.parse(text) as Mark);

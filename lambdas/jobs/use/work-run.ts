@@ -126,7 +126,7 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
   const { tools, entry } = work;
   const { runs, clock } = tools;
   const { id: jobId } = entry;
-  // Check this before acquiring the lock, so that late messages of an ended run do not block other runs.
+  // Read the run before acquiring the lock, so that late messages of an ended run do not block other runs.
   const found = await runs.readRun(jobId, runId);
   if (found === undefined || isEnded(found)) return 'nothing_to_do';
   const livesMs = workerLivesMs(found, clock.nowMs());
@@ -184,7 +184,8 @@ async function workAttempt(work: Work, { run, attempt }: Pick<ClaimedPage, 'run'
   try {
     return attempt === 'pass_over' ? await skipItem(work, run) : await workItems(work, run, attempt);
   } catch (error) {
-    // A worker that can report an error has not crashed, so the error is no reason to skip an item.
+    // While attempts remain, throw, so that SQS redelivers the message. Then fail the run rather than skip an item: a
+    // worker that can report an error has not crashed, so no item is suspected.
     if (nextAttempt(run) === 'whole_page' || nextAttempt(run) === 'one_item') throw error;
     observer.report(error, run);
     return withFailure(run, `page_unreadable: ${codeOf(error)}`, work.tools.clock.nowMs());

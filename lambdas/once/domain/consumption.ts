@@ -2,8 +2,8 @@ import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 import type { EffectRecord } from './idempotency.ts';
 
 /**
- * A call from a consumer to another system, in progress or failed. After a failure or the end of the lease, the next
- * delivery retries it.
+ * A call from a consumer to another system, in progress or failed. After the call has failed or the lease has expired,
+ * the next delivery retries the call.
  */
 export interface OpenConsumption {
   readonly status: 'pending' | 'failed';

@@ -80,9 +80,9 @@ export interface CompletedRecord {
 export type IdempotencyRecord = OpenRecord | CompletedRecord;
 
 /**
- * The record of an effect. If the effect is in Payonce's own tables, for example a callback's transition, both are
- * written in one transaction, so there is no claim to take over. If it is in another system, the record replaces the
- * consumer's claim.
+ * The record of an effect. If the effect is in Payonce's own tables, for example a callback's transition, one
+ * transaction writes the effect and its record, so there is no claim to take over. If the effect is in another system,
+ * the record replaces the consumer's claim.
  */
 export interface EffectRecord {
   readonly operationId: OperationId;
@@ -106,8 +106,8 @@ export interface EffectRecord {
 }
 
 /**
- * Maximum lifetime, in days, of a payment request's record with the default retention. The record contains the
- * fingerprint of the whole request. DynamoDB may delete the record later.
+ * Maximum time, in days, until the record of a payment request expires, with the default retention. The record contains
+ * the fingerprint of the whole request. DynamoDB deletes expired records with a delay.
  */
 export const RECORD_RETENTION_DAYS = Math.ceil((RETENTION_HOURS.payments * (1 + RETENTION_JITTER)) / 24);
 
