@@ -17,8 +17,8 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 
 /**
- * Publishes the outcomes in the records of the Ledger's Stream. The Stream redelivers from the first record that
- * failed.
+ * Publishes the outcomes that arrive in the Ledger's DynamoDB Stream. If a record fails, Lambda redelivers the batch
+ * from that record on.
  */
 export const handler = idempotently(
   {

@@ -100,8 +100,8 @@ async function paymentJobs(
     copies: postgres?.copies,
     digest,
     report: (error: unknown) => {
-      // Do not report that an open breaker refused an item: this can happen a thousand times in a run, and the failures
-      // that opened the breaker are reported.
+      // Do not report an item that an open circuit breaker refused: a run can have a thousand of them, and the failures
+      // that opened the breaker were reported.
       if (!isCircuitOpen(error, 'processor')) telemetry.fault(NAME, error);
     },
     // Write the alarm's metric immediately, so that a later crash does not lose it.

@@ -28,14 +28,14 @@ const request = z.strictObject({ sinceMs: z.int(), untilMs: z.int() });
 const redriven = z.strictObject({ parked: z.string() }) satisfies z.ZodType<RedriveRequest>;
 
 /**
- * Republishes the Ledger's outcomes of a time range until the deadline. The caller then continues from `nextMs`. Also
- * processes parked messages that an operator redrives.
+ * Republishes the Ledger's outcomes of a time range. If the deadline is reached first, the caller continues from
+ * `nextMs`. Also processes parked messages that an operator redrives.
  */
 export const handler = idempotently(
   {
     unit: 'a part of a range, or a parked record',
     record:
-      'for a range, the response with the position to continue from; for a parked record, the invocation, which Lambda keeps until it succeeds',
+      'for a range, the response with the position to continue from; for a parked record, the asynchronous invocation, which Lambda retries and then parks again',
   },
   (runner) => wire({ ...systemPlatform(), ...queues, eventBridge: eventBridgeClient }, runner),
 );
@@ -45,7 +45,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
   const config = readRelayConfig(platform.variables);
   const pacing = { clock, entropy };
   const telemetry = standardTelemetry('republish-range', platform.instruments);
-  // Raise the same alarms for parked records as the relay does.
+  // For parked records, raise the same alarms as the relay.
   const relayMetrics = relayTelemetry(RELAY, platform);
   const tools = {
     transitions: new LedgerChains(documents, config.tables, pacing),

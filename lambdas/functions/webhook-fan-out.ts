@@ -12,7 +12,10 @@ import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
 import { configuredTasks } from '../webhooks/transport/webhook-clients.ts';
 import { fanOut } from '../webhooks/use/fan-out-webhooks.ts';
 
-/** Creates the deliveries of events. One transaction writes the record, the deliveries and their due-queue entries. */
+/**
+ * Creates the deliveries of events. One transaction writes an event's record, its deliveries and their due-queue
+ * entries.
+ */
 export const handler = idempotently(
   { unit: 'an event', record: 'the record of the event, written with the deliveries' },
   (runner) => wire({ ...systemPlatform(), ...queues }, runner),

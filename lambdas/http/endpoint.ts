@@ -46,20 +46,20 @@ interface AnswerDocs {
 type ExampleBodies = Readonly<Record<string, { readonly summary: string; readonly value: JsonObject }>>;
 
 export interface BodyDocs extends EndpointDocs {
-  /** Examples that refer to no other object. All other examples are captured from the handlers. @default none */
+  /** Example bodies that refer to no other object. Tests capture all other examples from the handlers. @default none */
   readonly requests?: ExampleBodies;
 }
 
 export interface KeyedDocs extends BodyDocs {
   /**
-   * Texts about the idempotency key: the object that it identifies, the promise about a retry, and further sentences.
+   * Texts that document the idempotency key: what the key identifies, what a retry guarantees, and further sentences.
    */
   readonly key: readonly [object: string, promise: string, more?: string];
   /** Whether the response has a `Location`. @default false */
   readonly located?: boolean;
   /** Whether the endpoint calls a processor and accepts `Prefer: wait`. @default false */
   readonly waits?: boolean;
-  /** Whether stored responses are deleted after their retention. @default true */
+  /** Whether a stored response is deleted after its retention period. @default true */
   readonly expires?: boolean;
 }
 
@@ -149,7 +149,7 @@ export function keyed<
       readonly method?: 'DELETE';
       /** Schema of the body. @default no body */
       readonly body?: Body;
-      /** Whether an absent body is treated as an empty object. @default true only without a `body` */
+      /** Whether an absent body is treated as an empty object. @default true if there is no `body`, otherwise false */
       readonly optionalBody?: boolean;
       /**
        * Personal fields that the fingerprint must not cover, because the fingerprint is stored permanently. @default

@@ -33,7 +33,12 @@ export function explainMissingOperator(authorization: readonly string[]): string
   return bearerToken(authorization).startsWith('sk_') ? TENANTS_KEY : OPERATOR_NEEDED;
 }
 
-/** Like {@link explainMissingOperator}, returns why no tenant was identified. @param role as in {@link forTenant} */
+/**
+ * Like {@link explainMissingOperator}, returns why no tenant was identified.
+ *
+ * @param role as in {@link forTenant}
+ * @returns undefined unless the caller sent an operator's key
+ */
 export function explainMissingTenant(authorization: readonly string[], role: Role | undefined): string | undefined {
   if (!bearerToken(authorization).startsWith('ok_')) return undefined;
   const alternative = role === undefined ? '' : ', or an operator key together with Payonce-Tenant: <tenant>/<mode>';
@@ -54,7 +59,7 @@ export interface OperatorsForTenants {
 /**
  * Admits operators to a tenant route, with the rights of their role.
  *
- * @throws RetryableError when the operator or the tenant cannot be identified now
+ * @throws RetryableError when the operator or the tenant cannot be looked up at the moment
  */
 export async function forTenant(
   {

@@ -7,7 +7,7 @@ export interface GatewayRequest {
   readonly method: string;
   /** Relative reference from the request's URL to the root of the API, for example `../` for `/v1/payments`. */
   readonly root: string;
-  /** The decoded segments of the path, without empty segments, for example from a trailing slash. */
+  /** The decoded segments of the path. Empty segments are omitted, for example the one after a trailing slash. */
   readonly path: readonly string[];
   /** Returns all distinct values of a header. The name must be in lower case. */
   readonly header: (name: string) => readonly string[];

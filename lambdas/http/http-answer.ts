@@ -74,8 +74,8 @@ export function gatewayResult(
 /**
  * Converts a response of Payonce's API to the gateway's format. Adds links to the API documentation (RFC 8631), and
  * replaces the `about:blank` of a problem document with the address of its explanation. Both are relative, like
- * `Location`, so a stored response contains no address. The address in the body is relative to the documented spelling
- * of the path, so that replays have the same body for every spelling.
+ * `Location`, so a stored response contains no address. The address in the body is computed from the documented path,
+ * not from the requested one, which may contain extra slashes. A replay therefore has the same body.
  */
 export function apiResult(answer: Answer, request: Pick<GatewayRequest, 'requestId' | 'root' | 'path'>): GatewayResult {
   const { root, path } = request;

@@ -9,7 +9,7 @@ export type RequestBody = Pick<GatewayRequest, 'body' | 'isBase64Encoded' | 'hea
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The character that replaces bytes that are not UTF-8 when the gateway passes a body as text. */
+/** The gateway inserts this character for invalid UTF-8 when it passes a body as text. */
 const REPLACED = '\ufffd';
 
 /** Reads the body and checks, in this order: size, media type, encoding, JSON, object. */

@@ -15,7 +15,10 @@ import { emptyQuery, validateBody, validateQuery } from './validate.ts';
 export interface KeyedRequest<Body> {
   readonly key: IdempotencyKey;
   readonly body: Body;
-  /** Fingerprint of the query and the body as sent: without defaults, and without the personal fields in `leftOut`. */
+  /**
+   * Fingerprint of the query and the body as sent: without defaults, and without the personal fields that
+   * `readKeyedRequest` excludes.
+   */
   readonly fingerprint: Fingerprint;
 }
 
@@ -34,7 +37,7 @@ export function ownKey(
 /**
  * Validates the key, the query and the body, in this order. Stores nothing.
  *
- * @param readBody reads the body
+ * @param readBody parses the body; decides whether the body may be absent
  * @param leftOut personal fields that the fingerprint must not cover, because it is stored permanently
  */
 export function readKeyedRequest<Body>(

@@ -75,7 +75,7 @@ type Listed =
       readonly next?: string;
     };
 
-/** Returns the response with a page. An unknown cursor and a cursor of another caller get the same refusal. */
+/** Returns the response with a page. A cursor of another caller is refused like an unknown cursor. */
 export function listResponse(outcome: Listed, what: string, request: GatewayRequest): Handled {
   if (outcome.kind === 'unknown_cursor') {
     const detail = `${outcome.param} must be the id of one of your ${what}.`;

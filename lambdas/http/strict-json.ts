@@ -3,8 +3,8 @@ import type { Parsed } from './problems.ts';
 import { refused, valid } from './problems.ts';
 
 /**
- * Maximum nesting depth of a body. Valid bodies have at most three levels. Up to this maximum, the schema reports a
- * body that is nested too deeply, with a more specific message.
+ * Maximum nesting depth of a body. Valid bodies have at most three levels. A body with more levels, up to this maximum,
+ * is refused by the schema, whose message is more specific.
  */
 const MAX_DEPTH = 16;
 
@@ -46,7 +46,8 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const UNCLOSED_STRING = /"[ !#-[\]-\u{10FFFF}]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\u{10FFFF}]*)*/uy;
 
 /**
- * Returns the offset of the first character that makes the text invalid JSON, whatever follows it.
+ * Returns the offset of the first character that no valid JSON can have at this position. Returns the length of the
+ * text if the text only ends too early.
  *
  * @param text nested at most {@link MAX_DEPTH} deep
  */
@@ -114,7 +115,7 @@ function firstAmbiguity(text: string): string | undefined {
   return undefined;
 }
 
-/** @param siblings for a key: the previous keys of the same object */
+/** @param siblings the previous keys of the same object if `literal` is a key; undefined if it is a value */
 function stringFault(literal: string, siblings: Set<string> | undefined): string | undefined {
   const decoded: unknown = JSON.parse(literal);
   const text = String(decoded);

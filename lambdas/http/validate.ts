@@ -107,7 +107,7 @@ function isOwnName([field]: readonly PropertyKey[], input: JsonObject): boolean 
 }
 
 function allowed(issue: z.core.$ZodIssue | undefined, input: JsonObject): string {
-  // The issue of an invalid record key contains the issues of the key.
+  // If the key of a record is invalid, Zod nests the issues of the key in one issue.
   const inner = issue?.code === 'invalid_key' ? issue.issues[0] : issue;
   const message = inner?.message ?? 'is not valid';
   const [field, ...deeper] = issue?.path ?? [];
@@ -143,10 +143,11 @@ function findInside(value: unknown, path: readonly string[]): Finding | undefine
 }
 
 /**
- * Returns the name of an invalid field to show in a message. Does not repeat a name with control characters.
+ * Returns the name of an invalid field to show in a message: the names in the path before the first one with control
+ * characters.
  *
  * @param path names without sensitive content
- * @returns undefined when the whole input is invalid
+ * @returns undefined when the whole input is invalid, or the first name has control characters
  */
 function nameOf(path: readonly PropertyKey[]): string | undefined {
   const names = path.map(String);

@@ -29,8 +29,8 @@ import type { ParkedReason, RequestMessage, RequestQueue } from '../use/request-
  *
  * When this function returns, the event is settled or is durable in a queue, so the transport acknowledges the event.
  * While one delivery processes the event, its claim is open, and every other delivery is delayed and redelivered. When
- * this function throws, the environment has failed: the claim is released if nothing was sent, otherwise its lease
- * ends, and the next delivery continues from that state.
+ * this function throws, a dependency has failed: the claim is released if nothing was sent to a processor, otherwise
+ * its lease expires. The next delivery continues from that state.
  */
 export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMessage): Promise<Taken> {
   const park = async (reason: ParkedReason, detail: string): Promise<Taken> => {
@@ -183,11 +183,11 @@ function detailOf({ code, detail, param }: Problem): string {
 /** A message that was parsed and searched for sensitive content. No later step does this again. */
 export interface ReadMessage {
   /**
-   * The message without content that must not be stored. A text that is too long is cut. A payload that contains a card
-   * number or a secret is removed.
+   * The message without content that must not be stored: a payload that is too long is truncated, and a payload that
+   * contains a card number or a secret is removed.
    */
   readonly message: RequestMessage;
-  /** The body that was sent. */
+  /** The parsed body, or the problem for which the message is refused. */
   readonly sent: Parsed<JsonObject>;
 }
 

@@ -43,8 +43,8 @@ export function paymentRequests(tools: TransportTools) {
 // -------------------------------------------------------------------------------------------------------------------- SQS
 
 /**
- * Processes a batch of independent messages. A message that must wait is redelivered alone. Each message's failures are
- * counted in an attribute of the message.
+ * Processes a batch of independent messages. SQS redelivers only the messages that must wait. Each message's failures
+ * are counted in an attribute of the message.
  */
 async function takeFromQueue(
   tools: TransportTools,
