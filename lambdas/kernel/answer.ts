@@ -12,7 +12,7 @@ export interface Answer {
 const OMITTED = '"$details":0';
 
 /**
- * Returns the response with a placeholder instead of its personal fields, to be stored.
+ * Returns the response to store, with a placeholder instead of its personal fields.
  *
  * @param fields JSON text of the fields to omit, without braces
  */

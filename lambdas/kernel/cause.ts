@@ -45,7 +45,7 @@ export interface EventCause {
   readonly by: 'event';
   /** The sender's id for the event. */
   readonly eventId: string;
-  /** The sender that the settings map to the event's source, for example `queue:shop`. */
+  /** The sender's name in the settings, for example `queue:shop`. */
   readonly sender: string;
 }
 

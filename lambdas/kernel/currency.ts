@@ -68,8 +68,8 @@ export function decimalAmount(amountMinor: number, currency: string): string {
  * Parses an amount that a person wrote, such as `6`, `6.5` or `6.50`. The text has digits and at most one point,
  * without thousands separators, sign, exponent or spaces. The inverse of {@link decimalAmount}.
  *
- * @returns minor units; undefined when the text does not have this form, has more decimals than the currency, or
- *   exceeds 2^53 - 1
+ * @returns minor units; undefined when the currency is unknown, or the text does not have this form, has more decimals
+ * than the currency, or exceeds 2^53 - 1
  */
 export function parseAmount(text: string, currency: string): number | undefined {
   const decimals = DECIMALS.get(currency);

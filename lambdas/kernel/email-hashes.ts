@@ -10,7 +10,7 @@ export interface EmailHashes {
   /**
    * Returns the hashes of an address, ignoring case. Write the first hash to new rows; search with all of them.
    *
-   * @throws RetryableError when the keys cannot be read now
+   * @throws RetryableError when the keys cannot be read at the moment
    */
   of(
     owner: { readonly tenantId: TenantId; readonly mode: Mode },
@@ -51,7 +51,7 @@ export function emailPartitions(kind: EmailKind, hashes: readonly string[]): rea
   return hashes.flatMap((hash) => sharded((shard) => partitionOf(kind, hash, shard)));
 }
 
-/** Returns the hash in the name of a partition. */
+/** Returns the hash in the name of a partition; undefined for a name without a hash. */
 export function hashInPartition(partition: string): string | undefined {
   return partition.split('#')[1];
 }

@@ -30,7 +30,10 @@ export class RetryableError extends Fault {
 /** The call was not made, because an earlier check failed after its own retries. The store must not retry the call. */
 export class NotBegunError extends RetryableError {}
 
-/** Code of the error when the deployment's settings name a database that does not contain its payments. */
+/**
+ * Code of the error when the settings of the deployment name a database that does not contain the deployment's
+ * payments.
+ */
 export const AUTHORITY_CHANGED = 'authority_changed';
 
 /** Code of the error when the deployment does not call the payment's processor. Callers see the message. */

@@ -23,7 +23,7 @@ const OUTCOME: Steps = [
 ];
 
 /**
- * Look-ups for a payer who must act. Most payers act immediately or never. A callback reports the action; the look-up
+ * Look-ups while a payer must act. Most payers act immediately or never. A callback reports the action; the look-up
  * finds the action if the callback was lost.
  */
 const PAYER: Steps = [
@@ -95,7 +95,9 @@ export function lookUpIntervalMs({ kind, sinceMs }: LookUpSchedule, atMs: number
   return everyMinutes * MINUTE_MS;
 }
 
-/** Returns the first minute in the entry's own schedule that is not earlier than the minute of `fromMs`. */
+/**
+ * Returns the first time in the entry's own schedule that is not before the minute of `fromMs`, in Unix milliseconds.
+ */
 function lookFrom(schedule: LookUpSchedule, fromMs: number): number {
   const every = lookUpIntervalMs(schedule, fromMs) / MINUTE_MS;
   const minute = Math.floor(fromMs / MINUTE_MS);
@@ -103,7 +105,7 @@ function lookFrom(schedule: LookUpSchedule, fromMs: number): number {
   return (past === 0 ? minute : minute + every - past) * MINUTE_MS;
 }
 
-/** Range of the offsets, in minutes: the longest interval between two look-ups. */
+/** Offsets are less than this number of minutes, which is the longest interval between two look-ups. */
 const SPREAD_MINUTES = 24 * 60;
 
 /** Returns the offset of an entry within its interval, in minutes. */

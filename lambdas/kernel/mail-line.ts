@@ -3,11 +3,14 @@ import { UNSEEN } from './one-line.ts';
 /** Maximum length of a line, in characters. Mail programs break longer lines, and no field of a receipt needs more. */
 const LONGEST_LINE = 200;
 /**
- * Control characters, format characters and separators, for example line breaks, and marks that reverse the direction
+ * Control characters, format characters and separators. They include line breaks, and marks that reverse the direction
  * of a text.
  */
 const INVISIBLE = /[\p{C}\p{Z}]+/gu;
-/** Matches text that mail programs turn into a link: a scheme, an address, or a name followed by a dot and letters. */
+/**
+ * Matches text that mail programs turn into a link: a URL scheme, `www.`, an `@`, or a name followed by a dot and
+ * letters.
+ */
 const LINK = /:\/\/|www\.|@|[\p{L}\p{N}]\.\p{L}{2,}/iu;
 
 /**

@@ -77,8 +77,8 @@ const SECRET_FORMS = [
   'access_token\\$\\w{7,10}\\$\\w{16}\\$\\w{32}', // PayPal Braintree
   'dop_v1_\\w{64}', // DigitalOcean
   'sk-[\\w-]{32,}', // OpenAI and others
-  // A JSON Web Token. A match must start at the beginning of a segment whose next segment begins with `eyJ`, so that no
-  // text is read twice.
+  // A JSON Web Token. A match must start at the beginning of a segment whose next segment begins with `eyJ`, so that
+  // the search takes linear time.
   '(?<![\\w-])(?=[\\w-]+\\.eyJ[\\w-]{8,}\\.[\\w-]{8})(?:[\\w-]*[_-])?eyJ[\\w-]{8,}\\.[\\w-]+\\.[\\w-]+',
 ].join('|');
 const SECRET_PATTERN = `(?<![A-Za-z0-9])(?:${SECRET_FORMS})|-----BEGIN [A-Z ]*PRIVATE KEY-----`;
@@ -166,7 +166,7 @@ function isCardGrouping(groups: readonly string[], gaps: readonly string[], grou
  * remaining digits.
  */
 const PRINTED = /^(?:(?:4|8|12)(?:-(?:4|8|12))*(?:-[1-3])?|4-6-[45]|6-(?:10|13))$/;
-/** Groups of one, two or three digits each, and the remaining digits. */
+/** Matches groups of equal size, with one to three digits each, and the remaining digits. */
 const EVEN = /^([1-3])(?:-\1)*(?:-[12])?$/;
 
 function isCardNumber(digits: string): boolean {

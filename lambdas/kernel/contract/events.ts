@@ -10,7 +10,7 @@ export const EVENT_SOURCE = 'payonce';
 export const EventMetric = {
   /** Events published to the bus. */
   published: 'event_published',
-  /** Events that could not be published; the Stream redelivers them. */
+  /** Events that could not be published; Lambda redelivers them from the Stream. */
   publishFailed: 'event_publish_failed',
   /** Events that took effect at a consumer. */
   consumed: 'event_consumed',
@@ -28,7 +28,8 @@ export const EventMetric = {
   /** Payments that entered review. */
   toReview: 'payment_to_review',
   /**
-   * Minutes whose events were not republished: consumers no longer keep the records that deduplicate such old events.
+   * Length, in minutes, of a time range whose events were not republished, because consumers no longer keep the records
+   * that deduplicate such old events.
    */
   beyondReach: 'event_minutes_beyond_reach',
   /** Age of the oldest event in a batch, in milliseconds since its transition. */

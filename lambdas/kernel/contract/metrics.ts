@@ -18,7 +18,7 @@ export const ALARMS = {
   /** The charge is recorded and queued to be refunded or voided. */
   late_success: {
     description:
-      'A processor captured money for a payment that had already ended, or captured it twice. The resolver refunds or voids the charge.',
+      'A processor captured a payment that had already ended, or captured one twice. The resolver refunds or voids the charge.',
     entry: 'payments.md#late-success',
   },
   /** The fact was not posted, unless it reports the success of a refund that Payonce had already recorded as failed. */
@@ -28,7 +28,7 @@ export const ALARMS = {
   },
   undecidable: {
     description:
-      'The outcome of a payment, a charge or a change cannot be determined, a processor rejects the void of a hold or the return of a stray charge, or Payonce stopped retrying a callback.',
+      'The outcome of a payment, a charge or a change cannot be determined; a processor rejects the void of a hold or the return of a stray charge; or Payonce stopped retrying a callback.',
     entry: 'payments.md#undecidable',
   },
   order_needs_review: {
@@ -66,12 +66,12 @@ export type OutboundMetric =
   | 'outbound_dead_lettered'
   /** A call whose attempts in the calling process failed. A function makes one last attempt half a minute later. */
   | 'outbound_delayed'
-  /** A dead letter could not be stored, so the fault of its call was thrown. */
+  /** A dead letter could not be stored, so the caller received the error of the call itself. */
   | 'outbound_dead_letter_failed';
 
 /** Metrics of the archive. */
 export type ArchiveMetric =
-  /** An hourly run after which the manifests list every object that had arrived in the archive. */
+  /** Hourly runs after which the manifests listed every object that had arrived in the archive. */
   | 'archive_listed'
   /** Events were published, but nothing was archived for an hour. */
   | 'archive_stopped'

@@ -34,8 +34,8 @@ export function retentionHours(scope: string, set: Retention = {}): number {
 export const QUEUE_DAYS = 14;
 
 /**
- * Maximum time between an event's publication and its last redelivery, in hours. The event is replayed from the archive
- * or the Ledger at the latest allowed time, and then waits in a queue for the maximum time.
+ * Maximum time between an event's publication and its last redelivery, in hours. In the worst case, the event is
+ * replayed from the archive or the Ledger at the latest allowed time, and then waits in a queue for the maximum time.
  */
 export const REDELIVERED_HOURS = (REPLAY_HORIZON_DAYS + QUEUE_DAYS) * 24;
 

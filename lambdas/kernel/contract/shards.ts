@@ -22,7 +22,7 @@ export interface Shards {
   readonly queues: number;
   /** Partitions of the queue of due webhooks. */
   readonly dueWebhooks: number;
-  /** Partitions of the deliveries of one endpoint, and of its lane. */
+  /** Partitions for the deliveries to one endpoint, and for its lane. */
   readonly deliveries: number;
   /** Number of parts into which each partition of a tenant's lists is divided. */
   readonly listParts: number;

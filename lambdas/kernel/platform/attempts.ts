@@ -66,7 +66,8 @@ function classify(error: unknown): FailureClass {
   // DynamoDB responded, but the response was incomplete.
   if (error instanceof RetryableError) return { kind: 'throttled' };
   if (!(error instanceof DynamoDBServiceException)) {
-    // There was no response: a timeout, a connection reset, or a host name that could not be resolved.
+    // There was no response (a timeout, a connection reset, a host name that could not be resolved), or the SDK failed
+    // before it sent the request.
     return { kind: isAfterAttempt(error) ? 'ambiguous' : 'terminal' };
   }
   if (THROTTLES.has(error.name)) return { kind: 'throttled' };

@@ -8,7 +8,7 @@ const METRIC: AlarmMetric = 'messages_wait';
 
 /**
  * Counts the messages of a batch that have waited too long in their queue. Call this before the messages are processed,
- * because one of them may end the process. CloudWatch does not report these messages: its metric for the age of the
+ * because one of them may crash the process. CloudWatch does not report these messages: its metric for the age of the
  * oldest message excludes messages that were received three times or more, as happens during an outage (Amazon SQS
  * developer guide, "Available CloudWatch metrics for Amazon SQS").
  *

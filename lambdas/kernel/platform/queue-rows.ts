@@ -202,7 +202,7 @@ export interface DueRows<Row> {
   /** Returns the number of partitions that can contain rows. */
   readonly shards: () => number;
   readonly keyOf: (row: Row) => Item;
-  /** Returns the attributes of the row that list it in an index. @default none */
+  /** Returns the attributes that list the row in an index. @default none */
   readonly indexed?: (row: Row) => Item;
   readonly parse: (item: Item) => Row;
 }

@@ -1,9 +1,9 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 
 /**
- * Decodes an item image in DynamoDB JSON, as Lambda delivers it in a Stream record.
+ * Decodes the bytes in an item image, as Lambda delivers it in a Stream record.
  *
- * @returns the item, with base64 bytes decoded at any depth
+ * @returns the image, still in DynamoDB JSON, with base64 text converted to bytes at any depth
  */
 export function fromStreamImage(image: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(image).map(([name, value]) => [name, fromValue(value)]));

@@ -67,7 +67,7 @@ export interface RequestReport {
 export interface Telemetry {
   /** Logs one line for every request. */
   request(report: RequestReport, counts: readonly RequestCount[]): void;
-  /** Logs one line for a run that no request started. */
+  /** Logs one line, and counts metrics, for work other than a request, for example a run, an event or an alarm. */
   run(
     name: string,
     counts: Readonly<Partial<Record<RequestCount, number>>>,

@@ -40,7 +40,9 @@ export async function withSpan<Result>(span: Span, work: () => Promise<Result>):
   }
 }
 
-/** Returns the segment of this execution, which Lambda names in an environment variable. */
+/**
+ * Returns the segment of this execution, which Lambda names in an environment variable; undefined if it is not sampled.
+ */
 function currentSegment(): { readonly root: string; readonly id: string } | undefined {
   const text = process.env['_X_AMZN_TRACE_ID'] ?? '';
   const [, root] = /Root=([0-9a-f-]+)/.exec(text) ?? [];
