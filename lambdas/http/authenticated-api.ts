@@ -53,7 +53,8 @@ export interface LogFields {
   /** Reasons why the outcome needs an operator. */
   because?: readonly string[];
   /**
-   * Raises an alarm, at most once per request. Writes its metric immediately, so that a later crash does not lose it.
+   * Raises an alarm, at most once per metric and request. Writes its metric immediately, so that a later crash does not
+   * lose it.
    */
   readonly alarm: (what: AlarmMetric, about: string) => void;
 }

@@ -98,8 +98,8 @@ function validate<Value>(
 }
 
 /**
- * Returns whether the field is inside an object whose field names the caller chooses, such as metadata. Messages must
- * not repeat such names; only `param` may.
+ * Returns whether the field is inside an object. The caller may have chosen the field names in this object, as in
+ * metadata. Messages must not repeat such names; only `param` may.
  */
 function isOwnName([field]: readonly PropertyKey[], input: JsonObject): boolean {
   const value = typeof field === 'string' && Object.hasOwn(input, field) ? input[field] : undefined;

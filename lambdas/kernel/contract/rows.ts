@@ -35,7 +35,7 @@ export const OperationPrefix = {
   /** An operator's request that moves messages back to their queue, or dismisses a callback. */
   redrive: 'rdq_',
   /**
-   * An effect, other than a payment, that a consumer or a job has. An event or a business key identifies the effect.
+   * An effect, other than a payment, that a consumer or a job causes. An event or a business key identifies the effect.
    */
   businessKey: 'biz_',
   /** An accepted job run. */

@@ -24,8 +24,8 @@ export const IdempotencyTable = {
 } as const;
 
 /**
- * Ledger: `pk` = `PAY#<payment id>`, `sk` = `T#<sequence, six digits>`. Only outcomes have the attributes of the index;
- * pending transitions do not have them.
+ * Ledger: `pk` = a {@link LedgerRow} and an id, for example `PAY#<payment id>`. A transition has `sk` = `T#<sequence>`,
+ * with six digits. Only outcomes have the attributes of the index; pending transitions do not have them.
  */
 export const LedgerTable = {
   recentOutcomesIndex: {
