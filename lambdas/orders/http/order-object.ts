@@ -58,7 +58,7 @@ export const order = z
     failure: z
       .looseObject({ code: z.string(), message: z.string() })
       .nullable()
-      .meta({ description: 'The reason why the order cannot be fulfilled and is reversed.' }),
+      .meta({ description: 'The reason why the order cannot be fulfilled and is reversed. Null if there is none.' }),
     created: z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 }),
     livemode: z.boolean(),
   })

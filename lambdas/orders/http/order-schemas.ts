@@ -55,7 +55,7 @@ const shopOrder = z
   .max(2_147_483_647, 'must be at most 2147483647')
   .meta({
     description:
-      'The shop’s order number. With BigCommerce, Payonce adds its order id to the staff notes of that order.',
+      'The shop’s order number. With BigCommerce, Payonce adds its own order id to the staff notes of the shop’s order.',
     example: 118,
   });
 

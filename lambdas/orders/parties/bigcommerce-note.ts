@@ -101,7 +101,7 @@ export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { ti
     );
   } catch (error) {
     if (givenUp === 'throw' || !isFault(error)) throw error;
-    // A rival or an earlier process holds the claim. A redrive determines whether the note was added.
+    // For example, another process holds the claim and may have added the note. A redrive determines whether it did.
     const deadLetter = { vendor: policy.vendor, operation: NOTE_OPERATION, about: orderId, payload: note, attempts: 0 };
     await deadLetters.put({ ...deadLetter, reason: error.code, mayBeApplied: true });
   }

@@ -33,7 +33,7 @@ export interface RedriveParties extends OrderRedriveTools {
  * looked up before it is resent. The outcome of an order's e-mail or credit is recorded in the order's chain. A receipt
  * that is no longer due is not sent, and a canceled order is not reported to the shop as paid.
  *
- * @param id the dead letter's id, which the chain names as the cause
+ * @param id the dead letter's id, which the order's chain records as the cause
  * @throws RetryableError, AmbiguousError or TerminalError if the call throws it
  */
 export async function makeAgain(

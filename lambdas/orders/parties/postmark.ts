@@ -52,7 +52,7 @@ const POSTMARK_URL = 'https://api.postmarkapp.com';
 
 /**
  * Default of `maxLagMs`, in milliseconds. Postmark documents no value. Five minutes is far more than any observed lag;
- * the value is large because a second receipt is worse than a late one.
+ * the value is large because a second e-mail is worse than a late one.
  */
 export const DEFAULT_MAX_LAG_MS = 5 * 60 * 1_000;
 

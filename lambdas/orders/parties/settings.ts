@@ -28,8 +28,9 @@ export interface PartiesConfig {
     /** The sender's address. */
     readonly from: string;
     /**
-     * Maximum time until a sent request reaches a mailer whose search is strongly consistent, in milliseconds.
-     * @default none: the mailer is Postmark, whose search is not strongly consistent
+     * Maximum time until the mailer's search finds an e-mail that was sent, in milliseconds. Set only for the sandbox,
+     * whose search is strongly consistent.
+     * @default none: the mailer is Postmark
      */
     readonly maxLagMs?: number;
   };

@@ -21,8 +21,8 @@
  * `method_not_allowed` with Allow, 422 `idempotency_key_mismatch`, and the codes below.
  *
  * Magic names, for tests and demonstrations. All other names are in stock and known. A call without a key always counts
- * as a first send. If one of several items is not in stock, it determines the response; otherwise, the first magic name
- * does.
+ * as a first send. If any item is not in stock, the response is 409 `out_of_stock`. Otherwise, the first magic name in
+ * the request determines the response.
  *
  * | sku           | referrer     | first send                                 | later sends   |
  * |---------------|--------------|--------------------------------------------|---------------|

@@ -42,8 +42,8 @@ interface ReferralOptions extends ShopOptions {
 
 /**
  * Implements the referral program through the HTTP API of a shop. The shop stores idempotency keys permanently, so a
- * credit can be sent again with its key. If a worker is killed after its send, the sending claim remains. If the later
- * attempts fail, the outcome is unknown because of this claim:
+ * credit can be sent again with its key. If a worker is killed after its send, the sending claim remains. It shows that
+ * the credit may have been given. If all later attempts fail, the outcome is therefore unknown:
  *
  *   worker   claim ── send ✓ (killed)
  *   later                     claim exists ── send: 429, 429, … ── given up: unknown, not failed
@@ -88,7 +88,7 @@ export function createShopReferrals(options: ReferralOptions): ReferralProgram {
 function readCredit(vendor: string, ordered: CreateCredit, answer: HttpAnswer, nowMs: number): SendAnswer {
   if (answer.status !== 201) return { kind: 'refused', failure: refusalOf(vendor, answer, nowMs) };
   const { order, amount, currency } = ordered;
-  // A response whose credit differs from the order is treated as unreadable.
+  // If the credit in the response differs from the requested one, the response is treated as unreadable.
   const given = credit.extend({
     order: z.literal(order),
     amount: z.literal(amount),

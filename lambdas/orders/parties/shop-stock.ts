@@ -10,8 +10,8 @@ import { postToShop, refusalOf, type ShopOptions } from './shop-call.ts';
 export const STOCK_PATH = '/stock/reservations';
 
 /**
- * The operation name in this adapter's dead letters. Reservations are not dead-lettered, because their order may have
- * been canceled when they are redriven.
+ * The operation name in this adapter's dead letters. Reservations are not dead-lettered: an operator might redrive one
+ * after its order was canceled.
  */
 export const RELEASE_OPERATION = 'reservation.release';
 export const releaseSchema = z.strictObject({ reservationId: z.string().min(1) });

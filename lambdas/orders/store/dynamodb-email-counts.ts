@@ -23,8 +23,8 @@ const countItem = z.looseObject({ [COUNT]: z.int().min(1), [IdempotencyTable.tim
  * attribute for each e-mail. Each e-mail is counted by one conditional write, which takes one write unit as long as the
  * row has at most 25 e-mails.
  *
- *   A ── counts 1, at 19 of 20 ✓ ── crash ──────────── counts 1 again ✗: it is in the row, so it is sent
- *   B ────── counts 2, at 20 of 20 ✗: it is not in the row, so it is never sent
+ *   e-mail 1 ── write: number 20 of 20 ✓ ── crash ──────── write ✗: already in the row, so it is sent
+ *   e-mail 2 ───────────────────────────────── write ✗: the row has 20 others, so it is never sent
  */
 export class DynamoDbEmailCounts implements EmailCounts {
   readonly #client: DynamoDBDocumentClient;

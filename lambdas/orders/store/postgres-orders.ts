@@ -144,7 +144,7 @@ export class PostgresOrders extends PostgresRecords implements OrderStore {
   }
 }
 
-/** Returns the key of an order's entry, and the version at which it was read. */
+/** Returns the key of an order's queue entry, and the version that the entry had when it was read. */
 function entryOf(open: OpenOrder): readonly unknown[] {
   const { kind, chain_id, subject } = workKeyOfOrder(open);
   return [kind, chain_id, subject, open.sequence];

@@ -11,7 +11,7 @@ import { readOrderChain } from './order-chain.ts';
 
 export interface OrderRedriveTools extends AppendTools {
   readonly store: Pick<PaymentStore, 'listTransitions'>;
-  /** The only mode in which external services are called. `none`: none is deployed. @default both modes */
+  /** The only mode in which external services are called. `none`: they are not deployed. @default both modes */
   readonly ordersOf?: Mode | 'none';
 }
 
@@ -25,12 +25,12 @@ interface CallAgain {
 }
 
 /**
- * Retries a call that failed in the order's driver, and records the outcome on the order. Makes no call and ends the
+ * Retries a call that failed in the order's driver, and records the outcome on the order. Makes no call and removes the
  * dead letter if the order cannot be fulfilled, if the order records that the call took effect, or, for an e-mail,
  * after an erasure. Makes no call and keeps the dead letter if the order or its payment is not found, if the payment
  * does not cover the order (refunded, disputed or too small), or if the external services are not deployed for the
  * order's mode. If a redrive was interrupted before it recorded the outcome, the next redrive repeats the call with the
- * same key and finds the call's record.
+ * same key, so that the call has no second effect.
  *
  * @throws RetryableError with a retry time when the outcome could not be recorded: the dead letter stays, and the next
  * redrive or redelivery records it

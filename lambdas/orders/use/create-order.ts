@@ -79,8 +79,8 @@ export const DRIVE_FOR_MS = (REQUEST_BUDGET_SECONDS - COMMIT_SECONDS) * 1000;
 
 /**
  * Creates an order, which consists of the charge, the reservation, the e-mail and the credit. Each step takes effect
- * exactly once, and the order ends completed or fully reversed. A retry with the same key repeats no step, whether it
- * is concurrent or years later.
+ * exactly once. The order is completed or fully reversed, or an operator must review it. A retry with the same key
+ * repeats no step, whether it is concurrent or years later.
  *
  * @throws as `executeOnce`
  */
@@ -143,8 +143,8 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
   }
 
   /**
-   * Finds an order that has already begun, so that it continues. Refuses a new order, because no processor accepts its
-   * payment.
+   * Called when no processor accepts the order's payment: finds an order that has already begun, which then continues,
+   * and refuses a new order.
    */
   async #findBegun(why: NoProcessor): Promise<Attempt<OrderChain, Refusal>> {
     const { store, orders } = this.#tools;
@@ -201,7 +201,8 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
       answer,
       stored: omitDetails(answer, contactsFields(chain.details)),
       unknown: chain.order.status === 'processing',
-      // Each step was written before its call, so the result remains valid even if the record is lost.
+      // The chain contains each step from before its call, so this response may be committed even if the record was
+      // lost.
       isRefusal: false,
       write: { transitions, ...(isSettled(chain.order) ? {} : { open: openOrder(chain) }) },
     };

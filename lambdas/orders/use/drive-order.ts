@@ -33,7 +33,7 @@ export interface Driven {
    * are decided from the same facts.
    */
   readonly learnt: readonly OrderFact[];
-  /** Whether the order has a result, so that the response is not 202 `processing`. */
+  /** Whether the order has a result. Without one, the response is 202 `processing`. */
   readonly concluded: boolean;
 }
 

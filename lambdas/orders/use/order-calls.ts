@@ -71,8 +71,8 @@ export interface OrderCallContext {
 }
 
 /**
- * Timeout of a call to the stock service, in milliseconds. As long as a processor's timeout, because the order depends
- * on the response.
+ * Timeout of a call to the stock service, in milliseconds. It equals the timeout of a processor, because the order
+ * depends on the response.
  */
 const STOCK_TIMEOUT_MS = 8_000;
 /** Timeout of a call for an e-mail or a credit, in milliseconds. Both can be repeated later. */
@@ -453,9 +453,9 @@ async function sendEmail(
 }
 
 /**
- * Ends the confirmation e-mail or the referral credit of an order whose contacts were lost. Contacts are not erased
- * before both have ended, but a restore may have lost the contacts' row. The order continues without the e-mail or the
- * credit.
+ * Reports that the contacts row of an order was lost, and returns the fact that the e-mail or the credit failed. An
+ * erasure waits until both have an outcome, but a restore may have lost the row. The order continues without the e-mail
+ * or the credit.
  */
 function contactsLost<Kind extends OrderFact['kind']>(
   { report }: OrderTools,
@@ -467,7 +467,7 @@ function contactsLost<Kind extends OrderFact['kind']>(
 }
 
 function reportGivenUp({ report }: OrderTools, { reason }: { readonly reason: string }): void {
-  report(new TerminalError(reason, 'The call of the order was dead-lettered.'));
+  report(new TerminalError(reason, 'A call for the order was dead-lettered.'));
 }
 
 /** Builds the confirmation e-mail. Uses only fields that never change, so that every attempt sends the same e-mail. */

@@ -16,7 +16,7 @@ export interface OrderItem {
   readonly quantity: number;
 }
 
-/** A call whose attempts have all failed. Its message is in a queue, so the caller must not repeat the call. */
+/** A call whose attempts have all failed. It is stored in a queue, so the caller must not repeat it. */
 export type GivenUpCall =
   /** A delayed message triggers the last attempt. Its consumer records the outcome in the order. */
   | { readonly kind: 'queued' }
@@ -33,7 +33,7 @@ export interface ReservationOrder {
 
 export type ReservationOutcome =
   | { readonly kind: 'reserved'; readonly reservationId: string }
-  /** The stock service refused, or it is unknown whether it reserved (`STOCK_IN_DOUBT`). */
+  /** The stock service refused, or it is unknown whether the items are reserved (`STOCK_IN_DOUBT`). */
   | { readonly kind: 'refused'; readonly failure: Failure };
 
 export interface StockKeeper {
@@ -84,7 +84,7 @@ export interface OrderEmail {
   /** The order that records the outcome. @default none: a receipt */
   readonly orderId?: OrderId;
   /**
-   * The payment to which a receipt belongs. Before a queued message sends the receipt, the payment is read again.
+   * The payment to which a receipt belongs. It is read again before a delayed or dead-lettered receipt is sent.
    * @default none: an order's e-mail
    */
   readonly paymentId?: PaymentId;

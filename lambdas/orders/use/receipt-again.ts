@@ -18,9 +18,9 @@ export function isReceiptDue({ first, state }: Pick<PaymentChain, 'first' | 'sta
 }
 
 /**
- * Sends a receipt that has been in a queue for at most two weeks, if it is still due. Test-mode receipts are sent only
- * to the sandbox, which may have been replaced since. Live-mode receipts stay queued while the sandbox is the only
- * mailer.
+ * Sends a receipt that has been in a queue for at most two weeks, if it is still due. If a real mailer has replaced the
+ * sandbox in the meantime, a test-mode receipt is refused. While the sandbox is the only mailer, a live-mode receipt
+ * stays in the queue.
  *
  * @param ordersOf `live` if the mailer reaches real mailboxes, `test` if it is the sandbox
  */
