@@ -37,7 +37,7 @@ export type CallResult<T> =
   | { readonly kind: 'gave_up'; readonly fault: Fault; readonly attempts: number };
 
 interface Progress {
-  /** The number of the current step, from 0. A step is a wait, followed by a look-up or a send. */
+  /** The number of the current step, from 0. A step is a wait, followed by a look-up, a send, or both. */
   step: number;
   sent: number;
   /** The number of sends and look-ups. */
@@ -175,8 +175,8 @@ function learn({ vendor }: RetryTools, progress: Progress, error: unknown): Step
   }
   if (!(error instanceof RetryableError || error instanceof AmbiguousError)) throw error;
   progress.fault = error;
-  // If the breaker refused the call, ignore the retry time, which is the breaker's whole pause: the pause began before
-  // this call.
+  // Ignore the retry time of a breaker's refusal: it is the length of the whole pause, and the pause began before this
+  // call.
   if (!isCircuitOpen(error, vendor)) progress.waitAtLeastMs = (error.retryAfterSeconds ?? 0) * 1_000;
   return { kind: 'next' };
 }

@@ -14,14 +14,15 @@ export interface BreakerSettings {
  * After a pause, one *read* probes whether the vendor is available again. A write is never the probe.
  */
 export interface CircuitBreaker {
-  /** Returns whether the breaker is closed, so that calls are sent without a probe. */
+  /** Returns whether the breaker is closed. While it is closed, calls are sent without a probe. */
   isClosed(): boolean;
   /** Returns the fault with which an open breaker refuses a call. */
   refusal(): RetryableError;
   /**
-   * Returns immediately while the breaker is closed. While the breaker is half-open, runs the probe.
+   * Returns immediately while the breaker is closed. While the breaker is half-open, runs the probe, or waits for the
+   * running one.
    *
-   * @throws RetryableError `<party>_circuit_open` while the breaker is open
+   * @throws RetryableError `<party>_circuit_open` while the breaker is open, or if the probe fails
    */
   ready(): Promise<void>;
   /**

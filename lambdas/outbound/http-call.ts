@@ -12,8 +12,8 @@ export interface HttpCall {
   /** The prefix of the faults' codes. @default processor */
   readonly party?: string;
   /**
-   * Maximum size of a response, in bytes. A longer response is not read to its end. @default 64 KiB, far more than a
-   * response about one charge
+   * Maximum size of a response, in bytes. A longer response causes the fault `<party>_answer_too_large`.
+   * @default 64 KiB, far more than a response about one charge
    */
   readonly maxAnswerBytes?: number;
   /**
@@ -34,8 +34,8 @@ export interface HttpAnswer {
 const DEFAULT_ANSWER_BYTES = 64 * 1_024;
 
 /**
- * System calls that fail before a connection exists, so nothing was sent (Node.js, "Common system errors"; undici,
- * "Errors").
+ * System calls whose failure proves that no connection existed, so nothing was sent (Node.js, "Common system errors";
+ * undici, "Errors").
  */
 const BEFORE_SENDING = new Set(['connect', 'getaddrinfo']);
 const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT';

@@ -152,9 +152,9 @@ async function findBefore(
 }
 
 /**
- * Returns the error to throw after a fault of this owner's send. Because the fault proves nothing about an earlier
- * send, it becomes an AmbiguousError. A fault with a retry time is thrown unchanged, because the next call may
- * determine the outcome.
+ * Returns the error to throw after a fault of this owner's look-up or send. Because the fault proves nothing about an
+ * earlier owner's send, it becomes an AmbiguousError. A fault with a retry time is thrown unchanged, because the next
+ * call may determine the outcome.
  */
 function afterSend(fault: Fault): Fault {
   const isLater = !(fault instanceof TerminalError) && fault.retryAfterSeconds !== undefined;
@@ -208,8 +208,8 @@ function isKept(outcome: { readonly kind: string }): outcome is DeadLettered {
 }
 
 /**
- * Makes the call, and releases the claim if the call throws a fault. Only errors from the vendor's call determine the
- * outcome; faults of the claim store do not.
+ * Makes the call. Returns `unknown` after an AmbiguousError. After any other fault, releases the claim and throws. Only
+ * errors of the vendor's call are caught here, because a fault of the claim store proves nothing about the send.
  */
 async function settle<T>(
   claims: SendingClaims,

@@ -5,9 +5,9 @@ import { type WireClock, wireMs } from '../kernel/world.ts';
 import type { SendRequest } from './http-call.ts';
 
 /**
- * Signs every call by Standard Webhooks 1.0.0 over the raw body, which is empty for a GET, so that the receiver can
- * refuse calls from other senders. The message id is derived from the call and its time, so no two different calls
- * share an id.
+ * Signs the raw body of every call by Standard Webhooks 1.0.0. The body of a GET is empty. With the signature, the
+ * receiver can refuse calls from other senders. The message id is derived from the call and its time, so no two
+ * different calls share an id.
  *
  * @param secret reads the current secret; called before each call, so a rotated secret takes effect without a
  * deployment
@@ -36,7 +36,7 @@ export function signedCalls(send: SendRequest, secret: () => Promise<string>, cl
 }
 
 /**
- * Sends a secret as a bearer token with every call.
+ * Adds a secret to every call, as a bearer token.
  *
  * @param secret reads the current secret, as for {@link signedCalls}
  */

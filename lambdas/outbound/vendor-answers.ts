@@ -27,7 +27,7 @@ export function vendorFault(vendor: string, answer: HttpAnswer, retryAfterSecond
   return new AmbiguousError(`${vendor}_answer_unexpected`, message);
 }
 
-/** Returns the seconds to wait, from the Retry-After header (RFC 9110, section 10.2.3). */
+/** Returns the seconds to wait, from the Retry-After header. Undefined if the header is missing or invalid. */
 export function standardRetryAfter(answer: HttpAnswer, nowMs: number): number | undefined {
   return parseRetryAfter(answer.retryAfter, nowMs);
 }

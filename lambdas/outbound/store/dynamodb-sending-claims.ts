@@ -30,10 +30,9 @@ const IS_OURS = '#status = :sending AND #owner = :owner';
 const NAMES = { '#status': 'status', '#owner': 'owner' };
 
 /**
- * Stores sending claims in the Registry, one row each: `SENDING#<vendor>#<key>`. A claim has no expiry until its
- * request was sent. From the send on, the claim is kept as long as the records of events, so it outlives every message
- * and dead letter of the call. After the claim has expired, the order's chain or the permanent record of the receipt
- * refuses a second send.
+ * Stores sending claims in the Registry, one row each: `SENDING#<vendor>#<key>`. A row has no expiry until the send is
+ * recorded. Then, it is kept as long as the records of events, so it outlives every message and dead letter of the
+ * call. After the row has expired, the order's chain or the permanent record of the receipt refuses a second send.
  */
 export class DynamoDbSendingClaims implements SendingClaims {
   readonly #client: DynamoDBDocumentClient;
@@ -49,10 +48,10 @@ export class DynamoDbSendingClaims implements SendingClaims {
   }
 
   /**
-   * Begins a send. If two processes find an expired claim, the condition allows only one takeover:
+   * Begins a send. If two processes find a claim whose lease has ended, the condition allows only one takeover:
    *
-   *   A ── reads owner X, expired ── takes over if owner = X ✓
-   *   B ──── reads owner X, expired ──── takes over if owner = X ✗ ── reads owner A: sending
+   *   A ── reads owner X, ended ── takes over if owner = X ✓
+   *   B ──── reads owner X, ended ──── takes over if owner = X ✗ ── reads owner A: sending
    */
   async begin(key: string, leaseMs: number): Promise<SendClaimResult> {
     const owner = this.#pacing.entropy.ownerToken();

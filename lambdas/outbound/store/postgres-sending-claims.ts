@@ -33,10 +33,10 @@ export class PostgresSendingClaims implements SendingClaims {
   }
 
   /**
-   * Begins a send. If two processes find an expired claim, the condition allows only one takeover:
+   * Begins a send. If two processes find a claim whose lease has ended, the condition allows only one takeover:
    *
-   *   A ── reads owner X, expired ── takes over if owner = X ✓
-   *   B ──── reads owner X, expired ──── takes over if owner = X ✗ ── reads owner A: sending
+   *   A ── reads owner X, ended ── takes over if owner = X ✓
+   *   B ──── reads owner X, ended ──── takes over if owner = X ✗ ── reads owner A: sending
    */
   async begin(key: string, leaseMs: number): Promise<SendClaimResult> {
     const { clock, entropy } = this.#tools.pacing;
@@ -87,8 +87,8 @@ export class PostgresSendingClaims implements SendingClaims {
   }
 
   /**
-   * Removes the claim if nothing was sent. If the outcome is unknown, ends the lease, and records now as the time until
-   * which the call may have been sent. If only an earlier owner has sent, the recorded time stays.
+   * Removes the claim if nothing was sent. If the outcome is unknown, ends the lease now. If this owner may have sent
+   * the request, also sets `may_have_sent_until` to the current time; otherwise, the time of the earlier owner stays.
    */
   async release({ key, owner }: SendingOwner, what: 'nothing_sent' | 'unknown'): Promise<void> {
     if (what === 'nothing_sent') {
@@ -120,14 +120,14 @@ export class PostgresSendingClaims implements SendingClaims {
     return taken || (await this.#read(key))?.owner === owner;
   }
 
-  /** Runs a statement with the parameters vendor, key and `values`. @returns whether it applied */
+  /** Runs a statement with the parameters vendor, key and `values`. @returns whether it changed a row */
   async #write(key: string, text: string, values: readonly unknown[]): Promise<boolean> {
     const rows = await writeRows(this.#tools, { name: '', text, values: [this.#vendor, key, ...values] });
     return rows.length > 0;
   }
 
   async #read(key: string): Promise<StoredClaim | undefined> {
-    // Read as text, because the application may have its own parsers for other types.
+    // Read the times as text, because the application may have registered its own parsers for other types.
     const [row] = await readRows(this.#tools, {
       name: '',
       text: `SELECT owner, sender, vendor_id, (extract(epoch FROM lease_expires_at) * 1000)::bigint::text AS lease,

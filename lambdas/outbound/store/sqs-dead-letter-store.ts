@@ -67,8 +67,8 @@ export class SqsDeadLetterStore implements DeadLetterStore {
   /**
    * Stores a dead letter.
    *
-   * @throws RetryableError `dead_letters_unavailable`, or TerminalError `dead_letter_invalid`, when the dead letter
-   * could not be sent
+   * @throws RetryableError `dead_letters_unavailable` if the request to SQS failed
+   * @throws TerminalError `dead_letter_invalid` if the SDK could not send the request, for example without credentials
    */
   async put(deadLetter: DeadLetter, queue: DeadLetterQueueName = 'dead'): Promise<void> {
     const sent = { MessageBody: JSON.stringify({ version: 1, deadLetter }) };

@@ -25,8 +25,8 @@ export interface DelayedCallTools extends Pick<RedriveTools, 'report'> {
  *
  * @param id the message's id, which the order's chain records as the cause
  * @param isRepeated whether the message was delivered before
- * @throws RetryableError while the vendor must not be called yet (Retry-After, an open breaker, an earlier send whose
- * outcome is open), or when the dead letter or the order cannot be written: the message must be redelivered
+ * @throws RetryableError while the vendor must not be called yet (Retry-After, an open breaker, or an earlier send
+ * without a known outcome), or when the dead letter or the order cannot be written: the message must be redelivered
  */
 export async function makeDelayedCall(
   tools: DelayedCallTools,
