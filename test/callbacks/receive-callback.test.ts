@@ -192,7 +192,7 @@ describe('a callback', () => {
     await inside.correct(charge, { disputes: [{ ...shown, status: 'lost' }] });
     expect(await harness.deliver(callback('evt_lost', charge))).toMatchObject({
       transitions: ['dispute.closed'],
-      contradictions: ['a dispute that was won is lost'],
+      contradictions: ['a dispute once won is now lost'],
     });
     expect(await harness.deliver(callback('evt_again', charge))).toMatchObject({ transitions: [], contradictions: [] });
     expect(endOf(await harness.chain(request)).sums['disputes']).toBe(1000);

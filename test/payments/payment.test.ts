@@ -384,7 +384,7 @@ describe('a refund', () => {
       const givenUp = refund('failed', { failure: { code, message: 'no' } });
       const state = given(SUCCEEDED, refund('pending'), givenUp);
       expect(decide(refund('succeeded'), state)).toMatchObject({
-        contradicts: 'a refund that Payonce had recorded as failed succeeded',
+        contradicts: 'a refund succeeded that Payonce had recorded as failed',
         draft: { type: 'refund.completed', payment: { amountRefundedMinor: 300 } },
       });
       const done = given(SUCCEEDED, refund('pending'), givenUp, refund('succeeded'));

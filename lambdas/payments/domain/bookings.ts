@@ -13,7 +13,7 @@ export interface BookingInput {
   readonly account?: 'refunds' | 'late_receipts';
 }
 
-/** Returns the balanced postings of a booking. @param posts the kind of posting; without one, nothing is posted */
+/** Returns the balanced postings of a booking. @param posts the kind of posting; undefined: nothing is posted */
 export function book(posts: Posts | undefined, booked: BookingInput): readonly Posting[] {
   const { amountMinor, currency, fees = [], account = 'refunds' } = booked;
   switch (posts) {

@@ -135,7 +135,7 @@ function decideRefund(
   return begin('refund.pending', payment, reason === undefined ? refund : { ...refund, reason });
 }
 
-/** Returns the refusal of a change that may begin, but that the payment's processor does not support. */
+/** Returns the refusal if the processor does not support the change in this draft; undefined otherwise. */
 export function unsupportedChange(
   { payment: { amountMinor }, subject }: TransitionDraft,
   state: PaymentState,
@@ -163,8 +163,8 @@ export function changeOf(state: PaymentState, operationId: OperationId): HoldCha
 }
 
 /**
- * Returns whether the change has no outcome yet. A capture or cancellation ends as soon as any actor captures or voids
- * the hold.
+ * Returns whether the change has no outcome yet. A capture or cancellation has an outcome as soon as any actor has
+ * captured or voided the hold.
  */
 export function isUnderWay(change: HoldChange | Refund, { payment }: PaymentState): change is PendingChange {
   if (change.status !== 'pending') return false;

@@ -138,8 +138,8 @@ function toForeignFact(fact: ChargeFact, payment: Payment): ForeignChargeFact {
 }
 
 /**
- * Returns whether a fact changes the payment or adds the charge id. `payment.processing` is recorded once, and a second
- * time when the charge id becomes known.
+ * Returns whether `payment.processing` must be recorded for this fact. It is recorded once, and a second time when the
+ * charge id becomes known.
  */
 function addsInformation(fact: ChargeFact, { payment, isProcessingRecorded }: PaymentState): boolean {
   return !isProcessingRecorded || (fact.kind === 'pending' && payment.chargeId === undefined);

@@ -15,8 +15,8 @@ import type {
 type Reasoned = Refund | Correction | OperatorDecision | OperatorRequest | Annotation;
 
 /**
- * Lists the parts of a transition's subject that can have a reason, each with the part's id: the subject itself, and
- * the request and the decision in a change.
+ * Lists the objects in a transition's subject that can have a reason, each with its id: the subject itself, an
+ * operator's request for a capture or cancellation, and an operator's decision about a change.
  */
 export function reasonsOf(subject: Subject | undefined): readonly { readonly id: string; readonly given: Reasoned }[] {
   switch (subject?.kind) {

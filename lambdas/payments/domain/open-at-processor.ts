@@ -8,10 +8,9 @@ import type { PaymentState } from './payment-state.ts';
 import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-charge.ts';
 
 /**
- * Reports whether an object of the charge is open at the processor but not in the chain: the charge itself, if the
- * payment does not wait for it; a refund or dispute that is ended or missing in the chain; or a refund that may be one
- * of Payonce's own refunds whose response was lost. Objects that are open in the chain were queued with their
- * transitions.
+ * Reports whether an object is open at the processor but not in the chain. This can be the charge itself, if the
+ * payment does not wait for it; a refund or dispute that has ended or is missing in the chain; or a refund that may be
+ * one of Payonce's own, whose response was lost. Objects that are open in the chain were queued with their transitions.
  */
 export function isOpenUntracked(charge: ProcessorCharge, state: PaymentState): boolean {
   const { payment, refunds, disputes } = state;

@@ -6,7 +6,7 @@
 import type { HoldChange, Payment, Refund } from './payment.ts';
 
 /**
- * Sums over the changes to a payment. It contains only numbers, so its size does not grow with the number of refunds.
+ * The sums contain only numbers, so their size does not grow with the number of refunds.
  */
 export interface PaymentSums {
   /** Sum of the pending refunds of the payment's own charge, in minor units. This amount is reserved. */
@@ -42,7 +42,7 @@ function checkOf({ refundId, amountMinor }: Pick<Refund, 'refundId' | 'amountMin
   return hash32(`${refundId} ${amountMinor}`) % CHECKS;
 }
 
-/** Returns the checksum of some refunds, in any order. */
+/** Returns the checksum of some refunds. It does not depend on their order. */
 export function checksumOf(refunds: readonly Pick<Refund, 'refundId' | 'amountMinor'>[]): number {
   return refunds.reduce((sum, refund) => (sum + checkOf(refund)) % CHECKS, 0);
 }
@@ -96,7 +96,7 @@ export function withHoldChange(sums: PaymentSums, before: HoldChange | undefined
   return { ...sums, holdChanges: sums.holdChanges + pending(after) - pending(before) };
 }
 
-/** Returns the sums with the refunds counted again. Needed when another charge has become the payment's own charge. */
+/** Recomputes the sums of the refunds. Needed when another charge has become the payment's own charge. */
 export function withRefundsRecounted(
   sums: PaymentSums,
   chargeId: Payment['chargeId'],

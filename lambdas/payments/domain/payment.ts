@@ -43,12 +43,12 @@ export const WRONG_AMOUNT = 'wrong_amount';
 /** The code of a review because the processor no longer knows the payment's charge. */
 export const CHARGE_VANISHED = 'charge_vanished';
 
-/** Returns whether the failure has one of the two codes with which Payonce ends a request that no processor refused. */
+/** Returns whether Payonce or an operator declared the failure. The processor did not refuse the request. */
 export function isOwnFailure({ code }: Failure): boolean {
   return code === NOT_ATTEMPTED || code === DECIDED_BY_OPERATOR;
 }
 
-/** Prefixes a processor's failure code if it equals one of these two codes, so that the failures stay distinct. */
+/** Prefixes a processor's failure code that equals one of Payonce's own codes, so that the failures stay distinct. */
 export function asProcessorFailure(failure: Failure): Failure {
   return isOwnFailure(failure) ? { ...failure, code: `processor_${failure.code}` } : failure;
 }
@@ -73,7 +73,7 @@ export interface PaymentTerms {
 export interface PaymentNotes {
   readonly description?: string;
   readonly metadata?: Readonly<Record<string, string>>;
-  /** The page to which the processor redirects the payer. @default the page of the deployment */
+  /** The page to which the processor redirects the payer. @default the default page of the deployment */
   readonly returnUrl?: string;
 }
 
@@ -190,8 +190,9 @@ export function feeObject({ amountMinor, currency }: Fee): Record<string, unknow
 }
 
 /**
- * Sums up the open and lost disputes of the payment's own charge, in minor units of the payment's currency. The merchant
- * does not have this money. Excludes disputes in another currency: the payment did not capture their charge.
+ * Sums up the open and lost disputes of the payment's own charge, in minor units of the payment's currency. The
+ * merchant does not have this money. Excludes disputes in another currency, because their charge is recorded as a stray
+ * charge.
  */
 function disputedMinor({ disputes = [], chargeId }: Pick<Payment, 'disputes' | 'chargeId'>): number {
   return disputes
@@ -287,8 +288,8 @@ export interface Refund extends GivenReason {
   /** True if the request was answered with 202 and that response is stored. */
   readonly answered?: true;
   /**
-   * Set on a pending refund after the processor has listed it under its operation. If the processor stops listing it,
-   * an operator must investigate.
+   * Set on a pending refund after the processor has listed it under its operation id. If the processor later does not
+   * list it, an operator must investigate.
    */
   readonly accepted?: true;
   /** Present when an operator decided the outcome. */

@@ -30,7 +30,7 @@ export interface ProcessorAbilities {
   readonly claimsLost?: boolean | undefined;
 }
 
-/** The send window, in milliseconds. */
+/** Time after a claim within which its owners may send the request to the processor, in milliseconds. */
 export const SEND_WINDOW_MS = SEND_WINDOW_SECONDS * 1000;
 
 /**

@@ -70,7 +70,7 @@ const STANDS = nothing('the processor’s confirmation remains valid; a later re
 const ENDED = nothing('the payment ended without taking money');
 const NO_RESULT = nothing('the fact is not a result, and only a result changes this state');
 const OTHERS = nothing('not the payment’s own charge, and it has no money');
-const NO_MONEY_KEPT = nothing('no money of the charge is kept');
+const NO_MONEY_KEPT = nothing('the payment keeps no money');
 
 /** The kinds of fact about a charge. */
 export type ChargeRow =
@@ -259,7 +259,7 @@ export type RefundStatus =
   | 'given_up';
 
 const REFUND_FAILED = append('refund.failed');
-const GIVEN_UP_DONE = 'a refund that Payonce had recorded as failed succeeded';
+const GIVEN_UP_DONE = 'a refund succeeded that Payonce had recorded as failed';
 
 /** The effect of each reported refund status, by the known status. */
 export const REFUND_TABLE: Readonly<Record<Exclude<RefundStatus, 'none'>, Readonly<Record<RefundStatus, Cell>>>> = {
@@ -268,7 +268,7 @@ export const REFUND_TABLE: Readonly<Record<Exclude<RefundStatus, 'none'>, Readon
     pending: KNOWN,
     succeeded: OLDER,
     failed: OLDER,
-    given_up: review('a refund that Payonce had recorded as failed is pending'),
+    given_up: review('a refund is pending that Payonce had recorded as failed'),
   },
   succeeded: {
     none: append('refund.completed', undefined, 'give_back'),
@@ -309,7 +309,7 @@ export const DISPUTE_TABLE: Readonly<Record<Exclude<DisputeStatus, 'none'>, Read
     none: append('dispute.closed', undefined, 'dispute'),
     open: append('dispute.closed'),
     // A network can reopen a dispute. The processor then withdraws the money again.
-    won: append('dispute.closed', undefined, 'dispute', 'a dispute that was won is lost'),
+    won: append('dispute.closed', undefined, 'dispute', 'a dispute once won is now lost'),
     lost: KNOWN,
   },
 };

@@ -39,7 +39,7 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
       // The alarm is raised and recorded before the write. If the process crashes in between, a later inquiry does the
       // write.
       const soonest = world.faults.length > 0 ? givenUpAtMs : atMs - MINUTE_MS;
-      expect('contradiction', [soonest, atMs], 'a refund that Payonce had recorded as failed succeeded', id);
+      expect('contradiction', [soonest, atMs], 'a refund succeeded that Payonce had recorded as failed', id);
     }
   }
   for (const [id, chain] of orders) {
