@@ -100,7 +100,7 @@ export function isOwnRefund(operation: string | undefined): operation is string 
   return operation !== undefined && OWN_REFUND.test(operation);
 }
 
-/** Returns whether Payonce made the refund for this payment. The id of any other refund can have any form. */
+/** Returns whether Payonce made the refund for this payment. If not, the id is the processor's, in any form. */
 export function isRefundOf(refundId: string, paymentId: PaymentId): boolean {
   return isOwnRefund(refundId) && paymentOfPart(refundId) === paymentId;
 }
@@ -115,8 +115,8 @@ export function isReturn(refundId: string): boolean {
  * 202.
  *
  * @param written the hash of the first transition that the operation writes. A restore can lose this transition but
- * keep the record of its inquiry. If a different transition then takes its position in the chain, its hash gives a
- * different operation id
+ * keep the operation's record. The next inquiry then writes a different transition under a different operation id, so
+ * the old record does not block it
  */
 export function inquiryOperation(digest: Digest, asked: OperationId, written: Uint8Array): OperationId {
   return `${OperationPrefix.inquiry}${derivedCharacters(digest, ['inquiry', asked, base32(written)])}` as OperationId;

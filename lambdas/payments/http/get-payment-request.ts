@@ -17,7 +17,7 @@ interface PaymentRequestTools {
   readonly digest: Digest;
 }
 
-/** Shows the record of an event that requested a payment. The caller must have the sender's tenant and mode. */
+/** Returns the state of an event that requested a payment. The caller must have the sender's tenant and mode. */
 export const getPaymentRequest = reading({
   path: '/v1/payment_requests/{id}',
   scope: Scopes.paymentsRead,

@@ -8,7 +8,7 @@ import { notCalled } from '../use/pinned-processor.ts';
 import { type ReadChargesTools, readCharges } from '../use/read-charges.ts';
 import { chargeList, paymentPath } from './payment-answers.ts';
 
-/** Shows the charges of a payment in their current state in the processor's books. */
+/** Returns the charges of a payment, as they currently are in the processor's books. */
 export const getCharges = reading({
   path: '/v1/payments/{id}/charges',
   scope: Scopes.paymentsRead,

@@ -147,7 +147,7 @@ const minor = (what: string) =>
     .min(0)
     .meta({ description: `${what}, in minor units.` });
 
-/** Refunds or disputes, with their ids and statuses at the processor. */
+/** Refunds or disputes in the processor's books. A refund by Payonce has the id of its operation. */
 const atProcessor = z.array(z.looseObject({ id: z.string(), status: z.string(), amount: minor('The amount') }));
 
 const charge = z

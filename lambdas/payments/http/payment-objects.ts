@@ -51,7 +51,7 @@ const source = z
 
 const capture = z.enum(['automatic', 'manual'], 'must be automatic or manual').meta({
   // No `default`, because code generators would make the field required.
-  description: '`automatic` (the default) captures at once; `manual` only authorizes, if the processor supports holds.',
+  description: '`automatic` (default) captures immediately; `manual` only authorizes, if the processor supports holds.',
 });
 
 const reference = freeText(255, 1).meta({

@@ -51,7 +51,7 @@ const scope = Scopes.paymentsRead;
 
 type PartCall = ReadingCall<PartTools>;
 
-/** Endpoints that list the parts of a payment, or show one part by its id. */
+/** Endpoints that list the parts of a payment, or return one part by its id. */
 export const PART_ROUTES = [
   reading({
     path: '/v1/payments/{id}/refunds',
@@ -165,7 +165,7 @@ export const PART_ROUTES = [
   }),
 ];
 
-/** Shows one part of a payment. The part's id contains the payment's id, so no index is needed. */
+/** Returns one part of a payment. The part's id contains the payment's id, so no index is needed. */
 async function showPart({ tools, caller, request, id }: PartCall, noun: Part): Promise<Handled> {
   const chain = await readOwnChain(tools.store, caller, paymentOfPart(id));
   const part = chain === undefined ? undefined : SHOWN[noun](chain).find((each) => each['id'] === id);

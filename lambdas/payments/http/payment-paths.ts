@@ -31,7 +31,7 @@ export const PAYMENT_READ_PATHS: readonly string[] = [
   '/v1/payment_requests/{id}',
 ];
 
-/** All paths of payments, in the order in which `Allow` lists the methods of a path. */
+/** All routes of payments. The `Allow` header of a path lists its methods in this order. */
 export const PAYMENT_PATHS: readonly RoutePath[] = [
   ...Object.values(PAYMENT_POSTS),
   ...PAYMENT_READ_PATHS.map((path) => ({ method: 'GET', path }) as const),

@@ -39,7 +39,7 @@ import {
   waitingOrphanRow,
 } from './queue-items.ts';
 
-/** Returns the condition that a queue entry has not changed: every write changes one of these attributes. */
+/** Returns the condition that a queue entry has not changed: every write changes one of the attributes below. */
 function isUnchangedEntry(entry: Item): Condition {
   const { partitionKey, sortKey } = RegistryTable.queuesIndex;
   const named = ['claimedAtMs', 'foundAtMs', 'seen', partitionKey, sortKey].map((name, at) => ({ name, at }));
@@ -59,7 +59,7 @@ const ROW_EXISTS = {
   ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
 };
 
-/** Stores effects that need no claim, each in one durable write, and orphaned callbacks. */
+/** Stores orphaned callbacks, and effects that need no claim. Each effect is one durable write. */
 export class DynamoDbEffects implements EffectStore, OrphanStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -136,8 +136,8 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
   }
 
   /**
-   * Writes a queue entry, or notes on the existing entry that its object was seen again.
-   * @returns `again` when the existing entry has changed
+   * Writes a queue entry. If the entry exists, increments its counter `seen`.
+   * @returns `again` when a rival has changed the existing entry
    */
   async #queueOrNote(entry: Item): Promise<true | 'again'> {
     const added = await this.#put({ Item: entry, ConditionExpression: ROW_IS_NEW });
@@ -172,8 +172,8 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
   }
 
   /**
-   * Ends the retries of an orphan, but does not remove the orphan. Has no effect on an orphan that was adopted, which
-   * the index can still list.
+   * Ends the retries of an orphan, but keeps the orphan. Has no effect if the orphan was adopted, because the index can
+   * still list it for a short time.
    */
   async giveUp(orphan: OrphanedCallback): Promise<void> {
     const { registry } = this.#tables;

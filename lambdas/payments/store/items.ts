@@ -336,7 +336,7 @@ export async function transitionWithDetails(
   return withNotes(from, await withReasons(from, transition));
 }
 
-/** Maximum number of reasons on a page that are read one by one. For more, all details rows of the payment are read. */
+/** Maximum number of reasons to read one by one. If a page has more, all details rows of the payment are read. */
 const MAX_SINGLE_READS = 20;
 
 /** Returns transitions of one payment with their personal data. @throws InvariantViolation as `readDetails` */

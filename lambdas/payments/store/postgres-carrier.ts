@@ -62,7 +62,7 @@ const ITEMS_AT_ONCE = 100;
 
 /**
  * Age from which an unreadable transition stops its chain, in milliseconds. During a deployment, newer code may have
- * written the transition, and then copies it.
+ * written the transition; the newer code can read it and will copy it.
  */
 const UNREADABLE_AFTER_MS = 3_600_000;
 
@@ -99,7 +99,7 @@ interface Copy {
 interface Waiting {
   readonly rows: readonly OutboxRow[];
   readonly isStopped: boolean;
-  /** The transitions, up to the first unreadable one. Erasures have no copy. */
+  /** The transitions, up to the first unreadable one. Erasures are not copied. */
   readonly copies: readonly Copy[];
   readonly unreadable: { readonly sequence: number; readonly createdAtMs: number; readonly error: unknown } | undefined;
 }
@@ -240,8 +240,8 @@ export class LedgerCarrier implements Carrier {
   }
 
   /**
-   * Writes copies of successive transitions. If the condition of a put fails, the existing row is returned; if its hash
-   * is the same, the transition was already copied.
+   * Writes copies of successive transitions. If the condition of a put fails, DynamoDB returns the existing row. If the
+   * hash of this row equals the transition's hash, the transition was already copied.
    *
    * @returns undefined when all are in the Ledger; otherwise the sequence of the first that can never be copied
    */
@@ -308,8 +308,8 @@ export class LedgerCarrier implements Carrier {
   }
 
   /**
-   * Writes the copies of personal data that the Registry lacks although the Ledger has their transitions, because only
-   * the Registry was restored. Then deletes the copies of erased personal data, including copies that this call wrote
+   * After a restore of only the Registry, writes the copies of personal data that are missing there although the Ledger
+   * contains their transitions. Then deletes the copies of erased personal data, including copies that this call wrote
    * and that were erased in the meantime:
    *
    *   here    ── read details ─────────────────────────────────── write copies ── no details: delete copies ✓
@@ -369,8 +369,8 @@ function isSame({ hash }: Link, found: Item | undefined): boolean {
 }
 
 /**
- * Reports whether DynamoDB has refused the content of a transaction, for example because an item is too large. It also
- * refuses all transactions while the function lacks a permission; then no chain is stopped.
+ * Reports whether DynamoDB has refused the content of a transaction, for example because an item is too large. Returns
+ * false if the function lacks a permission: this affects all transactions, so no chain is stopped.
  */
 function isInvalid(error: unknown): boolean {
   const cause = error instanceof TerminalError ? error.cause : undefined;
