@@ -62,8 +62,9 @@ export interface SendOnceRequest {
     readonly isStrong?: boolean;
   };
   /**
-   * Handling of a send that got no response. `by_key`: the vendor keeps idempotency keys permanently, so this owner and
-   * later owners may send again.
+   * Handling of a send that got no response. `by_lookup`: this owner looks up the request before it sends again.
+   * `by_key`: the vendor keeps idempotency keys permanently, so this owner and later owners may send again. `never`:
+   * this owner does not send again.
    */
   readonly withinCall: 'by_lookup' | 'by_key' | 'never';
   /**

@@ -26,7 +26,7 @@ interface MailerOptions {
  * beyond its recipient's limit is not sent, retried or dead-lettered.
  *
  * @param capped called with each e-mail beyond the limit
- * @param isSandbox @default false: the sender reaches real mailboxes
+ * @param isSandbox whether the sandbox sends the e-mails @default false: the sender reaches real mailboxes
  */
 export function createMailer(
   sender: EmailSender,
