@@ -72,8 +72,8 @@ export async function readRows(tools: StatementTools, statement: Statement): Pro
 }
 
 /**
- * Returns whether to repeat a statement after an error. After `busy`, it is not repeated, because the server has
- * already made it wait for as long as its limits allow.
+ * Returns whether to repeat a statement after an error. A statement that failed with `busy` is not repeated, because it
+ * has already waited at the server for as long as the limits allow.
  */
 function isWorthRepeating(error: unknown): boolean {
   if (error instanceof NotBegunError) return false;
@@ -81,8 +81,8 @@ function isWorthRepeating(error: unknown): boolean {
 }
 
 /**
- * The outcome of a conditional write. Unless it is `applied`, nothing was written, except that an earlier attempt may
- * have been applied if `mayBeOwn` is true.
+ * The outcome of a conditional write. If the outcome is not `applied`, the last attempt wrote nothing. If `mayBeOwn` is
+ * true, an earlier attempt of the same write may have been applied.
  */
 export type ConditionalWrite =
   | { readonly kind: 'applied' }

@@ -66,7 +66,7 @@ export interface CarriedCounts {
  * Copies the waiting rows of a shard of the outbox, oldest first. A chain that fails does not delay the other chains.
  * Two workers may safely copy the same shard concurrently, but they then do the same work twice.
  *
- * @param deadlineMs time after which no further chain begins, in Unix milliseconds
+ * @param deadlineMs time from which the copying of no further chain is started, in Unix milliseconds
  * @throws RetryableError when the outbox cannot be read
  */
 export async function carryShard(tools: CarryTools, shard: number, deadlineMs: number): Promise<CarriedCounts> {
@@ -85,7 +85,7 @@ export async function carryShard(tools: CarryTools, shard: number, deadlineMs: n
 }
 
 /**
- * Reads the state of the outbox after each pass over all shards, and reports it to the observer.
+ * Reads the state of the outbox and reports it to the observer. Called after each pass over all shards.
  *
  * @returns the time before which the copies are complete, except those of stopped chains, in Unix milliseconds
  * @throws RetryableError when the outbox cannot be read

@@ -29,7 +29,9 @@ interface SchemaCheck {
   readonly schema?: string | undefined;
   /** The role of the functions. */
   readonly role: string;
-  /** Aurora DSQL limits the connections of a cluster, but not of a role. @default postgres */
+  /**
+   * On `dsql`, the role needs no connection limit, because a cluster limits its connections itself. @default postgres
+   */
   readonly engine?: Engine | undefined;
 }
 

@@ -58,8 +58,8 @@ export interface ConnectionOptions {
   /** The schema of the tables. @default the schema of a deployment */
   readonly schema?: string;
   /**
-   * Called with the identity of the database that a new connection has reached, before its first use. Throws a fault to
-   * refuse this database.
+   * Called before the first use of a new connection, with the identity of the database that the connection has reached.
+   * Throws a fault to refuse this database.
    * @default any database is accepted
    */
   readonly accept?: (identity: number | undefined) => Promise<void>;
@@ -173,7 +173,7 @@ class PooledDatabase implements OpenDatabase {
 
   /**
    * Applies the settings of the session, which RDS Proxy refuses as startup parameters, and checks that the connection
-   * has reached the expected database. A cluster of Aurora DSQL fixes isolation level and time limits.
+   * has reached the expected database. On Aurora DSQL, the isolation level and the time limits cannot be set.
    */
   async #prepare(client: PoolClient): Promise<void> {
     const { accept, engine, schema = SCHEMA } = this.#options;

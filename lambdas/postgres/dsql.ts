@@ -25,7 +25,7 @@ export const DSQL_ROLE = 'payonce';
  */
 export const DSQL_CONNECTION_MS = 55 * 60_000;
 
-/** Validity of a token, in seconds. A token is created for each connection, and is needed only while it connects. */
+/** Validity of a token, in seconds. A new token is created for each connection, and is used only for the login. */
 const TOKEN_SECONDS = 900;
 
 /** The endpoint of a cluster: `<id>.dsql.<region>.on.aws`. */

@@ -5,7 +5,7 @@ import type { Engine } from './dsql.ts';
 
 /** The codes of database faults, by which callers decide whether and when to retry. */
 export const DatabaseFault = {
-  /** A concurrent transaction won. The same transaction can be retried at once. */
+  /** A concurrent transaction won. The same transaction can be retried immediately. */
   conflict: 'store_conflict',
   /** A row is locked, or a limit of the server is reached. The call has already waited; the caller retries later. */
   busy: 'store_busy',
@@ -34,10 +34,13 @@ const NOT_APPLIED: readonly (readonly [states: RegExp, kind: keyof typeof RETRY_
   // ended the session.
   [/^(?:57P0.|25P0[34]|25006)$/, 'unavailable'],
 ];
-/** Connection exceptions, for example between a pooler and the server; statement_completion_unknown. */
+/**
+ * SQLSTATEs of an unknown outcome: connection exceptions (for example between a pooler and the server), and
+ * statement_completion_unknown.
+ */
 const UNKNOWN_OUTCOME = /^(?:08...|40003)$/;
 /**
- * "Server unavailable", in which case the commit may have succeeded (Aurora DSQL user guide, "Troubleshooting"). Other
+ * SQLSTATE of "server unavailable" on Aurora DSQL: the commit may have succeeded (user guide, "Troubleshooting"). Other
  * servers use this state for internal errors.
  */
 const DSQL_UNAVAILABLE = 'XX000';
@@ -51,9 +54,9 @@ const TLS_MISSING = /SSL connection/;
 
 /** The progress of a transaction when its connection failed. */
 export type Progress =
-  /** The server cannot have committed: nothing was sent, or not yet `COMMIT`. */
+  /** The server cannot have committed, because `COMMIT` was not sent yet. */
   | 'uncommitted'
-  /** A statement that is its own transaction, or `COMMIT`, was sent. */
+  /** `COMMIT` was sent, or a statement that is a transaction by itself. */
   | 'committing';
 
 /** Converts an error from the driver to an error that `Runner.run` throws. */
@@ -97,7 +100,10 @@ interface ServerError extends Error {
   readonly constraint?: string;
 }
 
-/** Recognizes an error from the server by its fields, because an application has its own copy of the driver's class. */
+/**
+ * Recognizes an error from the server by its fields. `instanceof` would fail if an application has its own copy of the
+ * driver.
+ */
 function isServerError(error: unknown): error is ServerError {
   return error instanceof Error && 'severity' in error && 'code' in error && typeof error.code === 'string';
 }

@@ -8,12 +8,14 @@ import { DSQL_ROLE, type Engine } from './dsql.ts';
 import { sqlState } from './faults.ts';
 import { type Migration, privilegesFor, refusedPrivilegesFor, statementFor, tablesOf } from './migrations.ts';
 
-/** Maximum number of attempts of a statement. Each attempt waits for a lock until the limit of its session. */
+/**
+ * Maximum number of attempts of a statement. Each attempt waits for a lock for as long as the session's limit allows.
+ */
 const MAX_ATTEMPTS = 10;
 const PAUSE_MS = 200;
 /**
- * SQLSTATEs of a statement that another runner executes at the same time: duplicate_schema, duplicate_table,
- * duplicate_object, duplicate_column, and internal_error ("tuple concurrently updated").
+ * SQLSTATEs that a statement can fail with while another run executes the same statement: duplicate_schema,
+ * duplicate_table, duplicate_object, duplicate_column, and internal_error ("tuple concurrently updated").
  */
 const CONCURRENT_RUNNER = /^(?:42P06|42P07|42710|42701|XX000)$/;
 
@@ -95,7 +97,7 @@ export async function migrate({
   role,
   engine = 'postgres',
 }: MigrationRun): Promise<readonly string[]> {
-  // Do not retry this query, so that an unreachable server is reported at once.
+  // Do not retry this query, so that an unreachable server is reported immediately.
   const hasSchema = await exists(database, 'pg_namespace', 'nspname', schema);
   const runner = repeating(database, clock);
   const apply = async (text: string, ...values: readonly unknown[]) => runner.run({ name: '', text, values });
@@ -152,7 +154,7 @@ function grants(role: string, schema: string, migrations: readonly Migration[]):
   ];
 }
 
-/** Returns a runner that repeats each statement until it succeeds or cannot succeed. */
+/** Returns a runner that repeats a statement until it succeeds, cannot succeed, or has used up its attempts. */
 function repeating(database: Runner, clock: Clock): Runner {
   return {
     run: async (statement) => {

@@ -65,8 +65,8 @@ export class Outbox {
   }
 
   /**
-   * Queues transitions of a chain to be copied again. Each outbox row gets the creation time of its transition, so that
-   * the copies do not count as complete after this time.
+   * Queues transitions of a chain to be copied again. Each outbox row gets the creation time of its transition. Until
+   * the row is copied, the copies therefore count as complete only up to this time.
    */
   async announceAgain(chainId: string, sequences: readonly number[]): Promise<void> {
     if (sequences.length === 0) return;

@@ -37,7 +37,7 @@ export interface ProcessorsConfig {
 
 /** The connected processors of this deployment, and the routing of new payments. */
 export interface Processors {
-  /** The refusal that stands in place of a default processor: only `choose` selects the processor of a payment. */
+  /** Always a refusal, because there is no default processor. Only `choose` selects the processor of a payment. */
   readonly processor: NoProcessor;
   readonly processors: readonly Processor[];
   readonly books: readonly ProcessorBooks[];
@@ -80,7 +80,7 @@ export async function configuredProcessors(
     secrets: { active: async (id) => (await known()).active(id) },
     breakerOpened: (name) => telemetry.count(name, 'outbound_breaker_opened'),
     callFailed: (processor, error) => {
-      // The error of the system or of TLS that made `fetch` fail, for example ECONNREFUSED.
+      // The system error or TLS error that made `fetch` fail, for example ECONNREFUSED.
       const { cause } = error as { readonly cause?: { readonly cause?: { readonly code?: unknown } } };
       instruments
         .logger(OUTBOUND_SERVICE)
@@ -167,8 +167,8 @@ export interface ConfiguredSource extends CallbackSource {
 }
 
 /**
- * Returns the callback sources whose processors this deployment uses. From a callback, only the charge's id is used;
- * the charge itself is then read from the processor's books.
+ * Returns the callback sources whose processors this deployment uses. A callback only identifies the event and the
+ * charge; the charge itself is then read from the processor's books.
  *
  * @param processors the whole registry, because a source may use another processor's signature scheme
  */

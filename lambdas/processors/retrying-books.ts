@@ -24,8 +24,8 @@ const [FIRST_MS, SECOND_MS, THIRD_MS] = VENDOR_WAITS.inProcessMs;
 const WAITS_MS = FIRST_MS + SECOND_MS + THIRD_MS;
 
 /**
- * Number of consecutive failed reads that opens the breaker of the books: as many reads as a job makes at once. With
- * fewer, the reads of one moment would open the breaker.
+ * Number of consecutive failed reads that opens the breaker of the books: as many reads as a job makes concurrently.
+ * With a lower number, the failures of a few concurrent reads would open the breaker.
  */
 const BREAKER_FAILURES = 10;
 /** Time for which an open breaker refuses all reads, in milliseconds: about as long as a run reads one queue. */

@@ -14,7 +14,8 @@ interface DueRead<Entry> {
   readonly select: Statement;
   readonly parse: (row: Row) => Entry;
   /**
-   * Builds the statement that postpones an unreadable row, if the row has not changed.
+   * Builds the statement that postpones an unreadable row. The statement has no effect if the row's due time has
+   * changed.
    *
    * @param values the values of the row @param dueAt the new due time
    */
@@ -36,7 +37,7 @@ export async function readDue<Entry>(
   return entries;
 }
 
-/** Adds the key that names the row in the error for an unreadable row. */
+/** Adds the key attributes, because the error for an unreadable row names the row by them. */
 function named(row: Row): Row {
   return {
     ...row,

@@ -16,7 +16,7 @@ import { type DueTools, readDue } from './postgres-due.ts';
 import { parseOrphanRow, rowsOfTransitions } from './postgres-rows.ts';
 import { dismissal, type EffectRows, effectStatement, queueOrNoteStatement } from './postgres-statements.ts';
 
-/** Stores effects that need no claim, each in one durable write, and orphaned callbacks. */
+/** Stores orphaned callbacks, and effects that need no claim. Each effect is one durable write. */
 export class PostgresEffects implements EffectStore, OrphanStore {
   readonly #tools: DueTools;
   readonly #transitions: Pick<PaymentStore, 'listTransitions'>;
@@ -39,8 +39,8 @@ export class PostgresEffects implements EffectStore, OrphanStore {
    *   A ── read ── decide T3 ── record ✓ T3 ✓ ── commit
    *   B ──── read ── decide T3 ──── record: waits ────── recorded before
    *
-   * If two callbacks race that report the same fact, the second statement finds its position in the chain taken. The
-   * second callback then rereads the chain and has nothing to add.
+   * If two callbacks report the same fact at the same time, the second statement fails, because its position in the
+   * chain is taken. The second callback then rereads the chain and has nothing to add.
    *
    *   A ── read ── decide T3 ── record A ✓ T3 ✓
    *   B ──── read ── decide T3 ──── T3 ✗ ── read ── record B ✓
@@ -59,9 +59,9 @@ export class PostgresEffects implements EffectStore, OrphanStore {
     if (written === 'applied') return { kind: 'recorded' };
     if (written === 'taken') return { kind: 'transition_exists' };
     const found = await this.readEffect(record.operationId);
-    // A condition does not hold, or the record was deleted between the two statements.
+    // Either the effect's condition did not hold, or the record was deleted between the write and this read.
     if (found === undefined) return { kind: 'transition_exists' };
-    // If the record is this call's own, its first attempt was applied and the response was lost.
+    // If this call wrote the record, its earlier attempt was applied, and only the response was lost.
     return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
   }
 

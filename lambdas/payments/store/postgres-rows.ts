@@ -28,7 +28,7 @@ import {
 import { type NewDetails, newDetails, parseTransition, sampledTrace, toTransitionItem } from './items.ts';
 import { HOLDS, parseChargeToReturn, parseInquiry, parseOpenOrder, parseOrphan } from './queue-items.ts';
 
-/** The rows of payments in PostgreSQL, as values for the statements' JSON. */
+/** Converts payments and queue entries to PostgreSQL rows and back. Statements receive the rows as JSON. */
 
 type Columns = Readonly<Record<string, string | number | boolean>>;
 
@@ -96,7 +96,7 @@ export function rowOfChain(
   };
 }
 
-/** Returns a transition in its stored form. @param item its Ledger copy, which has additional attributes */
+/** Returns the stored form of a transition from its Ledger copy, without the attributes that only the Ledger adds. */
 export function storedOfCopy(item: Item): Item {
   const { partitionKey, sortKey } = LedgerTable.recentOutcomesIndex;
   const ofLedger: ReadonlySet<string> = new Set([...Object.values(KeyAttribute), partitionKey, sortKey, 'trace']);

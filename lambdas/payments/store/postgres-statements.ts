@@ -154,8 +154,8 @@ const INSERT = `WITH record AS (${INSERT_RECORD}), ${WRITES} SELECT operation_id
  * Builds the statement that writes a record with transitions.
  *
  * @param record the row of the record
- * @param expects `open`: the owner holds the claim. `absent`: there is no record, as for the claim of an order, or a
- * commit after the record was lost. Otherwise, the statement writes nothing and returns no row
+ * @param expects `open`: the owner must still hold the claim. `absent`: no record may exist (for the claim of an order,
+ * or a commit after the record was lost). If this does not hold, the statement writes nothing and returns no row
  */
 export function recordStatement(record: object, expects: 'open' | 'absent', written: Written): Statement {
   const values = valuesOf(record, written);
@@ -173,13 +173,16 @@ export function appendStatement(written: Written): Statement {
 
 const IMPORT = `WITH record AS (SELECT $1::json AS imported), ${TRANSITION_WRITES} SELECT 1 AS imported FROM record`;
 
-/** Builds the statement that imports transitions from the Ledger. It queues no copy, and returns a row. */
+/**
+ * Builds the statement that imports transitions from the Ledger. The statement adds nothing to the outbox, and returns
+ * a row.
+ */
 export function importStatement(rows: Pick<ChainRows, 'transitions' | 'postings'>): Statement {
   const values = ['{}', JSON.stringify(rows.transitions), JSON.stringify(rows.postings)];
   return { name: 'chain-import', text: IMPORT, values };
 }
 
-/** Builds the statement that replaces a chain's rows of personal data with these rows. */
+/** Builds the statement that replaces all personal data of a chain with `details`. */
 export function detailsStatement(chainId: string, details: ChainRows['details']): Statement {
   return {
     name: 'details-import',
@@ -221,7 +224,7 @@ interface EffectParts {
   readonly name: string;
   /** Common table expressions. Their parameters begin at `$10`. */
   readonly text: string;
-  /** A condition of the whole effect, `WHERE …`. @default none */
+  /** SQL condition, `WHERE …`. If it does not hold, nothing of the effect is written. @default none */
   readonly condition?: string;
   readonly values: readonly unknown[];
 }

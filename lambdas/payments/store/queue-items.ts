@@ -62,8 +62,8 @@ export function waitingOrphanKey(orphan: OrphanedCallback): Item {
 }
 
 /**
- * Prefix of the sort keys of kept orphans that another program caused. With the prefix, they sort after all other
- * orphans, whose sort keys begin with a digit, and do not hide orphans that need an operator.
+ * Prefix of the sort keys of kept orphans that another program caused. All other sort keys begin with a digit. The
+ * prefix therefore sorts these orphans last, so that they do not hide orphans that need an operator.
  */
 export const FOREIGN_SORT = 'foreign#';
 
@@ -74,7 +74,10 @@ export function keptOrphanKey(orphan: OrphanedCallback): Item {
   return orphan.isForeign === true ? { ...key, [sort]: `${FOREIGN_SORT}${String(key[sort])}` } : key;
 }
 
-/** Returns the row that keeps an orphan after its retries have ended. The orphan of another program expires. */
+/**
+ * Returns the row that keeps an orphan after its retries have ended. If another program caused the orphan, the row
+ * expires.
+ */
 export function keptOrphanRow(orphan: OrphanedCallback): Item {
   const row = { ...keptOrphanKey(orphan), ...orphan };
   if (orphan.isForeign !== true) return row;

@@ -6,7 +6,10 @@ import * as z from 'zod';
 import { invariant } from '../../kernel/invariant.ts';
 import type { BegunChanges, PaymentSums } from '../domain/payment-sums.ts';
 
-/** The order of the sums in their bytes. Sums that are usually zero are last: zeros at the end are not stored. */
+/**
+ * The order in which the sums are encoded. Sums that are usually zero are last, because zeros at the end are not
+ * stored.
+ */
 const NAMES = [
   'refunds',
   'settledCheck',
@@ -16,14 +19,14 @@ const NAMES = [
   'holdChanges',
 ] as const satisfies readonly (keyof PaymentSums)[];
 
-/** Number of buckets; each start and each mark has two bytes. */
+/** Number of buckets in {@link BegunChanges}. Each start and each mark is encoded in two bytes. */
 const STARTS = 16;
 
 const bytes = () => z.instanceof(Uint8Array);
 
 /**
- * Returns undefined if the format of the sums is unknown, for example if a later version has written them. The sums are
- * then computed from the whole chain.
+ * Schema of the stored sums. Parses to undefined if the format is unknown, for example if a later version has written
+ * the sums. They are then computed from the whole chain.
  */
 export const sumsItem = () => bytes().transform(sumsOf);
 
@@ -71,6 +74,6 @@ function begunOf(stored: Uint8Array): BegunChanges | undefined {
 
 export function begunBytes({ starts, marks }: BegunChanges): Uint8Array {
   const numbers = [...starts, ...marks];
-  invariant(Math.max(...numbers) < 2 ** 16, 'a begun change has a number of more than two bytes');
+  invariant(Math.max(...numbers) < 2 ** 16, 'a start or a mark needs more than two bytes');
   return Uint8Array.from(numbers.flatMap((number) => [number >> 8, number % 256]));
 }

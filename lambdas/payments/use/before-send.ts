@@ -7,7 +7,7 @@ import { READ_TIMEOUT_MS, type RecordChargeTools, recordCharge, recordUnlessSumm
 import type { SummedChain } from './summed-chain.ts';
 
 export interface ReadCharge {
-  /** The charge as its processor's books contain it. */
+  /** The charge, as read from the processor's books. */
   readonly charge: ProcessorCharge;
   /** The payment's chain, which contains every fact of `charge`: in its transitions or in its sums. */
   readonly chain: SummedChain;
@@ -35,8 +35,8 @@ export function readChargeBeforeSend(
 /**
  * Returns whether both the chain and the processor's books allow the change now. Since the change began, a dispute or
  * another user of the processor's account may have taken the money or ended the hold. Books that are not strongly
- * consistent can lag behind the chain. Nothing is sent if the charge's metadata names another payment, or if the
- * charge's currency differs from the requested currency: Stripe applies an amount in the currency of the charge.
+ * consistent can lag behind the chain. The result is also false if the charge's metadata names another payment, or if
+ * the charge's currency differs from the requested currency: Stripe applies an amount in the currency of the charge.
  */
 export function maySend(
   { operationId, chargeId, currency, change }: ChangeOrder,

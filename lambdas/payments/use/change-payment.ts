@@ -178,7 +178,7 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
 
   lostRecord(chain: SummedChain): LostRecord {
     const { operationId, command } = this.#request;
-    invariant(isWhole(chain), 'the chain of a change that had begun was not read');
+    invariant(isWhole(chain), 'a begun change was read without its whole chain');
     const { state, transitions } = chain;
     const change = this.#changeIn(state);
     return {
@@ -249,7 +249,10 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
     return { decideOutcome, chain: await this.read() };
   }
 
-  /** Returns the draft of a decision that ends this change; otherwise undefined. Callbacks record all other facts. */
+  /**
+   * Returns the decision's draft if it ends this change. Otherwise returns undefined, because callbacks record other
+   * facts.
+   */
   #ending(decision: Decision | undefined, before: PaymentState): TransitionDraft | undefined {
     if (decision?.kind !== 'append') return undefined;
     const after = evolve(before, decision.draft);
@@ -264,8 +267,8 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
   }
 
   /**
-   * Returns an inquiry if a rival has recorded the change as failed, although a request from this owner or an earlier
-   * one may still take effect.
+   * Returns an inquiry about the charge if a rival has recorded the change as failed: a request from this owner or an
+   * earlier owner may still take effect.
    */
   #endedByRival(state: PaymentState, nowMs: number): readonly Inquiry[] {
     const { id, chargeId } = state.payment;
@@ -280,7 +283,7 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
   }
 }
 
-/** Returns the draft of a capture or a cancellation with the operator's request. */
+/** Returns the draft. If an operator requested the capture or cancellation, adds the operator's request. */
 function requestedBy(byOperator: ByOperator | undefined, draft: TransitionDraft): TransitionDraft {
   const { subject } = draft;
   const isOfHold = subject?.kind === 'capture' || subject?.kind === 'void';

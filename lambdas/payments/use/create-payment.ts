@@ -361,10 +361,10 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 }
 
 /**
- * Reports whether the owner's fact may be newer than the state that a rival has recorded. A refusal is older, because
- * the rival read the processor's books after the owner had received its response. A capture always counts, because no
- * recorded outcome undoes it. A hold is newer than the status `requires_action`. If the owner's hold belongs to a
- * charge that the rival did not record, the hold must be voided, and only the owner knows about the hold.
+ * Returns whether the owner's fact may be newer than the state that a rival has recorded. A refusal is older, because
+ * the rival read the processor's books after the owner had received the refusal. A capture must always be recorded,
+ * because no recorded outcome undoes it. A hold is newer than the status `requires_action`. If the owner's hold belongs
+ * to a charge that the rival did not record, the hold must be voided, and only the owner knows about the hold.
  */
 function mayBeNewer(fact: ChargeFact, payment: Payment): boolean {
   if (isUnresolved(payment) || fact.kind === 'succeeded') return true;

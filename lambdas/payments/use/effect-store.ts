@@ -15,7 +15,7 @@ export interface OrphanedCallback {
   readonly reason: 'charge_unknown' | 'payment_unknown' | 'other_account';
   readonly receivedAtMs: number;
   /**
-   * Whether neither the callback nor the charge named a payment when the charge was last read. Another program then
+   * True if the callback named no payment, and neither did the charge when it was last read. Another program then
    * probably made the charge.
    * @default false
    */
@@ -48,13 +48,13 @@ export interface CallbackEvent {
 
 export interface Effect {
   readonly record: EffectRecord;
-  /** The new transitions of one payment, in order. Empty when all facts were known. */
+  /** The new transitions of one payment, in order. Empty if the chain already contains all facts. */
   readonly transitions: readonly Transition[];
   /** An orphan to store. */
   readonly orphan?: OrphanedCallback;
   /** An orphan to remove, because its payment was found. */
   readonly adopted?: OrphanedCallback;
-  /** A given-up orphan to remove. If it does not exist, nothing is written. */
+  /** A given-up orphan to remove. If the orphan no longer exists, the whole effect is not written. */
   readonly dismissed?: OrphanedCallback;
   readonly toReturn?: readonly ChargeToReturn[];
   readonly inquiries?: readonly Inquiry[];
@@ -71,7 +71,7 @@ export type EffectOutcome =
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
   /**
    * A rival has taken the position in the payment's chain or in the activity log, has ended the approval, or has erased
-   * its reason. The effect must be decided again.
+   * the approval's reason. The effect must be decided again.
    */
   | { readonly kind: 'transition_exists' };
 
@@ -81,8 +81,8 @@ export interface EffectStore extends Pick<PaymentStore, 'listTransitions'> {
   recordEffect(effect: Effect): Promise<EffectOutcome>;
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
   /**
-   * Writes queue entries. An entry that already exists keeps its times, but an inquiry that has read the entry before
-   * cannot close it:
+   * Writes queue entries. An entry that already exists keeps its times. An inquiry that read the entry before this
+   * write cannot delete the entry:
    *
    *   resolver  ── read the entry ── books: nothing is open ──────────────────── close ✗ seen again
    *   callback  ────────────────────────────────────── books: open ── seen again ─┘

@@ -22,11 +22,11 @@ export interface PaymentChain {
  */
 const PAGE = 250;
 /**
- * Number of pages (40 × 250 = 10,000 transitions) that a chain must not fill. A payment with 500 refunds needs at least
- * 1,000 transitions.
+ * Maximum number of pages. A chain must have fewer than 40 × 250 = 10,000 transitions. A payment with 500 refunds needs
+ * at least 1,000.
  */
 const MAX_PAGES = 40;
-/** Chains with this number of transitions or more are not read. */
+/** Reading a chain with this number of transitions or more fails. */
 export const MAX_CHAIN = MAX_PAGES * PAGE;
 
 export function chainOf(transitions: readonly Transition[]): PaymentChain {

@@ -80,7 +80,9 @@ export interface PaymentStore extends RecordStore {
    * longer holds the claim.
    */
   commit(commit: Commit): Promise<CommitOutcome>;
-  /** Reads with strong consistency. */
+  /**
+   * Reads the first and newest transitions of a payment with strong consistency. Undefined if there is no such payment.
+   */
   readPayment(paymentId: PaymentId): Promise<PaymentHistory | undefined>;
   /**
    * Reads the first and newest transitions of a chain with strong consistency, in at most three calls, no matter how
@@ -88,9 +90,9 @@ export interface PaymentStore extends RecordStore {
    * @param operationId the change to decide on
    */
   readEnds(paymentId: PaymentId, operationId: OperationId): Promise<PaymentEnds | undefined>;
-  /** Reads the notes of a payment with strong consistency. @param first its first transition */
+  /** Returns the payment's first transition with its notes, which are read with strong consistency. */
   readNotes(first: Transition): Promise<Transition>;
-  /** Reads with strong consistency, oldest first. */
+  /** Reads a page of a payment's transitions, oldest first, with strong consistency. */
   listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]>;
 }
 
@@ -145,9 +147,9 @@ export interface Inquiry {
   readonly claimedAtMs: number;
   /**
    * `payer` or `bank` if the inquiry waits only for the payer or for a bank; such inquiries are made less often.
-   * `books` if all charges of the payment must be read and recorded, for example after an operator's decision about the
-   * payment, if only a part of a charge's facts was recorded, or if a charge without a response may still take money
-   * although a rival has recorded a different charge.
+   * `books` if all charges of the payment must be read and recorded. Examples: an operator has decided about the
+   * payment; only a part of a charge's facts was recorded; a charge without a response may still take money, although a
+   * rival has recorded a different charge.
    */
   readonly waitsFor?: 'payer' | 'bank' | 'books';
   /**
@@ -156,8 +158,8 @@ export interface Inquiry {
    */
   readonly undecidable?: boolean;
   /**
-   * Number of times that the open object was seen again while the entry existed. An inquiry that began before the last
-   * time cannot close the entry.
+   * Number of times that the open object was seen again while the entry existed. An inquiry that began before the
+   * object was last seen cannot delete the entry.
    * @default 0
    */
   readonly seen?: number;
@@ -172,8 +174,8 @@ const OF_CHARGE = 'charge ';
 
 /**
  * Returns the part of an inquiry's key that is unique within its payment. A processor that chooses its charge ids can
- * use the id of Payonce's operation as the id of the charge. Such a charge gets a key of its own: the operation and the
- * charge can be open at the same time, and neither entry may replace the other.
+ * use the id of Payonce's operation as the id of the charge. Such a charge has a separate key, because the operation
+ * and the charge can be open at the same time, and neither entry may replace the other.
  */
 export function inquirySubject({ operationId: id, paymentId, waitsFor }: Inquiry): string {
   if (waitsFor === 'books') return BOOKS;
@@ -188,7 +190,7 @@ export function isRoutine({ waitsFor }: Pick<Inquiry, 'waitsFor'>): boolean {
 }
 
 /**
- * The queue entry of an order that is not settled although its request was answered, or that its payment reopened.
+ * The queue entry of an open order: its request was answered before the order was settled, or its payment reopened it.
  */
 export interface OpenOrder {
   readonly orderId: OrderId;

@@ -57,12 +57,12 @@ export function pinnedProcessor(tools: KnownProcessors, first: Transition): Proc
   );
 }
 
-/** Returns the fault of an operation that needs the payment's processor, if this deployment does not call it. */
+/** Returns the error for an operation that needs the payment's processor, which this deployment does not call. */
 export function processorElsewhere(first: Transition): RetryableError {
   return new RetryableError(PROCESSOR_ELSEWHERE, notCalled(booksOf(first)));
 }
 
-/** Describes for callers that this deployment does not call a processor, and what restores it. */
+/** Returns the message for callers whose payment is at a processor that this deployment no longer calls. */
 export function notCalled({ name, mode, account }: BooksIdentity): string {
   const processor = `${name} in ${mode} mode, account ${account}, at its earlier address`;
   return `This deployment no longer calls the processor of this payment: ${processor}. Its operator must restore it.`;

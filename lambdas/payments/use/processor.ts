@@ -43,8 +43,7 @@ export type ChargeChange =
 
 export interface ChangeOrder {
   /**
-   * Idempotency key at the processor. It is the same for every attempt. If the change is a refund, the refund's
-   * metadata also contains it.
+   * The idempotency key at the processor, the same for every attempt. The metadata of a refund also contains this key.
    */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
@@ -55,8 +54,8 @@ export interface ChangeOrder {
 
 export type ChangeOutcome =
   /**
-   * The processor applied or accepted the change. The facts are from its response. A refund has the id of the operation
-   * that made it.
+   * The processor applied or accepted the change. The facts are from the response. A fact about a refund contains the
+   * id of the operation that made the refund.
    */
   | { readonly kind: 'applied'; readonly facts: readonly Fact[] }
   /** The processor refused, and nothing changed (400, 402, 404, 422). */

@@ -11,7 +11,7 @@ import type { PaymentChain } from './payment-chain.ts';
 export interface AlarmTools {
   /**
    * Raises an alarm for operators before the transition is written.
-   * @param about the payment or the order
+   * @param about id of the payment or the order
    * @default no alarm is raised
    */
   readonly alarm?: (what: AlarmMetric, about: string) => void;

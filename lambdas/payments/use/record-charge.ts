@@ -63,7 +63,7 @@ export async function recordCharge(
 }
 
 /**
- * Reads a charge once and appends its facts, as `recordCharge`.
+ * Reads a charge and, if the processor knows the charge, appends its facts like `recordCharge`.
  *
  * @param chain the newest chain
  * @returns undefined when the processor does not know the charge

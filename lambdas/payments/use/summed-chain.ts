@@ -24,8 +24,8 @@ export function isWhole(chain: SummedChain): chain is PaymentChain {
  * Reads the data for a decision about a change to the caller's payment, with strong consistency. Reads the whole chain
  * only if the newest transition has no sums, or if the change may have begun before.
  *
- * @returns undefined when there is no such payment, or it belongs to another tenant or mode; if the chain contains the
- * change, all its transitions were read
+ * @returns undefined when there is no such payment, or it belongs to another tenant or mode; the whole chain if it
+ * contains the change
  * @throws RetryableError when the store is unavailable
  */
 export async function readSummed(
@@ -52,7 +52,7 @@ function summedChain(ends: PaymentEnds, operationId: OperationId): SummedChain |
     return changeOf(chain.state, operationId) === undefined ? chain : undefined;
   }
   const { payment, sequence, sums } = newest;
-  // A chain that is too long is refused when the whole chain is read.
+  // If the chain is too long, the read of the whole chain fails.
   if (sums === undefined || sequence >= MAX_CHAIN) return undefined;
   const state = (buckets: PaymentState['buckets']) => summedState({ payment, sequence, sums, buckets });
   if (sums.begunAt === 0) return { first, newest, state: state(NO_BUCKETS) };

@@ -7,7 +7,7 @@ import {
 } from '../domain/transition.ts';
 
 export interface TransitionReader {
-  /** Reads with strong consistency. */
+  /** Reads a transition with strong consistency. The result is undefined if there is no such transition. */
   readTransition(place: TransitionPlace): Promise<Transition | undefined>;
 }
 
@@ -42,7 +42,7 @@ export interface OutcomePage {
 export interface RecentOutcomes {
   /**
    * Lists the next outcomes after a position and before `untilMs`, from an index that may lag by seconds. The cost
-   * grows with the number of outcomes and of days.
+   * grows with the number of outcomes, and with the number of days between `position` and `untilMs`.
    *
    * @param limit maximum number of outcomes; every page except the last has at least one outcome
    */
@@ -62,8 +62,8 @@ export function timeOf(position: OutcomePosition): number {
 /** The events that one consumer has processed. */
 export interface ProcessedEvents {
   /**
-   * Lists the outcomes that the consumer has not processed.
-   * @returns their positions in the Ledger
+   * Returns those of the given outcomes that the consumer has not processed.
+   * @returns their places in the Ledger
    */
   unprocessed(places: readonly OutcomePlace[]): Promise<readonly OutcomePlace[]>;
 }

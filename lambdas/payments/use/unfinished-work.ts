@@ -3,9 +3,9 @@ import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import type { OrphanedCallback } from './effect-store.ts';
 import type { ChargeToReturn, Inquiry } from './payment-store.ts';
 
-/** When an entry that stays in its queue is next processed, and whether it waits for an operator. */
+/** Postpones an entry that stays in its queue. */
 export interface Postponement {
-  /** Unix milliseconds. */
+  /** Time of the next attempt, in Unix milliseconds. */
   readonly dueAtMs: number;
   /** True if the entry waits for an operator. */
   readonly undecidable: boolean;

@@ -30,8 +30,8 @@ export function untrackedEntries(
 }
 
 /**
- * Queues the open objects that an inquiry without new transitions has found. Existing entries keep their times, but
- * note that their objects were seen again.
+ * Queues the open objects that an inquiry without new transitions has found. An existing entry keeps its times; only
+ * its number `seen` increases.
  */
 export async function queueUntracked(
   effects: Pick<EffectStore, 'queueOrNote'>,

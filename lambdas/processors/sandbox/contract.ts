@@ -25,7 +25,7 @@ export const sandboxContract = {
     partialCapture: true,
     refund: true,
     partialRefund: true,
-    // The sandbox itself never expires a hold. Seven days is the usual validity for cards.
+    // The sandbox itself never expires a hold. Seven days is the usual validity of a hold on a card.
     holdValidityMs: 7 * 24 * 60 * 60 * 1_000,
   },
   source: {

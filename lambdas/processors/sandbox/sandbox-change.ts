@@ -63,7 +63,7 @@ export function readChangeAnswer(order: ChangeOrder, answer: HttpAnswer, nowMs: 
 }
 
 /**
- * Reads the charge to find out whether the change was applied.
+ * Parses the response to a read of the charge, to find out whether the change was applied.
  *
  * @throws the fault of `statusFault` for every status but 200; a 404 does not prove that the change is absent
  */
