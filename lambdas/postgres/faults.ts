@@ -54,7 +54,7 @@ const TLS_MISSING = /SSL connection/;
 
 /** The progress of a transaction when its connection failed. */
 export type Progress =
-  /** The server cannot have committed, because `COMMIT` was not sent yet. */
+  /** The server cannot have committed: nothing was sent, or `COMMIT` was not sent yet. */
   | 'uncommitted'
   /** `COMMIT` was sent, or a statement that is a transaction by itself. */
   | 'committing';

@@ -62,9 +62,9 @@ export function unreadable({ issues: [first] }: z.ZodError): AmbiguousError {
 }
 
 /**
- * Returns the fault for a charge id that the processor issued earlier but reports as unknown, because the API key
- * belongs to another account or mode. The request had no effect, and its response does not show whether an earlier
- * request applied the change.
+ * Returns the fault when the processor does not know a charge that it created earlier: the API key may belong to
+ * another account or mode. The request had no effect. Its response does not show whether an earlier request applied the
+ * change.
  */
 export function chargeUnknown(): RetryableError {
   return new RetryableError(

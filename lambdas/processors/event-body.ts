@@ -35,7 +35,7 @@ export function otherMode(livemode: boolean, { mode }: EventSource): Unreadable 
   return { kind: 'unreadable', param: 'livemode', detail };
 }
 
-/** Names the first field that does not match the schema of an event, and the reason. */
+/** Returns the result for a body that does not match the schema of an event: the first wrong field, and the reason. */
 export function unreadable(error: z.ZodError): Unreadable {
   const [issue] = error.issues;
   const param = issue?.path.join('.') ?? '';

@@ -32,7 +32,7 @@ const BREAKER_FAILURES = 10;
 const BREAKER_PAUSE_MS = 10_000;
 
 /**
- * A circuit breaker that never opens. The breaker for charges is not used, because a job can read for hours and has its
+ * A circuit breaker that never opens. Jobs do not use the breaker for charges: a job can read for hours, and has its
  * own time limit.
  */
 const NO_BREAKER: CircuitBreaker = {

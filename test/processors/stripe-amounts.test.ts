@@ -122,7 +122,7 @@ describe('a payment in each kind of currency', () => {
     const order = freshOrder({ source: 'pm_card_visa', currency: 'KWD', amountMinor: 5_124 });
     expect(await client.charge(order, LIMIT)).toEqual({
       kind: 'rejected',
-      failure: { code: 'amount_not_supported', message: 'The processor accepts KWD only with a last digit of 0.' },
+      failure: { code: 'amount_not_supported', message: 'At this processor, amounts in KWD must end in 0.' },
     });
     expect(double.calls).toEqual([]);
     const taken = { ...order, amountMinor: 5_120 };

@@ -188,7 +188,7 @@ export function newDetailsOf({ part, salt, details, email_hash: emailHash }: Row
   return { part, salt, details, ...defined({ emailHash }) } as NewDetails;
 }
 
-/** Returns the personal data of a copied details row. */
+/** Returns the personal data of a details row from its copy in the Registry. */
 export function newDetailsOfCopy(item: Item): NewDetails {
   const partition = item[RegistryTable.emailIndex.partitionKey];
   const emailHash = typeof partition === 'string' ? hashInPartition(partition) : undefined;
@@ -268,7 +268,7 @@ export function parseReturnRow(row: Row): ChargeToReturn {
   return parseChargeToReturn({ paymentId: chain_id, chargeId: concerns, by: reason, foundAtMs: since, ...optional });
 }
 
-/** The queue of holds that an earlier run of the job `expire-authorizations` did not end. */
+/** The queue of holds that an earlier run of the job `expire-authorizations` has postponed. */
 export const POSTPONED_HOLD = 'postponed_hold';
 
 export function workKeyOfHold({ paymentId, authorizedAtMs }: Hold): WorkKey {

@@ -154,8 +154,8 @@ const INSERT = `WITH record AS (${INSERT_RECORD}), ${WRITES} SELECT operation_id
  * Builds the statement that writes a record with transitions.
  *
  * @param record the row of the record
- * @param expects `open`: the owner must still hold the claim. `absent`: no record may exist (for the claim of an order,
- * or a commit after the record was lost). If this does not hold, the statement writes nothing and returns no row
+ * @param expects `open`: the owner must still hold the claim. `absent`: there must be no record (claim of an order, or
+ * commit after the record was lost). If the expectation is wrong, the statement writes nothing and returns no row
  */
 export function recordStatement(record: object, expects: 'open' | 'absent', written: Written): Statement {
   const values = valuesOf(record, written);

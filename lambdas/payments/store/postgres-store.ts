@@ -30,7 +30,7 @@ import {
 import { parseTransitionRow, rowsOfTransitions } from './postgres-rows.ts';
 import { claimStatement, recordStatement, selectReference } from './postgres-statements.ts';
 
-/** Number of newest transitions that are read at once. Most chains are not longer. */
+/** Number of newest transitions that `readEnds` reads with one query. Most chains are not longer. */
 const NEWEST = 4;
 
 /** Stores payments with two durable writes; each write is a single statement. */

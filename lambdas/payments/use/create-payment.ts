@@ -384,7 +384,7 @@ function inquiryAbout(payment: Payment, claimedAtMs: number): Inquiry {
  *   owner   charge 1 sent ───────────────────────────────────── answer: pending, or none ── changes nothing
  *   rival   ─────────────── charge 2 ends the payment, or waits for its payer
  *
- * @param sent whether an earlier owner may have sent
+ * @param sent whether an earlier owner may have sent a request
  */
 function besidesRival(
   fact: ChargeFact | undefined,
@@ -396,7 +396,7 @@ function besidesRival(
   if (fact?.kind === 'pending' || fact?.kind === 'action_required')
     return fact.chargeId === chargeId ? [] : [inquiryForCharge(id, fact.chargeId, nowMs)];
   const isUnknown = fact === undefined ? sent === 'maybe' : fact.kind === 'unknown' || fact.kind === 'undecidable';
-  // While no charge is recorded, the inquiry about the payment or an operator looks for this charge.
+  // If no charge is recorded, this charge is looked for anyway: by the payment's inquiry, or by an operator.
   const isLookedFor = (isUnresolved(payment) || payment.status === 'needs_review') && chargeId === undefined;
   return isUnknown && !isLookedFor ? [booksInquiry(id, nowMs)] : [];
 }

@@ -17,9 +17,9 @@ export interface DecidedFacts {
 }
 
 /**
- * Decides all facts of a charge, in order, each on the state after the previous fact. Besides impossible facts, two
- * kinds of fact are contradictions and are not appended: all facts of a charge whose metadata names another payment,
- * and a refund without an operation id that may be one of Payonce's recorded refunds.
+ * Decides all facts of a charge in order. Each decision uses the state after the previous fact. Besides impossible
+ * facts, two kinds of fact are contradictions and are not appended: all facts of a charge whose metadata names another
+ * payment, and a refund without an operation id that may be one of Payonce's recorded refunds.
  */
 export function decideAll(
   digest: Digest,

@@ -61,9 +61,6 @@ export function timeOf(position: OutcomePosition): number {
 
 /** The events that one consumer has processed. */
 export interface ProcessedEvents {
-  /**
-   * Returns those of the given outcomes that the consumer has not processed.
-   * @returns their places in the Ledger
-   */
+  /** Returns the places of those outcomes that the consumer has not processed. */
   unprocessed(places: readonly OutcomePlace[]): Promise<readonly OutcomePlace[]>;
 }

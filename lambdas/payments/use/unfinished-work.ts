@@ -3,7 +3,7 @@ import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import type { OrphanedCallback } from './effect-store.ts';
 import type { ChargeToReturn, Inquiry } from './payment-store.ts';
 
-/** Postpones an entry that stays in its queue. */
+/** The next due time of an entry that stays in its queue, and whether the entry waits for an operator. */
 export interface Postponement {
   /** Time of the next attempt, in Unix milliseconds. */
   readonly dueAtMs: number;

@@ -23,7 +23,7 @@
  *
  *   PUT  /control/failures              SwitchedFailures → 200; the next `count` calls of POST /charges behave like `source`
  *   GET  /control/failures              SwitchedFailures
- *   PUT  /control/change-failures       the same for captures, voids and refunds; a refund like `tok_async` begins pending
+ *   PUT  /control/change-failures       the same for captures, voids and refunds; with `tok_async`, a refund begins pending
  *   GET  /control/change-failures       SwitchedFailures
  *   POST /control/events/{id}/resend    { id?: "same" | "new", copies?: 1 to 10 } → 202 SandboxEvent; copies are sent concurrently
  *   POST /control/charges/{id}/dispute  { amount? } → 201 Dispute; without an amount, the captured amount
@@ -34,10 +34,10 @@
  *                                       that waits for its payer (then `abandoned`)
  *
  * Idempotency keys are optional, as at large processors; a call without a key takes effect each time, so a naive caller
- * charges twice. A known key is answered with its object, or with 422 `idempotency_key_mismatch` if the body differs. A
- * key is honored for 24 hours; after that, a call with the key creates a new charge (`?key=` then lists both) or a new
- * change. A refused capture, void or refund is 400 and does not use up its key. A refund of an amount that is in an
- * open or lost dispute is refused as `charge_disputed`.
+ * charges twice. A call with a known key returns the object of the first call, or 422 `idempotency_key_mismatch` if the
+ * body differs. A key is honored for 24 hours; after that, a call with the key creates a new charge (`?key=` then lists
+ * both) or a new change. A refused capture, void or refund is 400 and does not use up its key. A refund of an amount
+ * that is in an open or lost dispute is refused as `charge_disputed`.
  *
  * Errors are a ProcessorError: 400 `invalid_request`, `invalid_json`, `invalid_source`, 404 `not_found`,
  * 405 `method_not_allowed` with Allow, 409 `busy` (nothing was applied), 422 `idempotency_key_mismatch`.

@@ -34,7 +34,7 @@ export function stripeAmount(amountMinor: number, currency: string): StripeAmoun
     return unsupported('amount_not_supported', `The processor accepts only whole units of ${currency}.`);
   }
   if (LAST_DIGIT_ZERO.has(currency) && amountMinor % 10 !== 0) {
-    return unsupported('amount_not_supported', `The processor accepts ${currency} only with a last digit of 0.`);
+    return unsupported('amount_not_supported', `At this processor, amounts in ${currency} must end in 0.`);
   }
   return { kind: 'amount', amount: amountMinor };
 }

@@ -112,9 +112,9 @@ const MAX_PAGES_OF_A_SECOND = 20;
  *            |-----------|                                        fits: answered, oldest first
  *   cursor               ^ start of the next interval, at most twice as long
  *
- * A charge with disputes or refunds can need an additional call. After half of the time, the response ends before the
- * next charge that needs such a call; otherwise, a page with many such charges would exceed its time limit at every
- * read. The cursor then contains the creation time (in whole seconds) and the id of the last answered intent:
+ * A charge with disputes or refunds can need an additional call. After half of the time, the page ends before the next
+ * charge that needs such a call; otherwise, a page with many such charges would exceed its time limit at every read.
+ * The cursor then contains the creation time (in whole seconds) and the id of the last intent on the page:
  *
  *            |-----------|
  *   answered |------|

@@ -178,7 +178,7 @@ const REFUND_STATUS: Readonly<Record<StripeRefund['status'], Refund['status']>> 
 
 /**
  * The dispute status for each of Stripe's statuses. Undefined for an inquiry (`warning_…`) and for a prevented dispute,
- * which take no money back.
+ * because they take back no money.
  */
 const DISPUTE_STATUS: Readonly<Record<StripeDispute['status'], Dispute['status'] | undefined>> = {
   warning_needs_response: undefined,
@@ -203,7 +203,8 @@ function disputeOf(intent: StripeIntent, dispute: StripeDispute): DisputeFact | 
 
 /**
  * Returns Stripe's fees for the charge, and for all of its refunds and disputes, whatever their status is. Each fee is
- * in its settlement currency. The fees are unknown if the charge's balance transaction is not expanded.
+ * in its settlement currency. The result is empty if the charge's balance transaction is not expanded, because the fees
+ * are then unknown.
  *
  * @param parts the balance transactions of refunds and disputes
  */

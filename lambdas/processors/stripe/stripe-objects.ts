@@ -30,7 +30,7 @@ export const refundObject = z.object({
   status: z.enum(['pending', 'requires_action', 'succeeded', 'failed', 'canceled']),
   failure_reason: z.string().nullish(),
   balance_transaction: booked,
-  /** The booking of the money that Stripe returned after the refund failed. */
+  /** If the refund failed, the balance transaction that reverses `balance_transaction`. */
   failure_balance_transaction: booked,
   metadata: metadata.nullable(),
 });
@@ -56,7 +56,7 @@ const disputeObject = z.object({
     'lost',
     'prevented',
   ]),
-  /** The bookings of the withdrawal and of the reinstatement. Empty before the withdrawal is booked. */
+  /** The balance transactions of the withdrawal and the reinstatement. Empty before Stripe books the withdrawal. */
   balance_transactions: z.array(balanceTransaction),
 });
 export type StripeDispute = z.infer<typeof disputeObject>;
@@ -77,7 +77,7 @@ const charge = z.object({
 export const intentObject = z.object({
   id,
   object: z.literal('payment_intent'),
-  /** Required, so that every intent has a mode that `stripeTransport` has compared with the mode of the key. */
+  /** Required: an intent without this field would pass the comparison of modes in `stripeTransport`. */
   livemode: z.boolean(),
   amount: z.int().min(0),
   amount_received: z.int().min(0),

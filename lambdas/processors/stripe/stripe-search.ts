@@ -3,8 +3,8 @@ import { type CallStripe, requireSuccess, type TimeLeft } from './stripe-api.ts'
 import { intentSearch } from './stripe-objects.ts';
 
 /**
- * Maximum number of results. There should be one intent per id. If a search finds more than one, an operator must act;
- * their exact number does not matter.
+ * Maximum number of results. Normally, only one intent has the value in its metadata. If a search finds more than this
+ * maximum, an operator must act.
  */
 const SEARCH_LIMIT = 10;
 

@@ -53,8 +53,8 @@ const MAX_CHARGE_IDS = 20;
  * finds a different amount or no difference. The mismatch then stays suspected and raises no alarm. A confirmed
  * mismatch stays confirmed until there is no difference.
  *
- * @param found the stored mismatch
- * @param nowMs start of the comparison
+ * @param found the stored mismatch; undefined if there is none
+ * @param nowMs start of the comparison, in Unix milliseconds
  */
 export function updatedMismatch(
   digest: Pick<Digest, 'sha256'>,

@@ -33,7 +33,7 @@ export interface MismatchViewTools {
  *   nightly         compare (differ) ── put
  *
  * @param mismatch undefined when processor and Ledger agree
- * @param nowMs start of the comparison
+ * @param nowMs start of the comparison, in Unix milliseconds
  * @returns how the status changed, if it changed
  * @throws RetryableError when rivals wrote first in every round
  */
@@ -68,7 +68,7 @@ export async function recordComparison(
 }
 
 /**
- * Reads some of the mismatches of all owners, oldest payment first.
+ * Reads a page of the mismatches of all owners, oldest payment first.
  * @param after the `place` of the last mismatch of the previous page
  */
 export async function someMismatches(

@@ -48,7 +48,8 @@ export interface TimePart {
   /** Time before which the Ledger was complete when the outcomes were read, in Unix milliseconds. */
   readonly completeMs: number;
   /**
-   * The position of the progress mark if every earlier part was compared. The mark is moved only from this position.
+   * The expected position of the progress mark: the mark is there if every earlier part was compared. Undefined if
+   * there is no mark yet. Only a mark at the expected position is moved.
    */
   readonly mark: string | undefined;
   /** Every charge that was created in the range, and some charges from just before and after it. */
@@ -103,14 +104,14 @@ const TARGET_CHARGES_PER_LIST = 80;
  */
 const MAX_OUTCOMES = 500;
 /**
- * Usual time between the creation of a charge and its outcome, in seconds. Lists of charges begin this much earlier, so
- * that they also contain the charges of the first outcomes.
+ * Usual time between the creation of a charge and its outcome, in seconds. The first list of charges begins this much
+ * earlier, so that it also contains the charges of the first outcomes.
  */
 const CHARGED_BEFORE_SECONDS = 5;
 
 /**
  * Reads the next items: first the processors' charges and the Ledger's outcomes, part by part in chronological order,
- * then the open mismatches in the view.
+ * then the open mismatches in the view, and finally the item that counts them.
  * @param cursor undefined at the beginning
  */
 export async function readPage(
@@ -143,9 +144,9 @@ export async function readPage(
 }
 
 /**
- * Reads one part. Reads the lists of charges first, because a list cannot be ended cheaply after a given number of
- * charges. The part ends where the first incomplete list ends, or with its last outcome. While a processor is
- * unavailable, the books of the other processors are compared nevertheless.
+ * Reads one part. Reads the lists of charges first, because a list of charges, unlike the outcomes, cannot be cut off
+ * cheaply after a given number. The part ends where the first incomplete list ends, or with its last outcome. While a
+ * processor is unavailable, the books of the other processors are compared nevertheless.
  *
  *   from |-- list 1 --|-- list 2 --|-- list 3 --      |-- list 4 --|
  *                                             ^ to: list 3 was too long. The next part begins here, with shorter lists
@@ -206,7 +207,7 @@ interface ListTime {
   readonly atLeastToSeconds: number;
 }
 
-/** Splits a range into consecutive ranges of at most `listSeconds`. */
+/** Returns the time ranges of the next lists: up to {@link CONCURRENT_LISTS} consecutive ranges of `listSeconds`. */
 function listTimes(fromSeconds: number, untilSeconds: number, listSeconds: number): readonly ListTime[] {
   return Array.from({ length: CONCURRENT_LISTS }, (_, list) => {
     const beginsAt = list === 0 ? fromSeconds : fromSeconds + list * listSeconds;
@@ -239,7 +240,7 @@ async function chargesWithin(
     charges.push(...list.charges.map((charge) => ({ books, charge })));
     unreadable.push(...(list.unreadable ?? []));
     if (list.next === undefined) return { charges, unreadable };
-    if (list.next === cursor) throw unexpected('the cursor of a page of the processor’s list points to the same page');
+    if (list.next === cursor) throw unexpected('a page of the processor’s list names itself as the next page');
     cursor = list.next;
     // A page may end in the middle of a second.
     const endsAtSeconds = Math.max(

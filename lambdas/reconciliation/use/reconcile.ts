@@ -71,16 +71,16 @@ const RECENT_MS = DAY_MS + 60 * MINUTE_MS;
 /**
  * Number of days that the daily run compares. A processor retries a callback for at most three days (Stripe
  * documentation, "Webhooks: Retry behavior"), and a week also covers a weekend without an operator. A refund or a
- * dispute can follow months later; it is an outcome of its own day, no matter how old the payment is. If the callback
- * of such a refund or dispute is lost and the charge is older than the window, only a run with an earlier scheduled
- * time finds it.
+ * dispute can follow months later; it is then an outcome of that later day, no matter how old the payment is. If the
+ * callback of such a refund or dispute is lost and the charge is older than the window, only a run with an earlier
+ * scheduled time finds it.
  */
 const WHOLE_DAYS = 7;
 
 /**
  * Returns the range of outcomes that a run compares.
  *
- * @param endMs the scheduled time of the run, or the time before which the Ledger has transitions if that is earlier
+ * @param endMs the scheduled time of the run, or `latestMs` of {@link ReconcileTools.carriedUntil} if that is earlier
  */
 type WindowOf = (endMs: number) => Omit<ReconcileWindow, 'completeMs'>;
 
@@ -233,9 +233,9 @@ function looksOf({
 }
 
 /**
- * The newest outcome of a payment in one part, and the time range from the start of that part to the end of the run's
- * window, or to the time before which the Ledger is complete if that is earlier. Later parts may lack the outcomes
- * after this range.
+ * The newest outcome of a payment in one part, and a time range. The range begins at the start of the part. It ends
+ * with the run's window, or earlier if the Ledger is complete only up to an earlier time. Later parts may lack outcomes
+ * that are newer than the range.
  */
 interface InPart {
   readonly sequence: number;
@@ -377,8 +377,8 @@ class Look {
 
   /**
    * Reads every charge that names the payment, and the payment's own charge even if its metadata now names another
-   * payment. A processor's search may not include the newest charges yet, so charges that are known, also to the
-   * Ledger, are read by id.
+   * payment. A processor's search may not include the newest charges yet. Therefore, charges whose ids are known, for
+   * example from the Ledger, are read by id.
    */
   async #chargesOf(
     books: ProcessorBooks,
