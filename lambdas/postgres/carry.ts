@@ -66,7 +66,7 @@ export interface CarriedCounts {
  * Copies the waiting rows of a shard of the outbox, oldest first. A chain that fails does not delay the other chains.
  * Two workers may safely copy the same shard concurrently, but they then do the same work twice.
  *
- * @param deadlineMs time from which the copying of no further chain is started, in Unix milliseconds
+ * @param deadlineMs time after which the copying of another chain does not start, in Unix milliseconds
  * @throws RetryableError when the outbox cannot be read
  */
 export async function carryShard(tools: CarryTools, shard: number, deadlineMs: number): Promise<CarriedCounts> {

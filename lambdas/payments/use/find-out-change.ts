@@ -27,7 +27,7 @@ export interface FindOutChangeTools extends RecordChargeTools {
 /**
  * Determines the outcome of a pending change at the processor. Records the processor's books in the chain before each
  * send, and before the change is recorded as not attempted. Also records them after a refusal, because the processor
- * refuses a capture when another user of its account has already captured.
+ * refuses a capture when another user of its account has already captured the charge.
  *
  * @returns a function that decides on the outcome, given the current state; the function returns undefined when there
  * is nothing to record

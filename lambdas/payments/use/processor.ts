@@ -113,7 +113,8 @@ export interface Processor {
    */
   findChange(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome | { readonly kind: 'absent' }>;
   /**
-   * Reads the charge from the processor's books before a change is sent. The circuit breaker counts this read.
+   * Reads the charge from the processor's books before a change is sent. The result of this read counts for the circuit
+   * breaker.
    * @throws as `findCharge`
    */
   showCharge(chargeId: string, limit: CallLimit): Promise<ProcessorCharge>;

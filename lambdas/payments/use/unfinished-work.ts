@@ -57,7 +57,7 @@ export interface UnfinishedWork {
 export interface OrphanStore {
   /**
    * Lists the orphans to retry, longest overdue first.
-   * @param kind `own` for orphans whose charges name payments, as far as is known; `foreign` for all others
+   * @param kind `foreign` for orphans with {@link OrphanedCallback.isForeign}; `own` for all others
    */
   waiting(kind: 'own' | 'foreign', due: Due): Promise<readonly OrphanedCallback[]>;
   /**
