@@ -1,6 +1,6 @@
 /**
- * Metrics of unfinished work. They are gauges, reported by every read of the queues, once a minute, so alarms must use
- * the maximum. If a queue is longer than one read, the values are lower bounds.
+ * Metrics of unfinished work. They are gauges: each run of the job `resolve`, once a minute, reports the current
+ * values, so alarms must use the maximum. If a queue is longer than one read, the values are lower bounds.
  */
 export const BacklogMetric = {
   /**
@@ -11,9 +11,9 @@ export const BacklogMetric = {
   /** Age of the oldest open claim, in milliseconds; 0 when there is none. */
   oldestClaim: 'oldest_open_claim',
   /**
-   * Number of inquiries about unknown outcomes: of payments and changes that were answered with 202, and of payments
-   * whose charges must all be read. An inquiry that waits for a payer or a bank is counted only if it also waits for an
-   * operator.
+   * Number of inquiries about unknown outcomes. Such an inquiry is about a payment or a change that was answered with
+   * 202, or about a payment whose charges must all be read. An inquiry that waits for a payer or a bank is counted only
+   * if it also waits for an operator.
    */
   unknownOutcomes: 'unknown_outcomes',
   /** Time since the claim of the oldest unknown outcome, in milliseconds; 0 when there is none. */

@@ -53,7 +53,7 @@ const KINDS = [
 const { correction, decision, annotation, changeRequest, approval } = OperationPrefix;
 const EFFECTS = [correction, decision, annotation, changeRequest, approval];
 
-/** The approval in the stored response to a request that waits, or to a verdict. */
+/** Body of the stored response to a request that waits for an approval, or to a verdict. The body is the approval. */
 const storedApproval = z.object({ id: z.string(), effect: z.object({ id: z.string() }) });
 
 /** The key of a row, and an attribute that reveals whether the row has changed. */
@@ -153,7 +153,7 @@ function rowOfRegistry(row: AnyRow): RowOfChain | undefined {
 
 /**
  * Parses an approval, or the verdict that ends it.
- * @returns undefined for a rejected approval, which has no effect
+ * @returns undefined if the approval was rejected, because its request then has no effect
  */
 function approvalOf({ pk, sk, id, operationId, paymentId, end }: AnyRow): RowOfChain | undefined {
   const chainId = chainIdOf(paymentId);
@@ -167,8 +167,8 @@ function approvalOf({ pk, sk, id, operationId, paymentId, end }: AnyRow): RowOfC
 
 /**
  * Parses an idempotency record.
- * @returns undefined for a record that was written without a transition or an approval, or with a transition that does
- * not follow from the record's id
+ * @returns undefined for a record that was written without a transition or an approval, or whose transition cannot be
+ * found by the record's id
  */
 function recordOf({
   pk,

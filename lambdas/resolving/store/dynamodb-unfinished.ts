@@ -130,12 +130,12 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 }
 
-/** Returns the attribute that marks an undecidable entry. Returns an empty object if the mark does not change. */
+/** Returns the new value of the attribute `undecidable`, or an empty object if the value does not change. */
 function markOf({ undecidable = false }: { readonly undecidable?: boolean }, now: boolean): Item {
   return undecidable === now ? {} : { undecidable: now };
 }
 
-/** Adds the condition that the object of the entry was not seen again after the entry was read. */
+/** Adds the condition that the entry's `seen` number has not changed since the entry was read. */
 function notSeenSince({ seen }: Pick<Inquiry, 'seen'>, condition: Condition): Condition {
   const { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } = condition;
   const isSame = seen === undefined ? 'attribute_not_exists(#seen)' : '#seen = :seen';
@@ -155,8 +155,8 @@ function isUnchanged({ claimedAtMs }: Inquiry): Condition {
 }
 
 /**
- * Returns the condition that the entry still describes the same kind of return. The entry's time may have changed: if
- * the run finds that a return has failed, the run itself queues the entry again.
+ * Returns the condition that the entry still requests the same kind of return: a refund or a void. The time is not
+ * compared: if the run finds that a return has failed, the run itself queues the entry again with a new time.
  */
 function isSameReturn({ by }: ChargeToReturn): Condition {
   return {

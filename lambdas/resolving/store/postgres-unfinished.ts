@@ -96,7 +96,8 @@ export class PostgresUnfinishedWork implements UnfinishedWork {
 
   async postponeReturn(charge: ChargeToReturn, { dueAtMs, undecidable }: Postponement): Promise<void> {
     const next = ['return', timestamp(dueAtMs), markOf(charge, undecidable)];
-    // Do not compare the time: if the run finds that a return has failed, the run itself queues the entry again.
+    // Do not compare the time: if the run finds that a return has failed, the run itself queues the entry again with a
+    // new time.
     const text = `${POSTPONE} ${THIS_ENTRY} AND reason = $7`;
     await this.#write('return-postpone', text, workKeyOfReturn(charge), [...next, charge.by]);
   }
@@ -112,7 +113,7 @@ function keyValues({ kind, chain_id, subject }: WorkKey): readonly string[] {
   return [kind, chain_id, subject];
 }
 
-/** Returns the mark of an undecidable entry; null if it does not change. */
+/** Returns the new value of the column `undecidable`; null if the value does not change. */
 function markOf({ undecidable = false }: { readonly undecidable?: boolean }, now: boolean): boolean | null {
   return undecidable === now ? null : now;
 }

@@ -18,7 +18,10 @@ import type { ImpliedRows } from './rebuild-queues.ts';
 /** The tables whose rows are written together with rows of the Ledger. */
 export type ChainRowTable = 'registry' | 'idempotency';
 
-/** A row that was written in the same transaction as a transition of this chain, or an approval. */
+/**
+ * A row that belongs to a chain: it was written in one transaction with a transition of the chain or with an approval,
+ * or it is an approval.
+ */
 export interface RowOfChain {
   readonly kind:
     | 'inquiry'
@@ -34,7 +37,10 @@ export interface RowOfChain {
     | 'answer'
     /** The record of an operator's request or approval. */
     | 'effect'
-    /** The end of an approval whose request took effect. Without this row, the approval is pending, or has expired. */
+    /**
+     * The verdict of an approved request, which ends the approval. Without the verdict, the approval is pending or has
+     * expired.
+     */
     | 'verdict'
     /** An approval that has not ended. */
     | 'approval';
@@ -112,8 +118,8 @@ const TABLES = ['registry', 'idempotency'] as const;
  *   approval verdict ✗ transition n ✓ ── verdict written: the approval can be neither approved nor rejected again
  *   any      entry ✓ transition ✗ ── entry removed
  *
- * Traffic may continue: records and their transitions are written together, and the scan of the Ledger that follows
- * writes the entries that are needed again.
+ * Traffic may continue, because a record and its transition are written in one transaction. Afterwards, `rebuildQueues`
+ * scans the Ledger and writes the entries that are needed again.
  *
  * @param progress called after every page, with the number of rows that were read
  */
@@ -144,7 +150,7 @@ export async function closeRemnants(
       if (operation !== undefined && lost.length < MAX_KEPT) lost.push(operation);
       if (chain !== undefined) await queueBooksInquiry(tools, chain.first.payment.id);
     } catch (error) {
-      // A fault from the store proves nothing about the chain.
+      // After a fault of the store, it is unknown whether this code can read the chain.
       if (isFault(error)) throw error;
       if (unreadable.size < MAX_KEPT) unreadable.add(row.chainId);
     }
@@ -159,8 +165,8 @@ export async function closeRemnants(
 }
 
 /**
- * Returns whether the counterpart of the row exists: the transition in the chain, or the approval that the request
- * waits for.
+ * Returns whether the rest of the row's transaction exists: the transition in the chain, the approval that the request
+ * waits for, or the rejection of that approval.
  */
 async function hasWritten(
   { approvals }: Pick<CloseRemnantsTools, 'approvals'>,
@@ -194,7 +200,8 @@ async function endApproval(
   const { operator: name, identity } = cause;
   const by = { name, person: KEY_ID.test(identity) ? name : identity, identity };
   const approval = await approvals.readApproval(row.operationId ?? '');
-  // The requester may have repeated the request after the limit was raised. No second person then approved it.
+  // After the limit for approvals was raised, the requester may have repeated the request. The effect then comes from
+  // the requester alone, and no second person has approved it.
   if (approval === undefined || isSamePerson(by, approval.askedBy)) return false;
   return chainRows.endApproval(row, { verdict: 'approved', by, atMs });
 }
@@ -205,7 +212,7 @@ function lostOperation({ kind, operationId, chainId, writtenAtMs = 0 }: RowOfCha
   return { operationId, chainId, kind, writtenAtMs };
 }
 
-/** Queues an inquiry that reads the processor's books and records the operation's effects. */
+/** Queues an inquiry that reads the processor's books and records the effects that the operation had there. */
 async function queueBooksInquiry({ implied, clock }: CloseRemnantsTools, paymentId: PaymentId): Promise<void> {
   await implied.putMissing({ kind: 'inquiry', row: booksInquiry(paymentId, clock.nowMs()) }, async () => false);
 }

@@ -18,8 +18,8 @@ export interface DueRange {
   readonly limit: number;
   readonly cursor?: string;
   /**
-   * Due time before which postponed rows are also listed, after all other rows, in Unix milliseconds.
-   * @default no postponed rows
+   * Also lists, after all other rows, the postponed rows that are due before this time. Unix milliseconds.
+   * @default postponed rows are not listed
    */
   readonly postponedBeforeMs?: number;
 }
@@ -29,17 +29,21 @@ export interface DueQueue<Row> {
   /** Lists the rows that were due before `beforeMs`, oldest first, with strong consistency. */
   dueBefore(beforeMs: number, range: DueRange): Promise<DuePage<Row>>;
   /**
-   * Sets a new due time, and whether the row waits for an operator. The new due time must be later than the times
-   * before which the rows were listed. Has no effect on a row that does not exist.
+   * Sets a new due time, and whether the row waits for an operator. The new due time must be later than the `beforeMs`
+   * and the `postponedBeforeMs` of the listing. Has no effect on a row that does not exist.
    */
   postpone(row: Row, next: Postponement): Promise<void>;
   /** Removes the row. Has no effect if the row does not exist. */
   close(row: Row): Promise<void>;
 }
 
-/** Merges the same page of several partitions or databases, whose cursors sort in the order of their rows. */
+/**
+ * Merges the pages that several partitions or databases have returned for the same cursor. All cursors sort like the
+ * rows.
+ */
 export function mergedPage<Row>(pages: readonly DuePage<Row>[], limit: number): DuePage<Row> {
-  // Leave out the rows after the earliest `next`, because unread rows of that page may precede them.
+  // Leave out the rows after the earliest `next`, because the partition with this `next` may have unread rows before
+  // them.
   const [end] = pages.flatMap(({ next }) => next ?? []).toSorted(byText);
   const read = pages
     .flatMap(({ rows }) => rows)
@@ -56,7 +60,8 @@ function byText(left: string, right: string): number {
 /**
  * Lists the rows that were never postponed, and then, if the page has space, the postponed rows.
  *
- * @param list lists the rows of one kind after `after`, which is empty at the beginning. Its cursors sort by time.
+ * @param list lists the rows of one kind that follow the cursor `after`, which is '' for the first page. The cursors
+ * sort by time.
  */
 export async function listBoth<Row>(
   { limit, cursor = '', postponedBeforeMs }: DueRange,

@@ -29,8 +29,8 @@ type EndHoldTools = ExpireAuthorizationsTools & Pick<ResolveTools, 'cause'>;
 const MARGIN_MS = 2 * 60 * 60_000;
 
 /**
- * Validity of a hold at a processor that declares no holds, in milliseconds: the usual validity for cards. The hold is
- * older than the declaration, and the merchant may still capture it.
+ * Assumed validity of a hold at a processor that no longer declares holds, in milliseconds: the usual validity for
+ * cards. The merchant may still capture such a hold.
  */
 const UNDECLARED_VALIDITY_MS = 7 * 24 * 60 * 60_000;
 
@@ -80,8 +80,8 @@ function validityMs({ abilities: { holdValidityMs } }: Pick<Processor, 'abilitie
 }
 
 /**
- * Handles one hold. A hold that stays is postponed, even if it failed, so that it does not delay other holds. If no run
- * can end the hold, one alarm is raised, and the hold is counted as failed once.
+ * Handles one hold. A hold that stays open is postponed, also after an error, so that it does not delay other holds. If
+ * no run can end the hold, one alarm is raised, and the hold is counted as failed once.
  */
 async function handleHold(
   tools: EndHoldTools,
@@ -176,7 +176,7 @@ function failedExpiries({ holdChanges }: PaymentChain['state']): number {
  * Reads the charge at the processor and records it. If the processor provably no longer has the charge, the payment
  * goes into review.
  *
- * @returns undefined when the processor does not know the charge
+ * @returns the status of the charge; undefined when the processor does not know the charge
  */
 async function checkHold(tools: EndHoldTools, chain: PaymentChain) {
   const { first, state } = chain;

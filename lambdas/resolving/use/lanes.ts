@@ -1,8 +1,8 @@
 import type { Processor } from '../../payments/use/processor.ts';
 
 /**
- * Number of lanes in which items begin, and number of lanes of each system. The items mostly wait for a payment
- * processor, and with this many lanes, their request rate stays below the processors' limits per second.
+ * Number of lanes for items that have just started, and number of lanes for each system. Items mostly wait for a
+ * payment processor. With this many lanes, the requests per second stay below the processors' limits.
  */
 const AT_ONCE = 10;
 
@@ -22,8 +22,8 @@ export function laneOf({ name, mode }: Pick<Processor, 'name' | 'mode'>): string
 
 /**
  * Handles several items concurrently. Items with the same name form a group. Groups are started in order. Within a
- * group, items are handled one at a time, because two writes to one chain exclude each other. The promise resolves when
- * all items are completed.
+ * group, items are handled one at a time, because one of two concurrent writes to a chain fails. The promise resolves
+ * when all items are completed.
  */
 export async function inParallelByName<Item>(
   items: readonly Item[],

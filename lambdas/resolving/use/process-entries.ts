@@ -105,7 +105,7 @@ async function processEntry<Entry extends object>(
 
 /**
  * Leaves an unfinished entry in its queue, and marks it if it waits for an operator. The alarm is raised once, before
- * the mark is set; the mark prevents further alarms. A later inquiry that can decide removes the mark.
+ * the mark is set; the mark prevents further alarms. The mark is removed when the entry is no longer undecidable.
  */
 export async function marked(
   { alarm }: Pick<EntriesTools, 'alarm'>,

@@ -30,7 +30,7 @@ import {
 import type { LedgerScan } from '../../views/use/ledger-scan.ts';
 import { type ScanPositions, scanAll } from '../../views/use/scan-all.ts';
 
-/** A row of the Registry that follows from a chain in the Ledger. */
+/** A row of the Registry that can be derived from a chain in the Ledger. */
 export type ImpliedRow =
   | { readonly kind: 'inquiry'; readonly row: Inquiry }
   | { readonly kind: 'return'; readonly row: ChargeToReturn }
@@ -40,11 +40,12 @@ export type ImpliedRow =
 
 export interface ImpliedRows {
   /**
-   * Writes the row if its key does not exist. If another payment has the reference, the reference's row is replaced
-   * only if that payment has ended: the restored copy can lack the row with which the newer payment took the reference.
+   * Writes the row if its key does not exist. If the reference row belongs to another payment, it is replaced only if
+   * that payment has freed the reference: the restored copy can contain the old row instead of the row that the newer
+   * payment wrote.
    *
-   * @param isEnded returns whether a payment no longer has its reference
-   * @returns whether the row was missing
+   * @param isEnded returns whether a payment has freed its reference
+   * @returns whether the row was written
    */
   putMissing(implied: ImpliedRow, isEnded: (holder: PaymentId) => Promise<boolean>): Promise<boolean>;
 }
@@ -55,9 +56,7 @@ export interface RebuildQueuesTools {
   readonly ledger: LedgerScan;
   readonly rows: ImpliedRows;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /**
-   * Writes the commission that follows from a payment, if it is missing. @returns whether the commission was missing
-   */
+  /** Writes the commission of a payment, if it is missing. @returns whether the commission was missing */
   readonly commission: (chain: PaymentChain) => Promise<boolean>;
 }
 
@@ -119,7 +118,7 @@ export async function rebuildQueues(
       if (chain !== undefined && (await commission(chain))) found.push('commission');
       isTorn = !isWhole(chain?.transitions ?? order);
     } catch (error) {
-      // A fault from the store proves nothing about the chain.
+      // After a fault of the store, it is unknown whether this code can read the chain.
       if (isFault(error)) throw error;
       isUnreadable = true;
     }
@@ -159,8 +158,8 @@ async function isClaimed(store: RebuildQueuesTools['store'], id: OperationId): P
 }
 
 /**
- * Returns inquiries for the payment, and for those of its changes that have no outcome yet, because their claims may be
- * lost.
+ * Returns an inquiry for the payment if its outcome is still awaited, and one for each change in progress, because
+ * their claims may be lost.
  */
 function ownInquiries({ first, transitions, state }: PaymentChain): readonly Inquiry[] {
   const { payment, refunds, holdChanges } = state;
@@ -188,8 +187,8 @@ function otherRows(chain: PaymentChain, nowMs: number): readonly ImpliedRow[] {
   const { id: paymentId, tenantId, mode, reference } = payment;
   const { hold } = holdEntryFor(transitions);
   const { reopened } = queueEntriesFor(chainOf([first]), transitions.slice(1));
-  // The processor may show an object as open that has ended in the chain: a refund that failed, or any dispute. The lost
-  // entry was then written without a transition, so read these charges once more.
+  // At the processor, a refund that failed in the chain, or any dispute, may be open again. The entry for it was
+  // written without a transition, so it cannot be derived from the chain. Read these charges once more.
   const atBank = [
     ...[...refunds.values()].filter(
       ({ status, refundId }) => status === 'failed' || (status === 'pending' && !isRefundOf(refundId, paymentId)),
@@ -203,8 +202,8 @@ function otherRows(chain: PaymentChain, nowMs: number): readonly ImpliedRow[] {
   const returns = [...strayCharges.values()].flatMap(({ chargeId, status }): readonly ChargeToReturn[] => {
     const entry = { paymentId, chargeId, foundAtMs: newest.occurredAtMs };
     const money = moneyOf(chargeId, state);
-    // The lost entry may have been about a hold that reappeared after a void. Its void needs an operation id of its
-    // own, which follows from the time.
+    // The lost entry may have been about a hold that reappeared after a void. Its void needs a new operation id, which
+    // is derived from the current time.
     if (status === 'authorized') return [{ ...entry, foundAtMs: nowMs, by: 'void' }];
     return money !== undefined && money.leftMinor + money.pendingMinor > 0 ? [{ ...entry, by: 'refund' }] : [];
   });

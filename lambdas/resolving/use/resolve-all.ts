@@ -13,7 +13,7 @@ export interface ResolveAllTools
     Pick<OrderTools, 'orders' | 'choose'> {
   /**
    * The external services for orders. Absent if the deployment accepts no orders; every call to these services for an
-   * earlier order then counts as unanswered, and an alarm reports the order.
+   * order that was accepted earlier then counts as unanswered, and an alarm reports the order.
    */
   readonly parties?: Pick<OrderTools, keyof typeof NO_PARTIES>;
   /** Called with the result of each queue's sweep. */

@@ -33,11 +33,11 @@ export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRec
   const orderId = parseOrderId(record.operationId);
   if (orderId === undefined) return undefined;
   const chain = await readOrderChain(tools.orders, orderId);
-  // A restore has lost the order but kept its claim, which the recovery ends.
+  // A restore has lost the order but kept its claim. The recovery (`closeRemnants`) removes the claim.
   if (chain === undefined) return 'waiting';
   const { order, details } = chain;
   const { tenantId, mode, amountMinor, currency } = order;
-  // The chain has the contacts of the existing order, unless a restore has lost them.
+  // The chain contains the order's contacts, unless a restore has lost them. The e-mail address is then empty.
   const { requestId, source, items, email = '' } = details;
   const { cause } = tools;
   const asked = { cause, orderId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, items };
@@ -86,10 +86,10 @@ export async function resolveOrders(
 }
 
 /**
- * Reports whether the resolver stops processing an order in review. Only the end of a payment's review reopens such an
- * order. Therefore, the resolver never stops while the order waits for something else: for its reversal, for the
- * release of its goods, or for the processor's books after the review of its payment. After an order was reopened, the
- * time until the resolver stops begins again.
+ * Returns whether the resolver may stop processing an order that has been in review for {@link REVIEW_WATCH_MS}. The
+ * end of the payment's review reopens the order. Nothing else reopens it, so the resolver continues while the order
+ * waits for something else: its reversal, the release of its goods, or the processor's books after the payment's
+ * review. When an order is reopened, the time starts again.
  */
 async function isReviewOver(
   { store }: ResolveOrderTools,
@@ -112,7 +112,7 @@ const LANES: Readonly<Partial<Record<OrderCall, string>>> = {
   credit: 'referrals',
 };
 
-/** Returns the lane of the processor of the order's payment. */
+/** Returns the lane of the processor that handles the order's payment. */
 async function laneOfPayment(tools: ResolveOrderTools, order: Order): Promise<string> {
   const chain = knownProcessors(tools).length < 2 ? undefined : await readChain(tools.store, order.paymentId);
   const processor = chain === undefined ? processorFor(tools, order) : pinnedProcessor(tools, chain.first);

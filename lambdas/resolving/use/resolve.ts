@@ -55,7 +55,7 @@ export interface ResolveTools extends ChangePaymentTools, EntriesTools {
   readonly books: readonly ProcessorBooks[];
   readonly work: UnfinishedWork;
   /**
-   * Finishes claims that do not belong to a payment; undefined for a claim of a payment.
+   * Finishes a claim that does not belong to a payment. Returns undefined if the claim belongs to a payment.
    * @default every claim belongs to a payment
    */
   readonly finishOther?: (record: OpenRecord) => Promise<ItemResult | undefined>;
@@ -66,21 +66,22 @@ type LookUpTools = Omit<ResolveTools, 'work' | 'report'>;
 /** Time limit per item, in milliseconds; equal to the limit of a request. */
 const ITEM_TIMEOUT_MS = REQUEST_BUDGET_SECONDS * 1000;
 /**
- * Delay before a claim that could not be finished is retried, in milliseconds. The next run then handles claims that
- * became due earlier first.
+ * Delay before a claim that could not be finished is retried, in milliseconds. In the next run, the claims that were
+ * due before it are handled first.
  */
 const CLAIM_RETRY_DELAY_MS = 60_000;
 /**
  * Maximum delay before an inquiry is repeated if the circuit breaker refused it, in milliseconds. Without this limit,
- * an outage of seconds would delay inquiries that are made once a day by a day. A shorter delay would fill every run.
+ * an outage of seconds would delay a daily inquiry by a whole day. With a shorter delay, refused inquiries would fill
+ * every run.
  */
 const REFUSED_RETRY_DELAY_MS = 15 * 60_000;
 /** Lane of the claims of orders, which wait for several systems one after the other. */
 const ORDERS_LANE = 'orders';
 
 /**
- * Finishes stale claims. Takes over each claim as if its caller had retried, and stores the caller's response. If a
- * claim was released, nothing was sent under it, so it is left to its caller until its send window has closed.
+ * Finishes stale claims. Takes over each claim as if its caller had retried, and stores the response for the caller. If
+ * a claim was released, nothing was sent under it, so it is left to its caller until its send window has closed.
  */
 export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
   const { work, clock } = tools;
@@ -95,8 +96,8 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
       const other = await tools.finishOther?.(record);
       if (other !== undefined) return other;
       const chain = await readChainInLane(tools, paymentId, enter);
-      // A restore has kept only a part of the claim's transaction. The claim's request is unknown here, so the recovery
-      // ends the claim.
+      // A restore has kept only a part of the claim's transaction. The claim's request is unknown here. The recovery
+      // (`closeRemnants`) removes the claim.
       if (chain === undefined || !hasBegun(chain, operationId)) return 'waiting';
       return resultOfClaim(tools, await finish(tools, record, chain), record);
     },
@@ -106,8 +107,8 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
 }
 
 /**
- * Reports a claim to operators once if a retry of the claim's own request cannot finish it. Without the report, the
- * claim would stay open forever. Such a claim is not counted as finished.
+ * Converts the outcome of retrying a claim's request to the item's result. If not even this retry can finish the claim,
+ * reports the claim to operators once. Without the report, the claim would stay open unnoticed.
  */
 export function resultOfClaim(
   { report }: Pick<ResolveTools, 'report'>,
@@ -122,8 +123,8 @@ export function resultOfClaim(
 }
 
 /**
- * Reads the chain of a payment, and enters a lane of its processor if the deployment uses several processors. If it
- * had to wait for a free lane, the chain is read again.
+ * Reads the chain of a payment, and enters a lane of its processor if the deployment uses several processors. If the
+ * item had to wait for a free lane, the chain is read again.
  */
 export async function readChainInLane(
   tools: KnownProcessors & Pick<ResolveTools, 'store'>,
@@ -205,7 +206,7 @@ function inquireEach(tools: ResolveTools, inquiries: readonly Inquiry[], started
 
 /**
  * Makes one inquiry.
- * @param awaitPayer called when the outcome is known to wait for the payer
+ * @param awaitPayer called when the payment waits for its payer
  * @returns `finished` when the outcome is known now, or the payment waits for an operator's decision
  */
 async function inquire(
@@ -237,8 +238,8 @@ async function inquire(
 }
 
 /**
- * Returns whether a callback has recorded a charge before the look-up of a charge without a response. The charge
- * without a response can be a different one, which may still take money, so all charges must be read:
+ * Returns whether a callback recorded a charge before the resolver could look up a charge request that got no response.
+ * That request may have created a different charge, which can still take money, so all charges must be read:
  *
  *   owner     charge 1 sent ── no response, answers 202
  *   callback  ────────────────────────────────────────── charge 2 ends the payment, or waits for its payer
@@ -290,7 +291,7 @@ function isOpenOperation(operationId: OperationId, { state }: PaymentChain): boo
 
 /**
  * Returns the id of the charge if the charge still waits for the payer's approval.
- * @returns undefined when the operation itself is looked up instead
+ * @returns undefined otherwise; the operation itself is then looked up
  */
 function chargeOfPayer({ operationId }: Inquiry, { state }: PaymentChain): string | undefined {
   const isForPayer = changeOf(state, operationId) === undefined && state.payment.status === 'requires_action';
@@ -302,7 +303,7 @@ function chargeOfPayer({ operationId }: Inquiry, { state }: PaymentChain): strin
  * of the payer or the bank.
  *
  * @returns undefined when the processor does not know the charge, and the claim is so old that its owner can no longer
- * send: the operation itself is then looked up
+ * send; the caller then looks up the operation itself
  */
 async function inquireKnownCharge(
   tools: ResolveTools,
@@ -334,9 +335,10 @@ async function inquireCharge(tools: ResolveTools, inquiry: Inquiry, chain: Payme
 }
 
 /**
- * Decides about a charge that was seen, but that the processor does not know now. This proves nothing: the books may
- * lag, or the API key may belong to another account. After the lag, an operator must act. An operator who confirms that
- * the charge does not exist ends the inquiry, unless the chain contains an open object of the charge.
+ * Decides about an inquiry whose charge was seen earlier, but is unknown to the processor now. This does not prove that
+ * the charge is gone: the books may lag, or the API key may belong to another account. After {@link BOOKS_LAG_MS}, an
+ * operator must act. The inquiry ends when an operator confirms that the charge does not exist, unless a refund or
+ * dispute of the charge is open in the chain.
  */
 function inquireUnknownCharge(
   { clock }: Pick<ResolveTools, 'clock'>,
@@ -386,7 +388,7 @@ async function recordChargesOf(...request: Parameters<typeof readChargesOf>): Pr
 }
 
 /**
- * Reads every charge of a payment. A charge that the search has shown, but that cannot be read, is queued.
+ * Reads every charge of a payment. If a charge in the search result cannot be read, an inquiry about it is queued.
  * @param otherCharges the other charges of the payment, if known. @default the books are searched for them
  */
 async function readChargesOf(
@@ -422,17 +424,17 @@ export function elsewhere(
   return 'undecidable';
 }
 
-/** Kinds of facts that contain no result of the charge. */
+/** Kinds of facts that do not contain the result of the charge. */
 const OPEN_FACTS: ReadonlySet<string> = new Set(['unknown', 'pending', 'undecidable'] satisfies ChargeFact['kind'][]);
 
-/** Kinds of facts that contain no charge after a look-up by key. */
+/** Kinds of facts that a look-up by key returns if it finds no charge. */
 const ABSENT_FACTS: ReadonlySet<string> = new Set(['not_attempted', 'undecidable'] satisfies ChargeFact['kind'][]);
 
 type DecideOn = (chain: PaymentChain) => Decision | undefined;
 
 /**
  * Looks up the charge or the change at the processor.
- * @returns a function that decides, given a chain
+ * @returns a function that makes the decision from a chain
  */
 async function ask(tools: LookUpTools, { operationId, claimedAtMs }: Inquiry, chain: PaymentChain): Promise<DecideOn> {
   const { clock, entropy } = tools;
@@ -466,8 +468,8 @@ async function ask(tools: LookUpTools, { operationId, claimedAtMs }: Inquiry, ch
   const isFound = chain.state.payment.chargeId === undefined || !ABSENT_FACTS.has(found.kind);
   const isGone = !isFound && isOverdue && books !== undefined && (await isChargeUnknown(books, chain));
   const fact: ChargeFact = isFound ? found : { kind: isGone ? 'not_attempted' : 'undecidable' };
-  // Read the charge instead: the look-up by key refuses a charge that differs from the request, and reports a charge's
-  // first outcome instead of its current state.
+  // Read the charge from the books instead: the look-up by key refuses a charge that differs from the request, and
+  // reports a charge's first outcome instead of its current state.
   const another = chargeOfAnother(fact, chain);
   if (books !== undefined && (another !== undefined || (isOverdue && OPEN_FACTS.has(fact.kind)))) {
     const otherCharges = another === undefined ? [] : [another];

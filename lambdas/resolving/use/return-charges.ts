@@ -58,8 +58,8 @@ async function returnCharge(tools: ResolveTools, owed: ChargeToReturn, enter: En
 }
 
 /**
- * Returns effects that do not note in the entry of this charge that the charge was seen again. Otherwise, the run's own
- * reads of the charge would prevent the run from closing the entry.
+ * Returns effects that never increase `seen` in the queue entry of this charge. Otherwise, the run's own reads of the
+ * charge would prevent the run from closing the entry.
  */
 function exceptEntryOf(
   effects: ResolveTools['effects'],
@@ -120,8 +120,8 @@ function nextStep(
     // decide.
     return maySend(refund, read) ? { do: 'send', order: refund } : rest('undecidable');
   }
-  // A refund without a recorded operation cannot be looked up, and the money that remains after such a refund would not
-  // be returned.
+  // The processor's books do not list a pending refund of the chain under its operation id, so it cannot be looked up.
+  // Its outcome may stay unknown, so an operator must decide.
   if (missingRefunds(charge, state, 'pending').length > 0) return rest('undecidable');
   // The charge is queued again if a dispute is won, or if a refund fails after it succeeded.
   return rest(money.pendingMinor > 0 ? 'waiting' : 'finished');
