@@ -31,8 +31,8 @@ interface ConsumerOptions<Name extends EventName> {
   /** The handler name, in lower case with hyphens. Records contain it, so it must never change. */
   readonly handler: string;
   /**
-   * Returns the business key, for example the order's id. A key takes effect only once, permanently. An event whose key
-   * is empty fails.
+   * Returns the business key, for example the order's id. Each key takes effect only once, because its record never
+   * expires. An event whose key is empty fails.
    * @default the event's id, which takes effect only once in 30 days
    */
   readonly key?: (event: EventOf<Name>) => string;
@@ -67,7 +67,7 @@ export interface PostgresEventHandlerOptions<Name extends EventName>
 }
 
 /**
- * Creates the handler of Payonce's events, from EventBridge, SQS, Kafka or NATS. Each event takes effect only once,
+ * Creates a handler for Payonce's events from EventBridge, SQS, Kafka or NATS. Each event takes effect only once,
  * however often and over however many transports it is delivered. A message that fails, or that matches no schema of
  * these events, is redelivered; SQS redelivers each message separately, and finally moves it to the dead-letter queue.
  *

@@ -31,8 +31,8 @@ export type { BusEvent, ParkedMessage } from './use/consume-event.ts';
 export { FencedError } from './use/run-request.ts';
 
 /**
- * The operations available to a handler under its claim. The handler's writes are entries of `TransactItems` of
- * `@aws-sdk/lib-dynamodb`.
+ * The operations that a handler may use while it holds the claim of its request. The handler's writes are entries of
+ * `TransactItems` of `@aws-sdk/lib-dynamodb`.
  */
 export type Effect = AnyEffect<TransactItem>;
 
@@ -92,7 +92,7 @@ export interface Once {
     handle: (event: GatewayEvent, effect: Effect) => Promise<Answer>,
   ): LambdaHandler;
   /**
-   * Creates the handler of Payonce's events, from EventBridge, SQS, Kafka or NATS. An event's writes and its record are
+   * Creates a handler for Payonce's events from EventBridge, SQS, Kafka or NATS. An event's writes and its record are
    * committed in one transaction. With SQS, only failed messages are redelivered: the function needs
    * `ReportBatchItemFailures`, and the queue needs a dead-letter queue.
    */

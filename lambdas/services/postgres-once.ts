@@ -70,7 +70,7 @@ export interface PostgresOnce {
     handle: (event: GatewayEvent, effect: PostgresEffect) => Promise<Answer>,
   ): (event: GatewayEvent) => Promise<GatewayResult>;
   /**
-   * Creates the handler of Payonce's events, from EventBridge, SQS, Kafka or NATS. With SQS, only failed messages are
+   * Creates a handler for Payonce's events from EventBridge, SQS, Kafka or NATS. With SQS, only failed messages are
    * redelivered: the function needs `ReportBatchItemFailures`, and the queue needs a dead-letter queue.
    */
   createEventHandler(consumer: TransactionConsumer<PoolClient>): EventHandler;

@@ -48,8 +48,8 @@ export interface VendorOptions {
   /** Time limit of one attempt, in milliseconds. @default 10 seconds */
   readonly timeoutMs?: number;
   /**
-   * Maximum waits before further attempts, in milliseconds. An attempt that could end after the deadline of its call is
-   * not begun.
+   * Maximum waits before the second and later attempts, in milliseconds. An attempt that could end after the deadline
+   * of its call is not begun.
    * @default 0.5, 2, 5 and 30 seconds
    */
   readonly waitsMs?: readonly number[];
@@ -64,7 +64,8 @@ export interface Vendor {
    * Sends one HTTP request once, for `send`, `lookUp` and `probe`. Returns responses with 2xx, and responses whose
    * status is in `expected`. Follows no redirects.
    *
-   * @throws RetryableError if nothing was applied: no connection, or 429, with the time of `Retry-After`
+   * @throws RetryableError if nothing was applied: no connection, or 429; the error contains the time from
+   * `Retry-After`
    * @throws AmbiguousError if the request may have been applied: no complete response, a redirect, or 5xx
    * @throws TerminalError if a retry cannot help: other 4xx
    */
@@ -137,7 +138,7 @@ export function createVendor(options: VendorOptions): Vendor {
     sendOnce: async (request) => {
       if (postgres === undefined) throw new Error('sendOnce needs the option postgres, for the table of local keys');
       const { key } = request;
-      check(typeof key === 'string' && key !== '', 'key', key, 'must be a text that is not empty');
+      check(typeof key === 'string' && key !== '', 'key', key, 'must be a non-empty string');
       const claims = new PostgresSendingClaims(statementsOf(postgres, pacing), `${schema}.sending`, name);
       return sendOnce({ policy, claims, clock: pacing.clock }, request);
     },

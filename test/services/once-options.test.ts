@@ -50,6 +50,6 @@ test.each(['', undefined as never])(
     });
     const request = { key, operation: 'voucher.buy', payload: {}, deadlineMs: 0, withinCall: 'never' as const };
     const sent = vendor.sendOnce({ ...request, send: async () => ({ kind: 'sent', vendorId: 'v' }) });
-    await expect(sent).rejects.toThrow(/^key .* must be a text that is not empty/);
+    await expect(sent).rejects.toThrow(/^key .* must be a non-empty string/);
   },
 );

@@ -32,9 +32,9 @@ export interface KeyedCall {
 
 /**
  * Responds to a request that needs an idempotency key. The first request gets the handler's response, and a repetition
- * gets the stored response. The response is 400 if the key or the body is invalid, 409 while the first request is in
- * progress or after the key has expired, and 422 if the key was used with a different body. Transient faults result in
- * 503; all other errors are thrown.
+ * gets the stored response. The response is 400 if the key is missing, or the key or the body is invalid; 409 while the
+ * first request is in progress, or after the key has expired; and 422 if the key was used with a different body or
+ * query. Transient faults result in 503; all other errors are thrown.
  *
  * @param run runs the handler once
  * @throws Error if the caller is not a string

@@ -41,7 +41,10 @@ const detail = z.looseObject({
   occurredAtMs: z.int(),
   event: z.looseObject({ id: z.string().min(1), type: z.string(), data: z.object({ object: z.unknown() }) }),
 });
-/** EventBridge delivers the event in the field `detail`. Other transports do the same, or deliver only the event. */
+/**
+ * EventBridge delivers the event in the field `detail`. With other transports, a message has the same field, or is the
+ * event itself.
+ */
 const delivered = z.union([z.object({ detail }).transform((envelope) => envelope.detail), detail]);
 
 type Delivery = SQSEvent | MSKEvent | SelfManagedKafkaEvent | EventBridgeEvent<string, unknown> | NatsMessage;

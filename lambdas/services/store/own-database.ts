@@ -31,7 +31,10 @@ interface OwnDatabaseOptions {
   readonly lockMs?: number | undefined;
 }
 
-/** Schema of the columns. They are read as text, because the application may have its own parsers for other types. */
+/**
+ * Schema of the columns. They are read as text, because the application may have replaced the driver's parsers for
+ * other types.
+ */
 const storedRequest = z.object({
   owner: z.string().transform(ownerToken),
   fingerprint_version: z.coerce.number(),
@@ -115,7 +118,7 @@ export class OwnDatabase implements OwnTransactions<PoolClient> {
       // A handler can hang, for example while it waits for another connection of the same pool. If the connection is
       // lost, the transaction ends without waiting for the handler.
       const result = await Promise.race([working, connection.lost]).finally(() => connection.revoke());
-      // After a failed statement that the handler ignored, the server responds to COMMIT with a rollback and no error.
+      // If the handler ignored a failed statement, the server rolls back at COMMIT, and reports this without an error.
       if ((await connection.send('COMMIT', [], 'committing')).command !== 'COMMIT')
         throw new Error('a statement of the handler failed, so nothing was committed');
       return result;
@@ -196,8 +199,8 @@ class Connection {
 
   /**
    * Refuses further statements from the handler. A handler can continue after it has failed, for example in another
-   * part of a `Promise.all`. A statement after `ROLLBACK` would be committed as its own transaction, and again by the
-   * next attempt.
+   * part of a `Promise.all`. Without this refusal, a statement after `ROLLBACK` would be committed in a transaction of
+   * its own, and the next attempt would repeat it.
    */
   revoke(): void {
     this.#isRevoked = true;
@@ -214,7 +217,11 @@ class Connection {
     }
   }
 
-  /** Rolls back. @returns the fault that made the transaction fail, or any other error from the handler unchanged */
+  /**
+   * Rolls back.
+   * @returns the error to throw: a RetryableError if the database ended the transaction and a retry can succeed,
+   * otherwise `reason`
+   */
   async rolledBack(reason: unknown): Promise<unknown> {
     const thrown = this.#faultOrError(reason);
     if (isFault(thrown) && !isUsableAfter(thrown)) this.#isLost = true;

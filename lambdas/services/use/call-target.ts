@@ -4,11 +4,11 @@ import { isRequested, type RequestRunTools, requestRun } from '../../jobs/use/re
 import { fullJitter } from '../../kernel/backoff.ts';
 import { AmbiguousError, codeOf, RetryableError } from '../../kernel/faults.ts';
 
-/** A scheduled call of a target: the message from its schedule, and the number of attempts. */
+/** A call of a target's job: the message that the job's schedule sends, and the number of earlier calls. */
 export interface TargetCall {
   readonly target: string;
   readonly job: string;
-  /** ISO 8601, as `2026-01-01T00:00:00Z`. */
+  /** ISO 8601, for example `2026-01-01T00:00:00Z`. */
   readonly scheduledTime: string;
   /** Number of earlier calls of this run that the target did not accept. @default 0 */
   readonly tries?: number;
@@ -68,8 +68,8 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
   const target = targets[call.target];
   const job = target?.jobs[call.job];
   const miss = async (reason: string): Promise<Called> => {
-    // The run is recorded before the message is sent. If the send fails, the current message is redelivered, and the
-    // run is recorded as missed again.
+    // Record the run as missed before sending it to the queue of missed runs. If the send fails, the current message is
+    // redelivered, and the run is recorded as missed again.
     if (!(await runs.note(noted(call, clock.nowMs(), { called: 'missed', reason })))) return 'asked_before';
     await calls.missed({ ...call, reason });
     return 'missed';
@@ -123,8 +123,8 @@ interface CallResult {
 }
 
 /**
- * Builds the run after a call. The run starts at its scheduled time, so its duration includes the wait until the target
- * accepted it.
+ * Builds the state of a run after a call. The run starts at its scheduled time, so its duration includes the wait until
+ * the target accepted it.
  */
 function noted(
   { job, scheduledTime, tries = 0 }: TargetCall,

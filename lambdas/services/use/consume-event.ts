@@ -21,7 +21,10 @@ export interface BusEvent {
   readonly event: { readonly id: string; readonly type: string; readonly data: { readonly object: unknown } };
 }
 
-/** Thrown for a message that is not an event for the consumer. No retry can process it. */
+/**
+ * Thrown for a message that is not a Payonce event, or whose type or version the consumer does not handle. No retry can
+ * process it.
+ */
 export class UnreadableEvent extends Error {
   override readonly name = 'UnreadableEvent';
 }
@@ -51,8 +54,8 @@ interface NamedConsumer {
   /** The handler name, in lower case with hyphens. It must never change, because records contain it. */
   readonly handler: string;
   /**
-   * Returns the business key, for example the order id. A key takes effect only once, permanently. An event whose key
-   * is empty fails.
+   * Returns the business key, for example the order id. Each key takes effect only once, because its record never
+   * expires. An event whose key is empty fails.
    * @default the event id, whose record is kept for the retention of the scope `events`
    */
   readonly key?: (event: BusEvent) => string;

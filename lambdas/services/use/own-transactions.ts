@@ -2,14 +2,17 @@ import type { Answer } from '../../kernel/answer.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 
-/** The second argument of a handler: the transaction that also writes the record of its operation. */
+/** The second argument of a handler: the transaction, in which the engine also writes the operation's record. */
 export interface TransactionEffect<Tx> {
   /**
    * The connection on which the transaction runs. The engine ends the transaction: the connection refuses `BEGIN`,
    * `COMMIT` and `ROLLBACK`, and every statement after the handler has returned.
    */
   readonly tx: Tx;
-  /** Id of the operation, the same for every attempt. Use it as the idempotency key for calls to other systems. */
+  /**
+   * Id of the operation, the same for every attempt. Use it as the idempotency key for later calls to other systems;
+   * the handler itself must make none.
+   */
   readonly operationId: string;
 }
 
@@ -18,14 +21,14 @@ export interface OwnRecord {
   readonly operationId: OperationId;
   /** The scope of the route, or the name of the consumer. */
   readonly scope: string;
-  /** The idempotency key; at a consumer, the business key or the id of the event. */
+  /** The idempotency key; for a consumer, the business key or the id of the event. */
   readonly key: string;
   /** Absent for an event. */
   readonly fingerprint?: Fingerprint;
   /** Token of a call, the same in all its attempts. Identifies the call's record after a lost response to `COMMIT`. */
   readonly owner: OwnerToken;
   readonly recordedAtMs: number;
-  /** Absent for a business key, which takes effect once, permanently. */
+  /** Absent for a business key, whose record never expires. */
   readonly expiresAtSeconds?: number;
 }
 

@@ -25,8 +25,8 @@ export class FencedError extends Error {
 }
 
 /**
- * Thrown for a response with 5xx or 429. Nothing is committed, and the next request with the idempotency key runs the
- * handler again.
+ * Thrown for a response with 5xx or 429. Nothing is stored except the rows of `writeNow`, and the next request with the
+ * idempotency key runs the handler again.
  */
 export class NotStored extends Error {
   override readonly name = 'NotStored';
@@ -38,7 +38,7 @@ export class NotStored extends Error {
   }
 }
 
-/** The operations available to a handler under its claim. */
+/** The operations that a handler may use while it holds the claim of its request. */
 export interface Effect<Write extends OwnWrite = OwnWrite> {
   /** Id of the operation, the same for every attempt. Use it as the idempotency key for calls to other systems. */
   readonly operationId: string;
@@ -187,7 +187,7 @@ class RequestOperation<Write extends OwnWrite> implements Operation<undefined, H
     throw new RetryableError('write_condition_failed', message, { retryAfterSeconds: 1 });
   }
 
-  // Never called: the claim writes only the record, so a request cannot begin without one.
+  // Never called: the claim writes only the record, so without a record, no other row of the request exists.
   lostRecord(): never {
     throw new Error('a request has begun without a record');
   }
