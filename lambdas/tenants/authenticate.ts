@@ -9,7 +9,7 @@ import type { Owner } from './owners.ts';
 export interface Caller extends Owner {
   /** The request's API key, or the operator who acts on behalf of the tenant. Recorded with the request's effects. */
   readonly by: Omit<RequestCause, 'requestId'> | Omit<OperatorCause, 'requestId'>;
-  /** Identifies the operator as a person. The value is the same for all keys of one person. */
+  /** Identifies the operator, with the same value for all keys of one person. Absent for an API key. */
   readonly person?: string;
 }
 

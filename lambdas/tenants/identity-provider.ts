@@ -158,7 +158,8 @@ function keysOf(issuer: string, times: Required<KeyTimes>, clock: WireClock): JW
     } catch (error) {
       const { uat: readAtMs = 0, jwks } = known;
       if (isOfToken(error) || jwks === undefined || wireMs(clock) - readAtMs > STALE_MS) throw error;
-      // The provider may have added the unknown key since the last read.
+      // If the cached keys lack the token's key, report the provider's fault instead of an invalid token, because the
+      // provider may have added the key since the last read.
       return createLocalJWKSet(jwks)(header, token).catch(() => Promise.reject(error));
     }
   };

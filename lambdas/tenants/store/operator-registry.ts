@@ -22,7 +22,10 @@ export const operatorKeyItem = z.object({
 });
 
 export class DynamoDbOperatorKeys extends KeyRows implements OperatorKeyRegistry {
-  /** Reads with strong consistency, so that a new key works immediately and a revoked key is rejected immediately. */
+  /**
+   * Reads with strong consistency, so that a new key works immediately, and a revoked key is rejected unless it is
+   * cached.
+   */
   async findOperator(keyHash: string): Promise<OperatorKeyRecord | undefined> {
     const item = await this.read(RegistryRow.operatorKey, idOfKeyHash(keyHash));
     if (item === undefined) return undefined;

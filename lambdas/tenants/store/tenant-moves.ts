@@ -39,7 +39,7 @@ export class TenantMoves {
    * Begins a run, and refuses the tenant's writes.
    *
    * @param place the state of the tenant's row from which the run was planned
-   * @returns false if another run has begun or has changed the tenant's database since
+   * @returns false if, since then, another run has begun, or the tenant's database has changed
    */
   async begin({ tenantId, run, from, to }: TenantMove, { moves, shard }: TenantPlace): Promise<boolean> {
     const absentOr = (isDefault: boolean, attribute: string): string =>

@@ -41,7 +41,8 @@ export class TenantPlacement {
    * Returns the database of a tenant. The result does not change while an import runs, because nothing else changes the
    * database of an existing tenant.
    *
-   * @returns undefined if its row names another database or, with several databases, if it has no row
+   * @returns undefined if the tenant's row names a database that is not one of `names` or, with several databases, if
+   * the tenant has no row
    */
   of(id: TenantId): Promise<string | undefined> {
     const known = this.#known.get(id) ?? this.#read(id);

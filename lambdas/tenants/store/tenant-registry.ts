@@ -58,7 +58,10 @@ export class KeyRows {
 }
 
 export class DynamoDbApiKeyRegistry extends KeyRows implements ApiKeyRegistry {
-  /** Reads with strong consistency, so that a new key works immediately and a revoked key is rejected immediately. */
+  /**
+   * Reads with strong consistency, so that a new key works immediately, and a revoked key is rejected unless it is
+   * cached.
+   */
   async findByHash(keyHash: string): Promise<ApiKeyRecord | undefined> {
     const item = await this.read(RegistryRow.apiKey, idOfKeyHash(keyHash));
     if (item === undefined) return undefined;

@@ -11,7 +11,7 @@ import type { ChainId } from '../../payments/ids.ts';
  * Defines how the lists of the Views are stored. Only this file builds their partition names. `kernel/places.ts`
  * defines most sort keys.
  *
- * | list                     | partition                         | found by     |
+ * | list                     | partition                         | read from    |
  * |--------------------------|-----------------------------------|--------------|
  * | payments                 | `PAYMENT#owner#shard`             | table        |
  * | payments with a status   | `PAYMENT#owner#status#shard`      | index `lists`|
@@ -71,8 +71,8 @@ export function statusPartition(owner: ViewOwner, status: PaymentStatus, id: Pay
 }
 
 /**
- * Returns the partition of one reference. The partition is small, and therefore not sharded: failed payments are rare,
- * and a reference has at most one payment that has not failed.
+ * Returns the partition of the payments with one reference. The partition is small, and therefore not sharded: a
+ * reference has at most one payment that is neither failed nor canceled, and few that are.
  */
 export function referencePartition(owner: ViewOwner, reference: string): string {
   return `${ViewsRow.reference}${owned(owner)}#${reference}`;
@@ -205,8 +205,8 @@ export const ALL_MISMATCHES = ViewsRow.allMismatches;
 export const REVIEWS = ViewsRow.reviews;
 
 /**
- * Returns the partition of one owner's mismatches. Without an owner, returns the partition of charges that have no
- * known payment.
+ * Returns the partition of one owner's mismatches. Without an owner, returns the partition of the mismatches about
+ * charges that have no known payment.
  */
 export function mismatchPartition(owner: ViewOwner | undefined): string {
   return owner === undefined ? ViewsRow.mismatch : `${ViewsRow.mismatch}${owned(owner)}`;

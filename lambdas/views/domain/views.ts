@@ -49,13 +49,13 @@ export interface EventViews {
   /** Rows that never change. They can be written repeatedly and in any order. */
   readonly lasting: readonly ViewRow[];
   /**
-   * Rows that never change and are the same for every event of the payment. They are written before the first of the
-   * payment's `heads`.
+   * Rows that never change and are the same for every event of the payment. They are written before the payment's head
+   * is written for the first time.
    */
   readonly ofReference: readonly ViewRow[];
   /**
-   * One row (a head) with the state of the payment or order after this event, and one with the state of the dispute
-   * that the event concerns. A head replaces the head of an earlier event, never the head of a later event.
+   * One row (a head) with the state of the payment or order after this event. If the event concerns a dispute, also a
+   * head with the state of the dispute. A head replaces the head of an earlier event, never the head of a later event.
    */
   readonly heads: readonly ViewRow[];
   /**

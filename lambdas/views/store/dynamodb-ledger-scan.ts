@@ -35,7 +35,7 @@ export class DynamoDbLedgerScan implements LedgerScan {
       ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
       ExpressionAttributeValues: { ':first': transitionSort(1) },
       Limit: PAGE,
-      // An import must compare all payments and orders.
+      // Read with strong consistency, because an import must find all payments and orders.
       ConsistentRead: true,
       ...(after === undefined ? {} : { ExclusiveStartKey: JSON.parse(after) as Item }),
     };

@@ -49,7 +49,7 @@ export function listPartition(stored: string, sort: string): string {
 export function partsOf(partition: string, until: string): readonly string[] {
   if (!isDivided(partition)) return [partition];
   const untilMs = timeOf(until);
-  // The bound after all sort keys contains no time.
+  // `LAST_SORT_KEY` contains no time.
   const { listParts } = mostShards(Number.isNaN(untilMs) ? undefined : untilMs + 1);
   return Array.from({ length: listParts }, (_, part) => partName(partition, part));
 }

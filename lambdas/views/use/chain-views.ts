@@ -81,7 +81,10 @@ export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: Chai
   return wrong;
 }
 
-/** Compares only the existence of the row in the list of reviews: its time depends on the order of the events. */
+/**
+ * Compares only the existence of the row in the list of reviews, because the row's time depends on the order in which
+ * the events were projected.
+ */
 async function wrongReview(
   views: Pick<ViewStore, 'read'>,
   [newest]: ChainViews['events'],

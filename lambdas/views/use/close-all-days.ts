@@ -15,7 +15,8 @@ const DAYS_AT_ONCE = 5;
 const MAX_BATCHES = 400;
 
 /**
- * Creates the job that closes the completed days of every tenant in every mode. The job's counts are numbers of days.
+ * Creates the job that closes the completed days of every tenant in every mode. The job counts closed days as done, and
+ * each owner with days that remain as left.
  */
 export function closeAllDaysJob(tools: CloseAllDaysTools): Job<ViewOwner> {
   return {
@@ -31,7 +32,7 @@ export function closeAllDaysJob(tools: CloseAllDaysTools): Job<ViewOwner> {
         const { closed, more } = await closeDays(tools, owner, DAYS_AT_ONCE);
         done += closed;
         if (!more) return { done, left: 0, failed: 0 };
-        // A rival is changing or closing these days.
+        // A rival is changing or closing the remaining days.
         if (closed === 0) break;
       }
       return { done, left: 1, failed: 0 };

@@ -56,7 +56,7 @@ type TotalBody =
       readonly kind: 'total';
       readonly token: OwnerToken;
       readonly sums: readonly StoredSum[];
-      /** Absent when the day was closed by a version that did not compute volumes. */
+      /** Absent if an earlier version of the code closed the day, or projected one of its events. */
       readonly volumes?: readonly StoredVolume[];
     };
 

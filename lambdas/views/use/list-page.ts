@@ -60,7 +60,7 @@ const MAX_EXTRA_OBJECTS = 2;
  * Returns a page of objects. Rows that do not match are skipped. The page ends when:
  *
  * - it is full, or the list has ended;
- * - {@link MAX_EXAMINED} rows were examined; or
+ * - {@link MAX_EXAMINED} rows were examined, or the maximum number of reads was made; or
  * - {@link MAX_EXTRA_OBJECTS} of the loaded objects did not match.
  *
  * Only in the last two cases can a page be short or empty although more rows follow. `next` is then the last examined
@@ -133,8 +133,9 @@ export async function shownPage(
 }
 
 /**
- * Returns the maximum number of reads for one page. A list that is divided into more partitions is read less often, so
- * that a page does not cost more calls. A page of such a list can be short or empty although more rows follow.
+ * Returns the maximum number of reads for one page. The more queries one read costs, the fewer reads are made, so that
+ * the page does not cost more calls. If a read costs several queries, a page can therefore be short or empty although
+ * more rows follow.
  */
 function readsOf(views: Pick<ViewStore, 'queriesPerRange'>): number {
   const queries = views.queriesPerRange?.() ?? 1;
@@ -148,8 +149,8 @@ interface CheckedRow {
 }
 
 /**
- * Applies the filter to rows, in order. An object is loaded for each row that matches or may match; stops before the
- * row for which more than `loads` objects would be loaded.
+ * Applies the filter to rows, in order. The caller loads an object for each row that matches or may match, so the
+ * result ends before such rows exceed `loads`.
  */
 function checkedRows(rows: readonly ViewRow[], matches: Shown['matches'], loads: number): readonly CheckedRow[] {
   const checked: CheckedRow[] = [];

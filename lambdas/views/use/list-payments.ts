@@ -74,7 +74,10 @@ export async function listPayments(
     const found = await readPayment(store, caller, id);
     return found.kind === 'not_found' ? undefined : keyOf(caller, found.payment).sort;
   };
-  /** Returns whether a payment's row matches. Rows that an earlier version wrote have no currency and no reference. */
+  /**
+   * Returns whether a payment's row matches. Rows that an earlier version wrote have no currency and no reference; for
+   * them, returns undefined if only the loaded payment can decide.
+   */
   const isMatch = (head: ViewRow): boolean | undefined => {
     const body = JSON.parse(head.body) as HeadBody;
     const { amountMinor: amount } = body;

@@ -33,7 +33,7 @@ function reviewOf({ chainId, body }: ViewRow): Review | undefined {
 /**
  * Returns a page of all owners' payments in review, newest first. Each row's `body` is the API object.
  *
- * @param only the owners whose payments are listed @default all
+ * @param only the tenant and mode whose payments are listed; an absent field includes all tenants, or both modes
  * @throws RetryableError when the page cannot be read now
  */
 export async function listReviewedPayments(

@@ -62,7 +62,7 @@ export async function writeViews(
   const { lasting, ofReference, owner, occurredAtMs } = eventViews;
   const isFirst = heads !== undefined && heads[0] === undefined;
   await views.put(isFirst ? [...lasting, ...ofReference] : lasting);
-  // Read the clock after the write. Days are closed an hour after their end, so clocks may differ by an hour.
+  // Read the clock after the write. Days are closed an hour after their end, so clocks may differ by up to an hour.
   const hasEnded = clock === undefined || clock.nowMs() >= dayOf(occurredAtMs) + DAY_MS;
   if (lasting.length > 0 && hasEnded) await reopenDay(views, owner, occurredAtMs);
   await advanceHeads(views, eventViews, heads);

@@ -32,8 +32,8 @@ export interface RebuildState {
   readonly owners: readonly ViewOwner[];
   readonly counts: RebuildCounts;
   /**
-   * Payments and orders whose rows differed, rows that no transition explains, and wrong daily totals. They are
-   * compared again at the end.
+   * Payments and orders whose rows differed, rows that cannot be derived from any transition, and wrong daily totals.
+   * They are compared again at the end.
    */
   readonly suspects: readonly Suspect[];
 }
@@ -307,7 +307,7 @@ class Rebuild {
     return closed.size === sums.size && [...closed].every(([key, sum]) => sameSum(sum, sums.get(key)));
   }
 
-  /** Compares the suspects again, because their events may not have arrived yet. */
+  /** Compares the suspects again, because their events may not have been projected yet. */
   async #remaining(): Promise<readonly Difference[]> {
     const { clock, settleMs = SETTLE_MS } = this.#tools;
     let suspects: readonly Suspect[] = this.#suspects;

@@ -37,7 +37,7 @@ export interface RowChange {
 
 /** Stores the Views. All rows except those of mismatches can be rebuilt from the Ledger. */
 export interface ViewStore {
-  /** Writes whole rows unconditionally, at most 25 per call. If a call fails, some rows may have been written. */
+  /** Writes whole rows unconditionally. If the write fails, some rows may have been written. */
   put(rows: readonly ViewRow[]): Promise<void>;
   /** Reads a row with strong consistency. */
   read(key: ViewKey): Promise<ViewRow | undefined>;

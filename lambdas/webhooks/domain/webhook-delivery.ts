@@ -59,7 +59,7 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
   readonly apart?: true;
   /** Time at which a rival may take over the running attempt, in Unix milliseconds. Set while an attempt runs. */
   readonly leaseExpiresAtMs?: number;
-  /** Set if the due attempt is a resend outside the schedule. No retry follows it. */
+  /** Set if the due attempt is outside the schedule: a resend, or a test. No retry follows it. */
   readonly extra?: true;
   /** Set while an attempt has started but its result is not recorded yet. */
   readonly running?: true;
@@ -258,8 +258,8 @@ export function replayed(delivery: Delivery, nowMs: number): Delivery {
 }
 
 /**
- * Returns the end of the lease of a running attempt that is the last one, in Unix milliseconds. Until then it is not
- * known whether the endpoint accepts the delivery.
+ * Returns the end of the lease of a running attempt that no retry will follow, in Unix milliseconds. Until then it is
+ * not known whether the endpoint accepts the delivery.
  *
  * @returns undefined when no such attempt runs
  */

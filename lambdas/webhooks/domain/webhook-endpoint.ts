@@ -61,8 +61,8 @@ export interface WebhookEndpoint {
   readonly description?: string;
   readonly disabled?: Disabled;
   /**
-   * Set while the endpoint accepts nothing, with the time of the first failed attempt in Unix milliseconds. A disabled
-   * endpoint keeps it until an attempt succeeds.
+   * Set while all attempts at this endpoint fail, with the time of the first failed attempt in Unix milliseconds. A
+   * disabled endpoint keeps it until an attempt succeeds.
    */
   readonly failing?: { readonly sinceMs: number };
   /** Number of changes of the endpoint's state for which an event was published. @default 0 */
@@ -144,8 +144,8 @@ export const MAX_ENDPOINTS = 16;
 const MAX_SECRETS = 4;
 
 /**
- * Returns the time since which an endpoint fails or is disabled because it failed, in Unix milliseconds. Undefined if it
- * needs no operator: it works, or a person has disabled it.
+ * Returns the time since which an endpoint fails, or is disabled because it failed or responded with 410. Unix
+ * milliseconds. Undefined if it needs no operator: it works, or a person has disabled it.
  */
 export function failingSince({ disabled, failing }: WebhookEndpoint): number | undefined {
   if (disabled === undefined) return failing?.sinceMs;
