@@ -20,7 +20,8 @@ export interface PostgresOnceOptions {
   /** A pool of `pg`. `payonce db migrate --service` creates the table of the records in its database. */
   readonly postgres: Pool;
   /**
-   * The schema of the table, as given to `--service`. Services that share a database need separate schemas.
+   * The schema of the table, as passed to `payonce db migrate --service`. Services that share a database need separate
+   * schemas.
    * @default payonce_once
    */
   readonly schema?: string;
@@ -76,7 +77,8 @@ export interface PostgresOnce {
   createEventHandler(consumer: TransactionConsumer<PoolClient>): EventHandler;
   /**
    * Deletes records and local vendor keys an hour after the end of their retention, at most 100,000 of each. Call it
-   * once a day. Until the deletion, a request with an expired key is refused; afterwards, it would run again.
+   * once a day. Until the deletion, a request with an expired key is refused; afterwards, such a request would run
+   * again.
    *
    * @returns the number of deleted rows
    */

@@ -122,7 +122,7 @@ export class FoundKeys<Key> {
     const entry = this.#found.get(hash);
     if (entry === undefined) return undefined;
     const ageMs = nowMs - entry.atMs;
-    // If the clock was set back, the entry must not stay cached for longer.
+    // If the clock was set back, the age can be negative. Evict the entry then, so that it is not cached for too long.
     if (ageMs >= 0 && ageMs < FOUND_FOR_MS) return entry.record;
     this.#found.delete(hash);
     return undefined;

@@ -159,7 +159,7 @@ export class TenantLimits {
     const name = `${bucket.tenantId}#${bucket.mode}#${bucket.kind}`;
     const nowMs = this.#clock.nowMs();
     const held = this.#held.get(name);
-    // If the clock was set back, the batch must not stay valid for longer.
+    // If the clock was set back to before the batch was taken, the batch counts as expired.
     const isCurrent = held !== undefined && held.fromMs <= nowMs && nowMs < held.untilMs;
     if (isCurrent && held.last.kind === 'refused') return limited(held.last, held.untilMs - nowMs);
     if (isCurrent && held.tokens > 0) {

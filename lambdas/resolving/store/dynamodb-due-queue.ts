@@ -35,8 +35,8 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
       const until = sort(isPostponed ? (range.postponedBeforeMs ?? 0) : beforeMs, '');
       // Appending NUL gives the next possible sort key.
       const from = after === '' ? sort(0, '') : `${until.slice(0, prefixLength)}${after}\u0000`;
-      // Because clocks differ, the end can be earlier than the cursor of the previous page. DynamoDB would reject such
-      // a range.
+      // Because clocks differ, the range can end before the cursor of the previous page. DynamoDB would reject such a
+      // range.
       if (from > until) return { rows: [] };
       const part = { from, until, limit, prefixLength };
       return mergedPage(

@@ -109,8 +109,8 @@ async function handleHold(
 /**
  * Voids the hold if it is due and still open at the processor.
  *
- * @returns `ended` if its queue entry was closed, `left` if a later run must handle the hold, or the Unix time in
- * milliseconds from which the hold may be voided, if that time is in the future
+ * @returns `ended` if the queue entry was closed; `left` if a later run must handle the hold; for a hold that is not
+ * due yet, the time from which it may be voided, in Unix milliseconds
  */
 async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<'ended' | 'left' | number> {
   const { clock, holds } = tools;

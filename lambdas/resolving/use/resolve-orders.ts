@@ -103,7 +103,10 @@ async function isReviewOver(
   return chain?.state.payment.status === 'needs_review';
 }
 
-/** Lanes of the calls to the stock, the mail server and the referrals. All other calls are about the payment. */
+/**
+ * Lanes of the calls to the stock, the mail server and the referrals. All other calls use the lane of the payment's
+ * processor.
+ */
 const LANES: Readonly<Partial<Record<OrderCall, string>>> = {
   reserve: 'stock',
   find_reservation: 'stock',

@@ -123,7 +123,7 @@ async function keep(
   startedAtMs: number,
   result: Exclude<Adopted, 'adopted'>,
 ): Promise<keyof RetriedOrphans> {
-  // A failed attempt proves nothing about the charge.
+  // After an error, it is unknown whether the charge is foreign, so keep the previous value.
   const now = result === 'failed' ? orphan : { ...orphan, isForeign: result === 'foreign' };
   const lastMs = orphan.receivedAtMs + RETRY_FOR_MS;
   if (clock.nowMs() >= lastMs) {

@@ -186,7 +186,7 @@ class Connection {
 
   constructor(client: PoolClient) {
     this.#client = client;
-    // Without a listener, a lost connection would end the process.
+    // Without a listener for `error`, a lost connection would crash the process.
     client.on('error', this.#lose);
     this.#loss.promise.catch(() => undefined);
     this.handedOut = new Proxy(client, { get: (_client, name) => this.#memberOf(name) });

@@ -10,7 +10,9 @@ const placeItem = z.object({
   shard: z.string().default(FIRST_SHARD),
   /** Number of runs of the command that moves the tenant. */
   moves: z.int().default(0),
-  /** The move in progress, by the names of its databases. Until it has ended, nothing may be written for the tenant. */
+  /**
+   * The move in progress, with the names of both databases. Until the move ends, nothing may be written for the tenant.
+   */
   move: z.object({ from: z.string(), to: z.string() }).exactOptional(),
 });
 

@@ -246,7 +246,7 @@ export function withRequestedAttempt(delivery: Delivery, nowMs: number): Deliver
 /**
  * Like {@link withRequestedAttempt}, but restarts the whole schedule, so that one failed attempt does not lose a
  * replayed event. A running last attempt of the schedule does not satisfy the request: the new schedule begins when the
- * lease of that attempt ends, and its result is not recorded.
+ * lease of that attempt ends, and that attempt's result is not recorded.
  */
 export function replayed(delivery: Delivery, nowMs: number): Delivery {
   const isRunning = delivery.running === true && !isDue(delivery, nowMs);
