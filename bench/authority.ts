@@ -27,7 +27,10 @@ import { median } from './median.ts';
 import { startPostgres } from './postgres.ts';
 import { IN_FLIGHT, ONE_AT_A_TIME, type Pay, type RatioOptions, ratios } from './speed.ts';
 
-/** The cost of a payment in one of the compared programs. The ratios compare it with Payonce on DynamoDB. */
+/**
+ * Costs of a payment in one of the compared programs. Each ratio is the program's value divided by that of Payonce on
+ * DynamoDB.
+ */
 interface AuthorityCost {
   readonly program: string;
   /** Number of statements per payment. Each waits for a response from PostgreSQL. */
@@ -47,7 +50,8 @@ export interface AuthorityCosts {
   readonly postgres: AuthorityCost;
   readonly rocketRides: AuthorityCost;
   /**
-   * Median time from the start of a commit to the response to a duplicate that waits for it, in milliseconds.
+   * Median time from the start of a commit to the response to a concurrent duplicate, which waits for this commit. In
+   * milliseconds.
    */
   readonly duplicateMs: number;
 }
@@ -192,8 +196,8 @@ const toolsOn = (database: Database) => ({ database, pacing: { clock: systemCloc
 const storeOn = (database: Database) => new PostgresStore(toolsOn(database));
 
 /**
- * Records an effect twice at once. The second transaction waits until the first one commits. Measures how long the
- * second one takes after this commit starts.
+ * Records the same effect in two concurrent transactions. The second one waits until the first one commits. Measures
+ * the time from the start of that commit to the end of the second transaction.
  * @returns the median, in milliseconds
  */
 async function waitingDuplicate(database: OpenDatabase, count: number): Promise<number> {

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { bundle } from '../lib/lambda-code.ts';
 import { inTurns, type Turns } from './start.ts';
 
-/** Owners of code, in the order of the page. */
+/** Parts of the CPU time, in the order of the page: the owner of the running code, or compilation by V8. */
 const PARTS = ['AWS SDK', 'Payonce', 'zod', 'Powertools', 'other packages', 'Node.js', 'compilation', 'V8'] as const;
 type Part = (typeof PARTS)[number];
 export type Owner = Exclude<Part, 'Node.js' | 'compilation' | 'V8'>;
@@ -95,7 +95,10 @@ export function sharesOf(
 /** Node.js function that triggers V8's ES-module compilation. The profiler attributes the compile time to it. */
 const COMPILE = 'compileSourceTextModule';
 
-/** Returns the owner of a frame's code. V8's own code has no URL: garbage collection and built-in functions. */
+/**
+ * Returns the owner of a frame's code. A frame without a URL is V8's own code: garbage collection or a built-in
+ * function.
+ */
 function partOf(frame: Frame, sourceOf: (frame: Frame) => string | undefined): Part {
   if (frame.url === '') return 'V8';
   if (frame.functionName === COMPILE) return 'compilation';
@@ -112,7 +115,10 @@ function ownerOf(source: string): Owner {
   return source.includes('node_modules/') ? 'other packages' : 'Payonce';
 }
 
-/** Returns a function that finds the source of a frame by the source maps of a bundle; undefined for other code. */
+/**
+ * Returns a function that finds a frame's source file with the source maps of a bundle. The function returns undefined
+ * for other code.
+ */
 function sourcesIn(folder: string): (frame: Frame) => string | undefined {
   const maps = new Map<string, SourceMap>();
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.mjs'))) {

@@ -71,7 +71,7 @@ of at most one kilobyte, 4 units (three items and 6 units with a reference).
 ## One tenant at 1,000 payments a second
 
 Each payment has a reference, and the tenant has one webhook endpoint. Write units from the rows that the real stores write to DynamoDB in memory, indexes included.
-\`test/bench/hot-partitions.test.ts\` counts them and holds the limits. A partition takes 1,000 write units a second. A \`receipt_email\`
+\`test/bench/hot-partitions.test.ts\` counts them and checks the limits. A partition takes 1,000 write units a second. A \`receipt_email\`
 adds one unit to the row of a payment's notes, for its index.
 
 ${capacity}
@@ -82,7 +82,7 @@ The goal for the deliveries of one endpoint is 1,000 a second. Its busiest parti
 
 ## Higher rates
 
-The setting \`peakRates\` spreads hot rows for up to 40,000 payments a second over all tenants and 6,400 of one. At 20,000 and 5,000, no partition gets more than 500 write units a second (\`test/bench/peak-partitions.test.ts\`):
+The setting \`peakRates\` spreads hot rows for up to 40,000 payments a second in total and 6,400 for one tenant. At 20,000 and 5,000, no partition gets more than 500 write units a second (\`test/bench/peak-partitions.test.ts\`):
 open claims have 100 partitions instead of 32, recent outcomes 50 instead of 8, each queue and due webhooks 100 instead of 8, the deliveries of an endpoint 38 instead of 8, and each partition of a tenant's lists four parts.
 A run of a job makes one query for each partition of a queue, so these numbers cost reads also when nothing is due. \`throttlingRate\` admits up to 50,000 requests a second, with a higher quota of API Gateway.
 

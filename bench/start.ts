@@ -12,7 +12,7 @@ import { gatewayEvent } from '../test/world/gateway-event.ts';
 import { median } from './median.ts';
 import { type Answer, withStandIn } from './stand-in.ts';
 
-/** Each field is the median, over all rounds, of a ratio of CPU times in one round. */
+/** Ratios of CPU times that were measured in the same round. Each field is the median over all rounds. */
 export interface StartRatios {
   /** CPU time of the import, relative to a bare DynamoDB client's. */
   readonly importToBareClient: number;
@@ -22,7 +22,7 @@ export interface StartRatios {
   readonly powertoolsToBareClient: number;
   /** CPU time of the import and the first payment, relative to a Powertools handler's. */
   readonly firstToPowertools: number;
-  /** Share of the import in the CPU time of the import and the first payment of the payments function, from 0 to 1. */
+  /** CPU time of the payments function's import, divided by that of its import and first payment. From 0 to 1. */
   readonly importShare: number;
 }
 
@@ -91,8 +91,8 @@ export interface Turns {
 }
 
 /**
- * Runs each program once in each round, in alternating order. A stand-in plays DynamoDB, Secrets Manager and the
- * processor.
+ * Runs each program once in each round, in alternating order. A stand-in server responds as DynamoDB, Secrets Manager
+ * and the processor.
  */
 export async function inTurns<Name extends Subject>(
   subjects: readonly Name[],

@@ -10,11 +10,11 @@ const PAYMENTS = 'payments';
 const OTHERS = ['api-documents', 'sandbox-processor'];
 
 export interface Weight {
-  /** Size of the code that a function reads at its start, in kilobytes of 1,000 bytes, by the function's folder. */
+  /** Kilobytes (1,000 bytes) of code that a function reads at its start, keyed by the function's folder. */
   readonly kilobytes: ReadonlyMap<string, number>;
   /** Number of files that the payments function reads at its start. */
   readonly files: number;
-  /** Size of the code in these files by its owner, in bytes. */
+  /** Bytes of code in these files, keyed by the owner of the code. */
   readonly owners: Readonly<Record<Owner, number>>;
 }
 

@@ -35,7 +35,7 @@ export function addActivity(program: Command, session: Session): void {
     .description('shows and verifies the log of operators’ actions')
     .option(
       '--tenant <id>',
-      'only the chain of this tenant; by default, list shows the deployment, and verify checks all chains',
+      'only the chain of this tenant; by default, list shows the deployment’s chain, and verify checks all chains',
       readTenant,
     )
     .addOption(new Option('--mode <mode>', 'the mode of the tenant').choices(['test', 'live']).default('test'))

@@ -218,7 +218,7 @@ export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<
       options: [
         [
           '--entry <id>',
-          'the message, by its id in the list of the queue; only for Jobs-Missed, it may be omitted, which deletes all messages about jobs of this deployment',
+          'the message, by its id in the list of the queue; may be omitted only for Jobs-Missed, and then all messages about jobs of this deployment are deleted',
         ],
       ],
       lines: sentence((row) =>
@@ -295,7 +295,7 @@ export const ANNOTATE: ApiCommand = {
   does: 'adds an explanation to a payment, or to one of its transitions, with an operator’s key',
   example: `${PAYMENT} --reason 'The payer called' --transition 2`,
   calls: 'POST /v1/admin/payments/{id}/annotations',
-  required: [['--reason <text>', 'the explanation, or the error in the payment’s record']],
+  required: [['--reason <text>', 'the explanation, or a description of the error in the payment’s record']],
   options: [
     ['--transition <n>', 'the sequence of the annotated transition', readSequence],
     [

@@ -14,7 +14,9 @@ import type { Session } from './session.ts';
 
 type OpenedTables = Awaited<ReturnType<typeof openTables>>;
 
-/** The tables of a deployment, and the stores of its authority: its system of record for payments and orders. */
+/**
+ * The tables of a deployment, and the stores of its authority, which is the system of record for payments and orders.
+ */
 export interface OpenedAuthority extends OpenedTables {
   /** The PostgreSQL stores. Absent when DynamoDB is the authority. */
   readonly postgres?: AuthorityStores;
@@ -23,7 +25,7 @@ export interface OpenedAuthority extends OpenedTables {
 }
 
 /**
- * Runs `work` on the authority of the recorded settings.
+ * Runs `work` on the authority that the recorded settings select.
  *
  * @param chosen the database @default the database of the settings, with the user of the functions
  * @throws CliFailure if the database cannot be reached
@@ -36,7 +38,7 @@ export async function withAuthority<T>(
   return withAuthorityOf(session, await openTables(await session.aws()), chosen, work);
 }
 
-/** Runs `work` on the authority of the settings that are recorded in these tables. */
+/** Runs `work` on the authority that the settings recorded in these tables select. */
 export async function withAuthorityOf<T>(
   session: Pick<Session, 'aws'>,
   opened: OpenedTables,

@@ -22,7 +22,7 @@ export function addClock(program: Command, session: Session): void {
     .command('advance')
     .argument('<duration>', 'in days, hours, minutes or seconds: 3d, 12h, 30m, 45s', readDuration)
     .description(
-      'advances the local clock so that scheduled work (webhooks, holds, keys, schedules) becomes due; the clock never goes back',
+      'advances the local clock, so that webhooks and schedules become due, and holds and keys expire; the clock never goes back',
     )
     .action(async (byMs: number) => {
       show(session, await advanceClock(await session.localStack(), byMs));

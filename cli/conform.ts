@@ -52,7 +52,7 @@ export function addConform(program: Command, session: Session): void {
       'the secret that signs the calls, in the format of the secret ProcessorSigningKey',
       readKey,
     )
-    .option('--secret <text>', 'instead of a signature: a bearer token, as for the sandbox')
+    .option('--secret <text>', 'a bearer token that is sent instead of a signature, as for the sandbox')
     .option('--source <source>', 'a source that is charged immediately', 'tok_ok')
     .option('--declined <source>', 'a source that is declined', 'tok_declined')
     .option('--disputed <source>', 'a source that is disputed after the charge')

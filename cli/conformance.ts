@@ -32,7 +32,7 @@ export interface Subject {
   /** Maximum delay in milliseconds until a look-up finds a created charge; 0 if look-ups are strongly consistent. */
   readonly lagMs: number;
   readonly wait: (milliseconds: number) => Promise<void>;
-  /** True if requests have a signature or a bearer token, so that the processor must refuse a request without it. */
+  /** True if requests have a signature or a bearer token. The processor must then refuse a request that has neither. */
   readonly isSigned: boolean;
   /** The declared abilities. The processor must refuse everything else. */
   readonly abilities: Pick<Processor['abilities'], 'holdValidityMs' | 'partialCapture' | 'refund' | 'partialRefund'>;
@@ -93,7 +93,7 @@ function parse<Shape>(schema: z.ZodType<Shape>, { status, body }: Answered, expe
 
 function refusal(answer: Answered, status: number, code?: string): void {
   const { error: problem } = parse(error, answer, status);
-  hold(code === undefined || problem.code === code, `its code is ${problem.code} instead of ${code ?? ''}`);
+  hold(code === undefined || problem.code === code, `the error code is ${problem.code} instead of ${code ?? ''}`);
 }
 
 const order = (source: string, operation: string, changes: object = {}) => ({
@@ -142,7 +142,8 @@ function lacks(ability: OptionalAbility, answer: Answered, hadEffect: boolean): 
 }
 
 /**
- * Sends a change twice with the same key, and then with another body and this key. Returns the three responses.
+ * Sends a change twice with the same key and body, then once with the same key and another body. Returns the three
+ * responses.
  * @param ability the ability that the change needs
  */
 async function changesOnce(

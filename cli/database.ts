@@ -139,7 +139,7 @@ export async function withDatabases<T>(
 
 /**
  * Returns the address and the credentials of the chosen database.
- * @throws CliFailure unless exactly one database is chosen, or when they cannot be read
+ * @throws CliFailure unless exactly one database is chosen, or when its address or credentials cannot be read
  */
 export async function serverOf(session: Pick<Session, 'aws'>, chosen: ChosenDatabase): Promise<Server> {
   const { secret, dsql = false, url = secret === undefined && !dsql ? process.env[URL_VARIABLE] : undefined } = chosen;

@@ -20,7 +20,7 @@ import type { Session } from './session.ts';
 interface Chosen extends ChosenDatabase {
   readonly role?: string;
   /**
-   * Selects the table for a team's own service, in this schema. `true`: in the default schema. Absent: selects the
+   * Schema of the table that services outside Payonce use. `true`: the default schema. Absent: the command uses the
    * tables of the deployment.
    */
   readonly service?: string | true;
@@ -48,7 +48,7 @@ export function addDb(program: Command, session: Session): void {
 function withTables(command: Command): Command {
   return withServer(command).option(
     '--service [schema]',
-    `select the table for services outside Payonce, in this schema, instead of the deployment's tables; without a schema: ${SERVICE_SCHEMA}`,
+    `select the table for services outside Payonce, in this schema, instead of the deployment's tables; the default schema is ${SERVICE_SCHEMA}`,
     readSchema,
   );
 }

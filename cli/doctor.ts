@@ -93,7 +93,7 @@ export function examineSettings(settings: Examined['settings']): readonly Findin
   const hasNone = archive === 'false';
   if (!isLive || !(hasNone || archiveYears === '0')) return [];
   const detail = hasNone
-    ? 'Live payments have no copy outside the tables. Deploy with payonce:archive=true (docs/operate/audit.md), for a trial with payonce:archiveYears=0.'
+    ? 'Live payments have no copy outside the tables. Deploy with payonce:archive=true (docs/operate/audit.md); in a trial, add payonce:archiveYears=0.'
     : 'The archive locks the rows of live payments for one day only. Deploy with a higher payonce:archiveYears.';
   return [{ check: 'live_without_archive', about: hasNone ? 'archive' : 'archiveYears', detail }];
 }
@@ -137,8 +137,8 @@ async function examineDatabase(
 }
 
 /**
- * Compares the peak rates of the next deployment with the recorded ones. If they are unknown, compares those of the
- * current deployment.
+ * Compares the peak rates of the next deployment with the recorded ones. If the rates of the next deployment are
+ * unknown, compares those of the current deployment.
  */
 async function examineRates({ rates, nowMs }: Deployed, context: DoctorOptions['context']) {
   return examinePeakRates(rates, nowMs, await ofClone(({ peakRatesOfClone }) => peakRatesOfClone(context)));

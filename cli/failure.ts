@@ -121,7 +121,7 @@ function innerError(error: Error): Error | undefined {
   return types.isNativeError(inner) ? inner : undefined;
 }
 
-/** Returns a message as a sentence. */
+/** Returns a message as a sentence, with a capital letter and a full stop. */
 export function sentence(message: string): string {
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
 }

@@ -45,7 +45,7 @@ export function addImport(db: Command, session: Session): void {
         'with --secret: the additional databases, in the format of payonce:postgresShards',
         readShards,
       )
-      .option('--segments <count>', 'segments of each table that are read concurrently', readCountOf(MAX_SEGMENTS), 4),
+      .option('--segments <count>', 'number of concurrently read segments of each table', readCountOf(MAX_SEGMENTS), 4),
   ).action(async (chosen: Chosen) => importPayments(session, await openTables(await session.aws()), chosen));
 }
 

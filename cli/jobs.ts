@@ -54,7 +54,7 @@ export async function startRun({ session, command, args: [job = ''], path, ask, 
   const waiting = (report: (progress: string) => void) =>
     untilEnded(accepted, again, MAX_RUN_MINUTES, (run) => {
       const { status, done, left, failed } = readAnswer(counted, run);
-      // No item is counted before the worker has begun.
+      // Report no counts until the worker has started, because it has not counted any item yet.
       if (status === 'accepted') report(`${id} is accepted and waits for its worker`);
       else if (status === 'running') report(`${id} is running: ${done} done, ${left} left, ${failed} failed`);
       else return true;

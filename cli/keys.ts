@@ -135,7 +135,7 @@ export function addOperators(program: Command, session: Session): void {
     .argument('<name>', 'the name of the person', readName)
     .description('creates a key for a person and shows it once; "payonce keys" rolls and revokes it')
     .addOption(
-      new Option('--role <role>', 'the role of the person; each role includes those before it')
+      new Option('--role <role>', 'the role of the person; each role includes the roles listed before it')
         .choices(ROLES)
         .default('operator'),
     )

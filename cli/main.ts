@@ -4,7 +4,7 @@ import { payonceProgram } from './program.ts';
 
 process.on('uncaughtException', (error) => process.exit(reportFailure(error)));
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // A pipe that the reader closed, for example `head`, is not a failure.
+  // A reader such as `head` may close the pipe early. This is not a failure.
   if (error.code === 'EPIPE') process.exit(ExitCode.done);
   process.exit(reportFailure(new CliFailure(ExitCode.incomplete, `The result cannot be written: ${error.message}`)));
 });

@@ -26,7 +26,7 @@ const STOPPED = "The tenant's writes get 503 until the command is repeated, or t
 export function addMoveTenant(db: Command, session: Session): void {
   db.command('move-tenant')
     .description(
-      'moves a tenant to another database, and answers the writes of the tenant with 503 until then; can be repeated',
+      'moves a tenant to another database, and answers writes of the tenant with 503 until the move is complete; can be repeated',
     )
     .argument('<tenant>', "the tenant's id", readTenant)
     .option('--to <name>', 'the name of the other database in the settings')

@@ -27,8 +27,8 @@ export interface Moved {
 const redrivePolicy = z.object({ deadLetterTargetArn: z.string() });
 
 /**
- * Pairs each given dead-letter queue with its work queue. If two work queues share a dead-letter queue, only the first
- * one is paired: their consumer handles the messages of both.
+ * Pairs each given dead-letter queue with its work queue. If two work queues share a dead-letter queue, pairs only the
+ * first one: the same consumer handles the messages of both work queues.
  */
 export async function redrivePairs(client: SQSClient, queueUrls: readonly string[]): Promise<readonly RedrivePair[]> {
   const queues = await Promise.all(

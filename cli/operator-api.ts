@@ -63,7 +63,7 @@ export function refuseModeAlone(command: Command): void {
 }
 
 /**
- * Returns the header that selects, for an operator's request, the tenant given by `--tenant` and `--mode`; empty
+ * Returns the header that selects a tenant for an operator's request, from `--tenant` and `--mode`. Returns no header
  * without `--tenant`.
  * @throws as {@link refuseModeAlone}
  */

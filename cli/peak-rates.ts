@@ -15,8 +15,8 @@ interface RatesFinding {
 const DAY_LENGTH = 'yyyy-mm-dd'.length;
 
 /**
- * Finds entries of `peakRates` that took effect and were later changed or removed. Without them, the functions cannot
- * find the rows of that time. Also finds new entries whose day has already begun.
+ * Finds entries of `peakRates` that took effect and were later changed or removed. Without such an entry, the functions
+ * cannot find the rows from its period. Also finds new entries whose day has already begun.
  *
  * @param recorded newest first
  * @param planned the setting of the next deployment, if it is known @default the newest recorded one

@@ -43,7 +43,7 @@ export const PROBES: readonly Probe[] = [
     run: async (context) => {
       const { status } = (await pay(context, randomUUID())) ?? {};
       if (status === undefined) return undefined;
-      // A processor that does not know the source declines it (402). The decline is committed, too.
+      // A processor that does not know the source declines the payment (402). The decline is committed, too.
       return expected(`HTTP ${status}`, [201, 202, 402].includes(status));
     },
   },

@@ -39,7 +39,7 @@ export function addRecover(db: Command, session: Session): void {
         'after a restore of the database: appends transitions that only the Ledger has, and lists differences',
       ),
   )
-    .option('--segments <count>', 'segments of the Ledger that are read concurrently', readCountOf(MAX_SEGMENTS), 4)
+    .option('--segments <count>', 'number of concurrently read segments of the Ledger', readCountOf(MAX_SEGMENTS), 4)
     .option(
       '--shard <name>',
       `with several databases: the name of the restored database, or ${FIRST_SHARD} for the first one`,
@@ -84,7 +84,7 @@ async function recover(session: Session, { segments, shard, ...chosen }: Chosen)
     ...unreadable.slice(0, MAX_SHOWN).map((id) => `unreadable  ${id}`),
     ...elsewhere
       .slice(0, MAX_SHOWN)
-      .map((id) => `elsewhere   ${id}: this database has old rows of the tenant; move the tenant here and back`),
+      .map((id) => `elsewhere   ${id}: this database has old rows of the tenant; move the tenant to this database and back`),
     ...withoutRow
       .slice(0, MAX_SHOWN)
       .map((id) => `no row      ${id}: restore the tenant's row, and repeat this command`),
@@ -95,8 +95,8 @@ async function recover(session: Session, { segments, shard, ...chosen }: Chosen)
 }
 
 /**
- * Returns a function that reports whether a tenant is in the recovered database, and returns undefined for a tenant
- * without a row. Returns no function if there is only one database and `shard` is not given.
+ * Returns a function that reports whether a tenant is in the recovered database. The function returns undefined for a
+ * tenant without a row. Returns undefined instead of a function if there is only one database and `shard` is not given.
  * @throws CliFailure if `shard` is not the name of a database
  */
 function ownerIn(

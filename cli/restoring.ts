@@ -92,7 +92,7 @@ export async function restoreTables(
   return restored;
 }
 
-/** Returns the original table's name, followed by the restore time in Unix seconds. */
+/** Returns the name of a restored table: the original table's name, followed by the restore time in Unix seconds. */
 function restoredName(source: string, toSeconds: number): string {
   return `${source.replace(/-r\d{1,10}$/, '')}-r${toSeconds}`;
 }

@@ -86,7 +86,7 @@ export function addTables(program: Command, session: Session): void {
       .description(
         'after a restore: removes rows of lost transactions, lists lost keys, and writes entries, references and commissions that the Ledger implies',
       )
-      .option('--segments <count>', 'segments of each table that are read concurrently', readCountOf(MAX_SEGMENTS), 4),
+      .option('--segments <count>', 'number of concurrently read segments of each table', readCountOf(MAX_SEGMENTS), 4),
   ).action(({ segments, ...chosen }: ChosenDatabase & { segments: number }) =>
     withAuthority(session, chosen, (opened) => recoverTables(session, opened, segments)),
   );

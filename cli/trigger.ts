@@ -61,7 +61,10 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
 };
 
 const made = z.looseObject({ id: z.string(), status: z.string(), payment: z.string().optional() });
-/** Object in the problem document that the API returns after a failure. An order contains the id of its payment. */
+/**
+ * The payment or order in the problem document that the API returns after a failure. An order contains the id of its
+ * payment.
+ */
 const ended = z.union([z.looseObject({ order: made }), z.looseObject({ payment: made })]);
 
 /** Adds `payonce trigger`. */

@@ -34,8 +34,8 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { isoTime, readSeconds, type Session } from './session.ts';
 
 /**
- * Maximum number of findings that are printed. The JSON document contains every finding that was kept, and the number
- * of the others.
+ * Maximum number of findings that are printed. The JSON document contains all findings that were stored, and the number
+ * of further findings.
  */
 const MAX_SHOWN = 50;
 
@@ -216,8 +216,8 @@ async function chosenLedger(target: AwsTarget, chosen: Chosen, bounds: Bounds, c
 
 /**
  * Returns the time before which every transition has been in the Ledger for long enough to be archived. With
- * PostgreSQL, later rows may have been copied only recently, and before the first pass over the outbox, no row is
- * expected in the archive. With DynamoDB, there is no such time limit.
+ * PostgreSQL, the archive may lack later rows, because transitions are copied to the Ledger with a delay; returns 0
+ * before the first pass over the outbox. With DynamoDB, there is no such limit: returns infinity.
  */
 export async function settledUntil({
   client,

@@ -41,13 +41,13 @@ export function addViews(program: Command, session: Session): void {
     .option('--compare', 'compare only, without writes')
     .option(
       '--segments <count>',
-      `segments of the tables that are read concurrently, 1 to ${MAX_SEGMENTS}`,
+      `number of concurrently read segments of the tables, 1 to ${MAX_SEGMENTS}`,
       readSegments,
       4,
     )
     .option(
       '--settle <seconds>',
-      `maximum seconds until the events behind a difference are projected, 0 to ${LONGEST_SETTLE_SECONDS}`,
+      `maximum seconds to wait until the events that may explain a difference are projected, 0 to ${LONGEST_SETTLE_SECONDS}`,
       readSettle,
       25,
     )

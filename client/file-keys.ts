@@ -85,8 +85,8 @@ async function syncNames(root: string): Promise<void> {
     try {
       await syncFolder(parent);
     } catch (error) {
-      // Ignore the error if this process cannot write to the folder: the folder may be unreadable, or on a file system
-      // that cannot sync folders.
+      // If this process cannot write to the folder, ignore the error: the folder may be unreadable, or its file system
+      // may be unable to sync folders.
       const isWritable = await access(parent, constants.W_OK).then(
         () => true,
         () => false,
@@ -97,7 +97,7 @@ async function syncNames(root: string): Promise<void> {
 }
 
 async function syncFolder(folder: string): Promise<void> {
-  // Windows cannot open folders, but the journal of its file system keeps names in order.
+  // Windows cannot open folders, but the journal of its file system preserves the order of name changes.
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');
   try {

@@ -73,7 +73,8 @@ export class Operations {
     const isKept = answer.kind === 'success' || isFinal(answer.problem.code);
     if (isKept) await this.#keys.keepAnswer(request, { status: answer.status, body: answer.text });
     const isRefused = answer.kind === 'problem' && !isKept && storedNothing(answer.problem.code);
-    // If an earlier attempt took effect, a corrected body cannot: the API refuses another body for the same key.
+    // If an earlier attempt took effect, a corrected body cannot take effect: the API refuses another body for the same
+    // key.
     if (isRefused) await this.#keys.keepRefusal?.({ ...request, refused: true });
     return settled(answer, !isKept && (!isRefused || sentBefore)) as Value;
   }

@@ -40,7 +40,7 @@ type Attempt =
       readonly why: unknown;
       readonly afterMs?: number;
       readonly received: boolean;
-      /** The error's code if there is no connection to the address. The address is probably wrong. */
+      /** Code of the error to throw if there is no connection to the address, which is then probably wrong. */
       readonly unreachable?: ClientCode;
     };
 
@@ -86,7 +86,7 @@ export class Sender {
   readonly #around: Runtime;
   /**
    * Whether this URL has ever responded. If it has, a missing connection is an outage, and is retried. Otherwise the
-   * URL is probably wrong, and a call fails at once if its first attempt gets no connection.
+   * URL is probably wrong, and a call fails immediately if its first attempt gets no connection.
    */
   #hasResponded = false;
 
@@ -98,9 +98,9 @@ export class Sender {
   /**
    * Sends a request.
    * @param sentBefore whether an earlier process may have sent it
-   * @throws PayonceError `no_answer` when the time is up, `unexpected_answer` for a response that is not from the API,
-   * `connection_refused` or `no_connection` at once, if the first attempt gets no connection and the address has never
-   * responded
+   * @throws PayonceError `no_answer` when the time is up; `unexpected_answer` for a response that is not from the API;
+   * `connection_refused` or `no_connection` immediately, if the first attempt gets no connection and the address has
+   * never responded
    */
   async send(request: Sent, { timeoutMs = TIMEOUT_MS, signal }: Limits, sentBefore = false): Promise<Answered> {
     const untilMs = this.#around.elapsedMs() + timeoutMs;

@@ -3,7 +3,7 @@ export interface Runtime {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Returns the current time in Unix milliseconds, for the dates of `Retry-After`. */
   readonly nowMs: () => number;
-  /** Returns milliseconds that never run backwards, for time limits. */
+  /** Returns the milliseconds of a monotonic clock, for time limits. */
   readonly elapsedMs: () => number;
   /** Waits. Rejects early, with the signal's reason, when the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;

@@ -60,7 +60,7 @@ export async function verifyWebhook(
   return JSON.parse(new TextDecoder().decode(received)) as WebhookEvent;
 }
 
-/** Checks the arguments, for callers without types. The error names the wrong one. */
+/** Checks the arguments, for callers without types. The error names the invalid argument. */
 function checked(body: unknown, headers: unknown, options: Partial<WebhookOptions> | undefined): WebhookOptions {
   if (typeof body !== 'string' && !ArrayBuffer.isView(body))
     throw invalid('the body must be the text or the bytes as received, not parsed JSON');

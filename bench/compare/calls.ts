@@ -35,8 +35,8 @@ export class Calls {
   }
 
   /**
-   * Waits if the trap is at this call and side. Returns whether the call continues; false if its process has been
-   * killed.
+   * If the trap is set at this call and side, triggers the trap and waits for it. Returns whether the call continues;
+   * false if its process has been killed.
    */
   async pass(call: number, side: Side): Promise<boolean> {
     const trap = this.#trap;

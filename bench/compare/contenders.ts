@@ -16,11 +16,11 @@ import { paymentsEnvironment } from '../../test/support/payments-environment.ts'
 import type { Postgres } from '../postgres.ts';
 import type { Services } from './services.ts';
 
-/** Events and effects of a payment. */
+/** Numbers of events and postings of a payment. */
 interface Traces {
-  /** Events that were published, or committed for a relay to publish. */
+  /** Number of events that were published, or committed for a relay to publish. */
   readonly events: number;
-  /** Postings of the payment. */
+  /** Number of postings. */
   readonly effects: number;
 }
 
@@ -32,7 +32,7 @@ export interface Contender {
   readonly environment: Readonly<Record<string, string>>;
   /** The database that the program writes to. */
   readonly database: 'dynamodb' | 'postgres';
-  /** Counts the events and effects of a payment. @param published number of its events that the bus received */
+  /** Counts a payment's events and postings. @param published number of the payment's events that the bus received */
   tracesOf(key: string, published: number): Promise<Traces>;
   /** Returns the number of writes so far: transactions in PostgreSQL, or write calls to DynamoDB. */
   writes(): Promise<number>;

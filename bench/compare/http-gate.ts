@@ -50,7 +50,7 @@ async function requestOf(incoming: IncomingMessage): Promise<HttpRequest> {
   return { method, path, headers: Object.fromEntries(headers), body };
 }
 
-/** Response headers that are passed on. The SDK verifies DynamoDB's checksum. */
+/** Response headers that are passed on, including DynamoDB's checksum, which the SDK verifies. */
 const PASSED_HEADERS = ['content-type', 'x-amz-crc32', 'x-amzn-requestid'];
 
 function headersOf({ headers }: Response, body: Buffer): Readonly<Record<string, string | number>> {

@@ -3,7 +3,10 @@ import type { Side } from './calls.ts';
 import type { Contender } from './contenders.ts';
 import { type Answer, CallProxies, Subject, type Surroundings } from './subject.ts';
 
-/** The result of one payment whose process was killed, or which was sent twice at once. */
+/**
+ * The result of one payment. Its process was killed, or a second process got the same request while the first one was
+ * held.
+ */
 export interface History {
   readonly trouble: 'kill' | 'duplicate';
   /** The call at which the first process was stopped. */
@@ -40,8 +43,8 @@ export const SHORT_TRIAL: TrialSize = { payments: 5, calls: [1, 2] };
 /** Clock advance before a retry: longer than all leases, so that the lease of a killed process has expired. */
 const AFTER_LEASE_MS = 2 * 60_000;
 /**
- * Maximum wait for the response to a duplicate. After it, the held process continues, because the duplicate may wait
- * for that process.
+ * Maximum wait for the response to a duplicate. Then the held process continues, because the duplicate may be waiting
+ * for it.
  */
 const HOLD_MS = 1_500;
 const MAX_ATTEMPTS = 6;
@@ -86,8 +89,8 @@ class Running {
   }
 
   /**
-   * Runs a history for each point at which the process can be stopped, until a payment ends before it reaches the
-   * point.
+   * Runs a history for each point at which the process can be stopped. Ends at the first point that the payment does
+   * not reach.
    */
   async all(trouble: History['trouble'], { calls }: TrialSize): Promise<readonly History[]> {
     const histories: History[] = [];

@@ -11,8 +11,8 @@ const HEADER_BYTES = 5;
 
 /**
  * Starts a proxy of a PostgreSQL server for one process, so that each of its statements can be stopped. A call begins
- * with the client's first message and ends when the server is ready for the next one. Opening a connection does not
- * count as a call, because it changes nothing.
+ * with the client's first message and ends when the server is ready for the next statement. Opening a connection does
+ * not count as a call, because it changes nothing.
  */
 export async function openPostgresGate(calls: Calls, serverPort: number): Promise<Gate> {
   const sockets = new Set<Socket>();

@@ -26,8 +26,8 @@ class DatabaseKeys:
     """Stores operations in a table of SQLite or PostgreSQL, over any DB-API 2.0 driver (PEP 249).
 
     ``connect`` opens a connection, for example ``lambda: sqlite3.connect("shop.db")`` or
-    ``lambda: psycopg.connect(url)``. The store opens one for each step, commits, and closes it, so that it never
-    commits a transaction of yours. Rows are as durable as other commits of the database.
+    ``lambda: psycopg.connect(url)``. The store opens a connection for each step, commits, and closes the connection, so
+    it never commits a transaction of yours. Rows are as durable as other commits of the database.
 
     ``table`` is created by ``create_table``, once.
 
@@ -56,7 +56,8 @@ class DatabaseKeys:
                 " ON CONFLICT (operation) DO NOTHING",
                 (request.operation, request.to_json()),
             )
-            # Read in a new transaction: at a strict isolation level, the first one may not see a row of another process.
+            # Read in a new transaction: at a strict isolation level, the first transaction may not see a row of another
+            # process.
             connection.commit()
             cursor.execute(
                 f"SELECT request, answer FROM {self._table} WHERE operation = {place}", (request.operation,)

@@ -102,14 +102,14 @@ def _make_folder(folder: str) -> None:
     try:
         _sync_folder(parent)
     except OSError:
-        # Ignore the error if this process cannot write to the folder: the folder may be unreadable, or on a file system
-        # that cannot sync folders.
+        # If this process cannot write to the folder, ignore the error: the folder may be unreadable, or its file system
+        # may be unable to sync folders.
         if os.access(parent, os.W_OK):
             raise
 
 
 def _sync_folder(folder: str) -> None:
-    # Windows cannot open folders, but the journal of its file system keeps names in order.
+    # Windows cannot open folders, but the journal of its file system preserves the order of name changes.
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)

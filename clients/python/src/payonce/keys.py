@@ -27,7 +27,7 @@ class StoredRequest:
     """``test`` or ``live``, the mode of the API key; ``None`` when the key does not show it."""
 
     def to_json(self, *, refused: bool = False) -> str:
-        """Return the row as ASCII JSON, for a column of a key store; with ``refused`` for ``keep_refusal``."""
+        """Return the row as ASCII JSON, for a column of a key store. ``keep_refusal`` passes ``refused=True``."""
         return json.dumps({**asdict(self), "refused": True} if refused else asdict(self))
 
 
@@ -58,7 +58,7 @@ class KeyStore(Protocol):
     """Stores operations. A store of your own has these two methods, for example on columns of your order rows, and may
     run them in a transaction of its own. If a method raises an error, the operation stops and raises this error.
 
-    An optional third method, ``keep_refusal(request)``, replaces the stored request by this refused one, unless an
+    An optional third method, ``keep_refusal(request)``, replaces the stored request with this refused one, unless an
     answer is stored. The next call with the operation may then have another body. It sends the same key, so that only
     one of the bodies can ever take effect. Without the method, such a call raises OperationChangedError.
     """

@@ -68,7 +68,8 @@ class Operations:
             self._keys.keep_answer(request, StoredAnswer(answer.status, answer.text))
         is_refused = not is_kept and stored_nothing(answer.value["code"])
         if is_refused:
-            # If an earlier attempt took effect, a corrected body cannot: the API refuses another body for the same key.
+            # If an earlier attempt took effect, a corrected body cannot take effect: the API refuses another body for
+            # the same key.
             keep_refusal = getattr(self._keys, "keep_refusal", None)
             if keep_refusal is not None:
                 keep_refusal(request)
