@@ -46,8 +46,8 @@ const FOLDERS: Readonly<Record<EventFunction, string>> = {
 };
 
 /**
- * Measures the CPU time of the functions that handle the event of a payment, each in new processes, with the batch
- * sizes of the stacks. The payment has a reference, and its tenant has one webhook endpoint.
+ * Measures the CPU time of the functions that handle a payment's event. Each function runs in new processes, with the
+ * batch size of the stacks. The payment has a reference, and its tenant has one webhook endpoint.
  *
  * @param events the number of events of each process; the first half is a warm-up and is not measured
  * @returns `cpu`: milliseconds for one event, as medians of the rounds; `projector`: a CPU profile of a further

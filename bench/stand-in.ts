@@ -8,7 +8,7 @@ export type Answer = (operation: string, body: Readonly<Record<string, unknown>>
 
 /**
  * Runs a measurement with an HTTP server of this process in the place of AWS, a processor or a receiver. The server
- * responds immediately, and its CPU time does not count.
+ * responds immediately, and its CPU time is not measured.
  *
  * @param answer returns the body of each response
  * @param work receives the base URL of the server

@@ -40,8 +40,8 @@ export interface Account {
  */
 const MIN_CONCURRENCY = 100;
 /**
- * Minimum unreserved concurrency. Lambda refuses a reservation that leaves less for the other functions (AWS Lambda
- * developer guide, "Reserved concurrency").
+ * Minimum unreserved concurrency. Lambda refuses a reservation that leaves less than this for functions without a
+ * reservation (AWS Lambda developer guide, "Reserved concurrency").
  */
 const MIN_UNRESERVED = 100;
 

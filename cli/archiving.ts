@@ -23,7 +23,8 @@ import { invoke } from './republishing.ts';
  * Makes the archiver add those rows of a parked batch that the archive lacks. This function reads the rows from the
  * Ledger; only the archiver writes to the archive. A repeated call finds no missing rows.
  *
- * @throws CliFailure when the message is not a batch, or when rows are still missing in the archive afterwards
+ * @throws CliFailure when the message describes a single record instead of a batch, or when rows are still missing in
+ * the archive afterwards
  */
 export async function archiveAgain(target: AwsTarget, work: ParkedWork): Promise<void> {
   if (work.kind === 'record')

@@ -32,7 +32,8 @@ type Output = keyof typeof StackOutput;
 /**
  * Reads outputs of a deployed stack, in the order of the requested names.
  *
- * @throws CliFailure naming the missing stack, or the missing output followed by `otherwise`
+ * @throws CliFailure with a message that names the missing stack, or that names the missing output and ends with
+ * `otherwise`
  */
 export async function stackOutputs<const Names extends readonly Output[]>(
   target: AwsTarget,

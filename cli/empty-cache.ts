@@ -24,7 +24,7 @@ export async function emptyReplayCache(session: Session): Promise<void> {
   session.show({ deleted }, [`Entries deleted: ${deleted}.`]);
 }
 
-/** Deletes all entries and returns their number. Entries that functions write in the meantime may remain. */
+/** Deletes all entries and returns their number. Entries that functions write concurrently may remain. */
 export async function deleteEntries(client: DynamoDBDocumentClient, table: string): Promise<number> {
   const key = IdempotencyTable.partitionKey;
   const projection = { ProjectionExpression: key, ConsistentRead: true };

@@ -79,7 +79,7 @@ export function addListen(program: Command, session: Session): void {
     );
     for (let polls = 1; ; polls += 1) {
       const failed = await forwardAll({ ask, session, to: forwardTo, events }, state).catch((error: unknown) => {
-        // An error of the first poll ends the command, so that invalid settings are reported.
+        // An error in the first poll ends the command, so that the user sees invalid settings.
         if (once || polls === 1 || !isTransient(error)) throw error;
         const { sentence = '' } = endingOf(error);
         session.writeLine({ failed: sentence }, `${sentence} Retrying.`);

@@ -49,7 +49,7 @@ export function addRecover(db: Command, session: Session): void {
 
 /**
  * Appends to the database the transitions that only the Ledger has, then writes the queue entries and references that
- * they imply. From then on, the functions accept this database, even if it is a new one. Safe to repeat.
+ * these transitions imply. Afterwards, the functions accept this database, even if it is a new one. Safe to repeat.
  */
 async function recover(session: Session, { segments, shard, ...chosen }: Chosen): Promise<void> {
   const target = await session.aws();

@@ -64,7 +64,7 @@ export async function runTrial(contender: Contender, around: Surroundings, size:
   }
 }
 
-/** Two instances can run at once. After a kill, a new process replaces the first instance. */
+/** Two instances can run concurrently. After a kill, a new process replaces the first instance. */
 type Instance = 'first' | 'second';
 
 class Running {
@@ -205,8 +205,8 @@ class Running {
 }
 
 /**
- * Returns whether a client stops at this status. It sends the request again after a conflict, a failure or a missing
- * response.
+ * Returns whether a client stops retrying at this status. A client sends the request again after a conflict, a failure
+ * or a missing response.
  */
 function isFinal(status: number): boolean {
   return status >= 200 && status < 500 && status !== 409;

@@ -88,7 +88,10 @@ function relay(client: Socket, upstream: Socket, calls: Calls): void {
   });
 }
 
-/** Returns a function that reads the server's stream, and returns whether a chunk ends with ReadyForQuery. */
+/**
+ * Returns a function that receives each chunk of the server's stream, and returns whether the chunk ends with
+ * ReadyForQuery.
+ */
 function readyScanner(): (chunk: Buffer) => boolean {
   let rest = Buffer.alloc(0);
   return (chunk) => {

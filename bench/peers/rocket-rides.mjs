@@ -1,7 +1,7 @@
 /**
  * A payment in atomic phases on PostgreSQL, as the article on idempotency keys behind "rocket rides" describes
  * (https://brandur.org/idempotency-keys): a row for each key with a recovery point and a lock, one serializable
- * transaction for each phase between two calls of other systems, and a staged job that a relay publishes.
+ * transaction for each phase between two calls to other systems, and a staged job that a relay publishes.
  */
 import pg from 'pg';
 

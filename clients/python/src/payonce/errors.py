@@ -162,7 +162,7 @@ class OperationChangedError(PayonceError):
 
 
 class NoAnswerError(PayonceError):
-    """Raised when the time limit ends without an answer. Call again with the same operation."""
+    """Raised when the time limit expires without an answer. Call again with the same operation."""
 
 
 class InvalidWebhookError(PayonceError):

@@ -35,7 +35,8 @@ class FileKeys:
             _make_folder(self._root)
             self._is_synced = True
         file = self._file_of(request.operation)
-        # Of two concurrent processes, only one can create the name. A rename would overwrite the other's file.
+        # Of two concurrent processes, only one can create the name. A rename would overwrite the file of the other
+        # process.
         with self._draft(asdict(request)) as draft, suppress(FileExistsError):
             os.link(draft, file)
         # Sync the folder for an existing row, too: the writer of the row may have crashed before the file name was on

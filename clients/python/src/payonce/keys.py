@@ -46,7 +46,7 @@ class StoredAnswer:
 
 @dataclass(frozen=True)
 class StoredOperation:
-    """A stored request, with its answer once there is one."""
+    """A stored request, with its answer if one is stored."""
 
     request: StoredRequest
     answer: StoredAnswer | None = None
