@@ -28,8 +28,8 @@ import { startPostgres } from './postgres.ts';
 import { IN_FLIGHT, ONE_AT_A_TIME, type Pay, type RatioOptions, ratios } from './speed.ts';
 
 /**
- * Costs of a payment in one of the compared programs. Each ratio is the program's value divided by that of Payonce on
- * DynamoDB.
+ * Costs of a payment in one of the compared programs. Each ratio is the program's value divided by the value of Payonce
+ * on DynamoDB.
  */
 interface AuthorityCost {
   readonly program: string;

@@ -22,7 +22,7 @@ export interface StartRatios {
   readonly powertoolsToBareClient: number;
   /** CPU time of the import and the first payment, relative to a Powertools handler's. */
   readonly firstToPowertools: number;
-  /** CPU time of the payments function's import, divided by that of its import and first payment. From 0 to 1. */
+  /** The import's share of the CPU time of the payments function's import and first payment, from 0 to 1. */
   readonly importShare: number;
 }
 

@@ -76,7 +76,7 @@ export function addActivity(program: Command, session: Session): void {
   });
 }
 
-/** Lists the newest entries of all logs, newest first. */
+/** Lists the newest entries of the chosen chains, from all logs, newest first. @param most maximum number of entries */
 export async function listNewest(
   opened: OpenedAuthority,
   options: ChainOptions,

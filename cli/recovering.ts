@@ -84,7 +84,7 @@ async function recover(session: Session, { segments, shard, ...chosen }: Chosen)
     ...unreadable.slice(0, MAX_SHOWN).map((id) => `unreadable  ${id}`),
     ...elsewhere
       .slice(0, MAX_SHOWN)
-      .map((id) => `elsewhere   ${id}: this database has old rows of the tenant; move the tenant to this database and back`),
+      .map((id) => `elsewhere   ${id}: this database has old rows of the tenant; move the tenant to it and back`),
     ...withoutRow
       .slice(0, MAX_SHOWN)
       .map((id) => `no row      ${id}: restore the tenant's row, and repeat this command`),
