@@ -78,8 +78,8 @@ class OperationLayer<Held, Work, Outcome> extends BasePersistenceLayer {
   }
 
   /**
-   * Claims the operation with Payonce's own lease. Passes a remaining execution time to Powertools, which would
-   * otherwise log a warning for every run.
+   * Claims the operation. The lease is Payonce's own: the remaining time of 1 ms only prevents a warning that
+   * Powertools would otherwise log for every run.
    */
   override async saveInProgress(key: OperationId): Promise<void> {
     await super.saveInProgress(key, 1);
@@ -95,7 +95,7 @@ class OperationLayer<Held, Work, Outcome> extends BasePersistenceLayer {
     if (step.kind === 'refused') throw new ClaimRefused();
     throw new IdempotencyItemAlreadyExistsError(
       'the operation already has a response',
-      // No expiry: the claim has checked the expiry with the injected clock.
+      // Has no expiry, because the claim has already checked it with the injected clock.
       new IdempotencyRecord({
         idempotencyKey: this.#operationId,
         status: IdempotencyRecordStatus.COMPLETED,
@@ -113,6 +113,6 @@ class OperationLayer<Held, Work, Outcome> extends BasePersistenceLayer {
   }
 
   protected async _getRecord(): Promise<IdempotencyRecord> {
-    throw new Error('Powertools tried to read a record, which only the claim reads');
+    throw new Error('Powertools tried to read a record; only the claim reads it');
   }
 }

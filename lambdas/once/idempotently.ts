@@ -6,13 +6,13 @@ import type { Variables } from '../kernel/platform/variables.ts';
 import { idempotentRunner } from './idempotent-runner.ts';
 import type { OperationRunner } from './use/operation-runner.ts';
 
-/** Names a function's unit of work, which takes effect once. */
+/** Describes a function's unit of work, which takes effect once. */
 export interface UnitOfWork {
-  /** Name of the unit. A function may process several units for one event. */
+  /** Describes the unit, for example `an event`. A function may process several units for one event. */
   readonly unit: string;
   /**
-   * The record that proves that a unit was processed. It is the effect itself, or is written in one transaction with
-   * the effect, but never separately.
+   * Describes the record that proves that a unit was processed: the effect itself, a record in one transaction with the
+   * effect, or a claim that is completed after a call to another system.
    */
   readonly record: string;
 }
@@ -33,7 +33,7 @@ export function idempotently<Handler>(_work: UnitOfWork, build: (runner: Operati
   return watched(build(process.env[TRACING] === undefined ? idempotentRunner : lazilyTraced));
 }
 
-/** Wraps the handler. The wrapper first counts the messages of the event that have waited too long. */
+/** Wraps the handler. The wrapper first counts the event's SQS messages that have waited too long in their queue. */
 function watched<Handler>(handler: Handler): Handler {
   if (handler instanceof Promise) return handler.then(watched) as Handler;
   if (typeof handler !== 'function') return handler;
@@ -45,7 +45,7 @@ function watched<Handler>(handler: Handler): Handler {
   return counted as Handler;
 }
 
-/** Loads the tracing code with the first operation. Without tracing, a function never loads that code. */
+/** Loads the tracing code when the first operation runs. A function without tracing never loads that code. */
 const lazilyTraced: OperationRunner = {
   run: async (operationId, steps) => (await traced()).run(operationId, steps),
   record: async (operationId, steps) => (await traced()).record(operationId, steps),
@@ -59,7 +59,7 @@ async function traced(): Promise<OperationRunner> {
 /**
  * Refuses to start without idempotency.
  *
- * @throws Error when Powertools would run every unit of work without idempotency
+ * @throws Error when the variable that disables the idempotency of Powertools is set
  */
 function refuseIfIdempotencyDisabled(environment: Variables): void {
   if (environment[POWERTOOLS_IDEMPOTENCY_DISABLED] === undefined) return;

@@ -12,8 +12,8 @@ export function consumerOperation(digest: Digest, handler: string, eventId: stri
 }
 
 /**
- * Returns the id of the operation for one business key at one consumer. The id is permanently the same for every event
- * that requests the operation.
+ * Returns the id of the operation for one business key at one consumer. The id never changes, and is the same for every
+ * event with this business key.
  */
 export function businessOperation(
   digest: Digest,

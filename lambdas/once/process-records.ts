@@ -6,7 +6,7 @@ import type { OnceInProcess, ReplayCache } from './use/operation-runner.ts';
 /** Maximum number of records: about 2 MB, at 1 KB per response. */
 const MAX_RECORDS = 2_000;
 
-/** The operations that this process has completed. Bounded: the least recently used records are evicted. */
+/** The outcomes of the operations that this process has completed. The least recently used outcomes are evicted. */
 export class ProcessRecords<Outcome> implements OnceInProcess<Outcome> {
   readonly #records = new LRUCache<OperationId, Outcome>({ maxSize: MAX_RECORDS });
 
@@ -19,7 +19,7 @@ export class ProcessRecords<Outcome> implements OnceInProcess<Outcome> {
   }
 }
 
-/** The completed records of this process. The reader checks their expiry. */
+/** Caches completed records in this process. The caller of `find` checks their expiry. */
 export class ProcessReplayCache implements ReplayCache {
   readonly #records = new ProcessRecords<CompletedRecord>();
 

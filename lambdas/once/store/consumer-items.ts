@@ -18,7 +18,7 @@ const openItem = z.lazy(() =>
 
 /**
  * Builds the item of an open call. It has no time to live, because an open call must not be lost. It is not in the
- * open-claims index, because the queue redelivers the event.
+ * open-claims index, because no job retries the call: the queue redelivers the event.
  */
 export function openConsumptionItem(consumption: OpenConsumption): Item {
   return toRecordItem(consumption);

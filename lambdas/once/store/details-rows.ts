@@ -31,7 +31,8 @@ const detailsRow = z.lazy(() =>
  * Returns the key of a details row.
  *
  * @param id the id of the payment or the order
- * @param part the id of a refund, capture, cancellation, correction, decision or annotation
+ * @param part the id of a refund, capture, cancellation, correction, decision, annotation or approval
+ * @default the details of the payment or the order itself
  */
 export function detailsKey(id: string, part: string = OWN_DETAILS): Item {
   return { [KeyAttribute.partition]: `${RegistryRow.details}${id}`, [KeyAttribute.sort]: part };
@@ -41,7 +42,10 @@ export function parseDetails(item: Item): z.infer<typeof detailsRow> {
   return detailsRow.parse(item);
 }
 
-/** The keyed hash and the sort key under which the e-mail index lists a payment or an order. */
+/**
+ * The values that form the keys of a payment or an order in the e-mail index: its kind, the keyed hash of its e-mail
+ * address, and its creation time.
+ */
 export interface FoundByEmail {
   readonly kind: (typeof EmailRow)[keyof typeof EmailRow];
   readonly hash: string;
@@ -64,7 +68,7 @@ export function emailAttributes(id: string, { kind, hash, createdAtMs }: FoundBy
  * but lost the transition, a condition would refuse the retry.
  *
  * @param part as for {@link detailsKey}
- * @param found further attributes, by which an index finds the row
+ * @param found further attributes that list the row in an index
  */
 export function detailsItem(
   { registry }: Pick<StoreTables, 'registry'>,
@@ -91,7 +95,7 @@ export interface DetailsTools {
 /** All details rows of a payment or an order, by their sort key. */
 export type DetailsRows = ReadonlyMap<unknown, Item>;
 
-/** Reads all details rows of a payment or an order. One query returns many rows. */
+/** Reads all details rows of a payment or an order, page by page. */
 export async function readDetailsRows({ client, registry, pacing }: DetailsTools, id: string): Promise<DetailsRows> {
   const rows = new Map<unknown, Item>();
   let from: Item | undefined;
@@ -114,7 +118,7 @@ export async function readDetailsRows({ client, registry, pacing }: DetailsTools
 /**
  * Reads details, with strong consistency.
  *
- * @param from the rows, or the tools to read the row with
+ * @param from the rows if they were already read, or the tools that read the row
  * @returns the details and their salt; undefined when they were erased
  * @throws InvariantViolation when the row does not match the commitment, because the row was changed
  */
@@ -144,7 +148,7 @@ const ERASED_AT_ONCE = 99;
 /**
  * Builds the deletions of the details rows of a payment or an order. The commitments stay in the chain.
  *
- * @returns the deletions of at most 99 existing rows, as items of a transaction; none when all are erased
+ * @returns transaction items that delete up to 99 of the remaining rows; empty when no row is left
  */
 export async function eraseDetailsItems(
   { client, registry, pacing }: DetailsTools,

@@ -114,5 +114,5 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
   }
 }
 
-/** The status of a pending record, and values for the fields that the condition of `complete` does not use. */
+/** The status that the condition of `complete` requires, and placeholders for the fields that it does not check. */
 const PENDING = { status: 'pending', attempt: 1, claimedAtMs: 0, leaseExpiresAtMs: 0 } as const;

@@ -84,7 +84,7 @@ export class DynamoDbRecords implements RecordStore {
   }
 }
 
-/** Returns the existing record that made the first condition of a write fail. */
+/** Returns the existing record if the first condition of a write failed because of it; otherwise undefined. */
 export function existingRecord(written: WriteResult<IdempotencyRecord>): IdempotencyRecord | undefined {
   const item = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
   return item === undefined ? undefined : parseRecord(item);

@@ -9,7 +9,7 @@ import { callsText, dueAtMs, parseEffectFields, parseRecordFields } from './reco
 
 /** The rows of the table `idempotency`. */
 
-/** The columns, with the types of their values in a statement's JSON. */
+/** The columns, with the types of their values in the JSON parameter of a statement. */
 export const COLUMNS_OF_RECORD = {
   operation_id: 'text',
   payment_id: 'text',
@@ -35,8 +35,8 @@ type RecordRow = { readonly [Column in keyof typeof COLUMNS_OF_RECORD]?: string 
 
 const names = Object.keys(COLUMNS_OF_RECORD);
 export const RECORD_COLUMNS = names.join(', ');
-// A nested document is text within the statement's JSON. Otherwise, PostgreSQL would decode its escapes and refuse
-// U+0000.
+// A nested document is passed as text within the JSON parameter. Otherwise, PostgreSQL would decode the document's
+// escapes, and reject U+0000.
 const ROW = `json_to_record($1::json) AS given (${Object.entries(COLUMNS_OF_RECORD)
   .map(([name, type]) => `${name} ${type === 'json' ? 'text' : type}`)
   .join(', ')})`;
@@ -45,9 +45,9 @@ const valueOf = ([name, type]: readonly [string, string]): string =>
 const VALUES = Object.entries(COLUMNS_OF_RECORD).map(valueOf).join(', ');
 
 /**
- * Inserts the record in `$1` and returns a row, or returns no row if the operation has a record. The insert waits for a
- * transaction that is writing the record. Only a new statement can then read the record, because a statement does not
- * see rows that were committed after it began.
+ * Inserts the record in `$1` and returns a row, or returns no row if the operation has a record. If another transaction
+ * is writing a record of the same operation, the insert waits for it. Only a new statement can then read that record,
+ * because a statement does not see rows that were committed after it began.
  */
 export const INSERT_RECORD = insertRecordIf('');
 
@@ -64,8 +64,8 @@ export function insertRecordIf(condition: string): string {
 }
 
 /**
- * Replaces an open claim with the record in `$1` and returns a row, only while the owner in `$1` holds the claim.
- * Otherwise returns no row.
+ * If the owner in `$1` holds the claim, replaces the claim with the record in `$1` and returns a row. Otherwise returns
+ * no row.
  */
 export const COMPLETE_RECORD = `
   UPDATE idempotency AS record
@@ -85,7 +85,7 @@ export function selectRecord(operationId: OperationId): Statement {
   };
 }
 
-/** Builds the query for open claims, longest due first. */
+/** Builds the query for at most `limit` open claims that are due at `untilMs`, longest due first. */
 export function selectDueRecords(untilMs: number, limit: number): Statement {
   return {
     name: 'record-due',

@@ -20,10 +20,11 @@ export class PostgresRecords implements RecordStore {
   }
 
   /**
-   * Runs the statement of a claim, which inserts the record and returns a row, or returns none if the operation has a
-   * record.
+   * Runs the statement of a claim. The statement inserts the record and returns a row, or returns no row if the
+   * operation already has a record.
    *
-   * @throws RetryableError `contention`
+   * @throws RetryableError `contention` when an existing record blocks the insert, but is deleted before it is read, in
+   * every round
    */
   protected claimBy(
     statement: Statement,

@@ -39,8 +39,8 @@ const answer = () =>
     body: z.string(),
   });
 /**
- * Calls in order, as compact text, for example `send declined mm7d0qo0 eh` for one call. A record of more than a
- * kilobyte would cost a further write unit.
+ * Calls in order, as compact text, for example `send declined mm7d0qo0 eh` for one call: its kind, its result, and its
+ * time and duration in milliseconds (base 36). A record of more than a kilobyte would cost a further write unit.
  */
 const calls = () => z.string().transform((text) => text.split(',').map(callOf));
 

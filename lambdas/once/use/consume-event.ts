@@ -24,7 +24,7 @@ export interface ConsumeTools extends CompleteTools, Pick<ExpiryOptions, 'retent
   readonly digest: Digest;
 }
 
-/** The kind of an event's effect: in Payonce's own tables, or in another system. */
+/** How a consumer handles an event: with writes to Payonce's own tables, or with a call to another system. */
 export type Handle<Event> =
   | { readonly kind: 'in_our_tables'; readonly writes: (event: Event) => Promise<readonly ConsumerWrite[]> }
   | { readonly kind: 'outside'; readonly call: (event: Event, call: ExternalCall) => Promise<void> };
@@ -33,7 +33,8 @@ export type Handle<Event> =
  * Declares an effect of at most 99 rows in Payonce's own tables. They are written in one transaction with the effect
  * record.
  *
- * @param writes returns the writes; may read tables; called again when a condition was false
+ * @param writes returns the writes; may read tables; called again when the condition of a write is false, unless
+ * `otherwise` skips this write
  */
 export function inOwnTables<Event>(writes: (event: Event) => Promise<readonly ConsumerWrite[]>): Handle<Event> {
   return { kind: 'in_our_tables', writes };
@@ -41,15 +42,15 @@ export function inOwnTables<Event>(writes: (event: Event) => Promise<readonly Co
 
 /**
  * Declares an effect in another system, in three steps: claim, call, complete. If the call throws, the next delivery
- * retries it. If the process crashes, the first delivery after the claim's lease has ended retries the call. The call
- * must therefore be idempotent by the given operation id.
+ * retries it. If the process crashes, the first delivery after the claim's lease has ended retries the call. A repeated
+ * call with the same operation id must therefore have no second effect.
  */
 export function outside<Event>(call: (event: Event, call: ExternalCall) => Promise<void>): Handle<Event> {
   return { kind: 'outside', call };
 }
 
 export interface Consumer<Event extends ConsumableEvent> {
-  /** The handler name. It must never change, because the records of effects contain it. */
+  /** The handler name. It must never change, because the ids of the consumer's operations are derived from it. */
   readonly handler: string;
   /**
    * Returns the business key, for example `commission:<order>`. All events with the same key together take effect once

@@ -72,12 +72,12 @@ export interface ConsumerEffects {
 }
 
 /**
- * Stores the records of effects in another system: a record is pending, then completed or failed. Each write after the
+ * Stores the records of calls to other systems. A record is pending, then completed or failed. Each write after the
  * first is fenced by the owner token.
  */
 export interface ConsumerClaims {
   /**
-   * Writes a new claim, or replaces `replaces` if that record is unchanged.
+   * Writes a new claim. If `replaces` is given, the claim replaces that record, but only if the record is unchanged.
    *
    * @returns the existing record when the claim was refused
    */

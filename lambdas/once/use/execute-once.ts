@@ -71,7 +71,7 @@ export interface Operation<Subject, Work, Write, Refusal> {
     readonly checkBegun?: () => Promise<void>;
   };
   /**
-   * Claims: writes the record and the pending transition, or returns the reason for a refusal.
+   * Claims: writes the record and the pending transition, or returns the reason why nothing was written.
    *
    * @param open builds the record to write; the send window begins at `claimedAtMs`
    */
@@ -293,14 +293,14 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   }
 
   /**
-   * Handles a claim whose subject exists, but whose record may have been deleted, by time to live or by hand. An
-   * operation that was answered is never executed again. An open operation is taken over, and its outcome is looked up
-   * at the other system.
+   * Handles a claim whose payment or order already exists, but whose record may have been deleted, by time to live or
+   * manually. An operation that was answered is never executed again. An open operation is taken over, and its outcome
+   * is looked up at the other system.
    */
   async #claimBegun(subject: Subject): Promise<ClaimStep<Held<Subject>, Executed<Refusal>> | 'again'> {
     const { store, clock, entropy } = this.#tools;
     const { key, expired } = this.#operation;
-    // A rival may have rewritten the record between this claim and this read.
+    // The record may exist again: a rival may have written it since the claim above.
     const record = await store.readRecord(key.operationId);
     if (record !== undefined) return this.#claimExisting(record);
     const lost = this.#operation.lostRecord(subject);
@@ -347,8 +347,8 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
       return await this.#operation.call(held);
     } catch (error) {
       const unsent = this.#operation.unsent === undefined ? retryable(error) : this.#operation.unsent(error);
-      // `unsent` returns an error only if no owner has sent a request. After any other error, a request may have been
-      // sent.
+      // `unsent` is an error only if it is certain that no owner has sent a request. After any other error, a request
+      // may have been sent.
       this.#provenUnsent = unsent !== undefined;
       throw unsent ?? error;
     }
@@ -537,7 +537,7 @@ export interface CompleteTools {
 /**
  * Makes a call to another system for which no client waits, in three steps: claim, call, complete. If the call throws,
  * the next delivery retries it. If the process crashes, the first delivery after the claim's lease has ended retries
- * the call. The call must therefore be idempotent by the given operation id.
+ * the call. A repeated call with the same operation id must therefore have no second effect.
  *
  * @param completed builds the record of the completed call
  * @throws the errors from the call; the message must be delivered again

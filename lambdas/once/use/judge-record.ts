@@ -19,7 +19,7 @@ type Judgement =
   | { readonly kind: 'key_expired' }
   | { readonly kind: 'stale'; readonly record: OpenRecord };
 
-/** Decides how to treat a request whose idempotency key has a record. The cases have the documented precedence. */
+/** Decides how to treat a request whose idempotency key has a record. The cases are checked in the documented order. */
 export function judgeRecord(
   record: IdempotencyRecord,
   request: { readonly fingerprint: Fingerprint },

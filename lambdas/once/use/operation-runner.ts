@@ -3,18 +3,20 @@ import type { OperationId } from '../../kernel/ids.ts';
 import type { CompletedRecord } from '../domain/idempotency.ts';
 
 /**
- * Completed records outside of the store. With them, a replay needs no read of the store. Entries may disappear at any
- * time. No method rejects.
+ * Caches completed records, so that a replay needs no read of the store. Entries may disappear at any time. No method
+ * throws.
  */
 export interface ReplayCache {
   find(operationId: OperationId): Promise<CompletedRecord | undefined>;
-  /** Caches a record that `find` did not return, but that the store has. */
+  /** Caches a record that was read from the store because `find` did not return it. */
   put(record: CompletedRecord): void;
   /** Caches the record that the caller, its owner, has just committed. */
   committed(record: CompletedRecord): Promise<void>;
 }
 
-/** The operations that this process has completed. For effects that are safe but costly to repeat. */
+/**
+ * The outcomes of the operations that this process has completed. Used for effects that are safe but costly to repeat.
+ */
 export interface OnceInProcess<Outcome> {
   find(operationId: OperationId): Outcome | undefined;
   keep(operationId: OperationId, outcome: Outcome): void;
@@ -35,7 +37,8 @@ export interface OperationSteps<Held, Work, Outcome> {
   execute(held: Held): Promise<Work>;
   commit(work: Work, held: Held): Promise<Outcome>;
   /**
-   * Called after `execute` has thrown. Must not throw.
+   * Called after `execute` has thrown. Lets the next attempt begin before the lease ends, if this is safe. Must not
+   * throw.
    *
    * @default nothing is released, and the claim lasts until its lease ends
    */

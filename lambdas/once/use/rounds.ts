@@ -3,8 +3,8 @@ import { RetryableError } from '../../kernel/faults.ts';
 /**
  * Maximum number of rounds. Each new round decides again what to write, because a rival has taken the position in the
  * chain. One writer succeeds in every round, so the system makes progress. After this many rounds, about 200 ms, the
- * caller must retry. With fewer rounds, the commit after a call could fail, and the call's idempotency key would be
- * blocked until the lease ends.
+ * caller must retry. With fewer rounds, more commits would fail after their call, and each would block its idempotency
+ * key until the lease ends.
  */
 const MAX_ROUNDS = 8;
 
@@ -32,8 +32,9 @@ export function contention(what: string): RetryableError {
 }
 
 /**
- * Returns the error for a claim whose transaction was partly lost in a restore of the tables. The error is thrown until
- * the recovery has ended the claim. Nothing is sent under such a claim, because its request is unknown.
+ * Returns the error for a claim whose transaction was partly lost in a restore of the tables. Each request with the key
+ * gets this error until the recovery ends the claim. Nothing is sent under such a claim, because its request is
+ * unknown.
  */
 export function claimTransactionLost(): RetryableError {
   return new RetryableError(
