@@ -30,7 +30,7 @@ const TITLES: Readonly<Record<Kind, readonly [several: string, one: string]>> = 
 };
 
 const REASONS = [
-  ['nothing_due', 'Nothing must be returned to the payer'],
+  ['nothing_due', 'No refund is due to the payer'],
   ['refunded', 'The charge was refunded or voided'],
   ['other_program', 'Another program made the charge'],
 ] as const;

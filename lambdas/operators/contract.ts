@@ -5,7 +5,7 @@
 export const PurgeMetric = {
   /** Number of tables whose time to live is off or lags too far behind. Reported every night, even when zero. */
   ttlNotWorking: 'ttl_not_working',
-  /** Number of records that time to live has not deleted days after their expiry. Reported every night. */
+  /** Number of records that time to live has not deleted within four days after their expiry. Reported every night. */
   expiredLeft: 'expired_left',
 } as const;
 

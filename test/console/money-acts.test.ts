@@ -418,7 +418,7 @@ describeConsole('the attention list in a browser', (shown) => {
     await page.getByRole('button', { name: 'Dismiss' }).click();
     const dialog = page.getByRole('dialog', { name: 'Dismiss' });
     await dialog.getByText('about the charge ch_stray').waitFor();
-    await dialog.getByLabel('Reason').selectOption('Nothing must be returned to the payer');
+    await dialog.getByLabel('Reason').selectOption('No refund is due to the payer');
     await accessible(page);
     await dialog.getByRole('button', { name: 'Dismiss' }).dblclick();
     await page.getByText('The callback was dismissed.').waitFor();

@@ -54,7 +54,10 @@ test('the list of work says why messages cannot be redriven, and who runs a miss
     new Map<unknown, unknown>([
       ['Archive-Parked', expect.stringMatching(/^look: The messages could not be processed\. .*Run `payonce redrive`/)],
       ['Events-Parked', 'redrive: The messages could not be processed.'],
-      ['Jobs-Missed', expect.stringMatching(/^run_job: .*Ask the team of another service to run its job\./)],
+      [
+        'Jobs-Missed',
+        expect.stringMatching(/^run_job: .*If a job belongs to another service, ask its team to run it\./),
+      ],
     ]),
   );
 });

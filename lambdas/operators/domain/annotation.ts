@@ -58,7 +58,7 @@ export function annotationAnswer(transition: Transition): Answer {
 
 /** Renders an annotation for the API from its transition, with the time in Unix seconds. */
 export function annotationObject({ sequence, payment, subject, occurredAtMs }: Transition): Record<string, unknown> {
-  invariant(subject?.kind === 'annotation', 'the transition of an annotation has a different subject');
+  invariant(subject?.kind === 'annotation', 'the subject of the transition is not an annotation');
   return {
     id: subject.annotationId,
     object: 'annotation',

@@ -60,7 +60,10 @@ export interface ShownEffect {
 
 /** An operator's request that waits for a second person. */
 export interface Approval extends GivenReason {
-  /** `apr_…`. The id contains the time, by which the approval can be found in the list without an index. */
+  /**
+   * `apr_…`. The id contains the creation time, and thus the position in the list of approvals, so that no index is
+   * needed.
+   */
   readonly id: OperationId;
   /** The id that the correction, decision or change will have. */
   readonly operationId: OperationId;
@@ -134,7 +137,8 @@ export type ApprovalAmount = Pick<Approval, 'amountMinor' | 'currency'>;
  * Returns the amount that exceeds its limit, if any. The corrections of one payment are added up per currency, and so
  * are its refunds by operators, so that an amount above the limit cannot be split into smaller ones. The currency of a
  * correction or of a decided refund can differ from the payment's, because a stray charge can have another currency.
- * For a decision, the compared amount is at least the amount under decision, even if the decision posts nothing.
+ * For a decision, the compared amount is at least the amount of the decided payment or refund, even if the decision
+ * posts nothing.
  */
 export function amountAboveLimit(
   rules: ApprovalRules,
@@ -160,7 +164,10 @@ function stakesOf(asked: Asked, draft: TransitionDraft, chain: Chain): readonly 
   }
 }
 
-/** Returns the amount of the change. For a refund, adds the payment's earlier refunds by operators. */
+/**
+ * Returns the amount of the change. For a refund, adds the earlier refunds by operators in the same currency, except
+ * failed ones.
+ */
 function stakeOfChange(
   { kind, amountMinor }: RequestedChange,
   { payment: { currency } }: TransitionDraft,
@@ -212,7 +219,10 @@ export function shownEffect({ type, payment, postings }: TransitionDraft): Shown
   return { type, paymentStatus: payment.status, postings };
 }
 
-/** Returns whether two operators are the same person. Compares all identifiers from API keys and identity providers. */
+/**
+ * Returns whether two operators are the same person. They are if any name or id of one operator equals any name or id
+ * of the other.
+ */
 export function isSamePerson(left: Person, right: Person): boolean {
   const names = new Set(namesOf(left));
   return namesOf(right).some((name) => names.has(name));
@@ -269,7 +279,7 @@ export function approvalObject(approval: Approval, nowMs: number): Record<string
 }
 
 /**
- * Returns the transition that an operator's request has made.
+ * Returns the transition that an operator's request has appended; undefined if there is none.
  * @param id the id of the correction, decision, annotation or change
  */
 export function effectIn(transitions: readonly Transition[], id: OperationId): Transition | undefined {

@@ -66,7 +66,7 @@ export function correctionAnswer(transition: Transition): Answer {
 /** Renders a correction for the API from its transition, with amounts in minor units and the time in Unix seconds. */
 export function correctionObject(transition: Transition): Record<string, unknown> {
   const { sequence, payment, postings, subject, occurredAtMs } = transition;
-  invariant(subject?.kind === 'correction', 'the transition of a correction has a different subject');
+  invariant(subject?.kind === 'correction', 'the subject of the transition is not a correction');
   return {
     id: subject.correctionId,
     object: 'correction',

@@ -29,10 +29,11 @@ export interface DecisionRequest {
    * @default the payment itself
    */
   readonly change?: OperationId;
-  /** The charge that the operator found. Required when the payment has no charge id. */
+  /** The charge that the operator found. Required for the decision that a payment without a charge id succeeded. */
   readonly chargeId?: string;
   /**
-   * Captured amount in minor units. Required when it differs from the requested amount.
+   * Captured amount in minor units. Required for the decision that a payment in review with the failure code
+   * `wrong_amount` succeeded.
    * @default the requested amount
    */
   readonly takenMinor?: number;

@@ -19,7 +19,7 @@ export type Claim = Pick<DecisionRequest, 'outcome' | 'change' | 'chargeId' | 't
 
 /** Reasons why the books do not confirm a decision. */
 export type BooksDifference =
-  /** The books contain no such charge of this payment. */
+  /** The books contain no charge of this payment with the claimed id. */
   | { readonly kind: 'charge_not_shown' }
   /** The books show a different amount. Amounts are in minor units. */
   | {
@@ -35,8 +35,9 @@ interface Money {
 }
 
 /**
- * Returns the charge that the books must contain if a decision is correct. Returns undefined for the decision that a
- * payment failed, which the books cannot contradict: if a charge exists, now or later, it is refunded to the payer.
+ * Returns the id of the charge that the books must contain if a decision is correct. Returns undefined if the decision
+ * is that the payment failed. The books cannot contradict this decision, because a charge that they show, now or later,
+ * is refunded to the payer.
  */
 export function claimedCharge(
   { outcome, change, chargeId }: Pick<Claim, 'outcome' | 'change' | 'chargeId'>,
@@ -61,7 +62,7 @@ export function differenceFromBooks(
   const { payment } = state;
   const change = claim.change === undefined ? undefined : changeOf(state, claim.change);
   const isOwn = charge !== undefined && isShownOf(charge, state);
-  // The books contain no such charge of this payment, so the processor has changed nothing for it.
+  // Without such a charge, the books confirm only that the payment or its change failed.
   if (!isOwn) return claim.outcome === 'succeeded' ? { kind: 'charge_not_shown' } : undefined;
   if (change === undefined) {
     return differs('captured', claim.takenMinor ?? payment.amountMinor, charge.capturedMinor, charge, payment.currency);

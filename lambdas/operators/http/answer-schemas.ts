@@ -173,7 +173,7 @@ const queue = z
     more_waiting: z.boolean().meta({ description: 'Whether there may be more entries than `waiting`.' }),
     oldest_age: z.int().nullable().meta({
       description:
-        'The age of the oldest counted entry, in seconds. Null for a message queue, whose age only the dashboard shows.',
+        'The age of the oldest counted entry, in seconds. Null for a message queue: only the dashboard shows the age of its oldest message.',
     }),
   })
   .meta({ id: 'Queue' });

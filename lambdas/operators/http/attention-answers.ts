@@ -4,7 +4,7 @@ import { paymentList } from '../../views/http/list-answers.ts';
 import { ATTENTION_ACTS, ATTENTION_KINDS } from '../use/attention.ts';
 import { DISMISSAL_REASONS } from '../use/dismiss-callback.ts';
 
-/* Schemas of the lists of entries and payments across tenants, for the API documentation. */
+/* Schemas of the responses that list entries or payments of all tenants, for the API documentation. */
 
 const kind = z.enum(ATTENTION_KINDS);
 
@@ -76,7 +76,7 @@ export const dismissalPath = z.object({ id: callbackId.meta({ description: 'The 
 
 export const dismissalReason = {
   description:
-    '`nothing_due`: nothing must be returned to the payer. `refunded`: the charge was refunded or voided at the processor. `other_program`: another program made the charge.',
+    '`nothing_due`: no refund is due to the payer. `refunded`: the charge was refunded or voided at the processor. `other_program`: another program made the charge.',
 };
 
 export const dismissal = z

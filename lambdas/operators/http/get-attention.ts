@@ -95,8 +95,8 @@ async function listAttention(call: ReadingCall<GetAttentionTools, typeof attenti
 }
 
 /**
- * Adds tenant, mode and amount to an entry whose row contains only the id of its payment. If the change or hold of the
- * entry has already ended, an operator need not act.
+ * Adds tenant, mode and amount to an entry whose row contains only the id of its payment. Marks the entry as ended if
+ * its change or hold has already ended, so that an operator need not act.
  */
 async function withPayment(store: GetAttentionTools['store'], entry: AttentionEntry): Promise<AttentionEntry> {
   if (entry.tenantId !== undefined) return entry;
@@ -169,7 +169,7 @@ const SENTENCES: Readonly<
   hold: 'The authorization was not captured in time, and Payonce cannot void it.',
   claim: 'The request was not completed, and neither a retry nor a job can complete it.',
   missed_runs:
-    'Scheduled runs were missed. Run each job of this deployment once: it does all work that is due. Ask the team of another service to run its job. Then dismiss the messages.',
+    'Scheduled runs were missed. Run each job of this deployment once: it does all work that is due. If a job belongs to another service, ask its team to run it. Then dismiss the messages.',
   ended: 'The outcome is known. A job removes this entry at its next look-up.',
 };
 

@@ -90,8 +90,9 @@ function operatorReason(transition: Transition): string | undefined {
 }
 
 /**
- * Returns the name of the operator who requested a change that another operator approved. The cause of the transition
- * names only the approver. A refund does not contain the requester's name; only its approval does.
+ * Returns the name of the operator who requested a correction, decision, capture or cancellation that another operator
+ * approved; otherwise undefined. The cause of the transition names only the approver. A refund does not contain the
+ * requester's name; only its approval does.
  */
 function requesterOf(transition: Transition): string | undefined {
   const { cause, subject } = transition;

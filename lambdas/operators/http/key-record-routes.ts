@@ -32,7 +32,7 @@ type Call = CallBy<Tools, Operator>;
 const KEY = /^(?:[!#-~][!-~]{0,127}|"(?:[!#-[\]-~]|\\["\\]){1,128}")$/;
 
 const PATHS =
-  'must be /v1/payments, /v1/orders, /v1/admin/corrections, /v1/payments/{id}/… with capture, cancel or refunds, or /v1/admin/payments/{id}/… with resolve, annotations, capture, cancel or refunds; replace {id} by the id';
+  'must be /v1/payments, /v1/orders, /v1/admin/corrections, /v1/payments/{id}/(capture|cancel|refunds) or /v1/admin/payments/{id}/(resolve|annotations|capture|cancel|refunds), where {id} is the id of the payment';
 
 const keyRecordQuery = z
   .strictObject({
@@ -120,7 +120,7 @@ const getRecord = reading({
 
 export const KEY_RECORD_ROUTES: readonly OperatorEndpoint<Tools>[] = [getRecordOfKey, getRecord];
 
-/** Returns the record of the first of these ids that has a record; 404 if none of them has one. */
+/** Returns the record of the first id that has one. Responds with 404 if none of the ids has a record. */
 async function shown({ tools, request, caller }: Call, ...ids: readonly string[]): Promise<Handled> {
   const records = await Promise.all(ids.map((id) => readKeyRecord(tools.timeline, id, tools.clock.nowMs())));
   const record = records.find((each) => each !== undefined);

@@ -116,7 +116,7 @@ export const annotationBody = z
       .meta({ description: 'The sequence of the transition to annotate. Default: annotate the payment as a whole.' }),
     missing_charge: freeText(100, 1).optional().meta({
       description:
-        'The id of a charge of this payment that does not exist at the processor. Ends the look-ups of the charge while the processor does not know it.',
+        'The id of a charge of this payment that does not exist at the processor. Payonce then stops looking the charge up, unless the processor knows it.',
     }),
   })
   .meta({ id: 'AnnotatePayment' });

@@ -172,8 +172,8 @@ const getEntries = reading({
     tag: 'Operators',
     summary: 'List the entries of a queue',
     description:
-      'Lists entries with their payment or order and their age. Of the message queues, only those that no function reads are listed: ' +
-      'in no particular order, and without `starting_after`. A redrive does not see the messages while they are being listed.',
+      'Lists entries with their payment or order and their age. Of the message queues, only those that no function reads can be listed. ' +
+      'Their messages have no order, and `starting_after` is not allowed. A redrive does not receive the messages while they are being listed.',
     path: queuePath,
     answers: { 200: { description: 'A page of entries.', schema: queueEntryList } },
   },

@@ -39,8 +39,8 @@ const FILTERS = [
 ] as const;
 
 /**
- * Returns whether a search may omit the tenant. It may if it is for an id, or for payments in review without other
- * filters.
+ * Returns whether a search may omit the tenant. Only a search for an id, or for all payments in review without other
+ * filters, may omit it.
  */
 function isOfAllTenants({
   q,

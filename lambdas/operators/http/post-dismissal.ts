@@ -20,7 +20,7 @@ const dismissalBody = z
   })
   .meta({ id: 'DismissCallback' });
 
-/** Ends an unmatched callback after an operator has looked up its charge. */
+/** Removes an unmatched callback after an operator has looked up its charge at the processor. */
 export const postDismissal = keyed({
   path: '/v1/admin/callbacks/{id}/dismiss',
   role: 'operator',
@@ -35,7 +35,7 @@ export const postDismissal = keyed({
       'The charge itself does not change. A later callback about the charge is listed again.',
     path: dismissalPath,
     key: ['dismissal', 'the callback is dismissed once'],
-    requests: { nothing_due: { summary: 'Nothing must be returned to the payer', value: { reason: 'nothing_due' } } },
+    requests: { nothing_due: { summary: 'No refund is due to the payer', value: { reason: 'nothing_due' } } },
     answers: { 201: { description: 'The dismissal.', schema: dismissal } },
   },
 });

@@ -24,7 +24,9 @@ interface PostRedriveTools extends RedriveTools {
 
 const redriveBody = z
   .strictObject({
-    entry: messageId.optional().meta({ description: 'The `id` of the only entry to redrive. By default, all.' }),
+    entry: messageId
+      .optional()
+      .meta({ description: 'The `id` of the only entry to redrive. By default, all entries are redriven.' }),
   })
   .meta({ id: 'RedriveQueue' });
 

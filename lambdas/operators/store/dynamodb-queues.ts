@@ -73,7 +73,7 @@ const MAX_COUNTED = 125;
 /** Minimum number of claims to read at once. Claims with an active owner are also read, but not listed. */
 const CLAIMS_AT_ONCE = 250;
 
-/** Maximum number of entries to read for an operator, in each shard. */
+/** Maximum number of entries to read from each shard when listing the entries that need an operator. */
 const NEEDING_AT_ONCE = 1_000;
 
 /** Filter conditions on open claims. */

@@ -13,14 +13,14 @@ const PAGE = 500;
  */
 const POSITION = /^(?<expires>\d+) (?<id>.+)$/;
 
-/** Prefix of the positions of callbacks, which follow all records, and of the keys of callbacks. */
+/** Prefix of the keys of callbacks and of their positions. The positions of callbacks follow those of all records. */
 const CALLBACKS = 'callback ';
 const CALLBACK_POSITION = /^callback (?<received>\d+)(?: (?<id>.*))?$/;
 const KEPT_MS = FOREIGN_KEPT_DAYS * 86_400_000;
 
 /**
- * Finds expired records with an index, which needs no segments: the first segment returns all records, and then the
- * callbacks of other programs.
+ * Finds expired records through an index, so the scan is not divided: the first segment returns all expired records,
+ * and then the callbacks of other programs. The other segments return nothing.
  */
 export class PostgresExpiredRecords implements ExpiredRecords {
   readonly #tools: PostgresTools;
@@ -50,7 +50,7 @@ export class PostgresExpiredRecords implements ExpiredRecords {
     return { found, next: `${last.expiresAtSeconds * 1000} ${last.key}` };
   }
 
-  /** Finds callbacks of other programs that are no longer retried. */
+  /** Finds callbacks of other programs that are no longer retried, and whose retention has ended. */
   async #callbacks({ received = '0', id = '' }: Readonly<Record<string, string>>, beforeSeconds: number) {
     const rows = await readRows(this.#tools, {
       name: 'orphan-expired',

@@ -21,7 +21,7 @@ import {
 } from '../use/queue-lists.ts';
 import { ENTRY_OF, readableEntry } from './queue-entries.ts';
 
-/** The queries of a queue. */
+/** How the rows of a queue are selected, sorted and rendered. */
 interface Rows {
   /** Returns the query for the queue's rows, with the column `since`. @param now the parameter for the current time */
   readonly select: (now: string) => string;

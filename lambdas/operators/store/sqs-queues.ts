@@ -30,13 +30,13 @@ const HIDDEN_SECONDS = 15;
  * polling").
  */
 const LONG_POLL_SECONDS = 1;
-/** Visibility timeout of a message that is being moved, in seconds. */
+/** Visibility timeout of a message that is being moved or deleted, in seconds. */
 const MOVED_WITHIN_SECONDS = 30;
 /** Maximum number of messages that SQS returns per receive. */
 const MAX_AT_ONCE = 10;
 /** Maximum number of receives per listing. A receive from an empty queue takes a second. */
 const MAX_RECEIVES = 15;
-/** Number of consecutive empty receives after which a redrive ends. */
+/** Number of consecutive empty receives after which a redrive, a dismissal or a search ends. */
 const EMPTY_RECEIVES = 3;
 
 const COUNTS = [
@@ -143,7 +143,7 @@ export class SqsQueues implements MessageQueues {
     return (await answered(this.#client.send(command))).Messages ?? [];
   }
 
-  /** Makes messages visible again at once, instead of at the end of their visibility timeout. */
+  /** Makes messages visible again immediately, instead of at the end of their visibility timeout. */
   async #show(queue: string, taken: readonly Message[]): Promise<void> {
     const QueueUrl = this.deployed[queue]?.url;
     const show = ({ ReceiptHandle }: Message) =>
@@ -214,7 +214,7 @@ export class SqsQueues implements MessageQueues {
   }
 
   #held(queue: string, message: Message): HeldMessage {
-    // After a failure, a retry finds the message at once.
+    // After a failure, make the message visible, so that a retry finds it immediately.
     const end = (ending: Promise<void>) =>
       answered(ending).catch(async (error: unknown) => {
         await this.#show(queue, [message]);
@@ -297,7 +297,7 @@ const firing = z.object({
   reason: z.string().optional(),
 });
 
-/** Lambda's message about such an event after the last failed attempt to process it. */
+/** The record that Lambda sends when its last attempt to process such an event has failed. */
 const failedFiring = z.object({
   requestPayload: firing,
   responsePayload: z.object({ errorMessage: z.string() }).optional(),

@@ -52,7 +52,7 @@ export type ApprovalRefusal =
   | { readonly kind: 'approval_expired' }
   /** The reason was erased, so the correction, decision or change would have no reason. */
   | { readonly kind: 'reason_erased' }
-  /** The payment has changed, so that the request would now have a different effect. */
+  /** The payment has changed, so the request would now have a different effect. */
   | { readonly kind: 'approval_outdated' };
 
 /** The possible outcomes, in order of precedence. */
@@ -105,7 +105,7 @@ export async function approve(tools: ApprovalTools, verdict: Verdict): Promise<A
     personalFields: () => reasonFields(approval),
     ended: (atMs) => ({ approval, end: end(atMs) }),
   });
-  // Either the opposite verdict was recorded, or the effect exists and the verdict's record has expired.
+  // Either the opposite verdict was recorded, or the effect exists and the stored response to the verdict has expired.
   return taken.kind === 'payload_mismatch' || taken.kind === 'key_expired' ? { kind: 'approval_ended' } : taken;
 }
 
@@ -191,7 +191,7 @@ export async function reject(tools: KeyedEffectTools, verdict: Rejection): Promi
       if (!isOpen(approval, atMs)) return { kind: 'done', outcome: { kind: 'approval_expired' } };
       // The approval of a change writes no record of the verdict, so read the approval.
       const current = await effects.readApproval(operationId);
-      // After a restore, a repeated request can have made the effect with a second approval.
+      // After a restore, a repeated request may already have taken effect under a second approval.
       const chain = await readChain(effects, paymentId);
       const isMade = chain !== undefined && effectIn(chain.transitions, approval.operationId) !== undefined;
       if (isMade || current?.end?.verdict === 'approved') return { kind: 'done', outcome: { kind: 'approval_ended' } };

@@ -158,7 +158,8 @@ const MAX_READ = 500;
  * than are read, the others appear when the first ones have been resolved. Approvals are read newest first.
  *
  * @param report called with the error of each source that cannot be read
- * @returns `unread`: the kinds of these sources; the entries of all other sources are returned
+ * @returns `unread` contains the kinds of the sources that could not be read; `entries` contains the entries of all
+ * other sources
  */
 export async function gatherAttention(
   tools: AttentionTools,

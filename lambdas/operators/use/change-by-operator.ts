@@ -106,8 +106,8 @@ export async function changeByOperator(
 }
 
 /**
- * Returns whether an approval has begun the change. If so, the record of the change has the fingerprint of the verdict,
- * and the record of the request, which has the request's own fingerprint, has expired.
+ * Returns whether an approval has begun the change. If so, the change's record has the fingerprint of the verdict. The
+ * record of the request, with the request's fingerprint, has expired.
  */
 async function isOfApproval({ store, digest }: OperatorChangeTools, operationId: OperationId): Promise<boolean> {
   const record = await store.readRecord(operationId);
@@ -251,7 +251,8 @@ async function waitForApproval(
       owner: entropy.ownerToken(),
       recordedAtMs: createdAtMs,
       request: { fingerprint, answer: stored },
-      // The fingerprint covers the reason, so the record must expire. The change itself has a different id.
+      // The fingerprint covers the reason, which can be erased, so the record must expire. The change has a record of
+      // its own.
       expiresAtSeconds: expirySeconds(tools, 'events', createdAtMs),
     },
     transitions: [],

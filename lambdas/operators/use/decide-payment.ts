@@ -83,7 +83,7 @@ export function decisionEffect(
       const decision = decideOn(request, chain, clock.nowMs());
       if (decision.kind !== 'append') return decision;
       const { refusal, charge } = await compareDecision(tools, asked, chain);
-      // The books may show an open object that no callback has reported. Queue the object even if the decision is
+      // The books may show an open charge or hold that no callback has reported. Queue it even if the decision is
       // refused.
       if (charge !== undefined && decisionId !== '')
         await queueUntracked(tools.effects, { charge, state: chain.state }, clock.nowMs());

@@ -32,7 +32,7 @@ interface SearchedPayments extends Pick<ListPage, 'after' | 'before' | 'limit'> 
 /** A list outcome in which each payment has its tenant. */
 type FoundPayments = Extract<ListOutcome, { readonly kind: 'found' }>;
 
-/** The mode of searches that do not use an id. */
+/** Default mode of searches for a text that is not an id. */
 const DEFAULT_MODE: Mode = 'live';
 
 /** Matches the id of a processor's object. The id becomes a path segment of a request, so slashes are not allowed. */

@@ -113,7 +113,7 @@ export interface KeyedEffect<Refusal> extends Omit<OperatorRequest, 'asked'>, Ef
 /** The possible outcomes, in order of precedence. */
 export type KeyedEffectOutcome<Refusal> =
   | { readonly kind: 'first'; readonly answer: Answer }
-  /** The stored response, with the personal data that was not erased since. */
+  /** The stored response, with the personal data that has not been erased. */
   | { readonly kind: 'replay'; readonly answer: Answer }
   | { readonly kind: 'payload_mismatch' }
   | { readonly kind: 'not_found' }

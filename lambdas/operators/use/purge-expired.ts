@@ -44,7 +44,7 @@ const TTL_BACKLOG_LIMIT = 1_000;
  * is completely scanned over several nights.
  */
 const SEGMENTS = 16;
-/** Number of scan steps per page of work. Most rows have not expired, so a page takes only a few seconds. */
+/** Maximum number of scan steps per page of work. A page also ends with the first step that finds expired records. */
 const STEPS_AT_ONCE = 20;
 const CONCURRENT_DELETES = 8;
 

@@ -12,7 +12,7 @@ export const QUEUES = {
       'Payments and changes whose outcome is looked up at the processor. The next look-up removes those that have ended.',
     job: 'resolve',
   },
-  returns: { waits: 'Stray charges, which are still to be refunded or voided.', job: 'resolve' },
+  returns: { waits: 'Stray charges that must still be refunded or voided.', job: 'resolve' },
   orders: { waits: 'Orders that are neither fulfilled nor reversed yet.', job: 'resolve' },
   holds: {
     waits:
@@ -102,8 +102,8 @@ interface DeployedQueue {
 }
 
 /**
- * The queue of scheduled runs that were not requested. Its messages about jobs of this deployment can be dismissed
- * together, because any later run does their work.
+ * The queue of scheduled runs that could not be requested in time. Its messages about jobs of this deployment can be
+ * dismissed together, because any later run does their work.
  */
 export const MISSED_RUNS = 'Jobs-Missed';
 
@@ -111,7 +111,7 @@ export const MISSED_RUNS = 'Jobs-Missed';
 const NO_REDRIVE_BECAUSE: Readonly<Record<string, string>> = {
   'Archive-Parked': 'Redriving these messages requires a scan of the whole Ledger. Run `payonce redrive` instead.',
   [MISSED_RUNS]:
-    'A missed run is not repeated, because the next run of its job does all work that is due. Run each job of this deployment once. Ask the team of another service to run its job. Then dismiss the messages.',
+    'A missed run is not repeated, because the next run of its job does all work that is due. Run each job of this deployment once. If a job belongs to another service, ask its team to run it. Then dismiss the messages.',
 };
 
 /** Reasons why the messages of these queues cannot be dismissed. Each reason names the alternative. */
@@ -257,9 +257,9 @@ export interface MessageQueues {
   /** Deletes messages about jobs of this deployment, and keeps all others. */
   dismiss(queue: string, which: RedriveRange): Promise<void>;
   /**
-   * Finds a message in a queue that no function reads, and hides it for some seconds, in which the caller can move or
-   * delete it. The queue has no order and no index, so the search receives and hides other messages, until it has found
-   * this one.
+   * Finds a message in a queue that no function reads, and hides it for some seconds. During this time, the caller can
+   * move or delete it. The queue has no order and no index, so the search also receives and hides other messages until
+   * it finds the right one.
    *
    * @param id the message id
    * @param stopAtMs time after which no more messages are received, in Unix milliseconds

@@ -43,7 +43,10 @@ export interface DeploymentRequest extends Pick<RecordedAct, 'operationId' | 'fi
   readonly by: OperatorCause;
 }
 
-/** The effect of a request that concerns the deployment: the response, the entry in the activity log, and rows. */
+/**
+ * The effect of a request that concerns the deployment: the response, the entry in the activity log, and the callback
+ * to dismiss, if any.
+ */
 export type RequestedAct = Pick<ActivityDraft, 'action' | 'about' | 'details'> &
   Pick<Effect, 'dismissed'> & { readonly answer: Answer };
 
@@ -97,8 +100,8 @@ export async function recordRequest(
       });
       if (written.kind === 'recorded')
         return { kind: 'done', outcome: { kind: 'recorded', atMs, outcome: { kind: 'first', answer } } };
-      // A rival with the same key has recorded the request, a rival with another key has taken the effect, or another
-      // action took the next sequence number in the log.
+      // A rival with the same key has recorded the request, a rival with another key has dismissed the same callback,
+      // or another action has taken the next sequence number in the log.
       const found = await find();
       return found === undefined ? { kind: 'again', prepared: undefined } : { kind: 'done', outcome: found };
     },

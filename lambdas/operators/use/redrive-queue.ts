@@ -44,7 +44,9 @@ export interface MessageDismissal extends QueueDismissal {
   readonly entry: string;
 }
 
-/** Time limit for moving messages, in milliseconds. The request thus ends before API Gateway's timeout. */
+/**
+ * Time limit for moving or deleting messages, in milliseconds. It lets the request end before API Gateway's timeout.
+ */
 const MOVES_FOR_MS = 15_000;
 /** Time limit of one search for a message, in milliseconds. A request searches for its message at most twice. */
 const FINDS_FOR_MS = 8_000;
@@ -54,7 +56,7 @@ const FINDS_FOR_MS = 8_000;
  * activity log. If a request crashes, repeating it continues with the remaining messages. One request never redrives a
  * message twice, because a message that fails again is newer than the request. Each redriven message takes effect once,
  * because every handler is idempotent. The request itself must end within 29 seconds, so it does not process the
- * messages: it passes them to functions that have the permissions and the time for the work.
+ * messages: it passes them to the functions that have the permissions and the time for the work.
  *
  * @returns `refused` when the queue is empty
  * @throws RetryableError when the queues or the store are unavailable: a retry with the same key continues
