@@ -6,7 +6,8 @@ export const PartiesEnvironment = {
   /** Base address of the shop's stock service and referral program (parties/shop-api.ts), without a trailing slash. */
   shopUrl: 'SHOP_URL',
   /**
-   * The access secret of the sandbox in Secrets Manager. Set if the sandbox simulates the shop and the e-mail service.
+   * The secret in Secrets Manager that authenticates requests to the sandbox. Set if the sandbox simulates the shop and
+   * the e-mail service.
    */
   sandboxSecretId: 'PARTIES_SANDBOX_SECRET_ID',
   /** The secret in Secrets Manager with the key that signs requests to the shop. Not set for the sandbox. */
@@ -23,8 +24,8 @@ export const PartiesEnvironment = {
   /** The secret in Secrets Manager with the token of the Postmark server. Not set for the sandbox. */
   postmarkTokenSecretId: 'POSTMARK_TOKEN_SECRET_ID',
   /**
-   * Maximum time, in seconds, until a request that was sent reaches the mailer. Set only for a mailer whose search is
-   * strongly consistent, such as the sandbox. Never set for Postmark.
+   * Maximum time, in seconds, between the sending of a request and its arrival at the mailer. Set only for a mailer
+   * whose search is strongly consistent, such as the sandbox. Never set for Postmark.
    */
   postmarkLagSeconds: 'POSTMARK_LAG_SECONDS',
   /** The sender address of e-mails. It must be registered at Postmark. */

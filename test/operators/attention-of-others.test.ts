@@ -105,7 +105,7 @@ test('if the processor no longer shows a charge, the reason for the review of it
 test.each([
   ['charge_unknown', /^A callback from memory \(test mode\) is about a charge that the processor did not show\./],
   ['payment_unknown', /^A callback from memory \(test mode\) is about a charge that belongs to no known payment\./],
-  ['other_account', /^A callback from memory \(test mode\) is about a charge of a payment that has another account\./],
+  ['other_account', /^A callback from memory \(test mode\) is about a charge of a payment that uses another account\./],
 ] as const)('the reason of an unmatched callback says why it matches no payment: %s', async (reason, expected) => {
   const api = new Api();
   await unmatchedCallback(api, 'own', false, reason);

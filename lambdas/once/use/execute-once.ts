@@ -119,7 +119,7 @@ export type Attempt<Subject, Refusal> =
   | 'again';
 
 export interface LostRecord {
-  /** True if the operation has ended or was answered, so that no different response may be given. */
+  /** True if the operation has ended or was answered, so that a retry must not get a different response. */
   readonly isAnswered: boolean;
   readonly isSameRequest: () => boolean;
   /** Time of the first claim, in Unix milliseconds. */
@@ -565,8 +565,8 @@ export async function completeOnce(
 }
 
 /**
- * Claims the call. If two deliveries find the same stale claim, only one gets it, because a claim can be replaced only
- * if it has not changed.
+ * Claims the call. If two deliveries find the same stale claim, only one takes it over, because a claim can be replaced
+ * only if it has not changed.
  *
  *   A ── claim ✓ ── call ── ✗ (crashes)
  *   B ──────────────── claim ✗ (A's, stale) ── replace A's ✓ ── call

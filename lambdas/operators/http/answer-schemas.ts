@@ -164,7 +164,7 @@ const queue = z
     }),
     can_dismiss_all: z.boolean().meta({
       description:
-        'Whether one request can dismiss all messages about jobs of this deployment, because later runs do the missed work.',
+        'Whether one request can dismiss all messages about jobs of this deployment. True for missed runs, because a later run does their work.',
     }),
     waiting: z.int().min(0).nullable().meta({
       description:
@@ -289,7 +289,7 @@ const timelineKinds = {
     call: z.enum(['send', 'look']),
     result: z.string().meta({
       description:
-        'The kind of the processor’s response, for example `succeeded`. `no_response`: the request may have taken effect. `not_sent`: the request has had no effect. `absent`, `unavailable`: results of a look-up.',
+        'The kind of the processor’s response, for example `succeeded`. `no_response`: the request may have taken effect. `not_sent`: the request has had no effect. `absent`: a look-up found nothing. `unavailable`: a look-up failed.',
     }),
     duration_ms: z.int(),
   },

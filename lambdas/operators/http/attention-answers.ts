@@ -23,7 +23,7 @@ const attentionEntry = z
         'The id of the change, charge, approval, mismatch or webhook endpoint; null when the entry concerns a whole payment, order or queue.',
     }),
     callback: z.string().nullable().meta({ description: 'The id of the unmatched callback.' }),
-    queue: z.string().nullable().meta({ description: 'The queue that contains the entry, as in the list of queues.' }),
+    queue: z.string().nullable().meta({ description: 'The `id` of the queue that contains the entry.' }),
     count: z
       .int()
       .min(1)

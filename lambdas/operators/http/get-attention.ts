@@ -175,16 +175,16 @@ const SENTENCES: Readonly<
 
 const ENDPOINT_SENTENCES: Readonly<Record<'enabled' | 'gone' | 'failing', string>> = {
   enabled:
-    'The endpoint accepts nothing. The entry ends when the endpoint accepts a webhook or a test, or is disabled.',
+    'The endpoint accepts no webhooks. The entry disappears when the endpoint accepts a webhook or a test, or is disabled.',
   gone: 'The endpoint was disabled because it responded with 410. Inform the tenant. Enable the endpoint or confirm that it stays disabled.',
   failing:
-    'The endpoint was disabled because it accepted nothing for three days. Inform the tenant. Enable the endpoint or confirm that it stays disabled.',
+    'The endpoint was disabled because it accepted no webhook for three days. Inform the tenant. Enable the endpoint or confirm that it stays disabled.',
 };
 
 const UNMATCHED: Readonly<Record<OrphanedCallback['reason'], string>> = {
   charge_unknown: 'that the processor did not show',
   payment_unknown: 'that belongs to no known payment',
-  other_account: 'of a payment that has another account',
+  other_account: 'of a payment that uses another account',
 };
 
 function sentenceOf(reason: Reason): string {

@@ -14,7 +14,7 @@ export const keyRecord = z
     state: z.enum(KEY_STATES).meta({
       description:
         '`in_progress`: the owner is working on the operation. `lease_ended`: the owner did not complete it in time; the next request, or the job `resolve`, takes it over. ' +
-        '`released`: the owner had sent nothing and released it. `completed`: a repeated request gets the stored response. ' +
+        '`released`: the owner had sent nothing and released its claim. `completed`: a repeated request gets the stored response. ' +
         '`expired`: a repeated request is refused with `idempotency_key_expired`, and has no second effect.',
     }),
     owner: z.string().nullable().meta({ description: 'The attempt that claimed or completed the operation.' }),

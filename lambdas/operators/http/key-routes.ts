@@ -76,7 +76,9 @@ const rollKeyBody = z
       .min(0, 'must be at least 0')
       .max(744, 'must be at most 744')
       .optional()
-      .meta({ description: 'How long the old key stays valid; 0 revokes it immediately. Default: 24.' }),
+      .meta({
+        description: 'Number of hours for which the old key stays valid; 0 revokes it immediately. Default: 24.',
+      }),
   })
   .meta({ id: 'RollKey' });
 
@@ -161,7 +163,7 @@ const postRoll = keyed({
     key: ['replacement', 'no second key is made'],
     expires: false,
     requests: {
-      roll: { summary: 'Replace the key, and end the old one in two days', value: { overlap_hours: 48 } },
+      roll: { summary: 'Replace the key; the old key expires in two days', value: { overlap_hours: 48 } },
     },
     answers: { 201: { description: 'The new key, with its `secret`.', schema: keyWithSecret } },
     problems: ['key_ended'],

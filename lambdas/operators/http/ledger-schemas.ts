@@ -132,7 +132,7 @@ export const decisionBody = z
       .optional()
       .meta({
         description:
-          'The refund (`ref_…`, or `rtn_…` of an unexpected charge), capture (`cap_…`) or cancellation (`can_…`) to decide. ' +
+          'The refund (`ref_…`, or `rtn_…` for a stray charge), capture (`cap_…`) or cancellation (`can_…`) to decide. ' +
           'Default: decide the payment itself.',
       }),
     charge_id: z

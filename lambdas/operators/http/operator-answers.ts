@@ -57,7 +57,8 @@ export function operatorAnswer(
 function correctionRefusal(refusal: CorrectionRefusal, requestId: string): Answer {
   switch (refusal.kind) {
     case 'nothing_to_reverse': {
-      const detail = 'reverses must be the sequence of a transition of this payment that has postings.';
+      const detail =
+        'reverses must be the sequence of a transition of this payment. The transition must have postings.';
       return problemAnswer(problem('invalid_request', detail, 'reverses'), requestId);
     }
     case 'already_reversed': {

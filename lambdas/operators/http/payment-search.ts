@@ -55,7 +55,7 @@ const searchQuery = z
   .strictObject({
     tenant: z.string(TENANT_MESSAGE).regex(TENANT_ID, TENANT_MESSAGE).optional().meta({
       description:
-        'List the payments of this tenant. Required except with `status=needs_review`, which lists all tenants’ payments in review, and with an id in `q`.',
+        'List the payments of this tenant. Required except with `status=needs_review`, which lists the payments in review of all tenants, or with an id in `q`.',
       example: 'ten_desk',
     }),
     mode: z
@@ -66,7 +66,7 @@ const searchQuery = z
       .optional()
       .meta({
         description:
-          'The id of a payment, refund, capture, cancellation, dispute or order; the `receipt_email` or the e-mail address of an order (not available to viewers); an idempotency key; ' +
+          'The id of a payment, refund, capture, cancellation, dispute or order; the `receipt_email` of a payment or the e-mail address of an order (not available to viewers); an idempotency key; ' +
           'a `reference` or a part of it; or the id of a charge. The text is tried as each of these in this order; the first that matches is used. ' +
           'Cannot be combined with filters other than `tenant`, `mode` and paging. A page searches 1,000 payments for a part of a reference. ' +
           'A charge is looked up at the processor.',

@@ -70,7 +70,7 @@ const ROWS: Readonly<Record<Exclude<QueueName, 'claims'>, Rows>> = {
 /** Maximum number of entries to count in each shard. */
 const MAX_COUNTED = 125;
 
-/** Minimum number of claims to read at once. Claims with an active owner are also read, but not listed. */
+/** Minimum number of claims to read with one query. Claims with an active owner are also read, but not listed. */
 const CLAIMS_AT_ONCE = 250;
 
 /** Maximum number of entries to read from each shard when listing the entries that need an operator. */
@@ -153,7 +153,7 @@ export class DynamoDbQueues implements QueueLists {
         new QueryCommand({
           TableName: this.#tables.registry,
           KeyConditionExpression: '#pk = :pk AND #sk < :foreign',
-          // Earlier versions stored the callbacks of other programs among the others.
+          // Earlier versions stored the callbacks of other programs without the prefix `FOREIGN_SORT`.
           FilterExpression: 'attribute_not_exists(isForeign) OR isForeign = :false',
           ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
           ExpressionAttributeValues: {

@@ -17,7 +17,7 @@ import { parseApproval, storedApproval, withReason } from './approval-items.ts';
 const NO_TRANSITION = 0;
 
 /**
- * Two parts of a statement: the first inserts the approvals in `$10`, the second inserts the ends of approvals in
+ * Two parts of a statement: the first inserts the approvals in `$10`, the second inserts the verdicts on approvals in
  * `$11`.
  */
 const APPROVAL_PARTS = `asked AS (

@@ -47,7 +47,7 @@ const COUNTS = [
 
 const names = z.record(z.string(), z.string().min(1));
 
-/** The setting that names the deployed queues. */
+/** Schema of the environment variable `MESSAGE_QUEUES`. */
 export const messageQueueNames = z.object({
   at: z.string().min(1),
   tasks: z.record(z.string(), z.tuple([z.string().min(1), z.string().min(1)])),
@@ -263,7 +263,7 @@ async function answered<T>(sent: Promise<T>): Promise<T> {
   try {
     return await sent;
   } catch (cause) {
-    throw new RetryableError('queues_unavailable', 'The queues of messages are unavailable.', { cause });
+    throw new RetryableError('queues_unavailable', 'The message queues are unavailable.', { cause });
   }
 }
 
@@ -292,7 +292,7 @@ function entryOf({ MessageId = '', Body = '', Attributes, MessageAttributes }: M
 const firing = z.object({
   job: z.string(),
   scheduledTime: z.string(),
-  /** The other service that runs the job. */
+  /** The other service that runs the job. Absent for a job of this deployment. */
   target: z.string().optional(),
   reason: z.string().optional(),
 });

@@ -47,7 +47,7 @@ export type ApprovalRefusal =
   | { readonly kind: 'approval_not_found' }
   /** The person who made the request also gave the verdict. */
   | { readonly kind: 'own_approval' }
-  /** The approval has already ended with the other verdict. */
+  /** The approval has already ended with the opposite verdict. */
   | { readonly kind: 'approval_ended' }
   | { readonly kind: 'approval_expired' }
   /** The reason was erased, so the correction, decision or change would have no reason. */

@@ -140,7 +140,7 @@ type BegunChange = Owner &
   > &
   Partial<Pick<OperatorChange, 'receivedAtMs' | 'requestId'>>;
 
-/** Begins a change and writes its activity log entry. @param approved the approval that ends with the change */
+/** Begins a change and writes its activity log entry. @param approved the approval to end in the same transaction */
 export function beginChange(
   tools: OperatorChangeTools,
   change: BegunChange,

@@ -26,7 +26,7 @@ interface WorkOfPayment {
 
 /**
  * Reads the payment of a queue entry, in at most three calls, and whether the change or hold of the entry has ended.
- * @returns undefined when the entry names no payment
+ * @returns undefined when the entry contains no payment id, or when there is no such payment
  */
 export async function readWork(
   store: WorkReader,

@@ -104,7 +104,7 @@ export interface KeyedEffect<Refusal> extends Omit<OperatorRequest, 'asked'>, Ef
    */
   readonly asked?: Asked;
   /**
-   * Returns the approval that ends with this effect.
+   * Returns the approval that the transaction of this effect ends, with a verdict at `atMs` (Unix milliseconds).
    * @default none
    */
   readonly ended?: (atMs: number) => NonNullable<ApprovalChange['ended']>;

@@ -108,7 +108,7 @@ export async function recordRequest(
   });
 }
 
-/** Returns the outcome that the operator gets. */
+/** Returns the outcome that the response reports to the operator. */
 export function outcomeOf(recorded: RecordedRequest): RecordedOutcome {
   return recorded.kind === 'recorded' ? recorded.outcome : recorded;
 }

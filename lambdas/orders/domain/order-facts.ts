@@ -140,13 +140,13 @@ function decideMissing(fact: PaymentFact, order: Order, nowMs: number): OrderDra
   const failure = fact.capturedMinor < order.amountMinor ? UNDERPAID : REFUNDED;
   const charge = { status: restOf(fact), sinceMs: nowMs } as const;
   const draft = failed('charge.refunded', { ...order, charge }, failure, nowMs);
-  // Reopen an order in review. If the reversal fails, an operator must act again.
+  // If a reversal is still necessary, reopen an order in review. An operator must act again if the reversal fails.
   return charge.status === 'reversed' ? draft : inProgress(draft.type, draft.order);
 }
 
 /**
- * Returns the status of a charge that is being reversed: `succeeded` if an amount is left; `reversing` if no amount is
- * left, but a refund by another actor is pending; otherwise `reversed`.
+ * Returns the status of a charge that does not cover its order: `succeeded` if an amount is left, which the order then
+ * reverses; `reversing` if no amount is left, but a refund by another actor is pending; otherwise `reversed`.
  */
 function restOf({ leftMinor, pendingMinor }: PaymentFact): 'succeeded' | 'reversing' | 'reversed' {
   if (leftMinor > 0) return 'succeeded';
@@ -236,7 +236,7 @@ function decideReservationRefused(failure: Failure, order: Order, nowMs: number)
   return isNothing ? reservation('release.succeeded', order, 'released', nowMs) : undefined;
 }
 
-/** Decides on an e-mail. A late success is recorded even if the e-mail was already recorded as failed. */
+/** Decides on an e-mail. A late success is recorded even if the e-mail was already recorded as failed or unknown. */
 function decideEmail(kind: `email_${string}`, order: Order): OrderDraft | undefined {
   const { status, sinceMs } = order.email;
   const isOpen = ANNOUNCED_STATUSES.has(status);

@@ -118,7 +118,7 @@ function sendEmail(order: Order, turn: Turn): OrderStep {
   const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
   // An earlier call may have succeeded without a response.
   if (isTooLate) return append('email.unknown', { ...order, email: { status: 'unknown', sinceMs } });
-  // The consumer of the delayed message makes a queued call.
+  // A queued call is not made here: the consumer of its delayed message makes it.
   return status === 'queued' ? REST : (ask('send_email', turn) ?? REST);
 }
 

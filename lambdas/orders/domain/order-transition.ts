@@ -128,10 +128,11 @@ export function isOrderedBy(
 }
 
 /**
- * Checks one order's transitions, oldest first.
+ * Checks the hash chain of one order, whose transitions are given oldest first.
  *
  * @param before the preceding transition @default none: `transitions` begin the chain
- * @returns the sequence of the first wrong transition, or undefined
+ * @returns the sequence of the first transition that is out of order or does not match its hash; undefined if there is
+ * none
  */
 export function firstBrokenOrderLink(
   digest: Digest,

@@ -71,8 +71,8 @@ export const EMAIL_STATUSES = ['none', 'pending', 'delayed', 'queued', 'sent', '
 type EmailProgress = Progress<(typeof EMAIL_STATUSES)[number]>;
 
 /**
- * `none`: there is no referrer to credit; `due`: the credit will be given after the goods are reserved; `queued`: as in
- * `EMAIL_STATUSES`.
+ * `none`: there is no referrer to credit; `due`: the referrer will be credited after the goods are reserved; `queued`:
+ * as in `EMAIL_STATUSES`.
  */
 export const REFERRAL_STATUSES = [
   'none',
@@ -191,9 +191,9 @@ export interface OrderDraft {
 }
 
 /**
- * Referrer's credit, in percent of the order's amount. A constant, because no shop needs a different rule yet. A
- * deployment with a different percentage causes no second credit: the shop stores each credit's idempotency key with
- * its amount, and refuses a retry with a different amount. The outcome of such a credit is then unknown.
+ * Referrer's credit, in percent of the order's amount. A constant, because no shop needs a different rule yet. If a new
+ * version changes the percentage, no order is credited twice: the shop stores each credit's idempotency key with its
+ * amount, and refuses a retry with a different amount. The outcome of such a credit is then unknown.
  */
 const REFERRAL_PERCENT = 5;
 
