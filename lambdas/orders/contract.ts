@@ -38,7 +38,7 @@ export const PartiesEnvironment = {
   delayedCallsQueueUrl: 'DELAYED_CALLS_QUEUE_URL',
 } as const;
 
-/** The names of the vendors that an order calls, in metrics, alarms, claims and dead letters. */
+/** The names of the vendors that an order calls, as used in metrics, alarms, claims and dead letters. */
 export const VENDORS = ['stock', 'referrals', 'postmark'] as const;
 
 export type VendorName = (typeof VENDORS)[number];

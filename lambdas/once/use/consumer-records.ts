@@ -40,7 +40,8 @@ interface ConditionalWrite {
    */
   readonly when?: RowCondition;
   /**
-   * Reaction to a false condition: omit this write, omit all writes of the event, or call the handler again.
+   * Reaction to a false condition: `skip` omits this write, `skip_all` omits all writes of the event, and `again` calls
+   * the handler again.
    *
    * @default again
    */

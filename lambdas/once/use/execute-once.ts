@@ -30,7 +30,7 @@ import { contention, rounds } from './rounds.ts';
  *   commit only             an effect in Payonce's own tables                               commitOnce
  *   claim, call, complete   an effect in another system that no client waits for            completeOnce
  *
- * Each operation runs inside Powertools' `makeIdempotent`, by the runner of its function.
+ * Each operation runs inside Powertools' `makeIdempotent`, through the runner of its Lambda function.
  */
 
 // ------------------------------------------------------------------------------------------------ claim, call, commit

@@ -46,8 +46,8 @@ export interface OperationSteps<Held, Work, Outcome> {
 }
 
 /**
- * The steps of an effect in Payonce's own tables, in execution order. There is no claim, because record and effect are
- * committed together.
+ * The steps of an effect in Payonce's own tables, in execution order. There is no claim, because the record and the
+ * effect are committed together.
  */
 export interface EffectSteps<Work, Outcome> {
   /** Returns the outcome of an earlier run, if any. */

@@ -58,7 +58,7 @@ export interface ShownEffect {
   readonly postings: readonly Posting[];
 }
 
-/** An operator's request that waits for a second person. */
+/** An operator's request that needs, or needed, the approval of a second person. */
 export interface Approval extends GivenReason {
   /**
    * `apr_…`. The id contains the creation time, and thus the position in the list of approvals, so that no index is

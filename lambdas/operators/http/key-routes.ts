@@ -175,7 +175,7 @@ async function rollKey(call: KeyedCall<Tools, typeof rollKeyBody, Operator>): Pr
   const { overlap_hours: overlapHours = DEFAULT_OVERLAP_HOURS } = call.body;
   const keys = tools.keysBy(causedByOperator(call));
   const old = KEY_ID.test(id) ? await keys.summaryOf(id as KeyId) : undefined;
-  // A caller who receives the new key of an operator could act, and approve, as that operator.
+  // Refuse keys of operators: a caller who receives such a key could act, and approve, as that operator.
   if (old === undefined || 'operator' in old) return refusal(NO_KEY_OF_TENANT, request);
   const scope = { person: caller.person, method: 'POST', path: `/v1/admin/keys/${id}/roll`, key: call.key };
   const outcome = await makeKeyOnce(tools, {

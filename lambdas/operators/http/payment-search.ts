@@ -103,7 +103,7 @@ const searchQuery = z
       refuse('created_to', 'must not be before created_from');
   });
 
-/** Searches the payments of a tenant, for operators. */
+/** Searches the payments of one tenant or, by id or for payments in review, of all tenants. */
 export const searchPayments = reading({
   path: '/v1/admin/payments',
   role: 'viewer',
@@ -154,7 +154,7 @@ async function found({ tools, query }: ReadingCall<FindPaymentsTools, typeof sea
   return ofTenant(outcome, id);
 }
 
-/** Returns the outcome with the tenant in each payment. */
+/** Adds the tenant to each payment of the outcome. */
 function ofTenant(outcome: ListOutcome, id: TenantId | undefined): ListOutcome {
   if (outcome.kind !== 'found' || id === undefined) return outcome;
   return { ...outcome, rows: outcome.rows.map((row) => ({ ...row, body: withTenant(row.body, id) })) };

@@ -151,7 +151,8 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
           ExpressionAttributeValues: { ':end': ended.end },
         },
       });
-      // An approved effect copies the approval's reason. After an erasure, the copy would restore the reason.
+      // An approved effect copies the approval's reason, so the reason must still exist. After an erasure, the copy
+      // would restore it.
       if (ended.end.verdict === 'approved') {
         const { paymentId, id } = ended.approval;
         items.push(checkDetails(this.#tables, paymentId, id));

@@ -6,7 +6,7 @@ import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/proces
 import type { DecisionRequest } from '../domain/operator-decision.ts';
 import { type BooksDifference, type Claim, claimedCharge, differenceFromBooks } from '../domain/shown-by-books.ts';
 
-/** Processors whose books an operator's decision is checked against. */
+/** The processors, and their books, with which the decisions of operators are compared. */
 export interface ComparingTools extends KnownProcessors {
   readonly books: readonly ProcessorBooks[];
 }

@@ -27,7 +27,7 @@ export interface Dismissal extends DeploymentRequest {
 
 /**
  * Removes an unmatched callback, and records the request in the activity log in the same transaction. Of two concurrent
- * requests, exactly one removes the callback. Only callbacks that the list of work for operators contains are found.
+ * requests, exactly one removes the callback. Finds only callbacks that the list of work for operators contains.
  *
  * @returns `refused` when there is no such unmatched callback
  * @throws RetryableError when nothing was written

@@ -45,8 +45,8 @@ export async function readWork(
 }
 
 /**
- * Returns a change; undefined if the transition that began it was not read. In a long chain, the change is shown as it
- * began.
+ * Returns the change of an operation; undefined if the transition that began it was not read. For a long chain, returns
+ * the change in its first state.
  */
 function changeAmong({ transitions, ofBucket }: PaymentEnds, operationId: OperationId): Change | undefined {
   if (transitions !== undefined) return changeOf(chainOf(transitions).state, operationId);

@@ -31,8 +31,8 @@ const ENDED: ReadonlySet<PaymentStatus> = new Set(['succeeded', 'failed', 'cance
 
 /**
  * Erases the description, the metadata, the return URL and all reasons of a payment. The payment must have ended, and
- * its success must have been published. The payment's chain keeps the commitments and can still be verified. Repeating
- * the erasure has no further effect.
+ * the event of its success, if any, must have been published. The payment's chain keeps the commitments and can still
+ * be verified. Repeating the erasure has no further effect.
  *
  *   relay    ───── reads the details ── publishes `payment.completed` with the metadata ──
  *   erasure  ✗ unpublished ─────────────────────────────────────────────────── ✓ published: consumers have a copy

@@ -11,7 +11,7 @@ export interface ExpiredRecord {
 export interface ExpiredRecords {
   /**
    * Reads one page of rows and returns the expired rows, possibly none.
-   * @param beforeSeconds time, in Unix seconds, before which the returned records have expired
+   * @param beforeSeconds Unix seconds; only records that expired before this time are returned
    */
   scan(step: ScanRequest, beforeSeconds: number): Promise<ScanPage<ExpiredRecord>>;
   /**

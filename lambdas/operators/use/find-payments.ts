@@ -24,7 +24,7 @@ export interface FindPaymentsTools {
 /** An operator's search for payments by text. */
 interface SearchedPayments extends Pick<ListPage, 'after' | 'before' | 'limit'> {
   readonly text: string;
-  /** @default any tenant, if the text is an id */
+  /** Required unless the text is an id with a prefix. @default any tenant */
   readonly tenantId?: TenantId;
   readonly mode?: Mode;
 }

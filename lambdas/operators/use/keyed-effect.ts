@@ -37,7 +37,10 @@ import type { ApprovalChange, ApprovingStore } from './approving-store.ts';
 
 export interface KeyedEffectTools extends Pick<ExpiryOptions, 'retention'> {
   readonly effects: ApprovingStore;
-  /** @default every request takes effect immediately */
+  /**
+   * The rules for requests that need the approval of a second person.
+   * @default every request takes effect immediately
+   */
   readonly approvals?: ApprovalRules | undefined;
   readonly runner: OperationRunner;
   readonly clock: Clock;
@@ -94,9 +97,7 @@ type Decided<Refusal> =
   | { readonly kind: 'made_before' }
   | Refusal;
 
-/**
- * A request with an idempotency key whose only effect is a transition. It calls no other system, so it needs no claim.
- */
+/** A keyed request whose only effect is a transition. It calls no other system, so it needs no claim. */
 export interface KeyedEffect<Refusal> extends Omit<OperatorRequest, 'asked'>, EffectOfRequest<Refusal> {
   /**
    * The request to store for a second person if its amount is above the limit.

@@ -106,8 +106,8 @@ export async function readTimeline(tools: TimelineTools, id: string, page: Trans
 }
 
 /**
- * Returns the timeline entries of one transition, and of the record of the operation or callback that caused the
- * transition.
+ * Returns the timeline entries of one transition, of the callback that caused it, and of the record of the operation
+ * that it begins.
  */
 async function around(
   tools: TimelineTools,

@@ -52,7 +52,7 @@ export type RequestedAct = Pick<ActivityDraft, 'action' | 'about' | 'details'> &
 
 export type RequestTools = Pick<KeyedEffectTools, 'effects' | 'runner' | 'clock' | 'entropy' | 'retention'>;
 
-/** A recorded request, with the time at which it was recorded first, in Unix milliseconds. */
+/** The result of recording a request. `atMs` is the time at which it was first recorded, in Unix milliseconds. */
 export type RecordedRequest =
   | { readonly kind: 'recorded'; readonly atMs: number; readonly outcome: RecordedOutcome }
   | Exclude<RecordedOutcome, { readonly kind: 'first' | 'replay' }>;

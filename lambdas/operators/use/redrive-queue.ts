@@ -127,7 +127,7 @@ export async function dismissMessage(tools: RedriveTools, asked: MessageDismissa
 
 /**
  * Deletes the messages about jobs of this deployment that were in a queue when the request arrived. Keeps the others,
- * because no run of these jobs does their work. If a request crashes, repeating it continues.
+ * because no run of these jobs does their work. If a request crashes, repeating it deletes the remaining messages.
  *
  * @returns `refused` when the queue is empty
  * @throws as `redriveQueue`
@@ -155,7 +155,7 @@ interface Ending {
   readonly end: (message: HeldMessage) => Promise<void>;
 }
 
-/** Returns the ids of a message, its queue, and its payment or order, if it is known. */
+/** Returns the ids of a message and its queue, and the id of its payment or order if it is known. */
 function idsOf({ queue, entry }: Pick<MessageRedrive, 'queue' | 'entry'>, { about }: HeldMessage): readonly string[] {
   return [entry, queue, ...(about === undefined ? [] : [about])];
 }

@@ -46,7 +46,7 @@ export const REVERSAL_WAIT_MS = MINUTE_MS;
 
 /**
  * Time for which the resolver continues an order while its payment is in review, in milliseconds. Counted from the
- * start of the review, or from the time when the order was reopened. Later, the end of the payment's review reopens the
- * order.
+ * start of the review, or from the time when the order was reopened. After this time, the order is reopened only when
+ * the payment's review ends.
  */
 export const REVIEW_WATCH_MS = 30 * DAY_MS;

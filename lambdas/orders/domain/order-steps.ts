@@ -166,8 +166,8 @@ function stopLate(order: Order): OrderStep | undefined {
 }
 
 /**
- * Checks whether a refund that succeeded has failed since. Needed before the order is canceled, and after a canceled
- * order was reopened.
+ * Checks whether a refund that succeeded has failed since. Needed before the order is canceled, and each time a driver
+ * continues a canceled order.
  */
 function checkReversalAgain({ charge }: Order, turn: Turn): OrderStep | undefined {
   return charge.status === 'reversed' ? ask('reverse', turn) : undefined;

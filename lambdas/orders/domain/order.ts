@@ -105,7 +105,7 @@ export interface Order {
   readonly failure?: Failure;
   /** Time at which the failure became known or the reversal was restarted, in Unix milliseconds. */
   readonly failedAtMs?: number;
-  /** Whether a response may have been stored. If true, a lost record is never replaced. */
+  /** Whether a response may have been stored. If true, a lost idempotency record is never replaced with a new one. */
   readonly answered: boolean;
   readonly createdAtMs: number;
 }
@@ -118,8 +118,8 @@ export const ORDER_TRANSITION_TYPES = [
   /** The payer did not approve the payment in time. */
   'charge.abandoned',
   /**
-   * The payment was fully refunded, is disputed, or is less than the order's amount. This was found before the order
-   * was completed.
+   * The payment was fully refunded, is disputed, or captured less than the order's amount. This became known before the
+   * order was completed.
    */
   'charge.refunded',
   'charge.review_required',
