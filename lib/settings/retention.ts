@@ -39,7 +39,7 @@ export function refuseShortRetention({ retention }: RetentionSettings): void {
   const hours = retentionHours('events', retention);
   if (hours >= REDELIVERED_HOURS) return;
   throw new Error(
-    `${PREFIX}retention keeps records of events for ${hours} hours, but an event can be redelivered for ${REDELIVERED_HOURS} hours ` +
+    `${PREFIX}retention keeps records of events for ${hours} ${hours === 1 ? 'hour' : 'hours'}, but an event can be redelivered for ${REDELIVERED_HOURS} hours ` +
       `(an event up to ${REPLAY_HORIZON_DAYS} days old can be replayed, and can then wait in a queue for up to ${QUEUE_DAYS} days). ` +
       `Set events to ${REDELIVERED_HOURS} hours or more.`,
   );

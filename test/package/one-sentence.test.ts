@@ -28,7 +28,7 @@ async function runApp(code: string) {
   return ended;
 }
 
-const SENTENCE = /^payonce:retention keeps records of events for 1 hours, [^\n]+\n$/;
+const SENTENCE = /^payonce:retention keeps records of events for 1 hour, [^\n]+\n$/;
 
 describe('an app with the constructs', () => {
   test.each([

@@ -34,7 +34,7 @@ const MARGIN_MS = 2 * 60 * 60_000;
  */
 const UNDECLARED_VALIDITY_MS = 7 * 24 * 60 * 60_000;
 
-/** Wait until a hold that a run did not end is handled again, in milliseconds: the time until the next run. */
+/** Wait before the next attempt for a hold that is still open after a run: the time until the next run. Milliseconds. */
 const AGAIN_MS = 60 * 60_000;
 
 /** Maximum number of holds that are handled concurrently. Limits the requests per second to a processor. */

@@ -46,7 +46,7 @@ class _Again:
     received: bool = True
     asked_seconds: float = 0.0
     unreachable: str | None = None
-    """Error code if the host is unknown, refuses connections or has an untrusted certificate (a wrong URL)."""
+    """Code of the error to raise if there is no connection to the address, which is then probably wrong."""
 
 
 class Sender:
@@ -59,8 +59,8 @@ class Sender:
         self._url = url
         self._headers = headers
         self._around = around
-        # If this URL has ever responded, a missing connection is an outage, and is retried. Otherwise the URL is probably
-        # wrong, and the first attempt without a connection fails at once.
+        # If this URL has ever responded, a missing connection is an outage, and is retried. Otherwise the URL is
+        # probably wrong, and a call fails immediately if its first attempt gets no connection.
         self._has_responded = False
 
     def send(
