@@ -77,7 +77,9 @@ export class ArchiveStack extends Stack {
     new CfnOutput(this, StackOutput.archiveBucket, { value: this.bucket.bucketName });
   }
 
-  /** Denies removals. An explicit deny overrides every allow in any account. */
+  /**
+   * Denies removals, and writes that could overwrite an object. An explicit deny overrides every allow in any account.
+   */
   #deny(): void {
     const everybody = { effect: Effect.DENY, principals: [new AnyPrincipal()] };
     const objects = [this.bucket.arnForObjects('*')];
@@ -102,7 +104,10 @@ export class ArchiveStack extends Stack {
     );
   }
 
-  /** Allows the archiver of another account to write. The IAM policies of that account decide who may read. */
+  /**
+   * Allows the archiver of another account to write objects. Allows that account to read objects; its IAM policies
+   * decide which of its principals may do so.
+   */
   #trust(account: string): void {
     const principals = [new AccountPrincipal(account)];
     this.bucket.addToResourcePolicy(

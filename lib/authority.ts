@@ -33,13 +33,13 @@ const ATTACH = [
 export interface AuthorityProps {
   readonly data: CarryingProps['data'] & Pick<DataStack, 'cluster'>;
   readonly settings: AuthoritySettings;
-  /** The worker of the job that copies the rows that the functions have not copied. */
+  /** Worker of the job that copies the remaining rows: those that the writing functions have not copied. */
   readonly poller: PayonceFunction;
 }
 
 /**
- * Configures the functions of a stack for the system of record in the settings. Allows the functions to check that the
- * deployment's payments are in this system.
+ * Configures the functions of a stack to use the system of record that the settings name. Allows the functions to check
+ * that the deployment's payments are in this system.
  */
 export function configureAuthority(stack: Stack, props: AuthorityProps): void {
   const using = stack.node

@@ -26,9 +26,9 @@ const JSON_SCHEMAS = /[\\/]zod[\\/]v4[\\/]core[\\/](?:json-schema-processors|to-
 const TYPESCRIPT = /\.ts$/;
 const LAMBDAS = join(import.meta.dirname, '..', 'lambdas', sep);
 /**
- * The module that selects the stores of payments. Functions without the PostgreSQL stores are bundled with
- * `ONLY_DYNAMODB` instead: otherwise, code that the PostgreSQL stores share with the function's start would enlarge the
- * file that is loaded at the start, even if the stores are never loaded.
+ * The module that selects the stores of payments. In functions without the PostgreSQL stores, `ONLY_DYNAMODB` replaces
+ * it. Otherwise, the file that is loaded at the start would also contain the code that these stores share with the rest
+ * of the function.
  */
 const AUTHORITY = join(LAMBDAS, 'authority', 'configured-authority.ts');
 const ONLY_DYNAMODB = `import { POSTGRES_AUTHORITY } from './contract.ts';
@@ -77,11 +77,11 @@ function stubModule(path: string): string {
 }
 
 /**
- * Bundles a function and its dynamic imports, with one file for the code that they share. esbuild makes a
- * file for each set of parts that share code: the payments function would read 14 files at its start, and each file
- * costs CPU time. Therefore esbuild bundles its own output a second time. The shared file contains all chunks that the
- * start needs, and all small chunks. The function's own module stays a separate file: its top-level `await` waits for
- * dynamic imports, which themselves import the shared file.
+ * Bundles a function and its dynamic imports, with one file for the code that they share. In a single pass, esbuild
+ * would write many such files: one for each combination of modules that share code. The payments function would read 14
+ * files at its start, and each file costs CPU time. Therefore, esbuild bundles its own output a second time. The shared
+ * file contains all chunks that the start needs, and all small chunks. The function's own module stays a separate file:
+ * its top-level `await` waits for dynamic imports, which themselves import the shared file.
  */
 async function buildWithSharedFile(options: BuildOptions): Promise<void> {
   const { metafile, outputFiles } = await build({ ...options, write: false, metafile: true, sourcemap: 'inline' });

@@ -40,8 +40,8 @@ export class Carrying extends Construct {
   }
 
   /**
-   * Allows a function to check that the Ledger has a row's predecessor before it copies the row, and to copy and erase
-   * personal data. A commit is copied together with all uncopied rows of its chain, including an erasure.
+   * Allows a function to copy rows: to check that the Ledger has a row's predecessor, and to copy and erase personal
+   * data. After a commit, the function copies all uncopied rows of the chain, and these can include an erasure.
    */
   grantCarry(writer: PayonceFunction): void {
     const { ledger, registry } = this.#data;

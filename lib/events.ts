@@ -51,8 +51,8 @@ const REDRIVE_RETRIES = 2;
 const LATE = Duration.minutes(1);
 const SOON = Duration.minutes(5);
 /**
- * Makes an alarm look back 15 periods. Lambda waits longer before each retry of a batch, so a few minutes without data
- * do not mean that the relay has recovered.
+ * Raises an alarm if three of the last 15 periods breach its threshold. Lambda waits longer before each retry of a
+ * batch, so a few minutes without data do not mean that the relay has recovered.
  */
 const MINUTES_OF_TROUBLE = { evaluationPeriods: 15, datapointsToAlarm: 3 };
 
@@ -124,7 +124,7 @@ export class Events extends Construct {
               NewImage: { [LedgerTable.recentOutcomesIndex.partitionKey]: { S: FilterRule.exists() } },
             },
           }),
-          // Rows are only inserted, so every change or removal of a row is reported.
+          // Payonce only inserts rows, so the relay also receives every change or removal of a row and reports it.
           FilterCriteria.filter({ eventName: FilterRule.notEquals('INSERT') as readonly object[] }),
         ],
       }),

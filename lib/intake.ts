@@ -61,8 +61,8 @@ const PRINCIPAL = 42;
 
 /**
  * Accepts payment requests as events: from the bus, from queues of single senders, from Kafka topics, and from the NATS
- * bridge. Every transport invokes the same function, which acknowledges an event after its payment is settled, or its
- * request is stored in the queue.
+ * bridge. Every transport invokes the same function. The function acknowledges an event after it has processed the
+ * event or stored its request in the queue.
  */
 export class Intake extends Construct {
   /** Processes the events of every transport. */

@@ -39,9 +39,9 @@ interface Tables extends Readonly<Record<'idempotency' | 'registry' | 'views', D
 }
 
 /**
- * Declares the outputs that the service reads only with other settings, so that no output is ever removed. If an update
- * of the service fails, its rollback may read the outputs for the previous settings again. If one of them were missing,
- * the rollback would fail, too.
+ * Declares the outputs that the service stack reads only with other settings than these. Without them, a change of
+ * settings would remove outputs of this stack. If the update of the service stack then failed, its rollback would read
+ * the removed outputs and fail, too.
  *
  * @param restored the tables that replace declared tables
  */

@@ -95,9 +95,9 @@ export const BUNDLED_CONTEXT = 'payonce-bundle:functions';
 const bundled = new Set<string>();
 
 /**
- * Returns the code of a function. In a clone of the repository, all functions are bundled once per synthesis. One
- * esbuild call bundles all functions without chunks, because a separate call for each function would take half a second
- * more per function. The output depends only on the sources, so unchanged sources are not deployed again.
+ * Returns the code of a function. In a clone of the repository, all functions are bundled once per synthesis. The
+ * functions without chunks are bundled together, because a separate esbuild call would take half a second more for each
+ * function. The output depends only on the sources, so unchanged functions are not deployed again.
  *
  * @param name a file of `lambdas/functions` without its extension, or `sandbox-processor`
  * @throws Error when no such function exists

@@ -55,7 +55,8 @@ export class Operators extends Construct {
       appends: ['payment', 'activity'],
       changes: true,
     });
-    // An operator's decision is compared with the processor's books, and an operator's change is sent to the processor.
+    // The API compares an operator's decision with the processor's books, and sends an operator's change to the
+    // processor.
     props.processors.grantChange(this.api);
     data.idempotency.grantClaim(this.api, ['capture', 'cancel', 'refund']);
     data.idempotency.grantCommit(this.api, [
@@ -122,7 +123,7 @@ export class Operators extends Construct {
    * Lets operators count the messages of these queues, and read and redrive the messages of queues that no function
    * reads. The API lists the queues by their names for operators.
    *
-   * @param at any queue of this stack; the API derives the URLs of the other queues from its URL
+   * @param at any queue of this stack; the API derives the URLs of the stack's other queues from the URL of `at`
    * @param redrivers functions that process the messages of these queues again
    */
   listMessages(queues: ReadonlyMap<string, Queue>, at: Queue, redrivers: readonly PayonceFunction[]): void {

@@ -137,8 +137,8 @@ export class Processors extends Construct {
   }
 
   /**
-   * Sets the same variables and permissions as `grantCall`, except the routes. Use it for a function that starts no
-   * payments.
+   * Sets the same variables and grants the same permissions as `grantCall`, except for the routes. Use it for a
+   * function that starts no payments.
    */
   grantChange(grantee: PayonceFunction): void {
     this.grantReadBooks(grantee);
@@ -146,8 +146,8 @@ export class Processors extends Construct {
   }
 
   /**
-   * Sets the same variables and permissions as `grantCall`, except those for sending. Use it for a function that
-   * neither starts nor changes payments.
+   * Sets the same variables and grants the same permissions as `grantCall`, except for the routes and `claimsLost`. Use
+   * it for a function that neither starts nor changes payments.
    */
   grantReadBooks(grantee: PayonceFunction): void {
     const { called, secrets, ...stacks } = this.#props;

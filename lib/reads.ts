@@ -16,8 +16,9 @@ export interface ReadsProps {
 }
 
 /**
- * The read API: payments with their parts, lists, events, reports, entries and balances. It writes only request counts
- * and the days on which keys were last used. The Views construct grants it access to the lists.
+ * The read API: payments, their captures, cancellations, refunds and disputes, lists, events, reports, entries and
+ * balances. It writes only request counts and the days on which keys were last used. The Views construct grants it
+ * access to the lists.
  */
 export class Reads extends Construct {
   readonly api: PayonceFunction;

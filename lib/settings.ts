@@ -47,8 +47,8 @@ export interface Settings
    */
   readonly sandbox: boolean;
   /**
-   * The processors to call, with one entry for each mode. Each processor's contract lists its settings
-   * (lambdas/processors/<name>/contract.ts). A deployed sandbox is always called.
+   * The processors to call. A processor that is called in both modes has two entries. Each processor's contract lists
+   * its settings (lambdas/processors/<name>/contract.ts). A deployed sandbox is always called.
    *
    * @default none: payments are refused with 503 `no_processor_configured`
    */
@@ -91,7 +91,7 @@ export interface Settings
   readonly eventsLostAfterSeconds: number;
   /**
    * Allows loopback addresses, including over plain HTTP: for webhooks to a receiver on the same machine, for a test
-   * processor, and for other services with jobs. Only for a local AWS.
+   * processor, and for job targets. Only for the local stack.
    * @default false
    */
   readonly allowLoopbackWebhooks: boolean;
@@ -126,7 +126,7 @@ export interface Settings
    */
   readonly claimsLost: boolean;
   /**
-   * Maximum requests per second of the API, 1 to 50000. Above 10000, API Gateway needs a higher quota of the account.
+   * Maximum requests per second of the API, 1 to 50000. Above 10000, the account needs a higher quota of API Gateway.
    * @default 200
    */
   readonly throttlingRate: number;
@@ -179,8 +179,8 @@ function recorded(text: string): string {
 }
 
 /**
- * Returns the settings as recorded in the activity log: as text, or as a digest if the text is long. Omits e-mail
- * addresses. Secrets are not settings.
+ * Returns the settings as recorded in the activity log: as text, or as a digest if the text is long. An e-mail address
+ * is recorded only as `given`. Secrets are not settings.
  */
 export function recordedSettings({
   processors,
@@ -242,7 +242,10 @@ export const DEFAULTS: Omit<Settings, 'processors'> = {
  */
 const RETENTION_DAYS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 3653];
 
-/** The rule of each setting, except those of processors and routes, which depend on the registry of processors. */
+/**
+ * The rules of all settings, except `routes` and the settings of the processors, whose rules depend on the available
+ * processors.
+ */
 export const SETTING_RULES = {
   ...ARCHIVE_RULES,
   ...AUTHORITY_RULES,

@@ -10,7 +10,7 @@ import type { Ledger } from './ledger.ts';
 export interface AuditingRoleProps {
   readonly ledger: Ledger;
   /**
-   * Restored table that is in use.
+   * Restored Ledger table that is in use.
    * @default the declared table is in use
    */
   readonly restored?: RestoredTable | undefined;
@@ -24,7 +24,7 @@ export interface AuditingRoleProps {
    * @default the archive is encrypted with an S3-managed key
    */
   readonly archiveKeyArn?: string | undefined;
-  /** The table that lists the tenants. With `--from` and `--to`, these tenants' activity logs are read. */
+  /** The table that lists the tenants. `payonce verify --from … --to …` reads the activity logs of these tenants. */
   readonly registry: DataTable;
 }
 

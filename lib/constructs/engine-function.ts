@@ -23,7 +23,7 @@ export interface EngineFunctionProps extends Omit<PayonceFunctionProps, 'environ
    */
   readonly reads?: readonly LedgerKind[];
   /**
-   * Whether the function captures, cancels or refunds payments. It then reads rows of the Ledger in batches.
+   * Whether the function captures, cancels or refunds payments. Such a function may read rows of the Ledger in batches.
    * @default false
    */
   readonly changes?: boolean;
@@ -38,7 +38,7 @@ export class EngineFunction extends PayonceFunction {
   ) {
     super(scope, id, { ...own, environment: engineTables(data) });
     data.ledger.grantAppend(this, appends);
-    // A change reads the first transition and an earlier change in one call.
+    // A capture, cancellation or refund reads the payment's first transition and an earlier change in one call.
     data.ledger.grantRead(this, reads, changes ? ['dynamodb:BatchGetItem'] : []);
     data.registry.grantReadDetails(this);
     processors?.grantCall(this);

@@ -107,7 +107,7 @@ interface SelectedEvents {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the event patterns. Each pattern is keyed by the construct id of its rule. */
+/** Returns the event patterns of the bus rules, by the construct id of the rule. */
 function patternsOf(events: readonly EventName[], name: string | undefined): Readonly<Record<string, SelectedEvents>> {
   if (name === undefined) return { Rule: { detailType: [...events] } };
   const named = { [name]: [{ exists: true }] };

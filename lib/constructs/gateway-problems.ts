@@ -38,8 +38,9 @@ const INTERNAL_ERROR: GatewayProblem = {
 };
 
 /**
- * Error responses that API Gateway generates. The two default responses also set the status. The body must contain the
- * same status, and a template cannot read the status that the gateway chose.
+ * Error responses that API Gateway generates. Each of the two default responses stands for several statuses, but always
+ * sends the status listed here: the body must contain the status, and a template cannot read the status that the
+ * gateway chose.
  */
 const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
   [

@@ -36,9 +36,9 @@ export interface HttpApiProps {
 const COMPRESSED_FROM = Size.kibibytes(8);
 
 /**
- * Methods that API Gateway throttles separately. A flood of payments therefore uses up the limit of neither the
- * processors' callbacks nor the jobs, and readers of the documents use up no other limit. An `ANY` method is listed by
- * the verbs that it accepts, because API Gateway rejects a setting for `ANY`.
+ * Methods that API Gateway throttles separately. Therefore, a flood of payments cannot exhaust the limits of the
+ * processors' callbacks and the jobs, and requests for the documents cannot exhaust the limit of the payments. An `ANY`
+ * method is listed by the verbs that it accepts, because API Gateway rejects a setting for `ANY`.
  */
 const OWN_THROTTLES = [
   '/callbacks/{proxy+}/POST',
@@ -170,8 +170,8 @@ function integrationOf(handler: Function): LambdaIntegration {
 }
 
 /**
- * Returns the log format: the caller, the resource and the result, without query, headers and body. The path is not
- * logged, because it may contain arbitrary text.
+ * Returns the log format: the caller's IP address, the method, the resource and the result, without query, headers and
+ * body. The path is not logged, because it may contain arbitrary text.
  */
 function accessLogFormat(): AccessLogFormat {
   return AccessLogFormat.custom(

@@ -12,8 +12,8 @@ import { RunbookAlarm, type RunbookAlarmProps } from './runbook-alarm.ts';
 
 const PERIOD = Duration.minutes(5);
 /**
- * Number of periods with failures after which an alarm is raised, for each frequency. For a job that runs every few
- * minutes, the next runs also do the work of a failed run.
+ * Number of consecutive periods with failures after which an alarm is raised, by frequency of the jobs. For a job that
+ * runs every few minutes, several periods are evaluated, because the next run also does the work of a failed run.
  */
 const FAILED_PERIODS: Readonly<Record<Frequency, number>> = { minutes: 3, hours: 1 };
 /**

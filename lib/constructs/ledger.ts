@@ -7,7 +7,7 @@ import { KeyAttribute, LedgerTable } from '../../lambdas/kernel/contract/tables.
 import type { RestoredTable } from '../restored-tables.ts';
 import { DataTable, rowConditions, text } from './data-table.ts';
 
-/** All actions that can change or remove a row. */
+/** All actions that can write or remove a row, except `dynamodb:PutItem`, which is allowed in transactions. */
 export const LEDGER_FORBIDDEN_ACTIONS = [
   'dynamodb:UpdateItem',
   'dynamodb:DeleteItem',

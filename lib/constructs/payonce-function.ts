@@ -40,8 +40,8 @@ export interface PayonceFunctionProps {
 }
 
 /**
- * The base construct of all functions. Each function uses Node 24 on arm64 and has its own log group and its own role,
- * which may only write this log.
+ * The base construct of all functions. Each function uses Node 24 on arm64 and has its own log group and its own role.
+ * By default, the role may only write to this log group.
  */
 export class PayonceFunction extends Construct implements IGrantable {
   /** The file of `lambdas/functions` that exports the handler, without `.ts`. */

@@ -108,7 +108,7 @@ export class RequestFirewall extends Construct {
           arnFormat: ArnFormat.COLON_RESOURCE_NAME,
         }),
       ],
-      // Except for the fields listed here, the log contains the path, query and headers of a request.
+      // Without these entries, the log would contain the path, the query and all headers of a request.
       redactedFields: [
         { uriPath: {} },
         { queryString: {} },

@@ -10,7 +10,7 @@ export interface RunbookAlarmProps {
   readonly entry: string;
   /** The metric that raises the alarm. Must not have a label, because labels are only for dashboards. */
   readonly metric: IMetric;
-  /** Value at and above which the alarm is raised. */
+  /** Value at and above which the alarm is raised; for a heartbeat, the value below which it is raised. */
   readonly threshold: number;
   /**
    * Number of periods of the metric that are evaluated.
@@ -20,7 +20,7 @@ export interface RunbookAlarmProps {
   /** The number of these periods that must breach the threshold. @default all */
   readonly datapointsToAlarm?: number;
   /**
-   * Whether the alarm is raised when the metric is below the threshold, or when data is missing.
+   * Whether the alarm monitors a heartbeat: it is raised by values below the threshold and by missing data.
    * @default the alarm is raised at and above the threshold; missing data is not breaching
    */
   readonly isHeartbeat?: boolean;

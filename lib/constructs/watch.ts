@@ -16,8 +16,8 @@ import { payonceMetric } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 /**
- * Number of refused requests in five minutes at which an alarm is raised. A client that slows down as requested causes
- * fewer.
+ * Number of refused requests in five minutes. Two consecutive periods with this many raise an alarm. A client that
+ * slows down as requested causes fewer.
  */
 const LIMITED_REQUESTS = 100;
 

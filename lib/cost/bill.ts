@@ -148,8 +148,9 @@ function authorityOf(templates: readonly StackTemplate[]): Authority {
 }
 
 /**
- * Counts the secrets that each function may read, summed over all functions. Excludes the executor and the API of jobs,
- * which also run without requests, and the secret of the database, which a process reads only when it connects.
+ * Counts the secrets that each function may read, summed over all functions. Does not count the executor and the API of
+ * jobs, which also run without requests. Does not count the secret of the database, which a process reads only when it
+ * connects.
  */
 export function secretGrants(templates: readonly StackTemplate[]): number {
   const policies = policiesOf(templates).filter(([id]) => !/^Jobs(Api|Executor)/.test(id));
@@ -162,7 +163,7 @@ export function secretGrants(templates: readonly StackTemplate[]): number {
 
 /**
  * Counts the tables that each function uses, summed over the functions.
- * @param ofJobs whether to count the functions that run without requests, or all other functions
+ * @param ofJobs true: counts only the functions of jobs, which run without requests; false: counts all other functions
  */
 export function tableGrants(templates: readonly StackTemplate[], ofJobs: boolean): number {
   return policiesOf(templates)
@@ -174,7 +175,7 @@ export function tableGrants(templates: readonly StackTemplate[], ofJobs: boolean
     }, 0);
 }
 
-/** Returns the statements of each `AWS::IAM::Policy` in the templates, by logical id. */
+/** Returns the logical id and the statements of every `AWS::IAM::Policy` in the templates. */
 function policiesOf(templates: readonly StackTemplate[]): readonly (readonly [string, readonly Statement[]])[] {
   return templates
     .flatMap(({ Resources }) => Object.entries(Resources))

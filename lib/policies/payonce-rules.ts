@@ -93,14 +93,17 @@ export class PayonceRules implements IPolicyValidationPlugin {
   }
 }
 
-/** Returns all resources of a template that break a rule. */
+/** Returns one entry for each rule that a resource of the template breaks. */
 export function findViolations(template: Template): readonly { readonly rule: Rule; readonly logicalId: string }[] {
   return Object.entries(template.Resources).flatMap(([logicalId, resource]) =>
     RULES.filter((rule) => rule.violates(resource)).map((rule) => ({ rule, logicalId })),
   );
 }
 
-/** Returns the statements of a policy, of each inline policy of a role, and of the resource policy of a table. */
+/**
+ * Returns one list of statements for each policy document: of a policy, of each inline policy of a role, and of the
+ * resource policy of a table.
+ */
 function documentsOf({ Properties = {} }: Resource): readonly (readonly Statement[])[] {
   const { PolicyDocument, Policies = [], ResourcePolicy } = Properties as PolicyHolder;
   const documents = [

@@ -14,8 +14,8 @@ export interface ArchiveSettings {
    */
   readonly archiveBucket?: string;
   /**
-   * The account whose archiver writes to the bucket. Set it in a logging account: only the stack `PayonceArchive` is
-   * created in that account.
+   * The account whose archiver writes to the bucket. Set it when you deploy into a logging account. In this case, only
+   * the stack `PayonceArchive` is created.
    * @default this account
    */
   readonly archiveWriter?: string;

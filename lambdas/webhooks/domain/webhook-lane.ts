@@ -11,13 +11,16 @@ export interface WebhookLane extends WebhookOwner {
   readonly endpointId: string;
   /** Starts at 1. Each write expects the revision that was read and stores the next revision. */
   readonly revision: number;
-  /** Number of consecutive runs, including the latest one, in which an attempt was slow and failed. */
+  /**
+   * Number of consecutive runs, up to the latest one, in which an attempt was slow and failed. A run without a result
+   * does not change it.
+   */
   readonly hung: number;
   /** Time at which deliveries were last announced, in Unix milliseconds. */
   readonly wokenAtMs: number;
   /**
-   * Time since which runs have found no delivery, in Unix milliseconds. After {@link LINGER_MS} without deliveries, the
-   * lane ends.
+   * Time at which a run first found the lane empty, in Unix milliseconds. The lane ends {@link LINGER_MS} later, unless
+   * deliveries are announced until then.
    */
   readonly emptySinceMs?: number;
   /** Time at which the next run is due, in Unix milliseconds. Absent when the lane has ended. */
@@ -32,8 +35,8 @@ export interface WebhookLane extends WebhookOwner {
 }
 
 /**
- * Number of concurrent attempts per run. After a run in which an attempt was slow and failed, the next run makes a
- * single attempt to check whether the endpoint responds.
+ * Maximum number of concurrent attempts in a run. After a run in which an attempt was slow and failed, the next run
+ * makes a single attempt to check whether the endpoint responds.
  */
 export const LANE_WIDTH = 10;
 /**
@@ -48,7 +51,10 @@ const LANE_LEASE_MS = 60_000;
  * delay of an SQS message.
  */
 const HUNG_WAITS_MS: readonly number[] = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
-/** Wait after a run without a result, in milliseconds. Rivals had claimed the run's deliveries, or the store failed. */
+/**
+ * Wait after a run in which no attempt had a result, in milliseconds. Such a run found only deliveries that rivals had
+ * claimed, or the store failed.
+ */
 const IDLE_WAIT_MS = 5_000;
 /** If the next run is due within this time, in milliseconds, new deliveries are not announced individually. */
 const LOOK_MS = 60_000;
@@ -80,7 +86,9 @@ export function withAnnouncement(
   return { ...lane, revision: lane.revision + 1, wokenAtMs: nowMs, ...dueAndSweepTimes(dueAtMs, nowMs) };
 }
 
-/** Returns whether the lane is awake: a run is due and has not begun, and the last run did not find the lane empty. */
+/**
+ * Returns whether the lane is awake: a run is due, no run is in progress, and the last run did not find the lane empty.
+ */
 export function isAwake(
   { dueAtMs = Infinity, emptySinceMs, leaseExpiresAtMs = 0 }: WebhookLane,
   nowMs: number,
@@ -114,14 +122,17 @@ export interface LaneRun {
   readonly tried: number;
   /** Time at which the next delivery is due, in Unix milliseconds; absent when the lane is empty. */
   readonly nextAtMs?: number;
-  /** Whether the endpoint is still isolated, so that new deliveries are not announced. */
+  /**
+   * Whether the endpoint is still isolated. The next run is then due soon, because deliveries to a slow endpoint are
+   * not announced.
+   */
   readonly isSlow: boolean;
 }
 
 /**
  * Returns the lane after a run.
  *
- * @param lane the lane as it is now, which may have been woken during the run
+ * @param lane the current lane; deliveries may have been announced during the run
  * @param held the lane as the run claimed it
  */
 export function afterRun(lane: WebhookLane, held: WebhookLane, run: LaneRun, nowMs: number): WebhookLane {
@@ -129,8 +140,8 @@ export function afterRun(lane: WebhookLane, held: WebhookLane, run: LaneRun, now
   const hung = run.hung ? lane.hung + 1 : run.tried > 0 ? 0 : lane.hung;
   const next: WebhookLane = { ...rest, revision: lane.revision + 1, hung };
   if (run.hung) return { ...next, ...dueAndSweepTimes(nowMs + waitAfter(hung), nowMs) };
-  // While a run holds the lane, only announcements write it, so a newer revision proves an announcement. The times of
-  // announcements prove nothing, because clocks differ.
+  // While a run holds the lane, only announcements write it, so a newer revision proves that deliveries were announced.
+  // The time of the announcement is not compared, because clocks differ.
   if (lane.revision > held.revision) return { ...next, ...dueAndSweepTimes(nowMs, nowMs) };
   const soonestMs = run.tried > 0 ? nowMs : nowMs + IDLE_WAIT_MS;
   if (run.isSlow || run.nextAtMs !== undefined) {

@@ -9,7 +9,7 @@ import {
   type WebhookOwner,
 } from './webhook-endpoint.ts';
 
-/** Change of an endpoint's state. */
+/** A change of an endpoint's state that the result of an attempt causes. */
 export type StateChange =
   /** The endpoint has accepted nothing since `sinceMs`, in Unix milliseconds. */
   | { readonly kind: 'failing'; readonly sinceMs: number }
@@ -24,22 +24,22 @@ export type StateChange =
 export interface WebhookNotice extends WebhookOwner, Required<WebhookMessage> {
   readonly endpointId: string;
   readonly revision: number;
-  /** Unix milliseconds. */
+  /** Time at which the event is due, in Unix milliseconds. */
   readonly dueAtMs: number;
   /** Time at which the sweep publishes the event, in Unix milliseconds. */
   readonly sweepAtMs: number;
 }
 
 /**
- * Number of the scheduled attempt, from 1, after which an endpoint that accepts nothing counts as failing. The third
+ * An endpoint that accepts nothing is failing after this scheduled attempt of a delivery, counted from 1. The third
  * attempt is about five minutes after the first.
  */
 const FAILING_FROM_TRY = 3;
 
 /**
  * Returns whether a failed attempt of this delivery can change its endpoint's state to `failing`. Only deliveries of
- * Ledger events can. Otherwise, an endpoint that rejects an event about another endpoint would cause the next such
- * event.
+ * Ledger events can. Otherwise, an endpoint that rejects an event about a failing endpoint would become `failing`
+ * itself and cause another such event.
  */
 export function canBeginFailure({ body, tries }: Delivery): boolean {
   return body === undefined && tries >= FAILING_FROM_TRY;
@@ -51,10 +51,10 @@ export function scheduleBegan({ attempts, tries, createdAtMs }: Delivery): numbe
 }
 
 /**
- * Returns an enabled endpoint after a change of its state.
+ * Applies a change of state to an enabled endpoint.
  *
  * @param url the address to which the attempt was sent
- * @returns undefined when the endpoint has this state already, or has another address
+ * @returns undefined when the endpoint already has the state, or `url` is no longer its address
  */
 export function withState(
   known: WebhookEndpoint,
@@ -74,7 +74,7 @@ export function withState(
   }
 }
 
-/** Builds the event of a change. @param endpoint the endpoint after the change */
+/** Builds the event that reports a change of state. @param endpoint the endpoint after the change */
 export function noticeOf(
   digest: Digest,
   { tenantId, mode }: WebhookOwner,

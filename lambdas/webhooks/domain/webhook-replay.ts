@@ -2,10 +2,10 @@ import type { WebhookEventType, WebhookOwner } from './webhook-endpoint.ts';
 
 /** A range replay, which redelivers the events of a time range. It is processed page by page, each page once. */
 export interface WebhookReplay extends WebhookOwner {
-  /** Replay id (`rpl_…`), derived from the key scope of the request. */
+  /** Replay id (`rpl_…`), derived from the scope of the request's idempotency key. */
   readonly id: string;
   readonly endpointId: string;
-  /** Starts at 1. Each page stores the next revision. */
+  /** Starts at 1. Each write stores the next revision. */
   readonly revision: number;
   readonly status: 'running' | 'completed' | 'canceled';
   /** Start of the time range (inclusive), in Unix milliseconds. */

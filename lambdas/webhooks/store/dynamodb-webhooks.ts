@@ -166,8 +166,8 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks, FailingEndpo
         new UpdateCommand({
           TableName: this.#tables.registry,
           Key,
-          // Remove `apart`, too, so that a delivery whose message is redriven while the endpoint is slow returns to the
-          // lane.
+          // Remove `apart`, too. If the message is redriven while the endpoint is slow, the sender moves the delivery
+          // to the lane again, but only if `apart` is absent.
           UpdateExpression: 'REMOVE #due, apart',
           ConditionExpression: 'attribute_exists(#due)',
           ExpressionAttributeNames: { '#due': RegistryTable.dueIndex.partitionKey },
@@ -242,7 +242,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks, FailingEndpo
     const update = new UpdateCommand({
       TableName: this.#tables.registry,
       Key: keyOfTask(task),
-      // Return the owner and the due time, which the index does not contain, at no additional cost.
+      // Returns the owner and the due time, which the index does not contain. This costs nothing.
       ReturnValues: 'ALL_NEW',
       UpdateExpression: lane === undefined ? 'SET #at = :to' : 'SET #at = :to, #due = :lane, apart = :apart',
       ConditionExpression: 'attribute_exists(#due) AND #at = :at',

@@ -145,12 +145,15 @@ export function bookKey({ tenantId: tenant, mode }: WebhookOwner): Item {
 }
 
 /**
- * Partition of the endpoint lists with an endpoint that is failing, or is disabled because it failed. One partition,
- * because these lists change rarely.
+ * Index partition of the endpoint lists that contain a failing endpoint, or an endpoint that was disabled because it
+ * failed. One partition is enough, because these lists change rarely.
  */
 export const FAILING_PARTITION = `${QueueRow.failingEndpoints}0`;
 
-/** Returns the row of an endpoint list. The index of queues lists the row while one of the endpoints fails. */
+/**
+ * Returns the row of an endpoint list. The row is in the index `queues` while {@link failingSince} returns a time for
+ * one of its endpoints.
+ */
 export function bookRow(book: EndpointList): Item {
   const { partitionKey, sortKey } = RegistryTable.queuesIndex;
   const since = book.endpoints.flatMap((endpoint) => failingSince(endpoint) ?? []);
@@ -167,7 +170,9 @@ export function deliveriesPartition(endpointId: string, shard: number): string {
   return `${RegistryRow.webhookDelivery}${endpointId}#${shard}`;
 }
 
-/** Returns the shard of a delivery among the deliveries of its endpoint. */
+/**
+ * Returns the number of the shard that contains a delivery. The deliveries of each endpoint are divided into shards.
+ */
 function deliveryShard(id: string): number {
   return shardOf(id, shardsAt(eventTimeOf(id)).deliveries);
 }

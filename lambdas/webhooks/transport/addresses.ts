@@ -43,7 +43,7 @@ const NOT_PUBLIC_V4: readonly (readonly [string, number])[] = [
   ['168.63.129.16', 32], // Azure platform services
 ];
 
-/** Networks within IPv6 global unicast that are not public. */
+/** Networks that belong to IPv6 global unicast (`2000::/3`) but are not public. */
 const NOT_PUBLIC_V6: readonly (readonly [string, number])[] = [
   ['2001::', 23], // protocol assignments, including Teredo and ORCHID
   ['2001:db8::', 32], // documentation
@@ -154,7 +154,10 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
 
-/** Returns whether every address of a host is allowed. If one address is private, the host is refused. */
+/**
+ * Returns whether every address of a host is allowed. If there is no address, or one is not allowed, the host is
+ * refused.
+ */
 export function areAllowed(found: readonly Resolved[], { allowLoopback }: AddressRulesOptions): boolean {
   const allowed = (address: string): boolean => {
     const kind = addressClassOf(address);

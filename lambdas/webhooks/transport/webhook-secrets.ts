@@ -28,7 +28,7 @@ export function webhookSecrets(rootKeys: RootKeys): WebhookSecrets {
     },
     secretOf: async (endpointId, { root, version }) => {
       const key = (await rootKeys()).find((each) => nameOf(each) === root);
-      // The root key may be so new that another process has used it, but this process has not read it yet.
+      // Another process may have used a new root key that this process has not read yet.
       if (key === undefined)
         throw new RetryableError('webhook_root_unknown', `this process does not know the root key ${root}`);
       const bytes = createHmac('sha256', key)

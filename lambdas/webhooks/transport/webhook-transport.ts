@@ -105,8 +105,8 @@ async function inTime<Value>(signal: AbortSignal, coming: Promise<Value>): Promi
 }
 
 /**
- * Reads the beginning of a response, for diagnosis only. If a response is truncated or endless, reports the part that
- * arrived.
+ * Reads the beginning of a response, for diagnosis only. If a response is truncated or endless, passes the part that
+ * has arrived to `done`.
  */
 function readExcerpt(response: http.IncomingMessage, signal: AbortSignal, done: (excerpt: string) => void): void {
   const chunks: Buffer[] = [];

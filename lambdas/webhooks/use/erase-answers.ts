@@ -15,8 +15,9 @@ export interface EraseAnswersTools {
 const ENTRIES_AT_ONCE = 1_000;
 
 /**
- * Deletes the receivers' responses to events of an erased payment or order, because a response can quote its event. The
- * result of a running attempt is not recorded; the attempt is repeated without the erased data.
+ * Deletes the receivers' responses to events of an erased payment or order, because a response can quote its event. If
+ * an attempt is running, its result is not recorded. After its lease ends, the attempt is repeated without the erased
+ * data.
  *
  * @param events the events of the payment or the order
  */

@@ -61,7 +61,8 @@ export async function acceptReplay(
       const book = await tools.webhooks.readBook(caller);
       const endpoint = endpointOf(book, endpointId);
       if (endpoint === undefined) return { kind: 'not_found' };
-      // An existing replay means that the key has expired: a replay is stored for longer than its request's record.
+      // If the replay exists, its request has taken effect, and the record of the request has expired. A replay is
+      // stored for longer than this record.
       if ((await tools.webhooks.readReplay(replayId)) !== undefined) return { kind: 'key_expired' };
       if (endpoint.disabled !== undefined) return { kind: 'endpoint_disabled' };
       const nowMs = tools.clock.nowMs();
@@ -177,7 +178,7 @@ async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOu
   return now.status === 'running' ? 'page' : 'ended';
 }
 
-/** Returns the change that allows the endpoint's next replay. */
+/** Returns the change that removes the ended replay from its endpoint, so that the endpoint can get another replay. */
 function released(book: EndpointList, { endpointId, id }: WebhookReplay): Pick<WebhookChange, 'book'> {
   const endpoint = endpointOf(book, endpointId);
   if (endpoint?.replay !== id) return {};
@@ -223,7 +224,7 @@ type PageDeliveries =
   | { readonly untilMs: number };
 
 /**
- * Returns the delivery to write. Returns none while an attempt is running that is not the last one, because that
+ * Returns the delivery to write. Returns none if an attempt is running and is not the last one of its schedule: such an
  * attempt already satisfies the replay.
  */
 function again(

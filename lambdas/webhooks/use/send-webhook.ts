@@ -65,12 +65,9 @@ export interface SendTools {
   readonly report: (error: unknown) => void;
 }
 
-/** The possible results of processing a delivery, in order of precedence. */
+/** The possible results of processing a delivery. */
 export type SendOutcome =
-  /**
-   * The delivery was already delivered, is claimed by a rival, or is not due yet. Nothing remains to be done for its
-   * message.
-   */
+  /** The delivery has ended, is claimed by a rival, or is not due yet. Its message can be deleted. */
   | 'nothing_due'
   /** The endpoint was deleted or disabled. */
   | 'dropped'
@@ -93,8 +90,8 @@ export type SendOutcome =
   | 'disabled';
 
 /**
- * Maximum time from {@link SLOW_MS} after the start of a request until the result of its attempt is recorded, in
- * seconds.
+ * Maximum time from the moment when a request counts as slow ({@link SLOW_MS} after its start) until the result of its
+ * attempt is recorded, in seconds.
  */
 const AFTER_CALL_SECONDS = 6;
 
@@ -137,7 +134,7 @@ export function sendFromLane(tools: SendTools, endpointId: string, deliveryId: s
 interface Which {
   readonly endpointId: string;
   readonly deliveryId: string;
-  /** Absent when the attempt is made from the endpoint's lane. */
+  /** Counts the attempts of the shared senders. Absent when the attempt is made from the endpoint's lane. */
   readonly inFlight?: InFlight;
 }
 
@@ -189,8 +186,8 @@ async function claim(
 }
 
 /**
- * Moves a delivery to its endpoint's lane. A slow endpoint already has a lane; for any other endpoint, the first moved
- * delivery creates the lane.
+ * Moves a delivery to its endpoint's lane. The lane of a slow endpoint already runs. The lane of any other endpoint is
+ * created or woken first.
  */
 async function moveToLane(tools: SendTools, delivery: Delivery, { id, slow }: WebhookEndpoint): Promise<void> {
   if (delivery.apart === true) return;
@@ -201,8 +198,8 @@ async function moveToLane(tools: SendTools, delivery: Delivery, { id, slow }: We
 }
 
 /**
- * Reads a delivery. If this code cannot parse it, removes it from the due queue, because every sweep would enqueue it
- * again. Its message goes to the dead-letter queue, and can be redriven after a fix.
+ * Reads a delivery. If this code cannot parse it, removes it from the due queue, because otherwise every sweep would
+ * enqueue it again. Its message goes to the dead-letter queue, and can be redriven after a fix.
  *
  * @throws TerminalError `row_unreadable`
  */
@@ -331,7 +328,7 @@ function outcomeOf(
  * endpoint is marked, so that every process that reads the mark finds a running lane.
  *
  * @param call describes an attempt in flight: whether it blocks a shared sender, and the delay of the lane's first run
- * @returns false when the endpoint could not be marked; the next slow attempt marks it
+ * @returns false when the endpoint was deleted or could not be marked; if it exists, the next slow attempt marks it
  */
 async function isolate(
   tools: SendTools,
@@ -370,7 +367,7 @@ function acceptsOtherEvents(webhooks: WebhookStore, { endpointId }: Delivery, no
 }
 
 /**
- * Returns whether the endpoint accepted an attempt after `afterMs`.
+ * Returns whether one of the checked deliveries was accepted after `afterMs`, in Unix milliseconds.
  *
  * @param times times from which deliveries are checked in addition to the latest ones, in Unix milliseconds
  */
@@ -393,6 +390,7 @@ async function hasAccepted(
  *
  * @param endpoint the endpoint as the attempt's claim read it
  * @param ended the delivery with the result of the attempt
+ * @returns undefined when the attempt does not change the state
  */
 async function stateAfter(
   webhooks: WebhookStore,
@@ -410,9 +408,9 @@ async function stateAfter(
 type Changing = Pick<WebhookChange, 'book' | 'deliveries' | 'notice'>;
 
 /**
- * Changes the state of the endpoint, with an event for the bus and for the tenant's other endpoints. One transaction
- * writes the state, the event and the result of the attempt, so each change has exactly one event. In the diagram,
- * "list" is the row with the tenant's endpoints, and its number is the revision:
+ * Builds the rows that change the state of the endpoint: its list, and an event for the bus and for the tenant's other
+ * endpoints. The caller writes them in one transaction with the result of the attempt, so each change has exactly one
+ * event. In the diagram, "list" is the row with the tenant's endpoints, and its number is the revision:
  *
  *   A ── read list 3 ── attempt A failed, list 4: failing, event ✓
  *   B ──── read list 3 ──── list 4 ✗ ── read list 4: is failing ── attempt B failed ✓

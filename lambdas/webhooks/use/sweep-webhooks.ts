@@ -87,8 +87,8 @@ function counted(shares: Map<string, number>, endpointId: string): number {
 type Lanes = Map<string, GroupedTask | undefined>;
 
 /**
- * Wakes the lane of the endpoint, once per run. A delivery that cannot be read, and whose owner is therefore unknown,
- * stays in the queue. If the lane cannot be woken, the excess deliveries of its endpoint wait for a later round.
+ * Wakes the lane of the endpoint, once per run. If the delivery cannot be read, its owner is unknown: it wakes no lane
+ * and is queued as usual. If the lane cannot be woken, the excess deliveries of its endpoint wait for a later round.
  */
 async function openLane(
   tools: SweepWebhooksTools,
@@ -107,7 +107,7 @@ async function openLane(
   }
 }
 
-/** Returns the delivery. A delivery that cannot be read is left to the sender, which parks it. */
+/** Returns the delivery, or undefined if it cannot be read. The sender parks such a delivery. */
 async function readableDelivery(
   { webhooks }: SweepWebhooksTools,
   endpointId: string,
@@ -132,7 +132,10 @@ async function publishNotices({ due, publish }: SweepWebhooksTools, notices: rea
 interface Taken {
   readonly queue: readonly GroupedTask[];
   readonly notice?: WebhookNotice;
-  /** Due time of a queued row, in Unix milliseconds. Absent for a row in a lane, which waits for its endpoint. */
+  /**
+   * Due time of a queued row, in Unix milliseconds. Absent for a delivery that belongs into a lane, and for a row that
+   * cannot be read.
+   */
   readonly dueAtMs?: number;
 }
 

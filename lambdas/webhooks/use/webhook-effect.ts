@@ -74,7 +74,7 @@ export async function takeWebhookEffect<Refusal extends { readonly kind: string 
     try {
       return { ...judged, answer: await unsealed(secrets, judged.answer) };
     } catch (error) {
-      // While the secret signs, its root key is needed, and its absence is a fault.
+      // While the secret signs, its root key must exist, so a missing root key is a fault.
       if (codeOf(error) !== 'webhook_root_unknown' || (await signs(tools, effect, judged.answer))) throw error;
       return { kind: 'key_expired' };
     }

@@ -20,9 +20,9 @@ export interface LaneTools extends SendTools {
 }
 
 /**
- * Processes the lane of an endpoint: attempts the due deliveries page by page, until an attempt is slow and fails, no
- * delivery is due, or the run's time is over. Claims the lane's row first, so that only one run at a time processes the
- * lane.
+ * Processes the lane of an endpoint: attempts the due deliveries page by page. The run ends after a page with an
+ * attempt that was slow and failed or had no result, when too few deliveries are due to fill a page, or when its time
+ * is over. Claims the lane's row first, so that only one run at a time processes the lane.
  *
  * @returns the outcomes of the attempts
  * @throws RetryableError, AmbiguousError when the store fails: the sweep queues the lane again
@@ -52,7 +52,7 @@ export async function runLane(tools: LaneTools, endpointId: string): Promise<rea
 /** Delay of a postponed delivery, in milliseconds. Must exceed the lease of an attempt. */
 const SET_BACK_MS = 2 * 60_000;
 
-/** Outcomes that count as a result of an attempt. */
+/** Outcomes with which a run counts an attempt as made. The others (`nothing_due` …) do not count. */
 const TRIED: readonly SendOutcome[] = ['dropped', 'delivered', 'delivered_late', 'failed', 'failed_late', 'disabled'];
 
 /** Maximum number of pages per run, in addition to the time limit. */

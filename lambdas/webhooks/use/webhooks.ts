@@ -97,7 +97,10 @@ export interface DueWebhook {
   readonly sweepAtMs: number;
 }
 
-/** The sweep queue and the lanes. Each row contains its own position in one of them, so its entry cannot be lost. */
+/**
+ * The sweep queue and the lanes. The position of a row in a queue is an attribute of the row itself, so a row cannot
+ * lose its place.
+ */
 export interface DueWebhooks {
   /** Returns at most `limit` rows that the sweep must queue at `nowMs`, oldest first. */
   due(nowMs: number, limit: number): Promise<readonly DueWebhook[]>;
@@ -120,7 +123,7 @@ export interface DueWebhooks {
 export interface MovedWebhook {
   /** The group of the row's owner (`groupOf`). */
   readonly group: string;
-  /** Time since which the row waits for an attempt, in Unix milliseconds. Absent when the row cannot be read. */
+  /** Due time of the row, in Unix milliseconds. Absent when the row cannot be read. */
   readonly dueAtMs?: number;
   /** Set if the row is the event of an endpoint. */
   readonly notice?: WebhookNotice;
@@ -147,7 +150,7 @@ export interface WebhookRequest {
 
 /** A function that is called at most once, if the receiver has not responded within `afterMs`. */
 export interface Late {
-  /** Milliseconds. */
+  /** Time since the start of the request, in milliseconds. */
   readonly afterMs: number;
   readonly notify: () => void;
 }
