@@ -8,7 +8,7 @@ import { payonceMetric } from './constructs/payonce-metric.ts';
 import { RunbookAlarm } from './constructs/runbook-alarm.ts';
 import type { DataStack } from './data-stack.ts';
 
-/** Partition key of the row that stores the time until which all PostgreSQL rows are copied. */
+/** Partition key of the row that stores the time before which all PostgreSQL rows have been copied. */
 export const CARRIED_UNTIL_ROW = `${RegistryRow.jobMark}${'carry' satisfies PostgresJobId}`;
 
 export interface CarryingProps {
@@ -52,8 +52,8 @@ export class Carrying extends Construct {
   }
 
   /**
-   * Allows the jobs worker to copy all uncopied rows, and to store two facts: the time until which all rows are copied,
-   * and the databases that have payments.
+   * Allows the jobs worker to copy all uncopied rows, and to store two facts: the time before which all rows have been
+   * copied, and the databases that have payments.
    */
   grantPoll(worker: PayonceFunction): void {
     this.grantCarry(worker);

@@ -74,9 +74,9 @@ export class Parties extends Construct {
     this.deadLetters = props.deadLetters;
     const { queue } = new TaskQueue(this, 'DelayedCalls', {
       handlerTimeout: Duration.minutes(REDRIVE_TIMEOUT_MINUTES),
-      // A call that waits for an open breaker or a Retry-After is redelivered after this time. AWS recommends six times
-      // the timeout for throttled functions, but that would be half an hour. If a call is redelivered while it is in
-      // progress, its claim prevents a second call.
+      // A call that must wait because a breaker is open, or because of a Retry-After, is redelivered after this time.
+      // AWS recommends six times the timeout for throttled functions, but that would be half an hour. If a call is
+      // redelivered while it is in progress, its claim prevents a second call.
       hiddenFor: Duration.minutes(REDRIVE_TIMEOUT_MINUTES + 1),
       deadLetters: props.deadLetters,
     });

@@ -12,9 +12,9 @@ import type { PayonceFunction } from './constructs/payonce-function.ts';
 import { payonceMetric } from './constructs/payonce-metric.ts';
 import { RunbookAlarm } from './constructs/runbook-alarm.ts';
 
-/** Maximum share of replays that miss the table, in percent. */
+/** An alarm is raised when at least this share of the replays misses the table, in percent. */
 const MISSED_PERCENT = 20;
-/** Minimum number of replays for the alarm. */
+/** If a period of the alarm has fewer replays than this, the alarm is not raised. */
 const COUNTED_REPLAYS = 50;
 
 /**

@@ -135,8 +135,9 @@ export class ServiceStack extends Stack {
 }
 
 /**
- * Keeps logical ids. With `retainData`, also retains queues, which contain undelivered work and dead letters.
- * CloudFormation generates the queue names, so retained queues do not block the next deployment.
+ * Keeps the logical ids of resources that are already deployed. With `retainData`, also retains the queues when the
+ * stack is deleted, because they contain undelivered work and dead letters. CloudFormation generates the queue names,
+ * so retained queues do not block the next deployment.
  */
 function keep(stack: Stack, { retainData }: Settings): void {
   keepDeployedIds(stack);

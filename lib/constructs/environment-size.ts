@@ -67,7 +67,7 @@ interface StackOutput {
 /**
  * Returns an upper bound of the size of a value from another stack. A `Ref` is a generated name of stack name, resource
  * id and suffix. The name of its output is longer than the id and the suffix together, so the length of the output name
- * replaces theirs. The `Ref` of a queue is a URL; its size, like that of all other values, is the fixed estimate.
+ * replaces theirs. The `Ref` of a queue is a URL. For this URL and all other values, the result is a fixed estimate.
  */
 function sizeOfOutput({ StackName, OutputName }: StackOutput): number {
   return /^PublishOutputRef(?!DeadLetters)/.test(OutputName) ? StackName.length + OutputName.length : VALUE_BYTES;

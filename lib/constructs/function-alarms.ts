@@ -8,7 +8,7 @@ import { environmentMetric, metricNamespace } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 export interface FunctionAlarmsProps {
-  /** Functions by the names that the alarms display. */
+  /** The functions to monitor, by name. The names are used in construct ids. */
   readonly functions: ReadonlyMap<string, PayonceFunction>;
 }
 

@@ -53,7 +53,7 @@ const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
     },
   ],
   [ResponseType.DEFAULT_5XX, INTERNAL_ERROR],
-  // The gateway uses this name for an unknown method or path.
+  // The gateway uses this response type for an unknown method or path.
   [ResponseType.MISSING_AUTHENTICATION_TOKEN, NOT_FOUND],
   [ResponseType.RESOURCE_NOT_FOUND, NOT_FOUND],
   [

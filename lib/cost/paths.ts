@@ -5,7 +5,7 @@ import type { Usage } from './prices.ts';
 /** The billed usage of one payment, callback, event, webhook or run. */
 export interface Path {
   readonly title: string;
-  /** Assumptions in addition to the counts, in complete sentences. */
+  /** Assumptions in addition to the counts in counted-paths.json, in complete sentences. */
   readonly assumes: string;
   readonly usage: Usage;
 }
@@ -39,7 +39,7 @@ const START_SECONDS = 0.5 / 100;
 
 /**
  * Returns the usage of function executions.
- * @param seconds total of all executions
+ * @param seconds total duration of all executions
  * @param count number of executions
  */
 function executions(megabytes: number, seconds: number, count = 1) {
@@ -124,7 +124,7 @@ const COMMISSION_PATH: Path = {
   },
 };
 
-/** Settings on which the paths depend, in addition to the counts. */
+/** The settings of a deployment on which its costs depend. */
 export interface PathSettings {
   /** Memory of the payments function, in MB. */
   readonly memoryMb: number;
@@ -136,7 +136,9 @@ export interface PathSettings {
   readonly authority: Authority;
 }
 
-/** Computes the cost paths from the counts of the tests and the settings of a deployment. */
+/**
+ * Computes the cost paths from the settings of a deployment and the operations that tests counted (counted-paths.json).
+ */
 export function pathsOf({ memoryMb, eventMemoryMb, consumers, authority }: PathSettings) {
   const { event, eventWithReference, callback } = counted;
   const isPostgres = authority === 'postgres';
@@ -193,8 +195,8 @@ export function pathsOf({ memoryMb, eventMemoryMb, consumers, authority }: PathS
 }
 
 /**
- * Computes the billed usage per payment of the scheduled comparisons of the books, from a month's comparisons and
- * payments.
+ * Computes the usage that the scheduled comparisons of the books add per payment: the usage of a month's comparisons,
+ * divided by the month's payments.
  * @param memoryMb memory of the worker
  */
 function reconcilingPath(memoryMb: number): Path {

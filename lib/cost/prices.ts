@@ -8,7 +8,7 @@
 export const PRICES_AS_OF = '2025-11';
 
 interface Price {
-  /** The unit that AWS charges, as the documentation calls it. */
+  /** The unit that AWS charges, as a line of the bill names it. */
   readonly what: string;
   readonly usd: number;
   /** Number of units that cost `usd`. */

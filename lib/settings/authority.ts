@@ -41,8 +41,8 @@ export interface AuthoritySettings {
   readonly postgresCaFile?: string;
   /**
    * More databases: a JSON list, for example `[{"name":"b","database":"payonce_b"}]`. An entry may have `secretId` (the
-   * ARN of a secret), `host`, `port` and `database`; missing fields are taken from the first database. With a `count`,
-   * the entry stands for several databases, and `#` in `host` and `database` for their numbers. Each new tenant is
+   * ARN of a secret), `host`, `port` and `database`; missing fields are taken from the first database. An entry with a
+   * `count` stands for several databases; in each, its number replaces `#` in `host` and `database`. Each new tenant is
    * placed into one of the databases by a hash of its id. A name must never change, and an entry must never be removed.
    * @default one database
    */

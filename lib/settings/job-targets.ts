@@ -4,7 +4,7 @@ import { webUrl } from '../../lambdas/kernel/platform/web-url.ts';
 import { checkTiming, JOB_ID, JOB_ID_ALLOWED } from '../job-registry.ts';
 import { isLoopback, objectOf, PREFIX, WITH_QUERY } from './rules.ts';
 
-/** The settings of other services whose jobs Payonce calls on schedule. */
+/** The setting for jobs of other services, which Payonce starts on a schedule. */
 export interface JobTargetSettings {
   /**
    * Services with scheduled jobs: a JSON object that maps each name to `{ "url", "jobs": [{ "id", "why", "schedule",

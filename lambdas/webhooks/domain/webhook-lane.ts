@@ -3,9 +3,9 @@ import { dueAndSweepTimes } from './webhook-delivery.ts';
 import type { WebhookOwner } from './webhook-endpoint.ts';
 
 /**
- * One endpoint's queue for deliveries that would delay other endpoints: deliveries to a slow endpoint, from a range
- * replay or from a backlog. Only one execution at a time processes the lane, so the lane occupies a limited share of
- * the senders.
+ * An endpoint's own queue for deliveries that would delay other endpoints: all deliveries while the endpoint is slow,
+ * and otherwise the deliveries of a range replay or a backlog. Only one execution at a time processes the lane, so the
+ * lane occupies a limited share of the senders.
  */
 export interface WebhookLane extends WebhookOwner {
   readonly endpointId: string;
@@ -56,7 +56,10 @@ const HUNG_WAITS_MS: readonly number[] = [30_000, 60_000, 120_000, 300_000, 600_
  * claimed, or the store failed.
  */
 const IDLE_WAIT_MS = 5_000;
-/** If the next run is due within this time, in milliseconds, new deliveries are not announced individually. */
+/**
+ * If the next run is due within this time, in milliseconds, new deliveries are not announced individually. Also the
+ * longest wait for the next run of a slow endpoint's lane, unless an attempt was slow and failed.
+ */
 const LOOK_MS = 60_000;
 /**
  * Lifetime of a lane without deliveries, in milliseconds. A writer first reads that the endpoint is slow, or announces

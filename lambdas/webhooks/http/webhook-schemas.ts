@@ -8,8 +8,8 @@ import { WEBHOOK_EVENT_TYPES } from '../domain/webhook-endpoint.ts';
 
 const LONGEST_URL = 2_048;
 /**
- * Maximum overlap of a secret rotation, in seconds. A week is enough to deploy a new secret, and limits the use of a
- * leaked one.
+ * Maximum overlap of a secret rotation, in seconds. A week is enough to deploy a new secret, and limits the time for
+ * which a leaked one is valid.
  */
 const MAX_OVERLAP_SECONDS = 7 * 24 * 60 * 60;
 export const DEFAULT_OVERLAP_SECONDS = 24 * 60 * 60;
@@ -58,7 +58,8 @@ export const updateEndpointBody = z
     events: events.optional(),
     description: description.nullable().optional(),
     enabled: z.boolean('must be true or false').optional().meta({
-      description: '`false` stops all deliveries. `true` resumes them for new events; a replay sends those in between.',
+      description:
+        '`false` stops all deliveries. `true` resumes them for new events. A replay can send the events in between.',
     }),
   })
   .meta({ id: 'UpdateWebhookEndpoint' });
@@ -92,7 +93,7 @@ export const replayBody = z
       .meta({ description: 'The event types to send again. Default: all types that the endpoint subscribes to.' }),
     only_undelivered: z.boolean('must be true or false').optional().meta({
       description:
-        'True delivers only the events that the endpoint has never answered with 2xx, and no event twice. The range must then begin within the last 90 days. Default: false.',
+        'True resends only the events that the endpoint has never answered with 2xx. The range must then begin within the last 90 days. Default: false.',
     }),
   })
   .meta({ id: 'ReplayWebhooks' });

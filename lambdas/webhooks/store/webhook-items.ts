@@ -185,8 +185,8 @@ export function deliveryKey({ endpointId, id }: Pick<Delivery, 'endpointId' | 'i
 }
 
 /**
- * Builds the row of a delivery. The row's lifetime starts at the latest due time, so a pending delivery does not
- * expire.
+ * Builds the row of a delivery. The row's lifetime starts at the creation of the delivery or at its due time, whichever
+ * is later, so a pending delivery does not expire.
  */
 export function deliveryRow(delivery: Delivery): Item {
   const fromMs = Math.max(delivery.createdAtMs, delivery.dueAtMs ?? 0);

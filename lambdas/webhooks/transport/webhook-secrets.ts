@@ -5,8 +5,8 @@ import { invariant } from '../../kernel/invariant.ts';
 import type { WebhookSecrets } from '../use/webhooks.ts';
 
 /**
- * Number of hexadecimal digits in a root key's name: the beginning of a hash, which identifies the key without
- * revealing it.
+ * Number of hexadecimal digits in a root key's name. The digits are the beginning of a hash of the key, so the name
+ * identifies the key without revealing it.
  */
 const NAME_LETTERS = 16;
 const PREFIX = 'whsec_';

@@ -126,7 +126,10 @@ export function sendWebhook(
   return run(tools, { endpointId, deliveryId, inFlight });
 }
 
-/** Makes an attempt like {@link sendWebhook}, but from the lane of the endpoint, where an attempt may be slow. */
+/**
+ * Makes an attempt like {@link sendWebhook}, but from the lane of the endpoint, where a slow attempt does not delay
+ * other endpoints.
+ */
 export function sendFromLane(tools: SendTools, endpointId: string, deliveryId: string): Promise<SendOutcome> {
   return run(tools, { endpointId, deliveryId });
 }

@@ -66,7 +66,8 @@ export async function sweepWebhooks(tools: SweepWebhooksTools, deadlineMs = Infi
     );
     const { length } = here;
     swept += length;
-    // The index lags behind and may still contain rows that were moved by a rival or with the previous page.
+    // The index lags behind and may still contain rows that were moved by a rival or with the previous page. The sweep
+    // ends when it could move no row of a page.
     if (length === 0) break;
   }
   await tasks.enqueue(

@@ -20,9 +20,9 @@ export interface LaneTools extends SendTools {
 }
 
 /**
- * Processes the lane of an endpoint: attempts the due deliveries page by page. The run ends after a page with an
- * attempt that was slow and failed or had no result, when too few deliveries are due to fill a page, or when its time
- * is over. Claims the lane's row first, so that only one run at a time processes the lane.
+ * Processes the lane of an endpoint: attempts the due deliveries page by page. The run ends when an attempt is slow and
+ * fails, when an attempt has no result, when too few deliveries are due to fill a page, or when its time is over.
+ * Claims the lane's row first, so that only one run at a time processes the lane.
  *
  * @returns the outcomes of the attempts
  * @throws RetryableError, AmbiguousError when the store fails: the sweep queues the lane again
@@ -83,7 +83,8 @@ async function workAt(
       if (each.status === 'fulfilled') outcomes.push(each.value);
       else if (entry !== undefined) await setBack(tools, held, entry, each.reason);
     }
-    // An attempted delivery can be due again before later deliveries in the lane, so read the lane again.
+    // An attempted delivery can be due again before later deliveries in the lane, so the next read of the lane is due
+    // now.
     nextAtMs = page.length === 0 ? found[0]?.sweepAtMs : clock.nowMs();
     const isOk = ended.every(
       (each) => each.status === 'fulfilled' && TRIED.includes(each.value) && each.value !== 'failed_late',
