@@ -106,7 +106,7 @@ export class Jobs extends Construct {
     return queue;
   }
 
-  /** Creates the jobs API. It may insert runs but not change them, and records the settings of the deployment. */
+  /** Creates the jobs API. It lists, accepts and enqueues runs, and records the settings of the deployment. */
   #api(queues: readonly (readonly [JobWorkerName, IQueue])[]): PayonceFunction {
     const { data, logs, settings } = this.#props;
     const api = new PayonceFunction(this, 'Api', {
