@@ -21,7 +21,7 @@ export const NOTED = { reference: 'order-1', description: 'two shirts' };
 /** Parts of the request `open`. */
 export const OPEN = { reference: 'order-2' };
 
-/** A tenant in the database `b`, which is moved, and tenants in `b` and `c` that stay. */
+/** A tenant that is moved from the database `b`, and tenants in `b` and `c` that stay. */
 export class MovedTenant {
   readonly deployment: ShardedDeployment;
   readonly tenant: TenantId;
@@ -39,7 +39,7 @@ export class MovedTenant {
     this.neighbors = neighbors;
   }
 
-  /** Empties the databases, and creates the tenants in a deployment of their own. */
+  /** Empties the databases, and creates the tenants in a new deployment. */
   static async begin(databases: FourDatabases): Promise<MovedTenant> {
     await databases.empty();
     const deployment = new ShardedDeployment(databases);
@@ -153,7 +153,7 @@ export class MovedTenant {
     return (await client.send(get)).Item !== undefined;
   }
 
-  /** Returns tools of a run that call `act` in each wait of the run, with the number of the wait. */
+  /** Returns tools for a run. Whenever the run waits, they call `act` with the number of the wait, from 1. */
   waiting(act: (wait: number) => Promise<void>): MoveChanges {
     const { clock, entropy } = this.deployment.world;
     let waits = 0;
@@ -168,8 +168,8 @@ export class MovedTenant {
   }
 
   /**
-   * Returns tools of a run that call `act` once, before this statement. The statement `switch` is the write that
-   * changes the tenant's database.
+   * Returns tools for a run that call `act` once, before the call `point`. The point `switch` is the write that changes
+   * the tenant's database.
    */
   before(point: string, act: () => Promise<unknown>): MoveChanges {
     let isDone = false;
@@ -180,7 +180,7 @@ export class MovedTenant {
     });
   }
 
-  /** Returns tools of a run that call `act` before each statement and before the `switch`. */
+  /** Returns tools for a run that call `act` before each DynamoDB command and PostgreSQL statement, with its name. */
   beforeEach(act: (point: string) => Promise<unknown>): MoveChanges {
     return {
       client: this.deployment.world.store.database.clientWith(async (command, apply, sent) => {

@@ -44,7 +44,7 @@ import { until } from '../support/until.ts';
 
 const ENVIRONMENT = 'moved';
 const SHARDS = 'payonce:postgresShards';
-/** The setting as a project writes it. The local AWS replaces the host. */
+/** The setting of the second database, as a project writes it. The local AWS replaces the host. */
 const PROJECT = { [SHARDS]: '[{"name":"b","host":"b.example"}]' };
 const ON_POSTGRES = payonceWith(PROJECT, 'postgres').context;
 const DATABASES = localDatabases(PROJECT);
@@ -63,12 +63,12 @@ let directory: string;
 let postgres: RunningPostgres;
 let aws: LocalAws;
 const ended: (() => Promise<void>)[] = [];
-/** The databases, and one tenant of each, by the name of the database. */
+/** The databases, and one tenant in each. Both maps are keyed by the name of the database. */
 const databases = new Map<Name, OpenDatabase>();
 const tenants = new Map<Name, Tenant>();
 /** The responses to the requests before the move, by tenant and key. */
 const answered = new Map<string, ApiAnswer>();
-/** Whether the payments are in PostgreSQL. The later tests need this. */
+/** True after the payments were moved to PostgreSQL. The later tests fail if it is false. */
 let isMoved = false;
 
 // The directory is created in a hook, so that a skipped test creates none.
@@ -253,7 +253,7 @@ inProof(
     const erase = blocksOf('docs/reference/sql.md', 'Erase personal data', 'sql')[0] ?? '';
     const erased: PaymentId[] = [];
     for (const [name, tenant] of tenants) {
-      // The payment ends only by a callback.
+      // Only a callback completes this payment.
       const { json } = await paid(tenant, 'by-callback', { source: 'tok_async', description: 'A coat' });
       const id = String(json['id']) as PaymentId;
       const callbacks = await query(name, `SELECT 1 FROM idempotency WHERE operation_id LIKE 'cb_%'`);
@@ -261,7 +261,7 @@ inProof(
       await change(tenant, id, 'refunds', 'refund-by-callback', { amount: 300 });
       await refunded(tenant, id, 300);
       await until(async () => (await hasCopy(id)) || undefined);
-      // Only the job `carry` copies this erasure to DynamoDB, because no function has written it.
+      // This statement erases the data directly, not through a function, so only the job `carry` copies the erasure.
       await query(name, erase.replace(/;\s*$/, '').replace(/'pay_\w+'/, `'${id}'`));
       erased.push(id);
     }

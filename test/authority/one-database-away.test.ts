@@ -7,7 +7,10 @@ import { RUN } from '../support/causes.ts';
 
 const away = () => Promise.reject(new Error('away'));
 
-/** Returns a database that has copied all rows, does not respond, or has a row that cannot be copied. */
+/**
+ * Returns a database that, depending on `state`, has copied all rows, does not respond, or has a row that cannot be
+ * copied.
+ */
 function database(
   harness: ReconcileHarness,
   state: 'available' | 'unavailable' | 'one row cannot be copied',
@@ -28,7 +31,7 @@ function database(
 }
 
 test.each(['available', 'unavailable', 'one row cannot be copied'] as const)(
-  'money that a processor moved is reported within a day, regardless of the state of another database: %s',
+  'a refund that only the processor knows is reported within a day, regardless of the state of another database: %s',
   async (state) => {
     const harness = new ReconcileHarness();
     const marks = harness.store.jobMarks;

@@ -80,8 +80,8 @@ async function secondFunction(): Promise<PaymentsOnPostgres> {
 }
 
 /**
- * Serves the local DynamoDB as if the deployment had begun with PostgreSQL. The stacks began with DynamoDB, and as
- * soon as they have recorded this, no function may use PostgreSQL.
+ * Starts a proxy of the local DynamoDB that returns PostgreSQL as the recorded authority. The stacks recorded DynamoDB
+ * as their authority, so no function could use PostgreSQL without the proxy.
  */
 async function dynamoDbBegunWithPostgres(awsEndpoint: string) {
   const server = createServer((incoming, outgoing) => {

@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 import { type PaymentsOnPostgres, paymentsOnPostgres } from './payments-on-postgres.ts';
 
 const aws = localAws();
-/** Client of the deployed stacks, whose reads use DynamoDB. */
+/** Client of the deployed stacks. Lists that it requests are read from DynamoDB. */
 const deployed = new ApiClient(aws, aws.apiKey);
 const run = crypto.randomUUID();
 let payments: PaymentsOnPostgres;
@@ -48,7 +48,7 @@ test('a payment and its postings are rows in the database, and all connections t
   expect(sessions).not.toContainEqual(expect.objectContaining({ ssl: false }));
 });
 
-test('duplicates, eight at a time, charge once and get the same response', async () => {
+test('16 duplicates, sent eight at a time, charge once and get the same response', async () => {
   const key = `${run}-duplicates`;
   const answers = await pMap(Array.from({ length: 16 }), () => api.payUntilAnswered({ key }), { concurrency: 8 });
   expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);

@@ -91,7 +91,7 @@ test('a recovery copies missing transitions and details, resumes stopped chains,
   expect(await recover()).toMatchObject({ read: 3, missing: { transition: 0, commission: 0 } });
 });
 
-test('a recovery moves the marks of jobs back to a stopped chain before it resumes the chain, even after a crash', async () => {
+test('a recovery moves the marks of jobs back to the time of a stopped chain before it resumes the chain, even after a crash', async () => {
   const { id, refund } = await copiedPayment('behind');
   await copies.loseCopies(id, 2);
   await copies.write(refundAfter(refund));
@@ -103,7 +103,8 @@ test('a recovery moves the marks of jobs back to a stopped chain before it resum
 
   const died = new RetryableError('died', 'the command died');
   await expect(recover(() => Promise.reject(died))).rejects.toBe(died);
-  // All transitions are in the Ledger, but the chain is still stopped, so a pass over the outbox keeps its entries.
+  // All transitions are in the Ledger, but the chain is still stopped, so a pass over the outbox does not remove the
+  // chain's entries.
   expect(copies.copied(id)).toEqual([1, 2, 3]);
   expect(await postgres.carrier.carry(id)).toBe('stopped');
   expect(await copies.outbox(id)).toHaveLength(2);
@@ -122,7 +123,7 @@ test('a recovery moves the marks of jobs back to a stopped chain before it resum
   expect(moved).toHaveLength(2);
 });
 
-test('a recovery copies a long chain whose copy was stopped', async () => {
+test('a recovery copies all transitions of a long, stopped chain before it resumes the chain', async () => {
   const { id, refund } = await copiedPayment('long');
   await copies.loseCopies(id, 2);
   let last = refund;
@@ -137,7 +138,7 @@ test('a recovery copies a long chain whose copy was stopped', async () => {
   expect(await copies.outbox(id)).toEqual([]);
 });
 
-test('a recovery copies a payment again if the Ledger has only its later transition, or nothing', async () => {
+test('a recovery copies a payment again if the Ledger lacks its first transition, or all its transitions', async () => {
   const [torn, gone] = [await copiedPayment('torn'), await copiedPayment('gone')];
   await copies.loseCopies(torn.id, 1);
   await copies.loseCopies(gone.id, 1, 2);
@@ -148,7 +149,7 @@ test('a recovery copies a payment again if the Ledger has only its later transit
   ]);
 });
 
-test('a recovery copies an order again', async () => {
+test('a recovery copies the transition and the personal data of an order again', async () => {
   const { orderId } = orderRequest('recopied');
   const record = openRecord(paymentOfOrder(systemDigest, orderId), { operationId: orderOperation(orderId) });
   await postgres.orders().claimOrder({ record, first: firstOf(orderId) });

@@ -178,7 +178,7 @@ describe('a recovered chain', () => {
     expect(await recover()).toMatchObject({ appended: 0, missing: { inquiry: 0, reference: 0 } });
   });
 
-  test('takes its reference from a payment that has failed since, and from no other payment', async () => {
+  test('takes its reference back from a failed payment, but not from an open payment', async () => {
     const reference = `invoice-${newId()}`;
     const [failed, open] = [pendingTransition(newId(), reference), pendingTransition(newId(), reference)];
     const failure = { code: 'declined', message: 'no' };
@@ -255,7 +255,7 @@ describe('a chain that cannot be recovered completely', () => {
       }),
     );
 
-  test('is recovered up to a Ledger row that was changed or is missing', async () => {
+  test('is recovered up to the last row before a Ledger row that was changed or is missing', async () => {
     const [changed, missing] = [await restored(1), await restored(1)];
     await change(changed.id, 3, 7);
     await copies.loseCopies(missing.id, 2);
@@ -290,7 +290,7 @@ describe('a chain that cannot be recovered completely', () => {
   });
 });
 
-test('personal data that was erased after the restore point is not restored; if the database has it again, it is reported for another erasure', async () => {
+test('a recovery restores no personal data that was erased after the restore point, and reports such data that the database contains again', async () => {
   const [before, after] = [firstWithNotes(newId()), firstWithNotes(newId())];
   await copies.write(before);
   await copies.write(after);
@@ -330,7 +330,9 @@ test('a transition counts as recovered even if the response to its write was los
 });
 
 interface Race {
-  /** Number of the recovery's call before which a rival continues the chain in PostgreSQL. */
+  /**
+   * A rival continues the chain in PostgreSQL before the recovery's call with this number. Undefined without a rival.
+   */
   readonly rivalAt?: number;
 }
 

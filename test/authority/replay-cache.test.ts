@@ -78,7 +78,7 @@ describe('the replay cache', () => {
     [0, 1],
     [0.5, 1_801],
     [0.999, 3_598],
-  ])('with a jitter of %p has an entry that expires %d seconds before its record', async (fraction, earlier) => {
+  ])('with a jitter of %p, stores an entry that expires %d seconds before its record', async (fraction, earlier) => {
     const record = completedRecord(id, { expiresAtSeconds: inSeconds(86_400) });
     await cache(undefined, fraction).committed(record);
     const [entry] = database.items(REPLAY_CACHE);

@@ -35,7 +35,7 @@ import { World, type WorldTools } from '../world/world.ts';
 const ENVIRONMENT = 'restored-postgres';
 const client = documentClient(dynamoDbClient());
 
-/** Creates stacks with only the outputs that commands need to find the tables. */
+/** Creates stacks without tables. Commands read the names of the tables from the outputs of these stacks. */
 async function createStacks(tables: LocalAws['tables'], replayCache: string): Promise<void> {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const cloudFormation = new CloudFormationClient({ endpoint, region, credentials: CREDENTIALS });

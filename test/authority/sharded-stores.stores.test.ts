@@ -107,7 +107,7 @@ describe('the tenants of a deployment', () => {
     expect(await identities()).toEqual(await Promise.all(NAMES.map((name) => readIdentity(databases.database(name)))));
   });
 
-  test('are spread evenly, and stay where their rows say', async () => {
+  test('are spread evenly over the databases, and stay in the database that their row names', async () => {
     const counts = new Map<string, number>();
     for (let number = 0; number < 4_000; number += 1) {
       const shard = databaseOfNewTenant(tenantId(`ten_${number}`), NAMES) ?? '';
@@ -315,7 +315,7 @@ describe('the tenants of a deployment', () => {
       let rival: Awaited<ReturnType<typeof correct>> | undefined;
       const late = await correct(payment, {
         ...tools.effects,
-        // The rival writes after this request has found no record.
+        // The rival writes its correction after this request has looked for a record and found none.
         recordEffect: async (effect) => {
           rival ??= await correct(rivals, (await deployment.start()).tools.effects);
           return tools.effects.recordEffect(effect);

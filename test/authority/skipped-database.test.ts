@@ -31,7 +31,7 @@ function storesOf(unreadable: readonly string[]) {
   return { ...shardedStores(shards), skipped };
 }
 
-/** Reads all pages of due holds, from the cursor of the last row of a page. */
+/** Reads all pages of due holds. Each page starts after the last row of the previous page. */
 async function holdsIn({ holds }: Pick<ReturnType<typeof storesOf>, 'holds'>) {
   const found: string[] = [];
   const read = async (cursor?: string): Promise<void> => {
@@ -45,7 +45,7 @@ async function holdsIn({ holds }: Pick<ReturnType<typeof storesOf>, 'holds'>) {
 }
 
 test.each([[[]], [['a']], [['b']], [['c']], [['a', 'c']]])(
-  'a run lists the holds of all readable databases, and then fails if other databases cannot be read: %j',
+  'a run lists the holds of all readable databases, and then fails if a database cannot be read. Unreadable: %j',
   async (unreadable) => {
     const stores = storesOf(unreadable);
     const { found, failure } = await holdsIn(stores);
@@ -69,7 +69,7 @@ test('the scan for expired records skips a database that cannot be read', async 
   expect([keys, skipped]).toEqual([['0 a', '1 b'], ['c']]);
 });
 
-test('an entry that needs an operator is listed once while a move has copied it to a second database', async () => {
+test('an entry that needs an operator is listed once, even if the move of its tenant has copied it to a second database', async () => {
   const entry = { about: paymentIdFor('a'), part: 'ref_1', sinceMs: 1, needsOperator: true };
   const unreadable = { needsOperator: true };
   const listing = (name: string, entries: readonly object[], hasMore = false) => ({

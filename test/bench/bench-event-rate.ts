@@ -38,8 +38,8 @@ interface EventCalls {
 const PAYMENTS = 100;
 
 /**
- * Counts the calls that the relay and the projector make for a full batch of events. Each event belongs to a different
- * payment with a reference.
+ * Returns the calls per event that the relay and the projector make for a full batch of events. Each event belongs to a
+ * different payment with a reference.
  */
 async function eventCalls(): Promise<{ readonly relay: EventCalls; readonly projector: EventCalls }> {
   const clock = new SimulatedClock();
@@ -136,7 +136,7 @@ export const EVENT_FUNCTIONS: readonly (readonly [EventFunction, Handling])[] = 
 ];
 
 /**
- * Returns the calls and the rate of the relay and the projector.
+ * Returns the calls per event and the event rate of the relay and the projector.
  *
  * @param cpu measured by `npm run bench`
  */

@@ -17,11 +17,11 @@ const IN_TRANSACTION = 2;
 export class PartitionMeter {
   /** Units, keyed by `<table> <partition>` and `<table>/<index> <partition>`. */
   readonly units = new Map<string, number>();
-  /** Payments that wrote to each partition, with the keys of `units`. */
+  /** Numbers of the payments that wrote to each partition. The map has the keys of `units`. */
   readonly writers = new Map<string, Set<number>>();
   /** Number of the payment to which the recorded writes belong. */
   payment = 0;
-  /** Number of reads by key, for each `<table> <partition>`, as {@link noteReads} counts them. */
+  /** Number of keys read in each partition, keyed by `<table> <partition>`. Counted by {@link noteReads}. */
   readonly reads = new Map<string, number>();
   /** True while the recorded writes belong to a transaction, where units count double. */
   transaction = false;

@@ -25,7 +25,7 @@ export interface ListCost {
 
 /**
  * Counts the cost of a comparison that covers the given hours, with payments at an even rate. Each payment has a charge
- * at Stripe, and an outcome one second later.
+ * at Stripe. Its outcome occurs at the time of the next payment's charge.
  */
 export async function listCost(paymentsPerMonth: number, hours: number): Promise<ListCost> {
   const perSecond = paymentsPerMonth / MONTH_HOURS / HOUR_SECONDS;
@@ -104,8 +104,8 @@ function chargeAt(createdAtSeconds: number): ProcessorCharge & { readonly paymen
 }
 
 /**
- * Assumed durations, in seconds: 1.4 for a page to read its lists concurrently and to write the run, and 0.01 for each
- * chain. A page reads eight chains concurrently.
+ * Assumed durations, in seconds: 1.4 for each page, which reads its lists concurrently and writes the run, and 0.01 for
+ * each chain. A page reads eight chains concurrently.
  */
 const COST = { secondsOfPage: 1.4, secondsEach: 0.01 / 8 };
 

@@ -2,7 +2,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { CountedChanges } from '../payments/counted-changes.ts';
 import { isRead, unitsOf } from '../support/counted-client.ts';
 
-/** DynamoDB usage of one refund before its request to the processor. */
+/** DynamoDB usage of one refund before it calls the processor. */
 export interface RefundCost {
   readonly calls: number;
   readonly readUnits: number;

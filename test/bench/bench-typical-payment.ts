@@ -49,7 +49,7 @@ export function typicalProcessor(): SandboxInProcess {
   };
 }
 
-/** Returns a processor that accepts every charge at once, so that a measurement excludes the processor. */
+/** Returns a processor that accepts every charge immediately, so that a measurement excludes the processor. */
 export function trivialProcessor(): SandboxInProcess {
   const ready = async (): Promise<void> => undefined;
   const charge: SandboxInProcess['charge'] = async () => ({ kind: 'succeeded', chargeId: `ch_${LONG_ID}` });

@@ -29,7 +29,7 @@ test('a payment with a reference costs 13 write units, plus at most 9 in the vie
   expect(meter.of('Registry') - meter.of('Registry', 'REF#')).toBeLessThanOrEqual(8);
 });
 
-test('an event costs at most 6 write units in the views for an order, 9 if it begins or ends a review, and 9 for a dispute', async () => {
+test('in the views, an order event costs at most 6 write units (9 if it begins or ends a review), and a dispute event at most 9', async () => {
   const counted = await eventUnits();
   expect(counted.map(({ event }) => event).filter((event) => event.startsWith('order.'))).toHaveLength(5);
   expect(counted.map(({ event }) => event).filter((event) => event.startsWith('dispute.'))).toHaveLength(3);

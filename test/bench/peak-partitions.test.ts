@@ -30,9 +30,9 @@ import { PartitionMeter } from './bench-partition-meter.ts';
 /** Half of a partition's maximum write units per second, as in test/bench/hot-partitions.test.ts. */
 const MAX_UNITS = 500;
 /**
- * Number of payments whose writes are counted. The sample is large enough to show a new partition that takes more than
- * `MAX_UNITS` because payments share it: at 20,000 payments a second with 13 units each, ten pairs of the sample share
- * such a partition.
+ * Number of payments whose writes are counted. The sample is large enough to show a new list whose partitions exceed
+ * `MAX_UNITS` because payments share them: at 20,000 payments a second with 13 units each, about ten pairs of the
+ * sample would share a partition.
  */
 const SAMPLE = 100;
 const NOW = Date.UTC(2026, 2, 1, 12);
@@ -43,7 +43,7 @@ interface Shared {
   readonly names: RegExp;
   /** Payments per second. */
   readonly rate: number;
-  /** Returns the partition of a payment, as the stores place it. */
+  /** Returns the partition in which the stores place a payment. */
   readonly partitionOf: (id: PaymentId) => unknown;
 }
 
@@ -115,7 +115,10 @@ function loadsOf({ rate, partitionOf }: Shared): readonly number[] {
   return [...counts.values()];
 }
 
-/** Returns the number of pairs of payments that write to the same partition. @param loads payments of each partition */
+/**
+ * Returns the number of pairs of payments that write to the same partition. @param loads number of payments in each
+ * partition
+ */
 function pairsOf(loads: readonly number[]): number {
   return loads.reduce((sum, load) => sum + (load * (load - 1)) / 2, 0);
 }
@@ -156,7 +159,7 @@ function tooBusy(meter: PartitionMeter): readonly unknown[] {
   });
 }
 
-/** Two samples of payments: charged at once, and reserved only. */
+/** Meters of two samples of payments: one with automatic and one with manual capture. */
 let meters: readonly PartitionMeter[];
 const metered = async (): Promise<typeof meters> => {
   meters ??= [await paidCapacity(SAMPLE), await paidCapacity(SAMPLE, { capture: 'manual' })];
@@ -172,7 +175,7 @@ sometimes(
   },
 );
 
-/** Returns a meter as if the stores wrote to other partitions. */
+/** Returns a copy of a meter, as if the stores wrote to the partition `to(place)` instead of `place`. */
 function moved(meter: PartitionMeter, to: (place: string) => string): PartitionMeter {
   const other = new PartitionMeter([]);
   for (const [place, units] of meter.units) {

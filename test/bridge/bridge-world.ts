@@ -175,7 +175,7 @@ export class BridgeProcess {
 
   static async #build(): Promise<string> {
     const file = join(mkdtempSync(join(tmpdir(), 'payonce-bridge-')), 'bridge.cjs');
-    // npm keeps compiled code in the temporary folder, which must be empty after the tests.
+    // Otherwise, npm would cache compiled code in the temporary folder, which must be empty after the tests.
     const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' };
     const build = ['run', '--silent', 'bridge:build', '--', `--outfile=${file}`];
     await promisify(execFile)('npm', build, { cwd: PROJECT, env });
@@ -192,7 +192,7 @@ export class BridgeProcess {
     return { status: answer.status, body: (await answer.json()) as Health };
   }
 
-  /** @returns the exit code, or the signal that ended the process */
+  /** @returns the exit code, or the signal that ended the process; null if a signal had already ended it */
   async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return this.#child.exitCode;
     this.#child.kill(signal);
@@ -241,7 +241,7 @@ export async function makeQueue(sqs: SQSClient, hiddenForSeconds = 30): Promise<
   return QueueUrl;
 }
 
-/** Receives and deletes messages until `isEnough` is true for all received messages. */
+/** Receives and deletes messages until `isEnough` returns true for the list of all messages received so far. */
 export async function takeUntil(
   sqs: SQSClient,
   QueueUrl: string,

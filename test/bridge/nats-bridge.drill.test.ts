@@ -371,7 +371,7 @@ describe('a bus event', () => {
     return { prefix, stream, parking, startBridge, put, stored };
   }
 
-  test('is stored under the subject of its tenant and event name, with the event id as Nats-Msg-Id; other messages are parked', async () => {
+  test('is stored under the subject of its tenant and event name, with the event id as Nats-Msg-Id; a malformed message is parked', async () => {
     const { prefix, stream, startBridge, put, parking, stored } = await outgoing();
     await put('not JSON');
     await put(busEvent('evt_1'));

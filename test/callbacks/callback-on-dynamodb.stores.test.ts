@@ -38,7 +38,7 @@ describe('a callback, its redelivery and a concurrent delivery on the DynamoDB A
     expect(found.histories).toBeGreaterThan(whole(200, { slice: 8 }));
   });
 
-  // Runs no rival. The in-memory test combines every pair of faults with every rival.
+  // Runs without a rival, because the in-memory test combines every pair of faults with every rival.
   test('have one effect despite two faults at any two calls', async () => {
     const found = await surveyFaults(callbackStory(worlds('port'), engineReceiver), {
       faults: 2,

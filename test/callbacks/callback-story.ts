@@ -63,8 +63,8 @@ export const engineReceiver: CallbackReceiver = (actor, event, world) => {
 };
 
 /**
- * A rival delivery just before call number `rivalAt`: of the same event, or of another event that reports the same
- * fact.
+ * A rival delivery of the same event, or of another event that reports the same fact. It runs just before call number
+ * `rivalAt`. If `rivalAt` is undefined, there is no rival.
  */
 interface Race {
   readonly rivalAt?: number;

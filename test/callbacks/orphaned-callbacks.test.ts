@@ -123,7 +123,7 @@ describe('a callback without a payment', () => {
       expect(raised).toEqual([['undecidable', chargeId]]);
     });
 
-    test('is not raised if the processor is unavailable then, but has shown that another application created the charge', async () => {
+    test('is not raised if the processor is unavailable then, but showed earlier that another application created the charge', async () => {
       const { chargeId } = await harness.processor.inside.charge({ amountMinor: 1000 });
       await harness.deliver(callback('evt_1', chargeId));
       await harness.processor.inside.goDown();

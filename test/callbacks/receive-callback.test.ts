@@ -172,7 +172,7 @@ describe('a callback', () => {
     expect(endOf(await harness.chain(request)).sums['disputes']).toBe(0);
   });
 
-  test('posts the loss of a dispute that was won before once, and raises an alarm', async () => {
+  test('posts the loss of a dispute that was won earlier only once, and reports a contradiction', async () => {
     const request = paymentRequest('reopened');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -187,7 +187,7 @@ describe('a callback', () => {
     const shown = { id, object: 'dispute', charge, amount: 1000 } as const;
     await inside.correct(charge, { disputes: [{ ...shown, status: 'open' }] });
     expect(await harness.deliver(callback('evt_reopened', charge))).toMatchObject({ transitions: [] });
-    // The open dispute waits in a queue, so that its end is found without a callback.
+    // The reopened dispute is queued as an inquiry, so that its end is found without a callback.
     expect(await harness.store.inquiries()).toMatchObject([{ operationId: charge }]);
     await inside.correct(charge, { disputes: [{ ...shown, status: 'lost' }] });
     expect(await harness.deliver(callback('evt_lost', charge))).toMatchObject({

@@ -21,8 +21,8 @@ let printed: string[];
 let noted: string[];
 let directory: string;
 /**
- * Statuses that the test server returns for the next requests, instead of calling the API. Status 0 breaks the
- * connection.
+ * Statuses that the test server returns for the next requests. For status 200, it calls the API. For status 0, it
+ * breaks the connection.
  */
 let outage: readonly number[];
 

@@ -98,7 +98,7 @@ describe('payonce activity', () => {
     await copies.erase((await copiedPayment()).first.payment.id);
   }
 
-  test('lists the entries of both logs in order of time', async () => {
+  test('lists the entries of both logs together, newest first', async () => {
     await threeEntries();
     const actions = async (most: number) =>
       (await run((opened) => listNewest(opened, OWN, most))).map(({ action }) => action);
