@@ -24,7 +24,7 @@ import { emptyBooks } from '../world/sandbox-books.ts';
 
 const ACCESS = 'access-secret';
 const PATIENCE_MS = 20_000;
-/** The amount of the charges of the suite, in minor units. */
+/** Amount of the charges that the conformance suite makes, in minor units. */
 const WHOLE = 1_999;
 
 let receive: Awaited<ReturnType<typeof callbackReceiver>>['receive'];
@@ -192,7 +192,7 @@ describe('payonce conform', () => {
     expect(await failed(0)).toContain('look-up');
   });
 
-  /** Returns a processor that lacks abilities: it refuses requests that need them with 400. */
+  /** Returns a processor that lacks the abilities in `list`. It responds with 400 to requests that need them. */
   const lacking = (list: string) => {
     const lacks = (ability: string) => list.split(',').includes(ability);
     const known = new Set<string | undefined>();
@@ -213,7 +213,10 @@ describe('payonce conform', () => {
         },
     });
   };
-  /** Returns the points that a processor without `list` does not pass if it is declared to lack `declared`. */
+  /**
+   * Returns the findings of the checks that were skipped or failed. The processor lacks the abilities in `list`, but is
+   * declared to lack those in `declared`.
+   */
   const notPassed = async (list: string, declared: string) => {
     const findings = await conform(
       { ...(await lacking(list)), abilities: abilitiesWithout(declared) },
@@ -280,7 +283,7 @@ describe('the example of a third-party processor', () => {
   const SIGNING_KEY = `whsec_${Buffer.from('signing').toString('base64')}`;
   const CALLBACK_SECRET = `whsec_${Buffer.from('callback').toString('base64')}`;
 
-  test('passes each check over HTTP with Standard Webhooks callbacks, and leaves unspent money on its gift cards', async () => {
+  test('passes each check over HTTP with Standard Webhooks callbacks, and deducts only spent and reserved money from its gift card', async () => {
     const database = new DatabaseSync(':memory:');
     const receiving = createServer();
     const callbackUrl = await listenOnLoopback(receiving);
@@ -309,7 +312,7 @@ describe('the example of a third-party processor', () => {
     processor.closeAllConnections();
     await stopListening(processor);
 
-    // The requests of the example have time limits, too, so the list can contain others.
+    // The example's own requests also have time limits, so the list can contain further limits.
     const given = limits.mock.calls.map(([milliseconds]) => milliseconds);
     expect(given).toEqual(
       expect.arrayContaining([SEND_TIMEOUT_MS, LOOKUP_TIMEOUT_MS, BOOKS_TIMEOUT_MS, LIST_TIMEOUT_MS]),

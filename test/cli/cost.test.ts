@@ -64,7 +64,7 @@ describe('payonce cost', () => {
     [['-c', 'firewall=true'], 'firewall=true is not a setting like payonce:firewall=true.'],
     [['-c', 'payonce:firewall=maybe'], 'payonce:firewall'],
     [['--payments', '-1'], '-1 is not a number from 0 to 1000000000.'],
-  ])('refuses %j in one sentence', async (arguments_, sentence) => {
+  ])('refuses %j with a message of one sentence', async (arguments_, sentence) => {
     const ending = await cost(...arguments_).then(() => undefined, endingOf);
     expect(ending).toMatchObject({ exitCode: 2, sentence: expect.stringContaining(sentence) as unknown });
   });

@@ -164,7 +164,7 @@ describe('problemsOfDatabase', () => {
     expect(await problemsWith('alias/aws/secretsmanager')).toEqual([]);
   });
 
-  test('reports a server that cannot be reached, and a secret without its fields', async () => {
+  test('reports a server that cannot be reached, and a secret without the required fields', async () => {
     const closed = { username: role, password: 'p', host: '127.0.0.1', port: 1, dbname: 'payonce' };
     expect(await examine(closed)).toEqual([
       expect.stringMatching(

@@ -224,7 +224,7 @@ describe('the peakRates setting', () => {
     expect(about([all, restAt(JUNE_MS - 1), all], JUNE_MS)).toEqual([]);
   });
 
-  test('must, in the next deployment, keep the entries in effect, and must not add one that is already in effect', () => {
+  test('must, in the next deployment, keep the entries in effect, and must not add an entry whose start time has passed', () => {
     expect(about([all], JUNE_MS + 1, restAt(0).peakRates)).toEqual([first]);
     expect(about([{ ...none, peakRates: first }], JUNE_MS, all.peakRates)).toEqual(others.slice(0, 1));
   });

@@ -94,8 +94,8 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: stri
   'npx cdk deploy': ['local/cdk.ts', "'deploy'"],
 };
 /**
- * Programs of the project on the newcomer pages. This test only starts each program; the suites in `RUN_WHOLE` run it
- * to its end.
+ * Programs of the project on the newcomer pages. This test only starts each program; the files in `RUN_WHOLE` run most
+ * of them to the end.
  */
 const PROGRAMS = ['start', 'stop', 'demo', 'bench', 'package', 'generate', 'docs:tables', 'prove', 'test', 'test:busy'];
 const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>> = {

@@ -64,7 +64,7 @@ describe('the cluster of a deployment', () => {
     expect(await deployedCluster(target)).toEqual({ endpoint: ENDPOINT, iamRoles: [] });
   });
 
-  test('is reported as missing, with the setting that creates it', async () => {
+  test('if it is missing, is reported with the setting that creates it', async () => {
     clusters = [];
     await expect(deployedCluster(target)).rejects.toMatchObject({
       exitCode: ExitCode.notFound,

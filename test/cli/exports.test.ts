@@ -76,7 +76,7 @@ describe('payonce exports', () => {
     expect(await run('get', id)).toContain(`${url}${FILES}exports/ten_desk/test/${id}.csv`);
   });
 
-  test('work for an operator who names the tenant', async () => {
+  test('works for an operator who specifies the tenant', async () => {
     const file = output();
     await run('create', '--kind', 'entries', ...DAYS, '--tenant', 'ten_desk', '--output', file);
     expect(readFileSync(file, 'utf8').trimEnd().split('\r\n')).toHaveLength(5);

@@ -16,7 +16,7 @@ import { sliceOf } from '../support/slice.ts';
 
 const PAYONCE = resolve(import.meta.dirname, '..', '..', 'cli', 'payonce.mjs');
 
-/** A file that exists, in place of the missing file of an example. */
+/** An existing file. It replaces the file in the examples, which does not exist. */
 const EXISTING = PAYONCE;
 
 const directory = mkdtempSync(join(tmpdir(), 'payonce-cli-'));
@@ -120,7 +120,7 @@ describe('payonce', () => {
   });
 
   test('uses the region of the profile if AWS_REGION is empty', async () => {
-    // A file of its own, because the SDK reads each file once per process.
+    // Only this test uses this file, because the SDK reads each file once per process.
     const config = join(directory, 'config-with-region');
     writeFileSync(config, '[default]\nregion = eu-west-1\n');
     const environment = { ...WITH_CREDENTIALS, AWS_REGION: '', AWS_CONFIG_FILE: config };
@@ -155,7 +155,7 @@ describe('payonce', () => {
     expect(ended.sentence).toMatch(/^No key is set: /);
   });
 
-  test('uses the key of the local stack if the API key is empty, and sends a given key without blanks', async () => {
+  test('uses the key of the local stack if the API key is blank, and removes white space around a given key', async () => {
     const local = { apiUrl: 'http://127.0.0.1:65111', apiKey: 'sk_test_local' };
     const session = { local: async () => local } as unknown as Session;
     const used = async (key: string) => {

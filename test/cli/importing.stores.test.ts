@@ -87,7 +87,7 @@ test('payonce db import copies payments, reports a difference, can be canceled a
     expect(await run(chosen)).toEqual({ lines: [], exitCode: ExitCode.refused });
 });
 
-test('payonce db import --shards copies into several databases, and names the one that differs', async () => {
+test('payonce db import --shards copies into several databases, and names the database of a payment that differs', async () => {
   const urls = new Map<string, string>();
   for (const name of ['payonce/first', 'payonce/b']) urls.set(name, await createDatabase());
   const secrets = await DatabaseSecrets.start(urls);

@@ -17,7 +17,7 @@ let endpoint = '';
 let busy: readonly string[] = [];
 let moved: string[] = [];
 let isLambdaAway = false;
-/** Activity-log entries, each with the queues that were moved before the entry was written. */
+/** Activity-log entries, each with the queues whose messages were moved before the entry was written. */
 let recorded: { readonly written: string; readonly moved: readonly string[] }[] = [];
 
 /** Returns CloudFormation responses that contain the work queues and their dead-letter queues. */

@@ -31,7 +31,7 @@ const POLICY = [
 const refused: string[] = [];
 let rows: readonly Fields[];
 let archive: MemoryArchive;
-/** Whether the bucket is in another account. */
+/** True if the bucket is in an account other than the auditor's. */
 let isElsewhere = false;
 let server: Server;
 let url: string;

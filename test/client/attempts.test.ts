@@ -160,7 +160,7 @@ describe('a client’s attempts', () => {
     expect(await client.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
   });
 
-  test('report an address that is not the API', async () => {
+  test('report that an address is not the address of the API', async () => {
     const { client } = answering(new Api(), () => answer(301, '', { location: 'https://elsewhere.example' }));
     const error = await errorOf(client.payments.create(TEA, { operation: 'order_42' }));
     expect(error).toMatchObject({ code: 'unexpected_answer' });

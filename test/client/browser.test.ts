@@ -190,7 +190,7 @@ function barrier(callers: number): () => Promise<void> {
   });
 
   test.each(['isReloaded', 'isOpenedInAnotherTab'] as const)(
-    'charges once after the operation “%s” on its page at any step',
+    'charges once if its page stops at any step and then “%s”',
     async (again) => {
       // Each slice has one step before a call and one step after a call.
       for (const step of sliceOf(STEPS, 3)) expect([step, await chargesAfter(AGAIN[again], step)]).toEqual([step, 1]);

@@ -131,8 +131,8 @@ describe('the example shop', () => {
   whole(test, { slice: test.skip })(
     'shows a purchase as canceled after a webhook reports the cancellation',
     async () => {
-      // The endpoint needs an address before its secret exists. A receiver at this address therefore accepts the
-      // webhooks and forwards them to the shop.
+      // The shop needs the endpoint's secret at its start, so its own address is unknown when the endpoint is created.
+      // A receiver therefore accepts the webhooks, and the test forwards them to the shop.
       await using receiver = await serveWebhookReceiver();
       const made = await client().webhookEndpoints.create(
         { url: receiver.url, events: ['order.completed', 'order.canceled'] },

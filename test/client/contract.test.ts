@@ -182,7 +182,7 @@ test.each(CONTRACT.retryAfter)('Retry-After $header is $seconds seconds', ({ hea
   expect(parseRetryAfter(header, CONTRACT.now * 1_000) ?? null).toBe(seconds);
 });
 
-test.each(CONTRACT.addresses)('the address $url is accepted or refused', ({ url, valid }) => {
+test.each(CONTRACT.addresses)('the address $url is accepted only if it is valid', ({ url, valid }) => {
   const create = () => createClient({ url, keys: memoryKeys() });
   if (valid) expect(create).not.toThrow();
   else expect(create).toThrow(expect.objectContaining({ name: 'TypeError' }));

@@ -73,8 +73,9 @@ async function untilDone(disk: Disk, call: Call, crashes: readonly Crash[]) {
 }
 
 /**
- * Plays every combination of up to `lives` crashes; in a slice, only some of those with the most crashes. A further
- * crash is possible at each step of the last run.
+ * Calls `run` with every combination of up to `lives` crashes. Each combination is extended by a crash at each step of
+ * its last run. A slice runs only some of the combinations with `lives` crashes.
+ * @returns the number of combinations
  */
 async function eachHistory(lives: number, run: (crashes: readonly Crash[]) => Promise<readonly (readonly string[])[]>) {
   let histories = 0;

@@ -124,7 +124,7 @@ describe('an operation', () => {
 
   test.each(['', 'x'.repeat(201), undefined])('is refused if its name is %j', async (operation) => {
     const { client, sent } = clientOn(new Api());
-    // A caller without types can leave out the options.
+    // A caller in JavaScript can leave out the options.
     const options = (operation === undefined ? undefined : { operation }) as { readonly operation: string };
     const error = await errorOf(client.payments.create(TEA, options));
     expect(error).toMatchObject({ code: 'invalid_operation', message: expect.stringContaining('order_42') });
