@@ -278,7 +278,7 @@ describe('a refusal', () => {
     expect(chargesIn(api)).toBe(1);
   });
 
-  test('never lets a correction charge if an earlier body took effect that the API refuses now', async () => {
+  test('never lets a correction charge if an earlier body, which the API now refuses, took effect', async () => {
     const api = new Api();
     let isStrict = false;
     const { client } = clientOn(api, {

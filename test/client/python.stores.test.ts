@@ -104,7 +104,7 @@ test.each(sliceOf(STORES, 2))(
   },
 );
 
-test('an operation that was begun by one client continues in the other language', async () => {
+test('an operation that one client began can be continued by the client in the other language', async () => {
   const plan = {
     store: 'file',
     points: 'steps',

@@ -103,7 +103,7 @@ describeConsole('actions of operators in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a double click rejects a request once, with the reason that its requester is shown', async () => {
+  test('a double click rejects a request once, and its requester sees the reason', async () => {
     const first = await opened(`payments/${payment}`);
     await correct(first);
     const second = await opened('approvals', APPROVER_KEY);

@@ -16,7 +16,7 @@ describeConsole('the API reference in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('reports why its renderer is missing', async () => {
+  test('reports why its renderer could not be loaded', async () => {
     const page = await shown.opened();
     await page.route('**/swagger-ui-bundle.js', (route) => route.abort());
     await page.goto(reference());

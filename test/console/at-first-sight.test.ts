@@ -32,7 +32,7 @@ describeConsole('results, tables and forms in a browser', (shown) => {
     return box !== null && box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height;
   }
 
-  test('the preview of a decision that a payment failed names the amount that is returned to the payer', async () => {
+  test('the preview of the decision “failed” shows the amount that is returned to the payer', async () => {
     const id = await api.paid('k', { source: 'tok_async' });
     const { inside } = api.processor;
     await inside.correct(inside.all.at(-1)?.chargeId ?? '', { status: 'succeeded', amount_captured: 600 });
@@ -109,7 +109,7 @@ describeConsole('results, tables and forms in a browser', (shown) => {
     await page.getByText('The payment stays succeeded: a correction changes the books only.').waitFor();
   });
 
-  test('the form of a key begins with the chosen mode and the usual scopes; a replaced key is shown with its successor', async () => {
+  test('the form that creates a key initially has the selected mode and the usual scopes; a replaced key is shown with its successor', async () => {
     const page = await opened('keys?tenant=ten_desk&mode=test');
     await page.clock.setFixedTime(api.clock.nowMs() + 1_000);
     await page.getByRole('button', { name: 'Create key' }).click();
@@ -145,7 +145,7 @@ describeConsole('results, tables and forms in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('the form of a limit begins with the current limit', async () => {
+  test('the form that sets a limit initially has the current limit', async () => {
     const tenant = await administration().createTenant('Shop');
     const page = await opened(`keys?tenant=${tenant}&mode=live`);
     await page.getByRole('region', { name: 'Request limits' }).waitFor();
@@ -168,7 +168,7 @@ describeConsole('results, tables and forms in a browser', (shown) => {
     await page.getByText('The limit of reads in live mode is 7 per second').waitFor();
   });
 
-  test('an export of the last month names its tenant, and its row is updated without a refresh', async () => {
+  test('the dialog for an export of the last month names the tenant, and the row of the export is updated without a refresh', async () => {
     await api.paid('k');
     const page = await opened('exports?tenant=ten_desk&mode=test');
     await page.getByRole('button', { name: 'Export', exact: true }).click();

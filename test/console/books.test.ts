@@ -11,7 +11,7 @@ describeConsole('volumes and books in a browser', (shown) => {
     await api.paid('k3', { source: 'tok_decline' });
     const page = await shown.signedIn();
     await page.getByText('Nothing needs a person.').waitFor();
-    // The page counts days by the time of the API, which is months from the browser's.
+    // The page derives the days from the time of the API, which differs from the browser's time by months.
     const outcomes = page.getByRole('img', { name: /^Outcomes from / });
     await outcomes.waitFor();
     expect(await outcomes.getAttribute('aria-label')).toContain('completed 2, failed 1, canceled 0');

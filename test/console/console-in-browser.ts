@@ -344,7 +344,7 @@ export async function eachScreen(
   }
 }
 
-/** Waits until the page has a title. The console sets it after it has drawn the screen. */
+/** Waits until the page has this title. The console sets the title after it has drawn the screen. */
 export async function titled(page: Page, title: string): Promise<void> {
   await until(async () => (await page.title()) === title || undefined);
 }

@@ -19,7 +19,7 @@ import { gatewayEvent } from '../world/gateway-event.ts';
 
 /**
  * Serves copies of deployed functions with changed environment variables, behind an address like API Gateway's. All
- * other paths lead to the deployed functions.
+ * other paths get 404.
  */
 export class CopiedFunctions {
   readonly #client: LambdaClient;

@@ -285,7 +285,7 @@ describeConsole('actions that move money, in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test("a stuck refund is decided once, by the processor's books", async () => {
+  test('an operator can decide a stuck refund only after its look-ups have ended, and a double click decides it once', async () => {
     const id = await api.paid('k', { amount: 2000 });
     const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
     const desk = api.with({ processor: { ...api.processor, change: silent, findChange: silent } });
@@ -334,7 +334,7 @@ describeConsole('actions that move money, in a browser', (shown) => {
       await page.getByRole('link', { name: id }).waitFor();
       expect([text, await page.getByRole('row').count()]).toEqual([text, 2]);
     }
-    // These references look like the id of a charge and the id of a payment.
+    // This idempotency key looks like the id of a charge, and this reference looks like the id of a payment.
     const other = await api.paid('order_5678', { reference: 'pay_5678' });
     for (const text of ['order_5678', 'pay_5678']) {
       await page.getByLabel('Search payments').fill(text);

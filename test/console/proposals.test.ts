@@ -177,7 +177,7 @@ describe.each([
   },
 );
 
-test('without partial refunds, no refund is proposed after a part of the money has left', async () => {
+test('without partial refunds, no refund is proposed if a part of the money was already refunded', async () => {
   const api = new Api();
   const id = await api.paid('k');
   await api.change(`${id}/refunds`, 'r', { amount: 100 });
@@ -214,14 +214,14 @@ test('a decision about a refund is offered from the time at which the API accept
   expect([offer(), (await decide()).status]).toEqual([undefined, 200]);
 });
 
-test('a payment without a decision to make names the decision about its pending change', () => {
+test('for a payment that is not in review, the console refers to the decision about its pending change', () => {
   const pending = { object: 'refund', status: 'pending' } as unknown as Change;
   expect(refusalOfReview('needs_review', [pending])).toBeUndefined();
   expect(refusalOfReview('succeeded')).toBe('The status is “succeeded”. Only a payment in review can be decided.');
   expect(refusalOfReview('succeeded', [pending])).toContain('use “Decide refund” below');
 });
 
-test('a run of another service’s job is not offered, and its dismissal promises no later run', () => {
+test('a run of another service’s job is not offered, and the text of its dismissal does not promise a later run', () => {
   expect(refusalOfRun(null)).toBeUndefined();
   expect(refusalOfRun('shop')).toContain('Ask the team of shop to run it.');
   expect(dismissedRun('resolve', 'resolve')).toContain('The next run of resolve does its work.');
@@ -312,7 +312,7 @@ test('a refund that waits for approval reserves nothing at the API, so the conso
   expect(openApprovals(later, id)).toEqual([]);
 });
 
-test('a difference of a payment in review is ended by its decision, and any other by a correction', () => {
+test('a mismatch of a payment in review is resolved by a decision, and any other mismatch by a correction or an annotation', () => {
   expect([differenceStep('needs_review'), differenceStep('succeeded'), differenceStep(null)]).toEqual([
     'Decide',
     'Correct or annotate',

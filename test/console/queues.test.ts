@@ -103,7 +103,7 @@ describeConsole('dead letters in a browser', (shown) => {
     const dialog = page.getByRole('dialog', { name: 'Dismiss all' });
     await dialog.getByText('Messages about jobs of other services stay').waitFor();
     await dialog.getByLabel('Reason').selectOption('done_otherwise');
-    // As in SQS, a receive from an empty queue takes seconds. The count is read at once.
+    // As in SQS, a receive from an empty queue takes seconds, but the number of its messages is read immediately.
     const peeked = Promise.withResolvers<void>();
     const peek = messages.peek.bind(messages);
     messages.peek = (queue, limit) => peeked.promise.then(() => peek(queue, limit));

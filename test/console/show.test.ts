@@ -119,7 +119,7 @@ test("the usual ranges of an export follow the API's clock", () => {
   setClock(new Date().toUTCString());
 });
 
-test('the timeline is in the order of time, and follows the transitions even if the clocks of two processes differ', () => {
+test('the timeline is ordered by time, but keeps the order of the transitions even if the clocks of two processes differ', () => {
   const entry = (seconds: number, kind: string, sequence: number | null) => ({
     at: new Date(seconds * 1000).toISOString(),
     kind,

@@ -34,12 +34,12 @@ describeConsole('webhooks in a browser', (shown) => {
     await page.getByText(`410: ${ANSWER}`).waitFor();
   }
 
-  test('a double click resends a failed delivery once, and its response is shown as text', async () => {
+  test('a double click resends a failed delivery once, and the response to the failed attempt is shown as text', async () => {
     const page = await shown.signedIn();
     await openEndpoint(page);
     await accessible(page);
     await decideOn(page, 'Resend');
-    // Waits until the delivery is created. It is due immediately.
+    // Waits until the page shows the next attempt of the delivery. This attempt is due immediately.
     await page.locator('td[data-title="Next attempt"] time').waitFor();
     expect(dataOf(await api.get(`/v1/webhook_endpoints/${endpoint}/deliveries`))).toMatchObject([
       { status: 'failed', next_attempt: expect.any(Number) },

@@ -30,7 +30,9 @@ afterAll(async () => {
   await database.close();
 });
 
-/** Runs the query of a section of the page as a person does, for the tenant and mode of the fixtures. */
+/**
+ * Runs the query in a section of the page as an administrator of the database, for the tenant and mode of the fixtures.
+ */
 async function query(section: string, change = (text: string) => text) {
   const text = new RegExp(`## ${section}\n[^]*?\`\`\`sql\n([^]+?);\n\`\`\``).exec(PAGE)?.[1] ?? '';
   return person.query(change(text).replaceAll("'ten_example'", "'ten_fixture'").replaceAll("'live'", "'test'"));
@@ -64,7 +66,7 @@ test('the queries of docs/reference/sql.md sum balances, list open claims and fi
   ]);
 });
 
-test('the statement in docs/reference/sql.md erases personal data and its copies, including data written afterwards', async () => {
+test('the statement in docs/reference/sql.md erases personal data and its copies, and can be repeated for data that was written later', async () => {
   const id = paymentIdFor('sql-erased');
   const copies = new Copies(database);
   const first = firstWithNotes(id);

@@ -83,7 +83,7 @@ describe('the list of events', () => {
   });
 });
 
-describe("another tenant's events", () => {
+describe('events', () => {
   test.each([
     ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
     ['the same tenant in live mode', LIVE_KEY, { mode: 'live' as const }],

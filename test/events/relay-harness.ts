@@ -116,7 +116,7 @@ export class RelayHarness extends World {
   }
 }
 
-/** Returns two transitions for each payment, interleaved as in the Stream. */
+/** Returns two transitions for each payment: the first transitions of all payments, and then their outcomes. */
 export function chains(payments: number): readonly Transition[] {
   const firsts = Array.from({ length: payments }, (_, index) => pendingTransition(paymentIdFor(`relay-${index}`)));
   return [...firsts, ...firsts.map((first) => outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' }))];

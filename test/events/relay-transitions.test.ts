@@ -34,7 +34,7 @@ describe('the relay', () => {
   });
 
   test.each(POSITIONS)(
-    'does not republish events that were accepted if the Stream is redelivered from position %i',
+    'does not republish accepted events when the Stream is redelivered from position %i',
     async (position) => {
       const harness = new RelayHarness(chains(PAYMENTS));
       const failing = harness.expected[position];
@@ -233,7 +233,7 @@ describe('the relay', () => {
       ['has late money', { ...completed, type: 'payment.late_success' as const, subject }, [`late_success ${id}`]],
       ['failed with late money', { ...completed, type: 'payment.failed' as const, subject }, [`late_success ${id}`]],
       ['succeeded', completed, []],
-    ])('are raised, or not, as its outcome requires: it %s', async (_what, outcome, alarms) => {
+    ])('are raised only if its outcome requires them: the payment %s', async (_what, outcome, alarms) => {
       const harness = new RelayHarness([created, outcome]);
       await harness.relay();
       expect(harness.alarms).toEqual(alarms);
@@ -340,18 +340,21 @@ describe('the relay', () => {
   test.each([
     [3, [1, 1, 1, 1, 1]],
     [5, [2, 2, 1]],
-  ])('fills each call up to the size limit of the bus with descriptions of 1/%i of the limit', async (parts, calls) => {
-    const [first, ...outcomes] = chains(1) as [Transition, ...Transition[]];
-    const large = { ...first, first: { ...first.first, description: 'x'.repeat(MAX_BYTES / parts) } } as Transition;
-    const harness = new RelayHarness([large, ...outcomes]);
-    const record = harness.records[1] as StreamRecord;
-    const transitions = {
-      readTransition: async ({ sequence }: TransitionPlace) => [large, ...outcomes][sequence - 1],
-      readOrderTransition: async () => undefined,
-    };
-    const records = [0, 1, 2, 3, 4].map((index) => ({ ...record, position: String(index) }));
-    await harness.relayWith({ transitions }, records);
-    // Each event contains the description twice: in the payment and in the object.
-    expect(harness.bus.calls.map((ids) => ids.length)).toEqual(calls);
-  });
+  ])(
+    'fills each call up to the size limit of the bus, if each description has 1/%i of this size',
+    async (parts, calls) => {
+      const [first, ...outcomes] = chains(1) as [Transition, ...Transition[]];
+      const large = { ...first, first: { ...first.first, description: 'x'.repeat(MAX_BYTES / parts) } } as Transition;
+      const harness = new RelayHarness([large, ...outcomes]);
+      const record = harness.records[1] as StreamRecord;
+      const transitions = {
+        readTransition: async ({ sequence }: TransitionPlace) => [large, ...outcomes][sequence - 1],
+        readOrderTransition: async () => undefined,
+      };
+      const records = [0, 1, 2, 3, 4].map((index) => ({ ...record, position: String(index) }));
+      await harness.relayWith({ transitions }, records);
+      // Each event contains the description twice: in the payment and in the object.
+      expect(harness.bus.calls.map((ids) => ids.length)).toEqual(calls);
+    },
+  );
 });

@@ -76,7 +76,7 @@ test('an event that the bus refuses is parked immediately, and delays no other e
 describe('events that the bus does not accept', () => {
   /**
    * Relays events of the given age. `markAfterMs` is the time from these events to the mark up to which the job has
-   * republished lost events.
+   * republished lost events. It is undefined if the job has never run.
    */
   async function relayAtAge(ageMs: number, markAfterMs: number | undefined, change: (records: StreamRecord[]) => void) {
     const relay = new PatientRelay(0);
@@ -96,7 +96,7 @@ describe('events that the bus does not accept', () => {
   const atAge = async (...asked: Parameters<typeof relayAtAge>) => resultOf(await relayAtAge(...asked));
   const unchanged = () => undefined;
 
-  test('are left, after an hour and a half, to the job that republishes lost events if the job’s position is before them', async () => {
+  test('are left to the job that republishes lost events if they are older than an hour and a half and the job’s mark is before them', async () => {
     expect(await atAge(KEEPS_MS + 1, -1, unchanged)).toEqual({ leaves: PAYMENTS, parked: 0 });
   });
 

@@ -437,7 +437,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1 });
   });
 
-  test('skips a period whose records consumers may have deleted, reports it once, and continues after it', async () => {
+  test('skips a period whose events consumers may no longer deduplicate, reports it once, and continues after it', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     const markMs = await harness.mark();

@@ -192,7 +192,7 @@ describe('an export request', () => {
     expect([refused.status, refused.body['param']]).toEqual([400, param]);
   });
 
-  test('starts its writer when the export is read if the first start of the writer failed', async () => {
+  test('if its writer could not be started, starts the writer when the export is read ten seconds later', async () => {
     let isAway = true;
     const woken: string[] = [];
     const api = new Api({

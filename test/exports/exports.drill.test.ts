@@ -23,7 +23,10 @@ import { requested } from './export-world.ts';
 
 /** Number of rows in the books. In `npm run prove`, they fill two parts of the file. */
 const SETS = whole(2_400, { slice: 300 });
-/** Pairs of entries in each row. The writer reads a transition for each row, which is slow on the local AWS. */
+/**
+ * Pairs of entries in each row. The writer reads a transition for each row, which is slow on the local AWS, so few rows
+ * contain many entries.
+ */
 const PAIRS = 10;
 /** True if the writer is killed after a part; false if it is killed before the first part. */
 const HAS_PARTS = whole(true, { slice: false });
@@ -55,7 +58,7 @@ async function writeBooks(count: number, fromMs: number): Promise<void> {
     await Promise.all(rows.slice(begin, begin + AT_ONCE).map((row) => views.put([row])));
 }
 
-test('another writer completes the export of a killed writer, and its entries sum to the balances', async () => {
+test('another writer completes the export of a killed writer, and the exported entries sum to the balances', async () => {
   for (let index = 0; index < PAYMENTS; index += 1)
     await api.pay({ key: `export-${index}`, body: { reference: `=order-${index}` } });
   await until(async () => ((await get('/v1/events?limit=100'))['data'] as unknown[]).length >= PAYMENTS || undefined);

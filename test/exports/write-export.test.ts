@@ -209,7 +209,7 @@ describe('the exports of a tenant', () => {
     expect((await world.request('exp_9')).kind).toBe('written');
   });
 
-  test('include the export of a request that is retried at the limit of five', async () => {
+  test('are limited only for new requests: at the limit, a retried request returns the existing export', async () => {
     const world = new ExportWorld(1);
     for (const id of ['exp_0', 'exp_1', 'exp_2', 'exp_3', 'exp_4']) await world.make(id);
     expect(await world.request('exp_3')).toMatchObject({

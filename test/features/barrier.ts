@@ -18,8 +18,8 @@ export class Barrier {
 }
 
 /**
- * Returns a worker's DynamoDB client. It holds the response to its first call until all workers have sent their first
- * calls, so that all workers race.
+ * Returns a worker's DynamoDB client. It holds the response to its first call until the first calls of all workers have
+ * completed, so that all workers race.
  */
 export function clientWithBarrier(point: Barrier): DynamoDBClient {
   const client = new DynamoDBClient({

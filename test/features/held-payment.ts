@@ -38,8 +38,8 @@ export class HeldPayment {
   }
 
   /**
-   * Returns the clock of a process that waits for this request. While the process sleeps, time passes and the request
-   * may complete.
+   * Returns the clock of a process that waits for this request. While the process sleeps, time passes, and the request
+   * completes unless `outlastsWaiting` is true.
    */
   clockOfWaiting(): Clock {
     const { clock } = this.#site;

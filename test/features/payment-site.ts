@@ -32,7 +32,9 @@ export class PaymentSite extends World {
     return this.processor.inside.sent.filter(({ kind }) => kind === 'charge').length;
   }
 
-  /** Returns the number of succeeded charges for the payment of an idempotency key of the test tenant. */
+  /**
+   * Returns the number of succeeded charges for the payment that the test tenant requested with this idempotency key.
+   */
   succeeded(key: string): number {
     return this.processor.charges(apiPaymentId(key)).filter(({ status }) => status === 'succeeded').length;
   }
@@ -47,7 +49,7 @@ export class PaymentSite extends World {
   }
 }
 
-/** Returns the id of the payment of an idempotency key of the test tenant. */
+/** Returns the id of the payment that the test tenant requests with this idempotency key. */
 export function apiPaymentId(key: string): PaymentId {
   return paymentIdFor(key, 'ten_desk');
 }

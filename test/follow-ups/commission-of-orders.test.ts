@@ -107,7 +107,7 @@ class Affiliates {
 const MATURE = async ({ world }: AffiliateOrder) => world.clock.advance(LOCKED_MS);
 
 describe("an order's commission", () => {
-  test('is pending after the order and locked after the payment; a tenth of the amount is then released', async () => {
+  test('is pending after the order and locked after the payment; after the lock period, a tenth of the amount is released', async () => {
     const order = await new AffiliateOrder().place();
     const [placed, paid] = await order.events();
     invariant(placed !== undefined && paid !== undefined, 'the order or its payment is missing');

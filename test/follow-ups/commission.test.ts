@@ -81,7 +81,7 @@ describe('a commission', () => {
     },
   );
 
-  test('never exceeds a tenth of the amount that the merchant keeps, and is less than one minor unit lower', () => {
+  test('is a tenth of the amount that the merchant keeps, rounded down to a minor unit', () => {
     const amounts = fc
       .integer({ min: 1, max: 999_999_999_999 })
       .chain((taken) => fc.record({ taken: fc.constant(taken), back: fc.integer({ min: 0, max: taken }) }));
