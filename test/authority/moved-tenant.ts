@@ -99,7 +99,7 @@ export class MovedTenant {
     return process.erase({ ...draft, action: 'payment.erased' });
   }
 
-  /** Writes rows of every kind. */
+  /** Makes requests of the tenant `owner`, so that its database contains rows of every kind. */
   async useAll(process: Process, owner: TenantId): Promise<void> {
     const { world } = this.deployment;
     const { tools } = process;

@@ -135,7 +135,7 @@ describe('the replay cache', () => {
     }
   });
 
-  test('has no entry left after the command that empties it', async () => {
+  test('is empty after the command has deleted its entries', async () => {
     const records = Array.from({ length: 60 }, (_, number) =>
       completedRecord(paymentIdFor(`cached-${number}`), { expiresAtSeconds: inSeconds(86_400) }),
     );

@@ -96,7 +96,7 @@ describe('the tenants of a deployment', () => {
   const countIn = async (shard: string, table: string): Promise<number> =>
     Number((await databases.query(shard, `SELECT count(*) AS rows FROM ${table}`))[0]?.['rows']);
 
-  test('have a database whose identity the copy job records once it has a payment', async () => {
+  test('have databases whose identities the copy job records after the first payment', async () => {
     const { carryJob, tools } = await deployment.start();
     const identities = () => Promise.all(NAMES.map((name) => deployment.known(name).read()));
     const run = () => finishJob(carryJob(deployment.world.store.jobMarks), deployment.world.clock.nowMs());
@@ -117,7 +117,7 @@ describe('the tenants of a deployment', () => {
     await each(async (tenant, shard) => expect(await deployment.shardOf(tenant)).toBe(shard));
   });
 
-  test('have all their rows in one database, and no statement that writes concerns two tenants', async () => {
+  test('have all their rows in one database, and no statement there contains the id of another tenant', async () => {
     const { world } = deployment;
     const { tools } = await deployment.start();
     const payments: (readonly [shard: string, id: PaymentId])[] = [];
@@ -157,7 +157,7 @@ describe('the tenants of a deployment', () => {
         );
         expect([table, rows.filter(({ id }) => !String(id).startsWith('inq_'))]).toEqual([table, []]);
       }
-      // Every statement that writes names at most one tenant.
+      // No statement in the database of a tenant contains the id of another tenant.
       for (const { statement } of deployment.begun.filter((begun) => begun.shard === shard)) {
         const text = JSON.stringify(statement.values);
         expect(ids.filter((id) => text.includes(`"${id}`) && id !== tenant)).toEqual([]);
@@ -377,7 +377,7 @@ describe('the tenants of a deployment', () => {
     await expect(read()).rejects.toBeInstanceOf(RetryableError);
   });
 
-  test('get an error instead of a payment if their row is missing, or names an unknown database or one without the payment', async () => {
+  test('get an error instead of a payment if their row is missing, or names a database that is unknown or lacks the payment', async () => {
     const { world } = deployment;
     const known = tenants.get('b');
     invariant(known !== undefined, 'no tenant is in b');

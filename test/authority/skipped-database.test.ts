@@ -7,7 +7,10 @@ import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 const REFUSED = new TerminalError('store_refused', 'the role may not read the table');
 
-/** Returns the stores of three databases, whose pages have one row. The rows of some databases cannot be read. */
+/**
+ * Returns the stores of three databases, with one row on each page. The rows of the databases `unreadable` cannot be
+ * read.
+ */
 function storesOf(unreadable: readonly string[]) {
   const skipped: string[] = [];
   const databaseOf = (name: string) => {

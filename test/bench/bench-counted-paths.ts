@@ -184,8 +184,8 @@ async function runPath(): Promise<CountedPath> {
 const SETTLED_MS = 5 * 60_000;
 
 /**
- * Returns the average read units per month of job runs that find no work. The queries are those of the deployed
- * functions.
+ * Returns the average read units of a job run that finds no work, weighted by how often each job runs. The queries are
+ * those of the deployed functions.
  */
 async function idleReads(): Promise<number> {
   const system = await SimulatedSystem.begin(1);

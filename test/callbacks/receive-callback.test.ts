@@ -50,7 +50,7 @@ describe('a callback', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.processing', 'payment.completed']);
   });
 
-  test('is not taken for the callback of another account that has the same event id', async () => {
+  test('is recorded even if a callback of another account has the same event id', async () => {
     const request = paymentRequest('accounts', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);

@@ -266,7 +266,7 @@ describe('payonce parked', () => {
     expect(await ending('parked', 'list', 'nothing')).toMatchObject({ exitCode: ExitCode.notFound });
   });
 
-  test('redrives or dismisses one message of a queue', async () => {
+  test('redrives one or all messages of a queue, or dismisses one', async () => {
     const messages = new MemoryMessages(harness.clock);
     harness = harness.with({ messages });
     const queue = 'Webhooks-Tasks-DeadLetters';

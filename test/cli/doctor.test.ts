@@ -31,7 +31,7 @@ const key = (name: string, changes: Partial<Key> = {}): Key => ({
   ...changes,
 });
 
-test('the doctor reports live keys in a deployment with the sandbox, empty secrets, and keys that never expire', () => {
+test('the doctor reports keys that never expire, empty secrets, and live keys in a deployment with the sandbox', () => {
   const live = key('live', { mode: 'live' });
   const endless = key('endless');
   const { mode: _mode, ...operators } = key('endless', { id: keyIdOf(Buffer.from('operators'.padEnd(32, 'x'))) });
@@ -158,7 +158,7 @@ test.each<[Authority | undefined, string | undefined, readonly string[]]>([
   },
 );
 
-test('the doctor names a database with imported payments that is not in the settings', () => {
+test('the doctor reports each database that has imported payments but is not in the settings', () => {
   const authority = { authority: 'postgres', isImporting: false, imported: { first: 'pay_1', b: '' } } as const;
   const findings = (postgresShards: string) =>
     examine({ settings: { authority: 'postgres', postgresShards }, authority, keys: [], secrets: [], nowMs: NOW_MS });

@@ -79,7 +79,7 @@ test('a command finds the database of a payment, and refuses an option that sele
   await expect(run(async () => undefined, { url: urls.get('b') })).rejects.toMatchObject({ exitCode: ExitCode.usage });
 });
 
-test('the doctor examines each database, and names it', async () => {
+test('the doctor examines each database, and each problem names its database', async () => {
   const database = openTestDatabase(urls.get('b') ?? '');
   expect(await problemsOfDatabase({ aws }, SETTINGS)).toEqual(
     expect.arrayContaining([expect.stringMatching(/^first: /), expect.stringMatching(/^b: /)]),
@@ -92,7 +92,7 @@ test('the doctor examines each database, and names it', async () => {
   expect(problems).not.toContain('first: The table orphan is missing.');
 });
 
-test('the doctor reports a database other than the one with the payments', async () => {
+test('the doctor reports a configured database that is not the one with the payments', async () => {
   const database = openTestDatabase(urls.get('b') ?? '');
   const identity = await readIdentity(database);
   await database.close();

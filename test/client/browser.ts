@@ -77,7 +77,7 @@ export class RealBrowser {
     return context;
   }
 
-  /** Kills all browser processes at once, as a crash does. */
+  /** Kills all processes of the browser with one signal, as a crash does. */
   async kill(): Promise<void> {
     const { pid, exitCode, signalCode } = this.#process ?? {};
     if (pid !== undefined && exitCode === null && signalCode === null) {

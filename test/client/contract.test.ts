@@ -178,7 +178,7 @@ test.each(CONTRACT.rows)('a stored row is checked: $name', ({ request, answer, v
   else expect(read).toThrow(expect.objectContaining({ code: 'invalid_key_store', mayHaveTakenEffect: true }));
 });
 
-test.each(CONTRACT.retryAfter)('Retry-After $header is $seconds seconds', ({ header, seconds }) => {
+test.each(CONTRACT.retryAfter)('Retry-After $header means $seconds seconds', ({ header, seconds }) => {
   expect(parseRetryAfter(header, CONTRACT.now * 1_000) ?? null).toBe(seconds);
 });
 

@@ -54,7 +54,7 @@ describe('the client on the system clock and network', () => {
     expect(error).toMatchObject({ code: 'no_answer' });
   });
 
-  test('reports a refused connection at once, long before the time limit', async () => {
+  test('reports a refused connection immediately, long before the time limit', async () => {
     const client = clientOfServer();
     server.close();
     await once(server, 'close');
@@ -68,7 +68,7 @@ describe('the client on the system clock and network', () => {
     expect(performance.now() - startedMs).toBeLessThan(LONG_MS);
   });
 
-  test('reports an untrusted certificate at once, with the reason, and sends nothing', async () => {
+  test('reports an untrusted certificate immediately, with the reason, and sends nothing', async () => {
     const { key, cert } = selfMadeCertificate('localhost');
     const secure = createSecureServer({ key, cert }, () => {
       requests += 1;

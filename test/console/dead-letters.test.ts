@@ -42,7 +42,7 @@ test.each([
   expect(queueTitle(id)).toBe(title);
 });
 
-test('the state of redriven messages follows from the activity log and the queues', async () => {
+test('the console derives the state of redriven messages from the activity log and the queues', async () => {
   const world = new Api();
   const messages = new MemoryMessages(world.clock);
   const api = world.with({ messages });

@@ -156,7 +156,10 @@ describe.each([
   (without, refunds, captures) => {
     const lacking = () => new Api({}, new World({ abilities: abilitiesWithout(without) }));
 
-    /** Returns those of two amounts that the console lets an operator enter. */
+    /**
+     * Returns the amounts that the console lets an operator enter: none, the proposed amount, or 10 and the proposed
+     * amount.
+     */
     const offered = ({ amount, because, isWhole }: Proposal): readonly number[] =>
       because !== undefined ? [] : isWhole === true ? [amount] : [10, amount];
 
@@ -240,7 +243,7 @@ test('a pending refund of an unexpected charge does not reduce the refundable am
   expect((await act(api, id, 'refund', 1000)).status).toBe(201);
 });
 
-test('no refund is proposed after the largest number of refunds', () => {
+test('no refund is proposed if the payment already has the maximum number of refunds', () => {
   expect(MAX_REFUNDS).toBe(ACCEPTED_REFUNDS);
   const payment = { status: 'succeeded', amount_captured: 1000, processor: { charge_id: 'ch_1' } };
   const refund = { object: 'refund', status: 'failed', charge_id: 'ch_1', amount: 1 };
@@ -293,7 +296,7 @@ test('a correction is proposed for each set of postings that the API can reverse
   expect(accepted).not.toContain(2);
 });
 
-test('a refund that waits for approval reserves nothing at the API, so the console names it until it expires', async () => {
+test('a refund that waits for approval reserves nothing at the API, so the console shows it until it expires', async () => {
   const api = new Api({ approvals: { aboveMinor: { EUR: 300 }, lifetimeMs: 3_600_000 } });
   const [id, other] = [await api.paid('k', { amount: 1000 }), await api.paid('other', { amount: 1000 })];
   await act(api, id, 'refund', 400);

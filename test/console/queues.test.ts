@@ -77,7 +77,7 @@ describeConsole('dead letters in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('of missed job runs lead from the overview to a run of the job and to their dismissal', async () => {
+  test('of missed job runs are linked from the overview; an operator can run the job, and dismiss the messages', async () => {
     const scheduledForMs = Date.UTC(2026, 1, 28, 12, 45);
     const missed = { part: 'resolve', job: 'resolve', scheduledForMs, reason: 'jobs_api_unreachable' };
     for (const id of ['m1', 'm2']) messages.arrive('Jobs-Missed', { id, ...missed });

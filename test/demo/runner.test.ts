@@ -64,7 +64,7 @@ describe('a failure', () => {
     expect(attempts).toBe(1);
   });
 
-  test('is counted on the payment that the event requested, if the scenario requests the payment by an event', async () => {
+  test('if the scenario requests its payment by an event, has the counts of the payment that this event requested', async () => {
     let eventId = '';
     const scenario = scenarioOf('event', async (_, key) => void (eventId = key), { isByEvent: true });
     expect((await causeFailure(sideOf([]), scenario, 'event')).subject.payment).toBe(`event ${eventId}`);

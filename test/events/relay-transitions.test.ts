@@ -340,21 +340,18 @@ describe('the relay', () => {
   test.each([
     [3, [1, 1, 1, 1, 1]],
     [5, [2, 2, 1]],
-  ])(
-    'fills each call up to the size limit of the bus, if each description has 1/%i of this size',
-    async (parts, calls) => {
-      const [first, ...outcomes] = chains(1) as [Transition, ...Transition[]];
-      const large = { ...first, first: { ...first.first, description: 'x'.repeat(MAX_BYTES / parts) } } as Transition;
-      const harness = new RelayHarness([large, ...outcomes]);
-      const record = harness.records[1] as StreamRecord;
-      const transitions = {
-        readTransition: async ({ sequence }: TransitionPlace) => [large, ...outcomes][sequence - 1],
-        readOrderTransition: async () => undefined,
-      };
-      const records = [0, 1, 2, 3, 4].map((index) => ({ ...record, position: String(index) }));
-      await harness.relayWith({ transitions }, records);
-      // Each event contains the description twice: in the payment and in the object.
-      expect(harness.bus.calls.map((ids) => ids.length)).toEqual(calls);
-    },
-  );
+  ])('fills each call up to the size limit of the bus, if each description has 1/%i of it', async (parts, calls) => {
+    const [first, ...outcomes] = chains(1) as [Transition, ...Transition[]];
+    const large = { ...first, first: { ...first.first, description: 'x'.repeat(MAX_BYTES / parts) } } as Transition;
+    const harness = new RelayHarness([large, ...outcomes]);
+    const record = harness.records[1] as StreamRecord;
+    const transitions = {
+      readTransition: async ({ sequence }: TransitionPlace) => [large, ...outcomes][sequence - 1],
+      readOrderTransition: async () => undefined,
+    };
+    const records = [0, 1, 2, 3, 4].map((index) => ({ ...record, position: String(index) }));
+    await harness.relayWith({ transitions }, records);
+    // Each event contains the description twice: in the payment and in the object.
+    expect(harness.bus.calls.map((ids) => ids.length)).toEqual(calls);
+  });
 });
