@@ -120,7 +120,7 @@ async function createTenants(): Promise<void> {
 const shown = async ({ api }: Tenant, payment: unknown) =>
   (await api.send('GET', `/v1/payments/${String(payment)}`)).json;
 
-/** Pays, and waits for the status. */
+/** Makes a payment, and waits until it has the given status. */
 async function paid(tenant: Tenant, key: string, body: Record<string, unknown> = {}, status = 'succeeded') {
   const answer = await tenant.api.payUntilAnswered({ key, body });
   await until(async () => (await shown(tenant, answer.json['id']))['status'] === status || undefined);

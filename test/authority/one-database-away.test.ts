@@ -31,7 +31,7 @@ function database(
 }
 
 test.each(['available', 'unavailable', 'one row cannot be copied'] as const)(
-  'a refund that only the processor knows is reported within a day, regardless of the state of another database: %s',
+  'a refund that Payonce lacks is reported within a day, regardless of the state of another database: %s',
   async (state) => {
     const harness = new ReconcileHarness();
     const marks = harness.store.jobMarks;

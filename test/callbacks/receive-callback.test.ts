@@ -172,7 +172,7 @@ describe('a callback', () => {
     expect(endOf(await harness.chain(request)).sums['disputes']).toBe(0);
   });
 
-  test('posts the loss of a dispute that was won earlier only once, and reports a contradiction', async () => {
+  test('if a won dispute is lost later, posts the loss exactly once, and reports a contradiction', async () => {
     const request = paymentRequest('reopened');
     await harness.pay(request);
     const charge = harness.chargeOf(request);

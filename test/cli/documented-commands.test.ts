@@ -38,7 +38,10 @@ function program(print: (text: string) => void = () => undefined) {
 
 const COMMANDS = commandsOf(program());
 
-/** Returns the payonce command with which these words start: a group and its command, or a single command. */
+/**
+ * Returns the payonce command with which these words start: a group and its command, or a single command. Undefined if
+ * there is no such command.
+ */
 function payonceCommandOf([group = '', name = '']: readonly string[]): string | undefined {
   return COMMANDS.find((each) => each === group || each === `${group} ${name}`);
 }

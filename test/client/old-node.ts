@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /**
- * Returns the path of Node 20, the oldest version that the client supports, if it is installed on this machine. `npm
- * ci` installs only Node 24.
+ * Returns the path of Node 20, the oldest version that the client supports, or undefined if it is not installed on this
+ * machine.
  */
 export function oldNode(): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter);

@@ -25,7 +25,7 @@ describeConsole('verifications of the archive in a browser', (shown) => {
     await nights.nth(1).getByRole('cell', { name: 'holds', exact: true }).waitFor();
     await nights.nth(2).getByText('does not hold').waitFor();
     await nights.nth(2).getByText(`line_unreadable object=ledger/1 because=${SCRIPT}`).waitFor();
-    // The day before the first night, in Unix seconds.
+    // The range is the day before the first night, in Unix seconds.
     await nights.nth(2).getByText('payonce verify --from 1772150400 --to 1772236800').waitFor();
     expect(await page.getByRole('region', { name: 'Hourly' }).getByRole('row').count()).toBe(4);
     await page.getByRole('region', { name: 'At other times' }).getByText('the archive gave no answer').waitFor();

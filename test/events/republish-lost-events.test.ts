@@ -133,7 +133,10 @@ class LostEventsApiHarness {
     });
   }
 
-  /** Returns the job's mark, the time up to which it has handled all events, in Unix milliseconds. */
+  /**
+   * Returns the job's mark, the time up to which it has handled all events, in Unix milliseconds. Undefined before the
+   * first run.
+   */
   async mark(): Promise<number | undefined> {
     const mark = await this.marks.readMark('republish-events');
     return mark === undefined ? undefined : timeOf(mark);

@@ -81,7 +81,7 @@ describe('republishing a range', () => {
     expect(published()).toEqual(ids.slice(0, 3));
   });
 
-  test('publishes events that were not processed, and skips those that were', async () => {
+  test('publishes the events that were not processed, and skips all others', async () => {
     const processed: ProcessedEvents = {
       unprocessed: async (places) => places.filter((place) => 'paymentId' in place && place.paymentId === lost),
     };
