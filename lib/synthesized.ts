@@ -66,8 +66,8 @@ function contextOfClone(): Context {
 }
 
 /**
- * Returns a context without the settings of Payonce: only the CDK's feature flags. Tests and generated documents are
- * for every deployment, so they ignore the settings in cdk.json.
+ * Returns a context without the settings of Payonce: only the CDK's feature flags. Tests and generated documents must
+ * not depend on one deployment, so they ignore the settings in cdk.json.
  */
 export function flagsOf(context: Context = contextOfClone()): Context {
   return Object.fromEntries(Object.entries(context).filter(([name]) => !name.startsWith(PREFIX)));

@@ -31,8 +31,8 @@ export interface WebhooksProps {
 /** Number of tasks that one execution handles concurrently. Most of the time is spent waiting for receivers. */
 const BATCH = 10;
 /**
- * Maximum number of concurrent senders. Each sender handles a batch of ten tasks, so slow receivers delay the others
- * only when 200 tasks wait for slow receivers.
+ * Maximum number of concurrent senders. Each sender handles a batch of ten tasks, so slow receivers delay other tasks
+ * only when 200 tasks wait for slow receivers at the same time.
  */
 const SENDERS = 20;
 /**
@@ -44,7 +44,7 @@ const LANE_WORKERS = 20;
 /**
  * Number of threads for DNS look-ups. The system's resolver occupies one of Node's threads for each look-up (Node.js:
  * "dns.lookup", implementation considerations). With the default of four, a few unanswered look-ups would delay all
- * other calls. This number is enough for two batches, because a look-up that has timed out continues in its thread.
+ * other calls. A look-up that has timed out still occupies its thread, so this number is enough for two batches.
  */
 const THREADS = 2 * BATCH + 4;
 
@@ -147,7 +147,7 @@ export class Webhooks extends Construct {
     // The sender reads the event from the Ledger at each attempt.
     data.ledger.grantReadTransitions(sender);
     data.registry.grantReadDetails(sender);
-    // A replay reads the tenant's own events.
+    // A replay lists the tenant's events in the Views.
     data.views.grantRows(sender, 'ListEvents', ['dynamodb:Query'], [ViewsRow.event]);
     data.registry.grantIndex(sender, 'FindLanes', RegistryTable.dueIndex.name);
     sender.allow('ParkMessages', 'sqs:SendMessage', this.#tasks.deadLetters.queueArn);

@@ -56,10 +56,11 @@ export const PAYONCE: CdkApp = {
     // The batching window is zero, so payments are archived immediately.
     'payonce:archive': 'true',
     'payonce:archiveBatchSeconds': '0',
-    // Locally, the relay and the projector take a tenth of a second per event. With this short period, a developer who
-    // stops one of them soon sees the effect.
+    // Locally, the relay and the projector take a tenth of a second per event, so this short period suffices. A
+    // developer who stops one of them soon sees that events count as lost.
     'payonce:eventsLostAfterSeconds': '20',
-    // Developers can try approvals with larger amounts. No other example uses amounts this large.
+    // Above this amount, operators' changes need an approval, so that developers can try approvals. The examples use
+    // smaller amounts.
     'payonce:approvalAbove': '{"*":5000000}',
     // Events may request payments for one tenant. There is no Kafka cluster with this ARN; tests invoke the function
     // with batches.
@@ -135,8 +136,8 @@ export function payonceWith(context: Context, authority: Authority = authorityOf
 }
 
 /**
- * Returns the system of record that the project's context selects: PostgreSQL also for Aurora DSQL, which does not
- * exist locally.
+ * Returns the system of record that the project's context selects. For Aurora DSQL, which does not exist locally,
+ * returns PostgreSQL.
  */
 export function authorityOf({ [AUTHORITY]: given }: Context): Authority {
   return storesOf(given);
@@ -164,7 +165,10 @@ export function localDatabases({ [SHARDS]: given }: Context): readonly string[] 
   return databasesOf({ database: DATABASE, shards }).flatMap(({ settings }) => settings.database ?? []);
 }
 
-/** Replaces the address of each entry by a database of the local server. @returns undefined for an unreadable value */
+/**
+ * Replaces the address in each entry of `postgresShards` by a database of the local server.
+ * @returns undefined for an unreadable value
+ */
 function localShards(given: unknown): readonly ShardSettings[] | undefined {
   const list = parsed(given);
   if (!Array.isArray(list) || !list.every(isShard)) return undefined;
@@ -187,7 +191,7 @@ function targetsIn(given: unknown): object | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
 }
 
-/** Returns a value that may be given as JSON. @returns undefined if the JSON is invalid */
+/** Parses a text as JSON, and returns any other value unchanged. @returns undefined if the JSON is invalid */
 function parsed(given: unknown): unknown {
   try {
     return typeof given === 'string' ? JSON.parse(given) : given;

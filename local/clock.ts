@@ -41,7 +41,7 @@ export async function advanceClock({ awsEndpoint, accessKeyId }: EmulatorAccess,
     body: JSON.stringify({ advance_ms: byMs }),
   });
   const text = await answer.text();
-  if (!answer.ok) throw new StartFailure(`The local AWS does not advance its clock: ${text}`);
+  if (!answer.ok) throw new StartFailure(`The local AWS did not advance its clock: ${text}`);
   return z.object({ offset_ms: z.int() }).parse(JSON.parse(text)).offset_ms;
 }
 

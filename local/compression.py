@@ -18,7 +18,7 @@ _execute = apigateway_v1._handle_execute_in_scope
 
 
 def _preferred(accepted):
-    """Returns the coding with the highest quality value, or the first of several; empty when no coding is named."""
+    """Returns the coding with the highest quality value, or the first of several such codings; an empty string if the header names none."""
     best, coding = 0.0, ""
     for part in accepted.lower().split(","):
         name, _, weight = part.partition(";")

@@ -50,8 +50,8 @@ MOST_AT_ONCE = 2
 IDLE_CONNECTION_SECONDS = 3600
 
 logger = logging.getLogger("scheduler")
-# The newest scheduled time that has fired, in epoch seconds, by the emulator's key of the schedule. Not persisted:
-# after a restart, an `at` schedule that was not deleted fires again.
+# The newest scheduled time that has fired, in epoch seconds, for each schedule, identified by the emulator's key. Not
+# persisted: after a restart, an `at` schedule that was not deleted fires again.
 _fired_for = {}
 _started = time.time()
 
@@ -104,7 +104,7 @@ def _newest_due(schedule, now, fired_for):
         return wall.timestamp() if fired_for is None and wall.timestamp() <= now else None
     interval = eventbridge._parse_rate_seconds(expression)
     if interval is not None:
-        # Counted from a fixed point, so that a late check does not shift later times.
+        # Intervals are counted from a fixed time, so that a late check does not shift later scheduled times.
         anchor = scheduler._to_epoch(schedule.get("StartDate")) or schedule["CreationDate"]
         due = anchor + (now - anchor) // interval * interval
         return due if due > (max(_started, anchor) if fired_for is None else fired_for) else None
@@ -184,7 +184,7 @@ def _extend():
     _require(metric_math.USED)
     scheduler._tick_schedules = look
     scheduler._SCHEDULE_TICK_INTERVAL = LOOK_EVERY_SECONDS
-    # A property, because the emulator sets a shorter time when it starts its server.
+    # A property that ignores assignments, because the emulator would set a shorter time when it starts its server.
     Config.keep_alive_timeout = property(lambda _config: IDLE_CONNECTION_SECONDS, lambda _config, _seconds: None)
     buckets.install()
     compression.install()
@@ -193,7 +193,8 @@ def _extend():
     message_move.install()
     metric_math.install()
     streams.install()
-    # These come last: they import the application, which binds functions that the other files replace.
+    # These modules are imported last, because they import the application, which binds functions that the modules above
+    # replace.
     import clock
     import guard
     import saved_addresses

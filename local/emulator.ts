@@ -37,7 +37,7 @@ interface EmulatorOptions {
 
 export interface Emulator {
   readonly access: EmulatorAccess;
-  /** Process id of the keeper of the emulator and its workers. */
+  /** Process id of the keeper, which runs the emulator and its workers. */
   readonly keeperPid: number;
   /** Aborts when the emulator has ended, for any reason. */
   readonly ended: AbortSignal;

@@ -44,7 +44,7 @@ export async function followLogs(
         print({ timestampMs, functionName: functionOf(group), text: message.trimEnd() });
       }
     }
-    // The next read starts no earlier than this read did, so the ids of earlier reads can be forgotten.
+    // The next read starts no earlier than this read did, so it can repeat only events of this read.
     seen = found;
     sinceMs = Math.max(sinceMs, nowMs - OVERLAP_MS);
     await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);

@@ -1,4 +1,4 @@
-"""Secrets that a template generates without punctuation, and ARNs of secrets that are known before their secrets exist.
+"""Secrets that a template generates without punctuation, and secret ARNs that are known before the secrets exist.
 
 The emulator's CloudFormation ignores `ExcludePunctuation` (AWS::SecretsManager::Secret GenerateSecretString), so a generated
 signing key would not be base64.

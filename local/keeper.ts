@@ -12,8 +12,8 @@ import { runningProcesses, signalProcess } from './processes.ts';
 
 /**
  * Time that the group has to end after a termination signal, in milliseconds. In this time, the emulator saves its
- * state, which takes longer with more data or on a busy machine. If it is killed, changes since its last save are
- * lost.
+ * state, which takes longer with more data or on a busy machine. If the emulator is killed before the save ends,
+ * changes since its previous save are lost.
  */
 const GRACE_MS = 60_000;
 /** The first argument, the directory, only identifies the process in the process list. */

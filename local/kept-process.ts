@@ -23,8 +23,8 @@ export function startUnderKeeper({ command, environment, directory, output }: Ke
   const stdio: StdioOptions = ['pipe', output, output];
   const keeper = spawn(process.execPath, [KEEPER, directory, ...command], {
     cwd: directory,
-    // Makes the keeper the leader of a new process group, so that the whole group can be killed at once, and Ctrl-C
-    // does not reach it.
+    // Makes the keeper the leader of a new process group, so that one signal can end the whole group, and Ctrl-C does
+    // not reach it.
     detached: true,
     stdio,
     env: environment,

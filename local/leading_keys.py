@@ -26,7 +26,7 @@ _enforce = iam_evaluator.enforce
 
 
 class ItemArn(str):
-    """ARN of a transaction item's table, with the item's partition key."""
+    """The table ARN of a transaction item. `leading_keys` contains the item's partition key."""
 
     leading_keys = None
 

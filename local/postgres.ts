@@ -120,8 +120,8 @@ async function createTables(url: string, databases: readonly string[]): Promise<
 }
 
 /**
- * Gives the functions of a local AWS the address of the database and a new password, in the secret that the settings
- * name.
+ * Sets a new password for the functions of a local AWS, and stores it with the database's address in the secret that
+ * the functions read.
  */
 export async function shareDatabase({ url }: LocalPostgres, access: EmulatorAccess): Promise<void> {
   const password = randomBytes(24).toString('hex');

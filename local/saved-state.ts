@@ -118,8 +118,8 @@ export class SavedState {
 }
 
 /**
- * Returns the deployment key of an app. Returns undefined if the sources have changed since the assembly was
- * synthesized: the emulator that writes the state always belongs to the current sources.
+ * Returns the deployment key of an app; undefined if the sources have changed since the assembly was synthesized. The
+ * emulator that writes the state is always started from the current sources, so the state would mix two versions.
  */
 function keyOf(app: CdkApp | undefined, authority: Authority): string | undefined {
   return app === undefined || keyOfAssembly(app) === deployKey() ? keyFor(authority) : undefined;

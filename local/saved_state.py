@@ -1,7 +1,7 @@
 """Saves the state of the emulator while it runs: POST /_payonce/save.
 
-The emulator saves its state only when it ends, and only logs if a service cannot be saved. A save through this file fails unless
-every service is saved. With KEEP_STATE=0, nothing is saved at the end.
+The emulator saves its state only when it ends, and only logs if a service cannot be saved. A save through this file fails
+unless every service is saved. With KEEP_STATE=0, nothing is saved when the emulator ends.
 
 The emulator can be killed while it saves at its end, for example on a busy machine. If only the stacks were saved, but not their
 resources, the next deployment would treat the resources as updated and leave them unchanged. Therefore, the files are replaced only
@@ -49,7 +49,8 @@ def save_at_end(services):
     shutil.rmtree(written, ignore_errors=True)
     os.makedirs(written)
     unused = []
-    # The code of the functions is saved separately. The earlier state needs its code until the state is replaced.
+    # The code of the functions is stored in files of its own. Code that only the earlier state uses is deleted after
+    # that state is replaced.
     lambda_svc._prune_orphan_code_blobs = unused.append
     persistence.STATE_DIR = written
     try:

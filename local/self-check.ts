@@ -30,8 +30,8 @@ interface Answer extends z.infer<typeof body> {
 type Target = Pick<LocalAws, 'apiUrl' | 'apiKey' | 'operatorKey'>;
 
 /**
- * Reads the documents, and creates a job run, and a payment that only the processor's callback completes. The functions
- * behind a user's first requests have then started.
+ * Reads the documents, requests a job run, and creates a payment that only the processor's callback completes. This
+ * also starts the functions that a user's first requests invoke.
  *
  * @returns one sentence for each check that fails
  */
@@ -68,7 +68,7 @@ async function checkJob({ apiUrl, operatorKey }: Target, untilMs: number): Promi
   if (last.status !== 'succeeded') throw new Error(`The run ${begun.id} did not succeed: ${describe(last)}.`);
 }
 
-/** Reads one document after the other, because two reads at once would start the function twice. */
+/** Reads one document after the other, because two concurrent reads would start the function twice. */
 async function checkDocuments({ apiUrl, apiKey }: Target, untilMs: number): Promise<void> {
   for (const path of DOCUMENTS) {
     const answer = await ask(`${apiUrl}${path}`, apiKey, untilMs);

@@ -32,13 +32,13 @@ export function refusal() {
 /** Renders any failure as one sentence. `NODE_DEBUG=payonce` also shows the stack. */
 export function sentenceOf(error) {
   debug('%s', error?.stack ?? error);
-  // The reason of a failed `fetch`, or of failed connections to all addresses of a host, is in another error.
+  // If `fetch` fails, or the connections to all addresses of a host fail, the reason is in a nested error.
   const [inner = error?.cause] = error?.errors ?? [];
   if (['', 'fetch failed'].includes(error?.message) && types.isNativeError(inner)) return sentenceOf(inner);
   const system = types.isNativeError(error) ? systemFailure(error) : undefined;
   if (system !== undefined) return system;
   const [line = ''] = (types.isNativeError(error) ? error.message : String(error)).trim().split('\n');
-  // The file of a syntax error in TypeScript is named only in its stack.
+  // Only the stack of a TypeScript syntax error contains the name of the file.
   if (error?.code === 'ERR_INVALID_TYPESCRIPT_SYNTAX') return `${error.stack.split('\n', 1)[0]}: ${line}`;
   if (error?.code === 'ERR_MODULE_NOT_FOUND' && /^Cannot find package|[/\\]generated[/\\]/.test(line))
     return `${line}: run "npm ci" again.`;
@@ -46,7 +46,10 @@ export function sentenceOf(error) {
   return line.length > MAX_CHARACTERS ? `${line.slice(0, MAX_CHARACTERS)}…` : line;
 }
 
-/** Returns a sentence for a failed call of the operating system. Node's message is a code and the call. */
+/**
+ * Returns a sentence for some failed system calls; undefined for other errors. Node's own message contains only an
+ * error code and the name of the call.
+ */
 function systemFailure({ code, errno, syscall = '', path, port }) {
   const [, reason] = getSystemErrorMap().get(errno) ?? [];
   if (reason === undefined) return undefined;

@@ -1,5 +1,6 @@
 """Positions of DynamoDB streams after a restart. The emulator restores the read position of each function, but not the records:
-new records are numbered from 0 again. A function would skip as many new records as it read before, so its position is reset to 0.
+new records are numbered from 0 again. A function would skip as many new records as it had read before the restart, so its
+position is reset to 0.
 """
 
 from ministack.services import lambda_svc

@@ -54,8 +54,8 @@ async function makeCode(): Promise<void> {
       chunkNames: 'chunk-[hash]',
       minifySyntax: true,
       minifyWhitespace: true,
-      // Before an error's message, Node prints the line of code that threw it. A pipe may receive only the first 64 KiB
-      // of both, so a longer line would hide the message.
+      // When an error ends the process, Node prints the line of code that threw the error, and then the message. A pipe
+      // may receive only the first 64 KiB of this output, so a longer line would hide the message.
       lineLimit: 1_000,
       external: ['aws-cdk-lib', 'constructs'],
     }),

@@ -18,7 +18,8 @@ export const ENTRY_POINTS = {
 export const BROWSER_ENTRY_POINTS: readonly string[] = ['package/client', 'client/browser-keys', 'package/webhooks'];
 
 /**
- * Packages to which the types of some entry points refer. An app needs such a package only if the app already uses it.
+ * Packages to which the types of some entry points refer. An app needs such a package only for an entry point that
+ * exchanges its objects, for example a connection pool of `pg`.
  */
 const OF_TYPES = [
   '@aws-sdk/client-dynamodb',

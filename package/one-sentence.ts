@@ -15,7 +15,10 @@ process.on('uncaughtExceptionMonitor', (error: unknown) => {
   process.exit(1);
 });
 
-/** Returns whether code of this package threw the error. Other classes of errors are bugs, which need their stack. */
+/**
+ * Returns whether code of this package threw a plain `Error`. An error of another class is a bug, so Node prints its
+ * stack.
+ */
 function isThrownHere({ name, stack = '' }: Error): boolean {
   const [origin = ''] = /^ {4}at .*/m.exec(stack) ?? [];
   return name === 'Error' && origin.includes(FOLDER);

@@ -18,8 +18,8 @@
  * inactive recipient, 412 the account is pending approval, 600 an invalid search. Bodies of 404 and 405 are a
  * ProcessorError, as at the sandbox processor.
  *
- * Magic recipients, for tests and demonstrations, at any domain. `first` is the first send of an e-mail, which is known
- * by its recipient and its metadata; without metadata, every send counts as a first send.
+ * Magic recipients, for tests and demonstrations, at any domain. `first` is the first send of an e-mail, which is
+ * identified by its recipient and its metadata; without metadata, every send counts as a first send.
  *
  * | recipient   | first send                           | later sends |
  * |-------------|--------------------------------------|-------------|

@@ -127,7 +127,8 @@ async function behaviorOf(world: SandboxWorld, { To, Metadata = {} }: SendEmail)
   const known = createHash('sha256')
     .update(canonicalize([To, Metadata]) ?? '')
     .digest('base64url');
-  // The prefix separates these counts from those of the processor and the shop, because keys contain no spaces.
+  // The prefix ends in a space, which no idempotency key contains, so these counts are separate from those of the
+  // processor and the shop.
   return (await world.books.countSend(`mail ${known}`, world.nowMs())) === 1 ? first : later;
 }
 

@@ -24,9 +24,9 @@ export interface RequestedChange extends Omit<Operation, 'decide'> {
 const PROMPT: Behavior = { effect: 'succeed', answer: { kind: 'honest', delayMs: 0 } };
 
 /**
- * Changes a charge at a merchant's request. If failures were switched on for changes, the change uses one of them and
- * behaves like a first charge with the source of that failure: it can be declined, not applied, or left without a
- * response. A refund can be pending at first.
+ * Changes a charge at a merchant's request. If failures are switched on for changes, the change uses up one of them and
+ * behaves as the failure's magic source does at the first send of a charge: it can be declined, not applied, or left
+ * without a response. A refund can be pending at first.
  */
 export async function changeOnRequest(world: SandboxWorld, chargeId: string, asked: RequestedChange): Promise<Reply> {
   const { decide, refundId, ...operation } = asked;

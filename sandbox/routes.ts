@@ -22,8 +22,8 @@ import type { SandboxWorld } from './world.ts';
  * (mail-api.ts).
  */
 export function createSandbox(world: SandboxWorld): Hono {
-  // This router needs no preparation. The default router compiles all routes at the first request, which takes longer
-  // than many requests do.
+  // The default router compiles all routes at the first request, which takes longer than handling many requests. This
+  // router compiles nothing.
   const app = new Hono({ router: new LinearRouter() });
   if (world.secrets !== undefined) app.use('*', requireSecret(world.secrets));
   app.get('/health', (c) => c.json({ status: 'ok' }));

@@ -143,8 +143,8 @@ async function behaviorOf<E extends Reservation | Credit>(
   if (claim !== undefined) {
     return later;
   }
-  // The prefix separates these counts from those of other services and of the processor, because keys contain no
-  // spaces.
+  // The prefix ends in a space, which no idempotency key contains, so these counts are separate from those of other
+  // services and of the processor.
   return (await world.books.countSend(`${service} ${request.key}`, world.nowMs())) === 1 ? first : later;
 }
 

@@ -47,7 +47,7 @@ export const OPERATOR_RULES = {
   operatorClientId: { allowed: '1 to 200 characters without spaces', read: matching(/^\S{1,200}$/) },
   operatorRoleClaim: { allowed: 'the name of a claim', read: matching(/^\S{1,200}$/) },
   operatorRoles: {
-    allowed: `a JSON object that maps values of the claim to ${ROLES.join(', ').replace(/, (?=\w+$)/, ' or ')}`,
+    allowed: `a JSON object that maps values of the role claim to ${ROLES.join(', ').replace(/, (?=\w+$)/, ' or ')}`,
     read: readRoles,
   },
   approvalAbove: {

@@ -4,15 +4,15 @@ import { address, matching, PREFIX, whole } from './rules.ts';
 /** The settings of the external services for orders. */
 export interface PartySettings {
   /**
-   * Base URL of the shop's API for stock and order referrals (lambdas/orders/parties/shop-api.ts). Allowed only without
-   * the sandbox.
+   * Base URL of the shop's API for stock and referral credits (lambdas/orders/parties/shop-api.ts). Allowed only
+   * without the sandbox.
    * @default the sandbox simulates the shop; without the sandbox, there is an orders API only if `shop`
    * is `bigcommerce`
    */
   readonly shopUrl?: string;
   /**
-   * The kind of shop. With `bigcommerce`, the stock is the inventory of a BigCommerce store, and there are no
-   * referrals.
+   * The kind of shop. With `bigcommerce`, the stock is the inventory of a BigCommerce store, and there are no referral
+   * credits.
    * @default own: a service at `shopUrl`
    */
   readonly shop?: Shop;
@@ -24,8 +24,8 @@ export interface PartySettings {
    */
   readonly bigcommerceLocation?: number;
   /**
-   * The sender address of order e-mails, verified at Postmark; required with a shop.
-   * @default an address of the sandbox
+   * The sender address of order e-mails, verified at Postmark. Required with `shopUrl` and with `shop: bigcommerce`.
+   * @default a fixed address if the sandbox is enabled
    */
   readonly emailSender?: string;
   /**

@@ -26,7 +26,7 @@ const bySource = z.strictObject({
    */
   source: z
     .string()
-    .regex(/^(?!aws\.|payonce$)[\w./-]{1,128}$/, 'must be the source of events, but not a source of AWS or Payonce')
+    .regex(/^(?!aws\.|payonce$)[\w./-]{1,128}$/, 'must be an event source, but not one of AWS or Payonce')
     .default(REQUESTS_SOURCE),
   /**
    * The account that puts the events on the bus.
@@ -56,7 +56,7 @@ const bySubject = z.strictObject({
 });
 
 /**
- * The fields that identify a sender's kind of transport. They are checked so that a validation error names the right
+ * Maps the field that is present in a sender to the schema of its transport, so that a validation error names the right
  * field. A sender without any of these fields uses the bus.
  */
 const KINDS = { source: bySource, queue: byQueue, topic: byTopic, subject: bySubject };
@@ -94,7 +94,7 @@ const selfManaged = z.strictObject({
   authentication: z.enum(['scram-512', 'scram-256', 'basic', 'client-certificate']).default('scram-512'),
   /**
    * A secret with the root certificate of the brokers.
-   * @default the brokers' certificates are signed by a public authority
+   * @default the brokers' certificates are signed by a public certificate authority
    */
   rootCertificate: secret.optional(),
   /**
@@ -136,7 +136,7 @@ const paymentRequests = z
     if (twice >= 0) issue(['senders', twice], 'is given twice');
   });
 
-/** Reports whether a field belongs to a sender's address. Each address belongs to one tenant and mode. */
+/** Reports whether a field is part of a sender's address. No two senders may have the same address. */
 function isAddress([field]: readonly [string, unknown]): boolean {
   return field in KINDS || field === 'account';
 }

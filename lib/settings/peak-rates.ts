@@ -4,12 +4,12 @@ import { parsedJson, type Rule } from './rules.ts';
 
 export interface PeakRatesSettings {
   /**
-   * Peak rates for which hot rows are spread over partitions: a JSON list of
-   * `{ "from", "payments", "tenantPayments" }`. `payments` is the rate per second of all tenants, and `tenantPayments`
-   * is the rate of the largest tenant. The rates apply to payments and orders from the UTC day `from` on; earlier
-   * payments and orders keep their partitions. To change the rates, append an entry with a day after the deployment.
-   * Never change or remove an entry whose day has begun: unfinished work of that time would no longer be found.
-   * `payonce doctor` reports such a change.
+   * Expected peak rates, which determine over how many partitions hot rows are spread: a JSON list of objects with
+   * `from`, `payments` and `tenantPayments`. `payments` is the rate per second of all tenants, and `tenantPayments` is
+   * the rate of the largest tenant. The rates apply to payments and orders from the UTC day `from` on; earlier payments
+   * and orders keep their partitions. To change the rates, append an entry whose day is later than the day of the
+   * deployment. Never change or remove an entry whose day has begun: unfinished work of that time would no longer be
+   * found. `payonce doctor` reports such a change.
    * @default 1,000 payments per second, also of a single tenant
    */
   readonly peakRates?: readonly PeakRates[];
@@ -39,7 +39,10 @@ export const PEAK_RATES_RULES = {
   },
 } satisfies Readonly<Record<string, Rule<readonly PeakRates[]>>>;
 
-/** Returns the rates as recorded in the activity log, never as a digest: `payonce doctor` compares the entries. */
+/**
+ * Returns the text of the rates in the activity log. The command `payonce doctor` compares the entries, so the text
+ * contains the rates themselves, not a digest.
+ */
 export function recordedPeakRates(given: readonly PeakRates[]): string {
   return given.map(({ from, payments, tenantPayments }) => `${from} ${payments}/${tenantPayments}`).join(', ');
 }

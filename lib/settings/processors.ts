@@ -40,7 +40,7 @@ export interface ProcessorProps {
   readonly testStripeAccount?: string;
   /**
    * The URL to which Stripe redirects a payer after an approval.
-   * @default approvals that redirect are not available
+   * @default a charge that needs the payer's approval is declined, unless its payment has a `return_url`
    */
   readonly stripeReturnUrl?: string;
   /** Same as `stripeReturnUrl`, in test mode. */
@@ -57,7 +57,8 @@ export interface CalledProcessor {
   readonly processor: ProcessorContract;
   readonly mode: Mode;
   /**
-   * Setting values by their names in the processor's contract. Settings that a stack of this app provides are excluded.
+   * Setting values by their names in the processor's contract. Excludes the settings whose values a stack of this app
+   * provides.
    */
   readonly settings: Readonly<Record<string, string>>;
   /** The signature scheme of the processor's callbacks. */
@@ -169,7 +170,7 @@ export function readRoutes(
     const { mode = lost?.modes[0] ?? 'test' } = rule;
     if (lost?.modes.includes(mode) === false) {
       throw new Error(
-        `${PREFIX}${ROUTES} sends ${mode} payments to ${lost.name}, which is for ${lost.modes.join(', ')}`,
+        `${PREFIX}${ROUTES} sends ${mode} payments to ${lost.name}, which has only the mode ${lost.modes.join(', ')}`,
       );
     }
     const setting = lost === undefined ? '' : settingOf(lost, mode);

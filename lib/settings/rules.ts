@@ -84,7 +84,7 @@ function readPage(given: unknown): string | undefined {
   return webUrl(given)?.protocol === 'https:' ? given : undefined;
 }
 
-/** Adds the http addresses of the same machine, which only the local stack allows. */
+/** Returns a rule that also allows http addresses of the same machine. Only the local stack uses it. */
 export function orLoopback({ allowed, read: readOther }: Rule<string>): Rule<string> {
   return {
     allowed: `${allowed}, or an http address of localhost or 127.0.0.1`,

@@ -197,7 +197,7 @@ describe('settings', () => {
     [{ 'payonce:sandboxUrl': 'https://sandbox.example' }, 'there is no setting payonce:sandboxUrl'],
     [
       { 'payonce:routes': '[{"processor":"sandbox","mode":"live"}]' },
-      'sends live payments to sandbox, which is for test',
+      'sends live payments to sandbox, which has only the mode test',
     ],
     [{ 'payonce:routes': '[{"processor":"sandbox","mode":"both"}]' }, 'but must be a JSON list of'],
     [

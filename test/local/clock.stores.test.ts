@@ -129,7 +129,7 @@ describe('the clock of the local AWS', () => {
   test.each([0, -1, 1.5, Number.NaN, 3_660 * DAY_MS])(
     'is advanced only by a positive whole number of milliseconds, to at most 3,660 days ahead; refused: %s',
     async (byMs) => {
-      await expect(advanceClock(emulator.access, byMs)).rejects.toThrow('The local AWS does not advance its clock: ');
+      await expect(advanceClock(emulator.access, byMs)).rejects.toThrow('The local AWS did not advance its clock: ');
       expect(clockOffsetMs(state)).toBe(DAY_MS);
     },
   );
