@@ -91,8 +91,8 @@ async function bringUpOrFind(state: StateFile, { fresh, authority, ...others }: 
   const earlier = fresh ? undefined : state.earlierAuthority();
   if (earlier !== undefined && authority !== undefined && authority !== earlier)
     throw new StartFailure(
-      `The payments in this directory are in ${NAMES[earlier]}. "npm stop" and "npm start -- --fresh --authority ` +
-        `${authority}" begin with empty tables, and "--directory" chooses another directory.`,
+      `The payments in this directory are in ${NAMES[earlier]}. To start with empty tables, run "npm stop", then "npm ` +
+        `start -- --fresh --authority ${authority}". To keep these payments, select another directory with "--directory".`,
     );
   if (running !== undefined) {
     console.log('Payonce is already running ("npm stop" stops it).');

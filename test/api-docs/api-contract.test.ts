@@ -6,7 +6,7 @@ import { sliceOf, whole } from '../support/slice.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { type DescribedOperation, mismatch, type Node, operations } from './described-api.ts';
 
-/** Validated parts of a request. Absent parts are not sent. */
+/** The parts of a request that the API validates. If `body` is absent, the request has no body. */
 interface Sent {
   readonly path: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
@@ -159,7 +159,10 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
   setLimit: [BOTH_NULL],
   updateWebhookEndpoint: [ENABLED_BY_OPERATOR],
 };
-/** Cursor parameters. A cursor must name an existing object, and a request may have only one cursor. */
+/**
+ * Cursor parameters. Valid generated requests contain none, because a cursor must be the id of an existing object, and
+ * a request may have only one cursor.
+ */
 const CURSORS = new Set(['starting_after', 'ending_before']);
 
 // ------------------------------------------------------------------------------------------- generated requests
@@ -221,7 +224,10 @@ function valueOf(schema: Node): fc.Arbitrary<unknown> {
   }
 }
 
-/** Days with years of four digits (RFC 3339), from the first day that the descriptions in the API document allow. */
+/**
+ * The range of generated days: from the first day that the API document's descriptions allow to the last day with a
+ * four-digit year (RFC 3339).
+ */
 const YEARS = { min: new Date('1970-01-01T00:00:00Z'), max: new Date('9999-12-31T00:00:00Z') };
 
 function textOf(schema: Node): fc.Arbitrary<string> {
@@ -275,7 +281,10 @@ beforeEach(() => {
   keys = 0;
 });
 
-/** Returns the status, and the problem if the request was refused as malformed or the server failed. */
+/**
+ * Returns the status and, if the request was refused as malformed or the server failed, the problem; otherwise an empty
+ * text.
+ */
 async function send({ method, path }: DescribedOperation, sent: Sent): Promise<readonly [number, string]> {
   const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(sent.path[name])));
   const query = new URLSearchParams(

@@ -10,7 +10,7 @@ const captured = readFileSync(new URL('../../generated/api-examples.json', impor
 
 describe('the examples in the documents', () => {
   // Capturing all examples takes as long as ten other test files. Each run therefore captures a part, and compares it
-  // with the file of all examples that `npm ci` has written.
+  // with the same part of generated/api-examples.json, which `npm ci` writes.
   test('equal the responses that the handlers return now (otherwise, run npm run generate)', async () => {
     const text = await captureExamples((all) => sliceOf(all, 8));
     const now = examplesIn(text);
@@ -29,7 +29,10 @@ describe('the examples in the documents', () => {
   });
 });
 
-/** Returns all examples, keyed by problem code, or by operation, part and name. */
+/**
+ * Returns all examples. A key is a problem code, or consists of an operation, a part (`request` or a status) and a
+ * name.
+ */
 function examplesIn(text: string): ReadonlyMap<string, unknown> {
   const { operations, problems } = JSON.parse(text) as {
     readonly operations: Record<string, Record<string, Record<string, unknown>>>;

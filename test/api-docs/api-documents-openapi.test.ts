@@ -111,7 +111,7 @@ describe('the API description', () => {
       expect([operation, status, response]).toMatchObject([operation, status, { headers: { 'Retry-After': {} } }]);
   });
 
-  test('uses dedicated types for integers, days and event types', () => {
+  test('restricts integers by bounds, days by format, ids by pattern and event types to `*` or a set', () => {
     const parameter = (id: string, name: string) =>
       operations.find(({ operationId }) => operationId === id)?.parameters.find((each) => each.name === name)?.schema;
 

@@ -24,7 +24,7 @@ describe('the API documents', () => {
   });
 
   test.each(['/docs', '/docs/'])(
-    'contain only addresses that lead to a document, on the page %s and under any path prefix',
+    'contain on the page %s only links to existing documents, which also work under a path prefix',
     async (path) => {
       const result = await api({ ...gatewayEvent('GET', path), pathParameters: null });
       const addresses = [...result.body.matchAll(/(?:href|src|data-description)="(?!data:)([^"]+)"/g)].map(
@@ -71,7 +71,7 @@ describe('the API documents', () => {
     expect(page.get('failure')?.textContent).toContain(reason);
   });
 
-  test('explain each problem at the address that its type names', async () => {
+  test('explain each problem code in its own section of /docs/problems', async () => {
     const { body, headers } = await api(gatewayEvent('GET', '/docs/problems'));
     expect(headers).toMatchObject({ 'Content-Type': 'text/html; charset=utf-8' });
     expect(body).not.toMatch(/<script|undefined/);
@@ -79,7 +79,7 @@ describe('the API documents', () => {
       expect(body).toMatch(new RegExp(`<h2 id="${code}">${code}</h2>\n<p>${status} .{30}`));
   });
 
-  test('have an overview for language models, whose links lead to documents', async () => {
+  test('include an overview for language models, with links only to existing documents', async () => {
     const { body, headers } = await api(gatewayEvent('GET', '/llms.txt'));
     expect(headers).toMatchObject({ 'Content-Type': 'text/plain; charset=utf-8' });
     expect(body).toMatch(/^# Payonce\n\n> .+\n/);
@@ -90,7 +90,7 @@ describe('the API documents', () => {
     expect(body).toContain('- [POST /v1/payments](docs#/Payments/createPayment): Create a payment');
   });
 
-  test('are linked from each response, relative to its address', async () => {
+  test('are linked in the Link header of each response, also of a 404', async () => {
     for (const path of ['/docs', '/v1/openapi.json', '/docs/nothing']) {
       const { headers } = await api(gatewayEvent('GET', path));
       const links = [...String(headers?.['Link']).matchAll(/<([^>]+)>; rel="([a-z-]+)"/g)];
@@ -113,7 +113,7 @@ describe('the API documents', () => {
   });
 
   test.each(['/docs/../handler.ts', '/docs/index.mjs', '/docs/%2e%2e%2fhandler.ts', '/docs/swagger-ui.css/x'])(
-    'do not include any other file: %s',
+    'do not give access to other files: GET %s returns 404',
     async (path) => {
       const result = await api(gatewayEvent('GET', path));
 

@@ -19,7 +19,10 @@ export async function captureJobs(examples: CapturedExamples): Promise<void> {
   examples.answer('getJobRun', 'succeeded', 'The run has ended', run);
 }
 
-/** Saves the only run as completed: a worker starts it after 2.5 s and finishes it 2.5 s later. */
+/**
+ * Saves the only run as completed, as if a worker had started it 2.5 s after its scheduled time and finished it 2.5 s
+ * later.
+ */
 async function endRun({ store }: Api): Promise<void> {
   const runs = store.jobRuns;
   const [run, ...more] = store.allRuns();

@@ -35,7 +35,7 @@ export interface DescribedOperation {
   readonly 'x-codeSamples'?: readonly CodeSample[];
 }
 
-/** The document as clients receive it. */
+/** The OpenAPI document as clients receive it. */
 export const document = JSON.parse(JSON.stringify(openApiDocument)) as Node & {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Node>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Node>> };
@@ -106,14 +106,15 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Headers of every response, which the document does not repeat. */
+/** Headers that every response contains. The document does not list them. */
 const COMMON_HEADERS = new Set(['content-type', 'cache-control', 'x-content-type-options']);
-/** A header that the gateway renames, so that no client receives it. */
+/** The gateway renames this header, so clients never receive it, and the document does not list it. */
 const RENAMED_HEADER = 'www-authenticate';
 
 /**
  * Compares a response with the document.
- * @returns a description of the first undocumented element; undefined when everything is documented
+ * @returns a description of the first difference; undefined when there is none, or when the document has no such
+ * operation
  */
 export function undescribed(method: string, address: string, { status, headers, body }: Answer): string | undefined {
   const [path = ''] = address.split('?');
@@ -141,7 +142,10 @@ export function undescribed(method: string, address: string, { status, headers, 
   return fault === undefined ? undefined : `${place}: ${fault}`;
 }
 
-/** Reports whether the location resolves to an object, both under a stage and under a base path. */
+/**
+ * Reports whether the location resolves to the path of a GET operation, even if the API is served under a stage or base
+ * path.
+ */
 function leadsToAnObject(path: string, location: string): boolean {
   const base = 'https://api.example/base';
   const { href } = new URL(location, `${base}${path}`);

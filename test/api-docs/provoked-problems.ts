@@ -21,7 +21,7 @@ export const GATEWAY_CODES = ['forbidden', 'rate_limited', 'timeout'] as const;
 type GatewayCode = (typeof GATEWAY_CODES)[number];
 type Provoked = Pick<Reply, 'body'>;
 
-/** Returns the API with a processor that is named like the sandbox. */
+/** Returns the API with a processor that has the name `sandbox`. */
 export function apiAtSandbox(processor: Partial<Processor> = {}): Api {
   const harness = new Api();
   return harness.with({ processor: { ...harness.processor, name: 'sandbox', ...processor } });

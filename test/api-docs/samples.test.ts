@@ -24,7 +24,7 @@ const variables = Object.fromEntries(
     .concat('key', 'operator_key')
     .map((name) => [name, name]),
 );
-/** The requests of all samples in a language. */
+/** The requests that the samples of each language must send. */
 const REQUESTS = described.flatMap(({ samples, method, path }) =>
   samples.length === 0 ? [] : [`${method} ${API}${path.replaceAll(/\{(\w+)\}/g, '$1')}`],
 );
@@ -78,7 +78,7 @@ describe('the samples of the API documents', () => {
     execFileSync('sh', ['-n'], { input: shell.join('\n') });
   });
 
-  test('send each operation to its own path, with its method and, if required, with a key', () => {
+  test('send, in curl, each operation to its path with its method, required query parameters and keys', () => {
     for (const { samples, operationId, method, path, parameters, security } of described) {
       const [curl] = samples;
       if (curl === undefined) continue;
@@ -142,7 +142,7 @@ describe('the samples of the API documents', () => {
     expect((JSON.parse(printed) as string[]).map(withoutQuery)).toEqual(REQUESTS);
   });
 
-  test('use a different operation name for each change, so that a reader who copies several samples makes each change', () => {
+  test('use a different operation name for each change, so that copied samples do not share an idempotency key; only the two creations have the same name', () => {
     const names = sourcesIn('Python').flatMap((source) => /operation="([^"]+)"/.exec(source)?.[1] ?? []);
     const ofOrder = names.filter((name) => name === 'order_42');
     expect(ofOrder).toHaveLength(2);

@@ -95,7 +95,7 @@ export function describeArchiveBucket(name: string, make: () => Promise<Bucket>)
     });
 
     test.each([false, true])(
-      'contains every row byte for byte despite redeliveries, split batches and a crash at any call (crash after the call took effect: %s)',
+      'contains every row byte for byte despite redeliveries, split batches and crashes at a write (crash after the write took effect: %s)',
       async (isAfter) => {
         const all = ledger.length;
         const parts = [0, Math.ceil(all / 3), Math.ceil((2 * all) / 3), all];

@@ -14,7 +14,7 @@ import { type Fields, someLedger } from './verify-world.ts';
 
 const AT_SECONDS = Date.UTC(2026, 10, 23, 14, 59, 58) / 1_000;
 
-/** Returns a stream record of this hour with the given changes applied. */
+/** Returns a stream record with a time in the hour of `AT_SECONDS`. `change` overrides its fields. */
 function recordOf(item: Fields, index = 1, change: Fields = {}): Fields {
   const record = streamRecord(item, index);
   const time = { ApproximateCreationDateTime: AT_SECONDS + index };
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 
 describe('a line of the archive', () => {
-  test('contains every attribute of every kind of row, and the event id', () => {
+  test('contains every attribute of every kind of row, and the event id of a transition', () => {
     const kinds = new Set(ledger.map(({ pk }) => String(pk).slice(0, 4)));
     expect([...kinds].sort()).toEqual(['ACT#', 'ORD#', 'PAY#']);
     for (const [index, row] of ledger.entries()) {
@@ -115,10 +115,10 @@ class Archiver {
   readonly clock = new SimulatedClock();
   readonly reported: unknown[] = [];
   trouble: (() => Error | undefined) | undefined;
-  /** Whether the call fails after the object is written. */
+  /** Whether a failing call writes the object before it fails. */
   lost = false;
 
-  /** Archives rows that were written to the Ledger this long after their time. */
+  /** Archives rows. `ages` maps each row to the delay between its time and its copy to the Ledger, in milliseconds. */
   async copy(ages: ReadonlyMap<Fields, number>) {
     const lines = [...ages].map(([row, ageMs], index) => {
       const line = streamLine(streamRecord(row, index));
@@ -165,7 +165,7 @@ describe('the archiver', () => {
     expect(new Set(archiver.archive.lines).size).toBe(ledger.length);
   });
 
-  test('waits for an unavailable archive within one delivery', async () => {
+  test('retries within one delivery until an unavailable archive recovers', async () => {
     const archiver = new Archiver();
     const backMs = archiver.clock.nowMs() + 60_000;
     archiver.trouble = () =>

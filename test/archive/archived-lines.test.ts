@@ -19,7 +19,7 @@ beforeAll(async () => {
   rows = await someLedger();
 });
 
-/** Returns the findings without the positions of their lines. */
+/** Verifies the archive, against the Ledger if one is given, and returns the findings. */
 async function findings(archive: MemoryArchive, ledger?: LedgerRows, bounds: Bounds = NO_BOUNDS) {
   const parts = rowFiles();
   const verified = await verifyRows(
@@ -54,7 +54,7 @@ describe('a comparison of the Ledger with its archive', () => {
     );
   });
 
-  test('finds each row that is missing on one side', async () => {
+  test('finds each row that is missing in the Ledger or in the archive', async () => {
     for (const [index, row] of sliceOf([...rows.entries()], 5)) {
       const archive = await archiveOfRows(rows, 4);
       const gone = await findings(archive, ledgerOf(rows.toSpliced(index, 1)));

@@ -154,7 +154,7 @@ test('the bucket has the protections that the stack declares, and each object ha
   expect(await objectsWithSeveralVersions(s3, Bucket, NO_BOUNDS)).toEqual([]);
 });
 
-test('the auditor lists every existing object in one valid manifest of the hour', async () => {
+test('the auditor lists the objects in valid manifests, at most one an hour, and records a requested verification', async () => {
   const lambda = new LambdaClient({ endpoint: local.awsEndpoint, region: local.region, credentials: CREDENTIALS });
   const FunctionName = await stackOutput('service', 'auditorFunction');
   for (let time = 0; time < 2; time += 1)
@@ -203,7 +203,7 @@ test('a parked batch that an operator redrives is written to late objects with t
   }
   expect((await objectNames()).filter((name) => name.startsWith(LATE_PREFIX))).toHaveLength(1);
   await untilArchived([payment]);
-  // This is the message that Lambda parks. No row of the message's period is missing.
+  // The message has the form in which Lambda parks a batch. No row of its period is missing in the archive.
   const approximateArrivalOfFirstRecord = new Date(Date.now() - 3_600_000).toISOString();
   const batch = { approximateArrivalOfFirstRecord, approximateArrivalOfLastRecord: approximateArrivalOfFirstRecord };
   const sqs = new SQSClient({ endpoint: local.awsEndpoint, region: local.region, credentials: CREDENTIALS });

@@ -62,7 +62,7 @@ describe('the auditor', () => {
     expect(await audit(await archiveOfRows(rows.slice(0, -1), 4), rows, 60_000)).toEqual([]);
   });
 
-  test('reports a row that was not archived only if the copies to the Ledger are complete up to its time', async () => {
+  test('reports a row as not archived only if the copies to the Ledger are complete up to the row’s time', async () => {
     const archive = await archiveOfRows(rows.slice(0, -1), 4);
     const copiedAt = Number(rows.at(-1)?.['occurredAtMs'] ?? lastMs);
     const settled = (untilMs: number) => ({ settledMs: async () => untilMs });
@@ -84,7 +84,7 @@ describe('the auditor', () => {
       await archiveLines({ ...tools, clock }, [line], clock.nowMs());
       const settled = { settledMs: async () => lastMs + 1 };
       expect(await audit(archive, rows, (hours + 30) * HOUR_MS, settled)).toEqual([]);
-      // An auditor without access to the Ledger does not report the row as missing, either.
+      // A verification without access to the Ledger does not report the row as missing, either.
       const parts = rowFiles();
       const bounds = { fromMs: 0, untilMs: lastMs + 1 };
       const sources = { archive: archivedLines(archive), parts, save: () => undefined };
@@ -113,7 +113,7 @@ describe('a stopped archiver', () => {
     clock.advance(2 * HOUR_MS);
     expect(await stopped(lastMs + 30 * 60_000)).toBe(true);
     expect(await stopped(lastMs + 90 * 60_000)).toBe(false);
-    // The outcome was copied to the Ledger only now.
+    // The copies to the Ledger are complete only up to an earlier time, so the outcome may be a late copy.
     for (const ago of [0, HOUR_MS])
       expect(await stopped(lastMs + 30 * 60_000, { settledMs: async () => lastMs + 1_000 - ago })).toBe(false);
     clock.advance(-HOUR_MS / 2);
@@ -124,7 +124,7 @@ describe('a stopped archiver', () => {
 });
 
 describe('the verified periods', () => {
-  test('include each day in the night after it and, by the end of a month, the whole archive except the last day', () => {
+  test('include each day in the following night, and in each month the whole archive except the month’s last day', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 40 * 12 }), fc.integer({ min: 1, max: 3_000 * 24 }), (month, ageHours) => {
         const monthMs = Date.UTC(2026, month, 1);
@@ -161,7 +161,7 @@ describe('the verified periods', () => {
     expect(await firstHourMs({ manifests, digest: systemDigest })).toBe(0);
   });
 
-  test('start before a removed first object, even after a first manifest without objects', async () => {
+  test('start no later than the first object, even if it was removed and the first manifest lists no objects', async () => {
     const archive = new MemoryArchive();
     const manifests = new StoredManifests(archive);
     const clock = new SimulatedClock(lastMs - HOUR_MS);

@@ -61,8 +61,8 @@ export class AuditedArchive implements ReadableArchive {
 }
 
 /**
- * Builds an archive of a few days that ends at noon. It contains the verifications of two days, of three slices of the
- * older data and of a requested period.
+ * Builds an archive of a few days that ends at noon. It contains six verifications: of two days, of three slices of the
+ * older data, and of one requested period.
  * @param finding a finding of the first night
  */
 export async function auditedArchive(

@@ -24,7 +24,7 @@ const VARIABLES = {
   [Environment.registryTable]: TABLES.registry,
   [Environment.archiveBucket]: 'payonce-archive',
 };
-/** An hour of the night in which a part of the older archive is verified, too. */
+/** A time in the night at which the auditor also verifies a part of the older archive. */
 const NIGHT_MS = Date.UTC(2026, 2, 10, 2, 5);
 const HOUR_MS = 3_600_000;
 const YESTERDAY_NOON_MS = Date.UTC(2026, 2, 9, 12);
@@ -36,8 +36,8 @@ beforeAll(async () => {
 });
 
 /**
- * Makes the three attempts of one hourly run of the auditor: the first, and the two retries by Lambda, which here
- * follow even after a success.
+ * Invokes the auditor three times, as Lambda does if the first attempt and the first retry of an hourly run fail. Here,
+ * the retries also follow a success.
  * @param called called for each request to the bucket
  * @returns the keys of the recorded verifications
  */
@@ -88,12 +88,15 @@ async function archiveOfAYear(): Promise<AuditedArchive> {
   return archive;
 }
 
-test.each(['can', 'cannot'])('verifies the older part of the archive if the last day %s be read', async (how) => {
-  const names = await audit(await archiveOfAYear(), (name) => how === 'cannot' && name.includes('2026/03/09'));
-  expect(names.map((name) => name.split('/')[1])).toContain('part');
-});
+test.each(['can', 'cannot'])(
+  'the auditor verifies the older part of the archive if the last day %s be read',
+  async (how) => {
+    const names = await audit(await archiveOfAYear(), (name) => how === 'cannot' && name.includes('2026/03/09'));
+    expect(names.map((name) => name.split('/')[1])).toContain('part');
+  },
+);
 
-test.each(['valid', 'changed'])('verifies the archive if the newest manifest is %s', async (how) => {
+test.each(['valid', 'changed'])('the auditor verifies the archive if the newest manifest is %s', async (how) => {
   const archive = await archiveOfAYear();
   const newest = [...archive.objects.objects.keys()]
     .filter((name) => name.startsWith(MANIFESTS_PREFIX))
@@ -104,7 +107,7 @@ test.each(['valid', 'changed'])('verifies the archive if the newest manifest is 
   expect((await audit(archive, () => false)).length).toBeGreaterThan(0);
 });
 
-test('the requests to the bucket grow at most in proportion to the number of objects', async () => {
+test('the auditor’s requests to the bucket grow at most in proportion to the number of objects', async () => {
   const calls = new Map<number, number>();
   for (const objects of [10, 100, 1_000]) {
     const archive = await archiveOfAYear();

@@ -46,7 +46,7 @@ class Behind {
     return behind;
   }
 
-  /** Writes the manifests of this hour and of the following hours. */
+  /** Advances the clock by `count` hours, and writes the manifests of each hour. */
   async hours(count: number): Promise<void> {
     for (let hour = 0; hour < count; hour += 1) {
       this.clock.advance(HOUR_MS);
@@ -83,7 +83,7 @@ class Behind {
     return rows.map(({ item }) => keyOf(item));
   }
 
-  /** Puts rows back as `payonce redrive` does. @returns the keys of the new objects */
+  /** Archives the missing rows as `payonce redrive` does. @returns the keys of the new objects */
   async putBack(rows = ledger): Promise<readonly string[]> {
     const before = new Set(this.archive.objects.keys());
     this.#archiver ??= wire(
@@ -130,7 +130,7 @@ describe('rows of a parked batch', () => {
     behind.clock.advance(HOUR_MS);
     expect(await behind.list()).toMatchObject([{ objects: [{ name: names[0], lines: lost.length }] }]);
     expect(await behind.findings()).toEqual([]);
-    // Even when later manifests no longer cover their hour, the late objects are listed only once.
+    // No further manifest lists the late objects, even 60 hours later, when manifests no longer cover their hour.
     await behind.hours(60);
     const written = [...behind.archive.objects.values()].filter(({ name }) => name.startsWith('manifests/'));
     expect(written.filter(({ text }) => text.includes(LATE_PREFIX))).toHaveLength(1);
@@ -144,7 +144,7 @@ describe('rows of a parked batch', () => {
     const copiedMs = timeOf(lost) + 5 * HOUR_MS;
     expect(await behind.missingOf(copiedMs, true)).toEqual([keyOf(lost)]);
     expect(await behind.missingOf(timeOf(lost), false)).toEqual([keyOf(lost)]);
-    // Earlier rows were never archived.
+    // The archive has no earlier rows, so the search begins in its first hour.
     const range = { sinceMs: copiedMs, untilMs: copiedMs + 1 };
     const { fromMs } = await boundsOfBatch({ manifests: behind.manifests, digest: systemDigest }, range, true);
     expect(fromMs).toBe(Math.floor(Math.min(...ledger.map(timeOf)) / HOUR_MS) * HOUR_MS);

@@ -25,7 +25,7 @@ async function keysOf(ledger: LedgerRows): Promise<ReadonlySet<string>> {
 
 const keyOf = ({ pk, sk }: Record<string, unknown>): string => `${String(pk)} ${String(sk)}`;
 
-test("a scan reads all rows, and a period's outcomes lead to all rows of that period", async () => {
+test('a scan reads all rows, and a read of a period finds all rows of the period through its outcomes', async () => {
   const api = new Api();
   const { client } = api.world.store.database;
   const pacing = { clock: api.clock, entropy: countingEntropy() };

@@ -216,7 +216,7 @@ describe('manifest writers', () => {
 });
 
 describe('verification', () => {
-  test('detects that the newest manifests are missing by the age of the newest one that remains, and detects that all are missing', async () => {
+  test('detects missing newest manifests, because the newest remaining manifest is too old, and detects that all manifests are missing', async () => {
     const archive = new Archive();
     expect(await archive.findings()).toEqual([]);
     await archive.hours(6);
@@ -260,7 +260,8 @@ describe('verification', () => {
       generateKeyPairSync('ec', { namedCurve: 'P-256' }),
     ];
     const signedBy = (pair: typeof key) => async (hash: Uint8Array) => {
-      // KMS signs the hash; Node computes the hash from the text.
+      // KMS signs the hash that it receives. Node's `sign` hashes its input, so this function finds the text of the
+      // hash.
       const text = textOfHash.get(Buffer.from(hash).toString('hex')) ?? '';
       return sign('sha256', Buffer.from(text), pair.privateKey);
     };
@@ -311,8 +312,8 @@ test('verification reports every single change, cut, swap or removal of a manife
       const [text, rivalText] = [archive.textOf(name), archive.textOf(rival)];
       const place = other % text.length;
       let expected = new Set([name]);
-      // This test removes objects but does not change them, because the verification of lines compares the content of
-      // an object with its name.
+      // Objects are removed but not changed: the verification of lines, not of manifests, compares the content of an
+      // object with its name.
       if (how === 'remove' || what === 'object') archive.memory.objects.delete(name);
       else if (how === 'byte')
         archive.set(name, `${text.slice(0, place)}${text[place] === '7' ? '8' : '7'}${text.slice(place + 1)}`);
@@ -322,7 +323,7 @@ test('verification reports every single change, cut, swap or removal of a manife
         archive.set(rival, text);
         expected = new Set(name === rival ? [] : [name, rival]);
       } else {
-        // The newest manifests are excluded, because they may be missing within the allowed delay.
+        // At least the four newest manifests are removed, because fewer may be missing within the allowed delay.
         const cut = 4 + (other % (HOURS - 4));
         for (const each of names.slice(-cut)) archive.memory.objects.delete(each);
         expected = new Set([names.at(-cut - 1) ?? '']);
@@ -393,7 +394,10 @@ async function moveBack(
 }
 
 const HOURS_OF_MANIFESTS = 48;
-/** Hour in which the only object arrives. Other objects of that time would be reported as not listed. */
+/**
+ * Hour in which the archive's only object arrives. More objects would cause further findings, because forged manifests
+ * list none.
+ */
 const ITS_HOUR = 30;
 
 test('verification of a period finds a removed object, even when several manifests were changed', async () => {

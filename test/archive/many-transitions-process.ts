@@ -22,7 +22,7 @@ const PAGE = 500;
 /** Number of lines in an object. It is the archiver's largest batch size. */
 const OBJECT = 5_000;
 const transitions = Number(process.argv[2]);
-/** Index of a transition. One row of the payment to which it belongs differs from its archived line. */
+/** Index of a transition. In the payment of this transition, one row differs from its archived line. */
 const FORGED = Math.floor(transitions / 3);
 
 function rowsOfPayment(payment: number): readonly Record<string, unknown>[] {
@@ -38,7 +38,7 @@ function itemsOf(after: string | undefined): readonly [items: Record<string, unk
   return [items, end < transitions / 2 ? { next: String(end) } : {}];
 }
 
-/** Returns the object with the number `place`, from 0. All its records have one sequence, derived from the number. */
+/** Returns object number `place`, counted from 0. All its records have the sequence number `FIRST_SEQUENCE + place`. */
 function objectAt(place: number): ArchiveObject {
   const end = Math.min(transitions, (place + 1) * OBJECT) / 2;
   const payments = Array.from({ length: end - (place * OBJECT) / 2 }, (_, index) => (place * OBJECT) / 2 + index);
@@ -86,7 +86,10 @@ const { counts, findings } = await verifyRows(
   { bounds: NO_BOUNDS },
 );
 parts.close();
-/** Returns the peak memory of this process, in kilobytes. Linux starts `maxRSS` with the size of the parent process. */
+/**
+ * Returns the peak memory of this process, in kilobytes. On Linux, `maxRSS` is at least the size of the parent process,
+ * so `VmHWM` is read instead.
+ */
 function peakKilobytes(): number {
   const { maxRSS } = process.resourceUsage();
   if (process.platform !== 'linux') return maxRSS;

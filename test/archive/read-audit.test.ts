@@ -163,7 +163,7 @@ describe('the latest verifications', () => {
     expect(await readAudit(archive, NOON_MS + 3 * HOUR_MS)).toMatchObject({ areManifestsOverdue: true });
   });
 
-  test('are overdue in an archive whose first verification was due but is missing, but not in an empty archive or one hour after its start', async () => {
+  test('are overdue when the first verification is missing a day after the start of the archive, but not an hour after it, and not in an empty archive', async () => {
     const archive = new AuditedArchive();
     expect(await readAudit(archive, NOON_MS)).toMatchObject({ manifests: [], areManifestsOverdue: false });
     await archive.manifest(NOON_MS);
@@ -181,7 +181,7 @@ describe('the latest verifications', () => {
     expect(verifications.at(-1)).toMatchObject({ first: [FINDING] });
   });
 
-  test("include only the auditor's records; other objects with matching keys are only counted", async () => {
+  test("include only the auditor's records; other objects under such keys are counted as unreadable", async () => {
     const archive = await auditedArchive(FINDING);
     const held: Verification = {
       kind: 'day',

@@ -148,7 +148,7 @@ describe('verification of rows', () => {
     }
   });
 
-  test('reports no missing line for a row that was written after the read of the archive, even late in the run', async () => {
+  test('does not report a row that was written after the archive was read, even if the interrupted run resumes an hour later', async () => {
     const last = longest().at(-1) ?? {};
     const lastMs = Number(last['occurredAtMs']);
     const early = without(ledger, last);
@@ -181,8 +181,8 @@ describe('verification of rows', () => {
   });
 
   test('does not report rows on their way to the archive when it runs without a Ledger', async () => {
-    // Simulates that the object with the second row is written only after the verification has passed its place, so
-    // that the verification reads the third row but not the second.
+    // Simulates that the object with the second row is written after the verification has read that part of the
+    // archive, so that the verification reads the third row but not the second.
     const [, second = {}] = longest();
     const tools = { archive: archiveOf(objectsOf(without(ledger, second))), parts, save: () => undefined };
     const request = { bounds: NO_BOUNDS, archivedUntilMs: Number(second['occurredAtMs']) };

@@ -93,7 +93,7 @@ test('without the configured CA file, the functions send no password to a server
   await expect(readWith({})).rejects.toMatchObject({ code: 'store_untrusted' });
 });
 
-test('a function refuses a database without the payments until they are recovered into it', async () => {
+test('a function refuses a database other than the recorded one, until the payments are recovered into it', async () => {
   const clock = new SimulatedClock();
   clock.advance(1);
   const otherUrl = await createDatabase(clock);
@@ -121,7 +121,7 @@ function addressOf(text: string): Pick<PostgresSettings, 'host' | 'port' | 'data
   return { host, port, database };
 }
 
-/** Deletes the identity of the database, because other test files use the same tables. */
+/** Deletes the recorded identity of the database, because other test files use the same DynamoDB tables. */
 async function forget(): Promise<void> {
   const Key = { [KeyAttribute.partition]: RegistryRow.databases, [KeyAttribute.sort]: FIRST_SHARD };
   await documentClient(dynamoDbClient()).send(new DeleteCommand({ TableName: tables.registry, Key }));

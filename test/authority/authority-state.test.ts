@@ -29,7 +29,7 @@ class Deployment {
   isDown = false;
   /** If set, runs after the next write, whose response is then lost. */
   beforeLoss: (() => Promise<unknown>) | undefined;
-  /** The payment that exists in PostgreSQL. */
+  /** Id of the only payment in PostgreSQL; undefined if there is none. */
   inPostgres: string | undefined;
 
   async record(settings: Readonly<Record<string, string>>): Promise<void> {
@@ -194,7 +194,7 @@ describe('an import', () => {
     expect(await verifyActivity({ log: store.activity, digest: systemDigest }, 'imports')).toEqual({ entries: 4 });
   });
 
-  test('makes a write ambiguous if its response was lost before the import stopped writes', async () => {
+  test('makes a write ambiguous if its response is lost and the import stops writes before the retry', async () => {
     const deployment = new Deployment();
     await deployment.record({ authority: 'dynamodb' });
     const { clock, entropy, store } = deployment.world;
@@ -210,7 +210,7 @@ describe('an import', () => {
     await expect(claim).rejects.toMatchObject({ name: 'AmbiguousError' });
   });
 
-  test('takes effect in a process only if its settings name each database of the import', async () => {
+  test('takes effect in a process only if the process’s settings name each database of the import', async () => {
     const deployment = new Deployment();
     const { clock, entropy, store } = deployment.world;
     const pacing = { clock, entropy };
@@ -224,7 +224,7 @@ describe('an import', () => {
     expect(deployment.calls).not.toContain('sql');
   });
 
-  test('takes effect in a process only if its database contains the imported payments, which the process checks once', async () => {
+  test('takes effect in a process only if the process finds the imported payments in its database; it checks this once', async () => {
     const deployment = new Deployment();
     const { clock, entropy, store } = deployment.world;
     const pacing = { clock, entropy };

@@ -1,4 +1,4 @@
-/** Tests functions that start at once, and together need more connections than the server has. */
+/** Tests functions that start at the same time, and together need more connections than the server has. */
 import { once } from 'node:events';
 import { afterEach, expect, test } from '@jest/globals';
 import pMap from 'p-map';
@@ -40,7 +40,7 @@ function startFunction(url: string, number: number) {
 
 // Slow, because the test starts another server, and hundreds of logins take CPU time.
 inTurn(test, { place: 0, of: 8, otherwise: test.skip })(
-  `${STARTS} functions that start at once on a server with ${MAX_CONNECTIONS} connections answer 201, or 503 with Retry-After`,
+  `${STARTS} functions that start at the same time on a server with ${MAX_CONNECTIONS} connections answer 201, or 503 with Retry-After`,
   async () => {
     const { server, url: address } = await startServer('postgres-server.ts', String(MAX_CONNECTIONS));
     ends.push(async () => {

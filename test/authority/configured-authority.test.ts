@@ -57,7 +57,7 @@ describe('configuredAuthority', () => {
     expect(statements).toHaveLength(1);
   });
 
-  test('returns stores that end a commit and its copy within the time that a request reserves for both', async () => {
+  test('returns stores that finish a commit, and try its copy, within the time that a request reserves for both', async () => {
     const platform = platformWith('{"secretId":"database"}');
     const beganMs = platform.clock.nowMs();
     const copies: unknown[] = [];
@@ -76,7 +76,7 @@ describe('configuredAuthority', () => {
     expect(platform.clock.nowMs()).toBeLessThanOrEqual(beganMs + COMMIT_SECONDS * 1000);
   });
 
-  test('returns stores that call one of several databases rarely while it does not respond', async () => {
+  test('returns stores that, of several databases, rarely call one that does not respond', async () => {
     const platform = platformWith('{"secretId":"first","shards":[{"name":"b","secretId":"b"}]}');
     const { clock } = platform;
     let faults = Number.POSITIVE_INFINITY;
@@ -105,7 +105,7 @@ describe('configuredAuthority', () => {
     await expect(read()).rejects.toThrow();
     await clock.sleep(5_000);
     expect(await read()).toEqual([]);
-    // After a single fault, the next attempt follows at once.
+    // After a single fault, the store retries immediately.
     faults = 1;
     expect(await read()).toEqual([]);
   });

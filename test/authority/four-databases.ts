@@ -46,7 +46,7 @@ interface Begun {
   readonly statement: Statement;
 }
 
-/** Replacements for tools of one run of the command that moves a tenant. */
+/** Replaces some tools for one run of the command that moves a tenant. */
 export interface MoveChanges {
   readonly client?: DynamoDBDocumentClient;
   readonly database?: (name: string, given: Database) => Database;
@@ -86,7 +86,7 @@ export class FourDatabases {
     for (const name of NAMES) await this.query(name, `TRUNCATE ${tables}`);
   }
 
-  /** Returns all rows of the databases as text, sorted, by table, except the rows about moves. */
+  /** Returns all rows of these databases as sorted texts, keyed by table. Excludes the table `tenant_move`. */
   async rowsIn(...names: readonly string[]): Promise<Readonly<Record<string, readonly string[]>>> {
     const found: Record<string, readonly string[]> = {};
     for (const table of tablesOf(readMigrations()).filter((name) => name !== 'tenant_move')) {
@@ -114,7 +114,7 @@ export class FourDatabases {
   }
 }
 
-/** A process of a deployment. */
+/** A process of a sharded deployment: its stores, and the tools for its use cases. */
 export type Process = Awaited<ReturnType<ShardedDeployment['start']>>;
 
 /** A deployment on four databases, with its own simulated systems. */
@@ -122,7 +122,7 @@ export class ShardedDeployment {
   readonly world = new World();
   /** The statements that all processes have begun, in order. */
   readonly begun: Begun[] = [];
-  /** Databases that refuse each statement, with their errors. */
+  /** Databases that refuse every statement: maps their names to the errors that they throw. */
   readonly away = new Map<string, Error>();
   /** Called before each statement of a process. */
   before: (begun: Begun) => Promise<void> = async () => undefined;
@@ -145,7 +145,7 @@ export class ShardedDeployment {
     return found;
   }
 
-  /** @param names the databases of the deployment that creates the tenant; none for a deployment with DynamoDB */
+  /** @param names the databases of the deployment; empty for a deployment with DynamoDB */
   async createTenant(text: string, names: readonly string[] = NAMES): Promise<TenantId> {
     const { client } = this.world.store.database;
     const { clock, entropy } = this.world;
@@ -230,7 +230,7 @@ export class ShardedDeployment {
       instruments: QUIET_INSTRUMENTS,
       secretsManager: () => Promise.reject(new Error('no secret is read')),
       openDatabase: ({ database = '' }) => this.#counted(database),
-      // Waits without a limit while no database is silent, because the machine may be slow.
+      // If no database is silent, waits without a time limit, because the machine may be slow.
       waitForOthers: () => (this.silent.size === 0 ? new Promise(() => undefined) : sleep(SILENT_MS)),
     };
     const { postgres } = await configuredAuthority(platform, TABLES);

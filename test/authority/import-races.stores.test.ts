@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 /**
- * When the payment continues after the import has stopped the writes. The import waits in both cases.
+ * The time at which the payment continues, after the import has stopped writes and before its wait ends.
  *
  * `at_once`: the payment's process has not read the new state yet, and may still write. `after_a_minute`: the payment's
  * process reads the new state at its next call.
@@ -33,7 +33,9 @@ interface Raced {
   readonly outcome: CreatePaymentOutcome | RetryableError;
 }
 
-/** Pays, and begins an import before the call with this number. */
+/**
+ * Pays, and begins an import before the payment's call with this number; after the payment if there is no such call.
+ */
 async function race(before: number, continues: Continues): Promise<Raced> {
   const moving = await new MovingDeployment(database).begin();
   const { world } = moving;
@@ -97,7 +99,7 @@ describe.each<Continues>(['at_once', 'after_a_minute'])(
         expect({ point, violations }).toEqual({ point, violations: [] });
         outcomes.push(outcome instanceof RetryableError ? outcome.code : outcome.kind);
       }
-      // Some imports begin early enough to refuse the payment, and others too late.
+      // An import that begins early refuses the payment; a later one imports the completed payment.
       expect(outcomes).toEqual(expect.arrayContaining(['authority_importing', 'first']));
     });
   },

@@ -94,7 +94,7 @@ test('an import copies each tenant into one database, and a deployment with thes
   expect(await own.correct(other, tools.effects)).toEqual({ kind: 'payload_mismatch' });
 });
 
-test('an import into different databases than an earlier copy reports each payment and row that the earlier copy wrote elsewhere', async () => {
+test('an import reports each payment and row that an earlier copy, with other databases, wrote into the wrong database', async () => {
   const tenant = inB(own);
   const request = own.requestOf(tenant, 'paid', NOTES);
   await own.deployment.world.answered(request);
@@ -149,7 +149,7 @@ test('an import does not finish if a tenant has no row, or its row names a datab
     new Set(requests.map(({ paymentId }) => ({ chainId: paymentId, because: 'tenant' }))),
   );
   // With one database, a tenant needs no row. The deployment would ignore a row that names another database, so the
-  // import reports it.
+  // import reports the payment of that tenant.
   const single = await own.finish({ names: ['first'] });
   expect(single).toMatchObject({ different: [{ chainId: requests[0]?.paymentId, because: 'tenant' }] });
 });
@@ -184,7 +184,7 @@ test('an import that was killed after it assigned the tenants to databases is fi
   expect(await own.misplaced()).toEqual([]);
 });
 
-test('a process refuses a database that lacks its imported payments, and the other databases continue', async () => {
+test('a process refuses requests for a database that lacks its imported payments, and serves the other databases', async () => {
   const { world } = own.deployment;
   for (const tenant of own.tenants.values()) await world.answered(own.requestOf(tenant, 'paid'));
   expect(await own.finish()).toMatchObject({ kind: 'finished' });

@@ -339,7 +339,7 @@ describe('an import with a difference', () => {
         kind: 'differs',
         differentRows: [{ table, key: expect.objectContaining(key) }],
       });
-      // The next import replaces the rows of the interrupted import.
+      // The next import replaces the rows that the first import wrote.
       expect(await moving.finish()).toMatchObject({ kind: 'finished', differentRows: [] });
     },
   );
@@ -420,7 +420,7 @@ test('an import that is suspended during a statement does not repeat the stateme
   expect(await countIn('idempotency')).toBe(1);
 });
 
-test('a running copy stops when another import has begun', async () => {
+test('a running copy stops after an import has finished', async () => {
   await moving.world.pay(paymentRequest('replaced'));
   let isDone = false;
   const rival = {

@@ -23,7 +23,9 @@ interface Changes {
   readonly database?: (name: string, given: Database) => Database;
 }
 
-/** A deployment with DynamoDB that has a tenant for each of several databases, into which its payments are imported. */
+/**
+ * A deployment with DynamoDB whose payments are imported into several databases. It has one tenant for each database.
+ */
 export class ImportedTenants {
   readonly deployment: ShardedDeployment;
   /** The tenants, by the names of the databases into which an import copies them. */
@@ -35,7 +37,7 @@ export class ImportedTenants {
     this.deployment = new ShardedDeployment(databases);
   }
 
-  /** Empties the databases, and creates a deployment with a tenant for each of these names. */
+  /** Empties the databases, and creates a deployment with one tenant for each database name in `names`. */
   static async begin(databases: FourDatabases, names: readonly string[] = NAMES): Promise<ImportedTenants> {
     await databases.empty();
     const own = new ImportedTenants(databases);
@@ -87,7 +89,7 @@ export class ImportedTenants {
     return finishImport(this.tools(changes), { segments: 2, progress: () => undefined });
   }
 
-  /** Returns the tenants' rows that are not in the database under which `tenants` lists the tenant. */
+  /** Returns the rows of tenants that are in a wrong database. `tenants` contains the right one. */
   async misplaced(): Promise<readonly string[]> {
     const found: string[] = [];
     for (const [home, tenant] of this.tenants) {

@@ -30,7 +30,7 @@ async function begin(): Promise<MovedTenant> {
   return moved;
 }
 
-/** Returns tools of a run whose calls can have faults or a rival. */
+/** Returns the tools of a run. The plan of `actor` decides which calls fail or are suspended. */
 function planned({ deployment }: MovedTenant, actor: Actor): MoveChanges {
   return {
     client: deployment.world.store.database.clientWith((command, apply) => actor.call(command, SDK_ERRORS, apply)),
@@ -114,14 +114,14 @@ async function moveSuspended([fault]: readonly PlannedFault[], next: Next): Prom
 describe.each<readonly [string, Next]>([
   ['finish', 'c'],
   ['abort', undefined],
-])('a move that the next run of the command is to %s', (_what, next) => {
+])('a move, if the next run of the command is asked to %s it,', (_what, next) => {
   test('is completed or aborted after a fault at any call', async () => {
     const { findings, histories } = await surveyFaults((faults) => moveWith(faults, next), { faults: 1, oneOf: 48 });
     expect(findings).toEqual([]);
     expect(histories).toBeGreaterThan(whole(200, { slice: 5 }));
   });
 
-  test('changes nothing when it resumes after a suspension at any call', async () => {
+  test('is not affected when a run that was suspended at any call resumes', async () => {
     const { findings, histories } = await surveyFaults((faults) => moveSuspended(faults, next), {
       faults: 1,
       oneOf: 8,

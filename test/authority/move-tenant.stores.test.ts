@@ -118,14 +118,14 @@ describe('a tenant', () => {
   });
 
   test.each(['none', 'home', 'source'])(
-    'is reported when its earlier database is recovered (recorded role: %s); a move there and back removes the old rows',
+    'is reported when its earlier database is recovered (role in tenant_move: %s); a move there and back removes the old rows',
     async (role) => {
       await moved.pay('paid', NOTED);
       const copies = await Promise.all(
         TENANT_TABLES.map(async (table) => [table, await moved.jsonIn('b', table)] as const),
       );
       await deployment.move(tenant, 'c');
-      // The earlier database is restored to a time before the move, or during it.
+      // Simulates that the earlier database is restored to a time before or during the move.
       await databases.query('b', 'DELETE FROM tenant_move');
       if (role !== 'none') await databases.query('b', 'INSERT INTO tenant_move VALUES ($1, 0, $2)', tenant, role);
       for (const [table, rows] of copies)
@@ -220,7 +220,7 @@ describe('a tenant', () => {
     expect(waits).toEqual([1, 2]);
     const { tools } = await deployment.start();
     expect((await world.answered(moved.requestOf('late'), tools)).kind).toBe('replay');
-    // The processor repeats its callback.
+    // The processor retries the callback that got 503, and then sends it once more.
     for (const kind of ['recorded', 'redelivered'])
       expect(await world.deliver(callback('evt-1', chargeId), tools)).toMatchObject({ kind });
     const callbacks = (name: string) =>
