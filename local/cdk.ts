@@ -20,7 +20,10 @@ export const ASSETS_BUCKET = `cdk-hnb659fds-assets-${ACCOUNT}-${REGION}`;
 /** Name of the log file in a run's directory. After a failure, it contains the CLI's output. */
 const LOG = 'cdk.log';
 
-/** Name of a file in an assembly for the local AWS. It contains the key of the assembly's sources. */
+/**
+ * Name of a file in an assembly for the local AWS. It contains the deployment key of the assembly's sources
+ * (deploy-key.ts).
+ */
 const ASSEMBLY_KEY = 'payonce-deploy.key';
 
 export interface CdkRun {
@@ -260,7 +263,7 @@ function violationsIn(lines: readonly string[]): readonly string[] {
   });
 }
 
-/** Returns the key of an assembly's sources; undefined for a program, or when the key is not known. */
+/** Returns the deployment key of an assembly's sources; undefined for a program, or when the key is not known. */
 export function keyOfAssembly({ command = '' }: CdkApp): string | undefined {
   const file = join(command, ASSEMBLY_KEY);
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;

@@ -1,9 +1,9 @@
 """The clock of the local AWS, which `payonce clock advance` moves: POST /_payonce/clock with {"advance_ms": …}.
 
 Scheduled work becomes due: messages in queues, schedules, items with a time to live. Functions get the offset in their
-environment. A process keeps the offset with which it started. After the clock has moved, the process is replaced before
-its next invocation. The file with the offset is part of the state, and is written before the clock moves: after a
-restart, the clock is not behind the times in the rows, except after a crash of the machine.
+environment. A process keeps the offset with which it started. After the clock has moved, the process is replaced before its
+next invocation. The file with the offset is part of the state, and is written before the clock moves. Therefore, the clock is
+not behind the times in the rows after a restart, unless the machine crashed.
 """
 
 import asyncio

@@ -2,8 +2,8 @@
 
 EventBridge Scheduler replaces context attributes such as <aws.scheduler.scheduled-time> in a target's input (EventBridge
 Scheduler user guide, "Adding context attributes"), evaluates `cron` in the schedule's time zone, and invokes a function
-asynchronously, so that a failed invocation is retried. The emulator does none of that: this file replaces only its check of
-due schedules. The other files add:
+asynchronously, so that a failed invocation is retried. The emulator does none of this, so this file replaces its check of due
+schedules. The other files add:
 
 - message_move.py: SQS message move tasks;
 - leading_keys.py: a condition key for DynamoDB policies;

@@ -10,7 +10,7 @@ user. This file refuses:
   session. REST APIs have their own keys;
 - WebSockets, because no stack uses them.
 
-No response lets pages of other origins read it: the emulator's CORS headers are removed.
+The emulator's CORS headers are removed from each response, so that pages of other origins cannot read it.
 """
 
 import functools

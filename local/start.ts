@@ -58,7 +58,8 @@ async function start({ detach, port, ...others }: Options): Promise<void> {
   );
   console.log(announcement(aws));
   const aheadMs = state.clockOffsetMs();
-  if (aheadMs > 0) console.log(`Its clock is ${durationOf(aheadMs)} ahead of this machine (npx payonce clock).\n`);
+  if (aheadMs > 0)
+    console.log(`The local clock is ${durationOf(aheadMs)} ahead of this machine (npx payonce clock).\n`);
   if (emulator === undefined) return;
   if (faults.length > 0) console.error(`Payonce is running, but some checks failed.\n${faults.join('\n')}\n`);
   if (detach) {

@@ -29,7 +29,10 @@ export interface NoChange {
 
 export type Decision = Change | NoChange | Refusal;
 
-/** How a charge begins. This determines its initial status. */
+/**
+ * How a charge begins: `wait` as `pending`, `ask` as `requires_action`; `succeed` and `decline` complete it
+ * immediately.
+ */
 export type Beginning = 'succeed' | 'decline' | 'wait' | 'ask';
 
 /**

@@ -12,7 +12,7 @@ const deliverTask = z.strictObject({
   copies: z.int().min(1).max(MAX_COPIES),
   /** True if a resend was requested: the event is then sent even if it was already delivered. */
   again: z.boolean(),
-  /** The id of an event that must be sent after this event. */
+  /** The id of an event that must be sent after this event; null if there is none. */
   thenEventId: z.string().nullable(),
 });
 
@@ -22,9 +22,12 @@ const advanceTask = z.strictObject({
   chargeId: z.string(),
   to: z.enum(['succeed', 'succeed_short', 'decline', 'dispute', 'succeed_refund', 'fail_refund']),
   attempt: z.int().positive(),
-  /** The id of the dispute to open or the refund to complete. A redelivered task has the same id. */
+  /**
+   * The id of the dispute to open, or of the refund to complete or fail; null for any other step. A redelivered task
+   * has the same id.
+   */
   partId: z.string().nullable(),
-  /** The id of an earlier event that must be sent after this step's event. */
+  /** The id of an earlier event that must be sent after this step's event; null if there is none. */
   heldEventId: z.string().nullable(),
 });
 

@@ -74,7 +74,9 @@ export function refusePartyConflicts(settings: PartySettings & { readonly sandbo
   const ofShop = { shopUrl, shop, bigcommerceStore, bigcommerceLocation };
   for (const [name, given] of Object.entries({ ...ofShop, emailSender })) {
     if (sandbox && given !== undefined) {
-      throw new Error(`${PREFIX}${name} is ${given}, but the sandbox is enabled and simulates the parties of orders`);
+      throw new Error(
+        `${PREFIX}${name} is ${given}, but the sandbox is enabled and simulates the shop and the e-mail service`,
+      );
     }
   }
   for (const [name, given] of Object.entries({ bigcommerceStore, bigcommerceLocation })) {

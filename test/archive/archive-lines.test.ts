@@ -193,7 +193,7 @@ describe('the archiver', () => {
     expect(archiver.clock.nowMs()).toBe(begunMs);
   });
 
-  test('writes rows that were copied to the Ledger more than an hour after their time to a separate object, which is the same at each delivery', async () => {
+  test('writes late rows (copied to the Ledger more than an hour after their time) to a separate object, which is the same at each delivery', async () => {
     const archiver = new Archiver();
     const [one = {}, two = {}, three = {}] = ledger;
     const batch = new Map([

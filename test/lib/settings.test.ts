@@ -213,8 +213,14 @@ describe('settings', () => {
     [{ 'payonce:routes': '[{"processor":"sandbox","currency":"EUX"}]' }, 'the upper-case code of a currency'],
     [{ 'payonce:routes': '[{"processor":"sandbox","tenant":""}]' }, 'with the id of a tenant'],
     [{ 'payonce:routes': '[{"processor":"sandbox","tenant":"desk"}]' }, 'with the id of a tenant'],
-    [{ 'payonce:shopUrl': 'https://shop.example' }, 'but the sandbox is enabled and simulates the parties of orders'],
-    [{ 'payonce:emailSender': 'a@shop.example' }, 'but the sandbox is enabled and simulates the parties of orders'],
+    [
+      { 'payonce:shopUrl': 'https://shop.example' },
+      'but the sandbox is enabled and simulates the shop and the e-mail service',
+    ],
+    [
+      { 'payonce:emailSender': 'a@shop.example' },
+      'but the sandbox is enabled and simulates the shop and the e-mail service',
+    ],
     [{ 'payonce:emailSender': 'the shop' }, 'payonce:emailSender is "the shop", but must be an e-mail address'],
     [
       { ...OWN_PROCESSOR, 'payonce:shopUrl': 'https://shop.example' },
@@ -243,7 +249,7 @@ describe('settings', () => {
       { ...OWN_PROCESSOR, 'payonce:shop': 'bigcommerce', 'payonce:bigcommerceStore': 'abc' },
       'payonce:emailSender must be',
     ],
-    [{ 'payonce:shop': 'bigcommerce' }, 'but the sandbox is enabled and simulates the parties of orders'],
+    [{ 'payonce:shop': 'bigcommerce' }, 'but the sandbox is enabled and simulates the shop and the e-mail service'],
     [{ 'payonce:domainName': '*.shop.example' }, 'but must be a domain name in lower case, without a wildcard'],
     [{ 'payonce:domainName': 'pay.shop.example' }, 'so payonce:certificateArn must be the ARN of a certificate'],
     [{ 'payonce:certificateArn': 'arn:aws:iam::1:server-certificate/a' }, 'but must be the ARN of a certificate'],
