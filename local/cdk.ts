@@ -133,7 +133,7 @@ export function projectContext(project: string = PROJECT): Context {
 export function payonceWith(context: Context, authority: Authority = authorityOf(context)): CdkApp {
   const { [JOB_TARGETS]: given = {} } = context;
   const targets = targetsIn(given);
-  // An unreadable value is passed on; the synthesis refuses it with an error.
+  // Passes an unreadable value on to the synthesis, which refuses it with an error.
   const merged = targets === undefined ? given : { ...targetsIn(PAYONCE.context[JOB_TARGETS]), ...targets };
   return { context: { ...PAYONCE.context, ...contextFor(authority, context), [JOB_TARGETS]: textOf(merged) } };
 }
@@ -154,7 +154,7 @@ function contextFor(
   if (port === undefined)
     return {
       ...POSTGRES_CONTEXT,
-      // An unreadable value is passed on; the synthesis refuses it with an error.
+      // Passes an unreadable value on to the synthesis, which refuses it with an error.
       ...(shards === undefined ? {} : { [SHARDS]: textOf(localShards(shards) ?? shards) }),
     };
   throw new StartFailure(

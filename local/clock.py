@@ -26,8 +26,8 @@ USED = {
     eventbridge: ["datetime"],
 }
 ADVANCE = "/_payonce/clock"
-# platform.ts (lambdas/kernel/platform) has the same name for the offset, and local/clock.ts for the file.
-# local/emulator.ts passes the offset at the next start.
+# platform.ts (lambdas/kernel/platform) uses the same name for the offset, and local/clock.ts uses the same name for the
+# file. local/emulator.ts passes the offset at the next start.
 OFFSET = "PAYONCE_CLOCK_OFFSET_MS"
 FILE = "clock.json"
 MOST_MS = 3_660 * 86_400_000
@@ -119,7 +119,8 @@ async def answer(others, scope, receive, send):
 def install():
     time.time = now
     # The header Date keeps the time of the machine: SDK clients sign requests with the machine's time, and would adjust
-    # it to this header. Only responses of deployed APIs, which SDK clients do not call, carry the time of this clock.
+    # their clock to this header. Only responses of deployed APIs, which SDK clients do not call, carry the time of this
+    # clock.
     app.formatdate = lambda usegmt: email.utils.formatdate(_now(), usegmt=usegmt)
     eventbridge.datetime = Datetime
     lambda_runtime.Worker._spawn = spawn

@@ -8,7 +8,10 @@ import { PROJECT } from './directories.ts';
  * of snapshots have changed.
  */
 const FORMAT = 1;
-/** Folders that do not affect a deployment. All other folders, including new ones, count as inputs. */
+/**
+ * Folders that do not affect a deployment. All other folders, including new ones, count as inputs, unless their names
+ * begin with a dot.
+ */
 const NO_INPUTS: ReadonlySet<string> = new Set([
   'bench',
   'cdk.out',

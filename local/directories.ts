@@ -13,8 +13,8 @@ export const PAYONCE_DIRECTORY = join(existsSync(join(PROJECT, 'local')) ? PROJE
 export const BINARIES = join(PROJECT, 'node_modules', '.bin');
 
 /**
- * Creates a directory and its parents. With the option `recursive`, Node's `mkdirSync` does not return if a parent
- * accepts no entries, as in /proc. This function throws instead.
+ * Creates a directory and its parents. With the option `recursive`, Node's `mkdirSync` hangs if a parent accepts no
+ * entries, as in /proc. This function throws instead.
  *
  * @throws Error of the file system when the directory cannot be created
  */

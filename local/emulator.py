@@ -42,8 +42,8 @@ from ministack.services import eventbridge, lambda_svc, scheduler
 # This file replaces and calls internals of the emulator. Compare services/scheduler.py and services/sqs.py before an upgrade.
 MADE_FOR = "1.5.33"
 LOOK_EVERY_SECONDS = 1
-# Maximum number of schedules that fire in one check. Each invocation starts a process, and after the clock is advanced,
-# nearly all schedules are due.
+# Maximum number of schedules that fire in one check. Each invocation starts a process, and nearly all schedules are due
+# at the same time after the clock has been advanced.
 MOST_AT_ONCE = 2
 # AWS keeps an idle connection open for longer than its clients do. If a server closes an idle connection first, a
 # request in transit can be lost.

@@ -36,8 +36,8 @@ USED = {
 }
 HOST = re.compile(r"(127\.0\.0\.1|localhost|[a-z0-9]+\.execute-api\.localhost)(:\d+)?")
 HEALTH = "/_ministack/health"
-# Paths of the emulator itself. Sessions may not use them: no policy limits a session there, and each export link contains
-# the key of a session.
+# Paths of the emulator itself. Sessions may not use them, because no policy limits a session there. Export links
+# contain the access key of a session, so anyone with a link could otherwise use these paths.
 OWN_PATHS = "/_"
 OWN_SITE = ("", "none", "same-origin")
 
@@ -104,7 +104,7 @@ def _without_cors(send):
 
 
 def execution_credentials(config):
-    """Replaces the access key of a function's role, which the emulator derives from names that anyone can know, by a random key."""
+    """Replaces the access key of a function's role by a random key. The emulator derives the original key from names that anyone can know."""
     issued = _credentials(config)
     derived = issued["AWS_ACCESS_KEY_ID"]
     key = _function_keys.setdefault(derived, f"ASIA{secrets.token_hex(16).upper()}")

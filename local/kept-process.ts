@@ -130,7 +130,7 @@ export async function stopKept(keeperPid: number): Promise<void> {
   if (!isKeeperRunning(keeperPid)) return;
   signalProcess(keeperPid, 'SIGTERM');
   const untilMs = Date.now() + STOPPED_WITHIN_MS;
-  // If the keeper itself was killed, this process must end the rest of the group.
+  // If the keeper was killed, or does not end in time, this process ends the rest of the group.
   while (isKeeperRunning(keeperPid) && isAlive(keeperPid) && Date.now() < untilMs) await sleep(POLL_MS);
   if (isKeeperRunning(keeperPid)) signalProcess(-keeperPid, 'SIGKILL');
 }

@@ -70,7 +70,7 @@ export interface LocalKeys {
   readonly tenantId: string;
   /** A tenant's API key with all scopes, in test mode. */
   readonly apiKey: string;
-  /** The key of an operator with the role of owner. */
+  /** The key of an operator with the role `owner`. */
   readonly operatorKey: string;
 }
 

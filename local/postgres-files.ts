@@ -3,7 +3,7 @@ import { PAYONCE_DIRECTORY } from './directories.ts';
 
 /** Folder of the files that all PostgreSQL servers of the project share. It is created once. */
 export const PREPARED = join(PAYONCE_DIRECTORY, 'cache', 'postgres');
-/** Folder with the certificate of the servers, which is also its own CA, and with the key of the certificate. */
+/** Folder with the servers' self-signed certificate, which is also the CA certificate, and with its private key. */
 export const TLS = join(PREPARED, 'tls');
 export const CERTIFICATE = 'server.crt';
 export const PRIVATE_KEY = 'server.key';

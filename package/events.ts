@@ -33,7 +33,7 @@ interface ConsumerOptions<Name extends EventName> {
   /**
    * Returns the business key, for example the order's id. Each key takes effect only once, because its record never
    * expires. An event whose key is empty fails.
-   * @default the event's id, which takes effect only once in 30 days
+   * @default the event's id, whose record is kept for the retention of the scope `events`, 30 days by default
    */
   readonly key?: (event: EventOf<Name>) => string;
   /**

@@ -1,4 +1,6 @@
-/** Refuses a Node that is older than the tested ones. The entry points for Node 24 import this file first. */
+/**
+ * Refuses a Node version that is older than the tested versions. The entry points for Node 24 import this file first.
+ */
 
 /** Minimum major version of Node. */
 const NODE_MAJOR = 24;
@@ -6,7 +8,7 @@ const NODE_MAJOR = 24;
 const EXIT_SETTINGS = 3;
 
 if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR) {
-  // An error would print minified code. The CDK CLI shows this sentence.
+  // If this file threw an error, Node would print minified code. The CDK CLI shows the sentence instead.
   console.error(`This part of payonce needs Node ${NODE_MAJOR} or later, and this is ${process.versions.node}.`);
   process.exit(EXIT_SETTINGS);
 }

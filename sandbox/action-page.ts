@@ -73,7 +73,7 @@ ${content}
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': POLICY,
       'cache-control': 'no-store',
-      // With this policy, browsers send the page's own `Origin` with the form, which the local AWS requires, but no
+      // With this policy, browsers send the page's own `Origin` with the form, as the local AWS requires. They send no
       // referrer to other sites.
       'referrer-policy': 'same-origin',
       'x-content-type-options': 'nosniff',

@@ -14,7 +14,7 @@ export interface ActivityLogUnderTest {
 
 const ALL = { order: 'oldest_first', limit: 100 } as const;
 
-/** Tests the contract of every activity log. */
+/** Defines the tests that every activity log must pass. */
 export function describeActivityLog(name: string, make: () => Promise<ActivityLogUnderTest>): void {
   let made = 0;
   let subject: ActivityLogUnderTest;

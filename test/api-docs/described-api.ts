@@ -62,7 +62,10 @@ export function resolved(node: unknown): unknown {
   return parts.get($ref);
 }
 
-/** Resolves references with a cache, so that the validator compiles each referenced schema once. */
+/**
+ * Puts a reference back in place of each part that {@link resolved} inserted, so that the validator compiles each
+ * referenced schema once.
+ */
 function referring(node: unknown): unknown {
   if (typeof node !== 'object' || node === null) return node;
   if (Array.isArray(node)) return node.map(referring);

@@ -117,7 +117,7 @@ describe('a comparison of the Ledger with its archive', () => {
 });
 
 describe('an archive object', () => {
-  test('is reported after a change of any byte', async () => {
+  test('is reported after a change of a byte at its start, middle or end', async () => {
     const archive = await archiveOfRows(rows, rows.length);
     const [[name, object] = ['', undefined]] = archive.objects;
     const text = object?.text ?? '';

@@ -134,7 +134,7 @@ export class ShardedDeployment {
     this.#databases = databases;
   }
 
-  /** Creates tenants until each database has one. @returns one tenant for each name of a database */
+  /** Creates tenants until each database has one. @returns the first tenant of each database, by database name */
   async tenants(prefix: string): Promise<ReadonlyMap<string, TenantId>> {
     const found = new Map<string, TenantId>();
     for (let number = 0; found.size < NAMES.length; number += 1) {

@@ -28,7 +28,7 @@ interface Changes {
  */
 export class ImportedTenants {
   readonly deployment: ShardedDeployment;
-  /** The tenants, by the names of the databases into which an import copies them. */
+  /** Maps the name of each database to the tenant that an import copies into it. */
   readonly tenants = new Map<string, TenantId>();
   readonly #databases: FourDatabases;
 
