@@ -13,7 +13,10 @@ import { PORT_ERRORS } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 
-/** Maximum attempts, three minutes apart. An unknown outcome can be resolved only after 15 minutes. */
+/**
+ * Maximum number of deliveries of the event, three minutes apart. They must take longer than 15 minutes, because an
+ * unknown outcome can be resolved only after that time.
+ */
 const MAX_ATTEMPTS = 8;
 
 /** Visibility timeout of an unacknowledged message, in milliseconds. */
@@ -24,8 +27,9 @@ const unsent = (payment: string, why: string): never => {
 };
 
 /**
- * Counts the e-mails that are sent until the queue gives up. The mailer is not idempotent, and a sent e-mail appears in
- * its look-up only after the default maximum lag.
+ * Delivers the event with a fault in the first call, and redelivers it until it is acknowledged or the queue gives up.
+ * Returns the number of sent e-mails. The mailer is not idempotent, and the look-up finds a sent e-mail only after the
+ * default maximum lag.
  */
 async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
   const clock = new SimulatedClock();

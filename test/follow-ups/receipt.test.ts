@@ -87,7 +87,7 @@ describe('the address of a receipt', () => {
     expect(of({ receipt_email: text })).toEqual({ kind: 'malformed' });
   });
 
-  test('does not exist if the order of the payment sends a confirmation, whatever order id the metadata contains', () => {
+  test('is ignored for the payment of an order, which sends its own confirmation, but not for another payment with the same order id', () => {
     const order = `ord_${'a'.repeat(32)}`;
     const orderId = parseOrderId(order);
     invariant(orderId !== undefined, 'the order id is malformed');

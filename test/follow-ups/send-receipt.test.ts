@@ -90,7 +90,7 @@ describe('a receipt', () => {
     expect(harness.reported).toEqual([]);
   });
 
-  test('is redelivered if it needs an operator but cannot be stored as a dead letter', async () => {
+  test('is sent at a later delivery if its e-mail fails with a terminal error that could not be stored as a dead letter', async () => {
     const harness = new ReceiptHarness();
     const send = async () => {
       throw new TerminalError('postmark_unauthorized', 'Who are you?');

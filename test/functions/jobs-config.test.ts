@@ -42,7 +42,7 @@ describe('the job functions', () => {
     });
   });
 
-  test('include the copy job if PostgreSQL is the authority, and reject any other value of the variable', () => {
+  test('include the copy job if AUTHORITY is "postgres", and reject any other value of this variable', () => {
     expect(readOwnJobs({ AUTHORITY: 'postgres' }).map(({ id }) => id)).toEqual([...JOBS.map(({ id }) => id), 'carry']);
     expect(() => readOwnJobs({ AUTHORITY: 'mysql' })).toThrow('the environment variable AUTHORITY must be postgres');
   });

@@ -26,7 +26,7 @@ beforeAll(async () => {
   ({ wire } = await import('../../lambdas/functions/outbox-relay.ts'));
 });
 
-test('the relay has the Stream redeliver from the first record that the bus did not accept', async () => {
+test('the relay reports the first record that the bus did not accept, so that the Stream redelivers from there', async () => {
   const clock = new SimulatedClock();
   const stores = new Stores(clock);
   const transitions = chains(1);

@@ -20,8 +20,8 @@ import { PartiesEnvironment } from '../../lambdas/orders/contract.ts';
 const FUNCTIONS = [...globSync('lambdas/functions/*.ts'), 'sandbox/handler.ts'].sort();
 const READ_ONLY = ['api-documents.ts', 'audit.ts', 'reads.ts'];
 /**
- * Functions that do not export `wire`: `api-documents.ts` reads only its own files, and the sandbox's function has a
- * simulation of its own.
+ * Functions that do not export `wire`: `api-documents.ts` reads only its own files, and tests simulate the sandbox
+ * without its handler.
  */
 const WITHOUT_PLATFORM = ['api-documents.ts', 'handler.ts'];
 const EXCEPTION = '/** Not wrapped in `idempotently`, because this function only reads. */';

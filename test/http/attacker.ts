@@ -120,9 +120,8 @@ export function attacksOn(
 }
 
 /**
- * Checks a response.
- * @returns the victim's secret, or the server error other than 503 and 504, that the response reveals; undefined if it
- * reveals neither
+ * Checks that a response contains no secret of the victim and is no server error. 503 and 504 are allowed.
+ * @returns a description of the fault; undefined if there is none
  */
 export function shownBy(
   { status, text, headers }: Pick<ApiAnswer, 'status' | 'text' | 'headers'>,

@@ -125,7 +125,8 @@ test(
     expect(found).toEqual([]);
     expect(await read()).toEqual(before);
     expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 400, 401, 404]));
-    // Idempotency keys and references belong to one tenant: the attacker's own payment may use those of the victim.
+    // Each tenant has separate idempotency keys and references. The attacker's own payment may therefore use values
+    // that the victim has used.
     expect((await api.pay({ key: 'v-pay', body: { reference: 'v-order-1' } })).status).toBe(201);
     if (MINUTES > 0) console.log(`${JSON.stringify(Object.fromEntries(statuses))} in ${MINUTES} minutes`);
   },

@@ -12,7 +12,7 @@ import { Api, OPERATOR_KEY } from '../world/api.ts';
 const CANARY = 'zqcanaryqz';
 /** Number of requests to each simulated system, limited so that its tables stay small. */
 const PER_WORLD = 250;
-/** The number of the first request to each simulated system. */
+/** For each simulated system, the number of its first request. */
 const WORLDS = Array.from({ length: whole(400, { slice: 8 }) }, (_, world) => world * PER_WORLD);
 
 /** Bodies that are valid at some route. A generated request may change one field. */

@@ -7,26 +7,29 @@ import { ListedWorld } from './listed-world.ts';
 const ROWS = 1_200;
 /** Maximum number of DynamoDB calls for a page of the default size. */
 const MAX_CALLS = 60;
-/** Number of slices of the combinations of filters. It has no common factor with the numbers of sample values. */
+/**
+ * Number of slices into which the combinations of filters are divided. It has no common factor with the numbers of
+ * sample values, so that the combinations in a slice have different values.
+ */
 const SLICES = 11;
 /**
- * Lists whose pages count the entries of a queue up to a limit, sum the entries of days that are not closed, or read
- * the chain and the notes of one payment.
+ * Lists for which one page may read more items if the data grows. These pages count the entries of a queue up to a
+ * limit, sum the entries of days that are not closed, or read the chain and the notes of one payment.
  */
 const READS_ALL =
   /^\/v1\/(?:admin\/(?:attention|queues)|balances|reports\/volume|corrections|decisions|annotations|(?:admin\/)?payments\/\{id\}\/.*)$/;
 /**
- * Maximum factor by which a longer list may increase the calls of a page and the items that they read, and the
- * tolerance in calls or items, because page boundaries vary.
+ * A longer list may increase the calls of a page, and the items that they read, by at most this factor plus a
+ * tolerance. The tolerance, in calls or items, is needed because page boundaries vary.
  */
 const [MAX_GROWTH, TOLERANCE] = [1.2, 2];
-/** Maximum number of additional calls for each object on a larger page. */
+/** Maximum number of calls for each object on the largest page, in addition to `MAX_CALLS`. */
 const MAX_CALLS_PER_OBJECT = 4;
 
 /** In `npm test`, a slice of the pairs and triples. */
 const someOf = <Query>(combinations: readonly Query[]): readonly Query[] => sliceOf(combinations, SLICES);
 
-/** Lengths of the same lists for which the cost of a page is compared. */
+/** The cost of a page is compared between lists of these lengths. */
 const LENGTHS = [10, 100, ROWS] as const;
 
 /** Worlds whose lists have these lengths. The last one has the longest lists. */

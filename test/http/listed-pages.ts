@@ -21,7 +21,7 @@ interface ListedPage {
   readonly read: number;
   readonly reply: Reply;
   readonly shown: number;
-  /** Whether the list refuses this combination of filters because they exclude each other. */
+  /** Whether the list refuses this combination because its filters exclude each other. */
   readonly isRefused: boolean;
 }
 
@@ -113,7 +113,8 @@ async function queriesOf(world: ListedWorld, path: string, filters: List['filter
 }
 
 /**
- * Returns the largest number of DynamoDB calls for a page of any list with filters.
+ * Returns the largest number of DynamoDB calls for one page of any list with any filters. Lists in `CONSTANT_CALLS` are
+ * excluded.
  * @param rows number of rows in each list
  */
 export async function mostListCalls(rows: number): Promise<number> {

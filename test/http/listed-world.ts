@@ -34,7 +34,7 @@ const TENANT = { tenant: 'ten_desk', mode: 'test' } as const;
 /** Number of real payments and orders. It is enough for one object in each partition of a list. */
 const REAL = 8;
 const DAY_SECONDS = 86_400;
-/** Number of annotations of the payment. They exceed one page of the payment's transitions. */
+/** Number of annotations of the payment. With them, the payment's transitions exceed one page. */
 const TRANSITIONS = 100;
 const POSTINGS = [
   { account: 'refunds', direction: 'debit', amount: 10 },
@@ -273,7 +273,7 @@ function text(row: Item, name: string): string {
   return row[name] as string;
 }
 
-/** Moves a sort key by `number` seconds, odd numbers into the past. */
+/** Moves the time in a sort key by `number` seconds: even numbers into the future, odd numbers into the past. */
 function later(sort: string, number: number): string {
   const seconds = number % 2 === 0 ? number : -number;
   return sort.replace(/^\d+/, (ms) => String(Number(ms) + seconds * 1000).padStart(ms.length, '0'));

@@ -55,7 +55,8 @@ const TEXTS = operations.flatMap(({ operationId, parameters, requestBody }) => [
 ]);
 
 /**
- * Fields without a pattern. URLs are parsed, which a test below checks, and the signature protects a processor's event.
+ * Fields without a pattern: return URLs are parsed (a test below checks this), and callbacks are protected by the
+ * processor's signature.
  */
 const BY_RULE = /^create(?:Payment|Order)\.return_url$|^receiveCallback\./;
 

@@ -33,7 +33,7 @@ describe('an error about a key', () => {
     },
   );
 
-  test('is generic if the key is unknown, but has the prefix that the route requires', async () => {
+  test('is generic if an unknown key has the prefix that the route requires', async () => {
     const { body } = await new Api().get('/v1/payments', as('sk_test_unknownunknownunknown'));
     expect(body['detail']).toBe('Send a valid API key as "Authorization: Bearer <key>".');
   });

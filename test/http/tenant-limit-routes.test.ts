@@ -46,7 +46,7 @@ test('a retried change returns the stored response, does not undo a later change
   ]);
 });
 
-test('a retried change of a key or a limit gets its stored response even if the payments are in a different store', async () => {
+test('a retried change of a key or a limit gets its stored response even if the authority for payments is a different store', async () => {
   const { api: here, tenant, body, made } = await keyOfTenant();
   const api = here.with({ effects: new Api().world.tools.effects });
   const sent = [await api.write(PATH, 'k', { tenant, ...RAISED }), await api.write(PATH, 'k', { tenant, ...RAISED })];

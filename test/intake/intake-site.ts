@@ -33,7 +33,7 @@ export class SimulatedIntake<Of extends World = World> {
   readonly batches: (readonly string[])[] = [];
   /** Receipt handles of the messages that the function itself deleted. */
   readonly acknowledged: string[] = [];
-  /** @default each request is admitted */
+  /** Rate limits of the tenants. @default admits each request */
   limits: Pick<TenantLimits, 'admit'> = { admit: async () => ({ kind: 'admitted' }) };
   /**
    * Error that SQS returns.
@@ -157,7 +157,10 @@ export class SimulatedIntake<Of extends World = World> {
     };
   }
 
-  /** Invokes the handler in a new process with messages of a queue. @returns the ids of the messages that the queue must redeliver */
+  /**
+   * Invokes the handler in a new process with messages of a queue.
+   * @returns the ids of the messages that the queue must redeliver
+   */
   async deliver(records: SQSRecord | readonly SQSRecord[], changes: Partial<TransportTools> = {}) {
     const answer = await this.process(changes)({ Records: [records].flat() });
     return answer?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);

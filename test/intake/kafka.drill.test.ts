@@ -24,10 +24,7 @@ const missing = isProving ? missingForKafka() : 'npm run prove';
 if (isProving && missing !== undefined)
   console.warn(`Kafka is NOT proven on this machine: ${missing} is missing. The other transports are.`);
 
-/**
- * Maximum number of deliveries of a batch to a function that fails; after that, the test fails. Lambda has no such
- * limit by default.
- */
+/** Maximum number of failed deliveries of a batch before the test fails. Lambda has no such limit by default. */
 const MAX_DELIVERIES = 20;
 
 const kafka = new Kafka();
@@ -64,7 +61,7 @@ describe('payment requests in a topic of a real Kafka broker', () => {
         [0, poison],
         [0],
         [0, request(second)],
-        // Some records occur twice, within one partition or in another order in another partition.
+        // Some records occur twice: in the same partition, or in the other partition in a different order.
         [0, request(first)],
         [1, request(third)],
         [1, request(second)],

@@ -116,7 +116,7 @@ describe('a payment requested by an event', () => {
     expect(found?.newest.cause).toEqual({ by: 'event', eventId: EVENT_ID, sender: 'queue:shop' });
   });
 
-  test('causes events that name the event that requested the payment', async () => {
+  test('leads to events whose causation_id is the id of the event that requested the payment', async () => {
     await site.deliver(site.inQueue(json()));
     const { newest, first } = (await chain()) ?? {};
     if (newest === undefined || first === undefined) throw new Error('the payment does not exist');
@@ -265,7 +265,7 @@ describe('an event that is delivered again', () => {
     expect(site.charged()).toBe(1);
   });
 
-  test('keeps the sender with which it was parked when it is redriven', async () => {
+  test('keeps its original sender when it is redriven from the parking queue', async () => {
     await site.deliver(site.onSubject(json({ reference: 'order-1' })), {
       processor: 'no_processor_for_payment',
       choose: () => 'no_processor_for_payment',
@@ -339,7 +339,7 @@ describe('an event id whose record has expired', () => {
 describe('a payload that is too long', () => {
   // A search for card numbers in a megabyte of digits takes seconds. A batch with such payloads would time out at each
   // delivery and stop its partition.
-  test('is truncated and parked, and only the kept text is searched', async () => {
+  test('is truncated and parked; only the truncated text is searched for card numbers', async () => {
     const kept = 'x'.repeat(MAX_BODY_BYTES + 1);
     await site.process()(site.inTopic(`${kept} 4242 4242 4242 4242`, `4242 4242 4242 4242 ${kept}`));
     expect(site.parkedReasons).toEqual(['malformed', 'malformed']);
@@ -398,7 +398,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.parked[0]?.attributes).not.toHaveProperty('failures');
   });
 
-  test('has a failure count that ignores throttled deliveries, outages and a count that the sender supplied', async () => {
+  test('has a failure count that does not depend on the receive count, on outages, or on a count that the sender supplied', async () => {
     const broken = { limits: { admit: () => Promise.reject(new Error('a bug')) } };
     const waited = {
       ...site.record({ body: json(), attributes: { failures: '4' } }, 100),
@@ -424,7 +424,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.requests).toMatchObject([{ attributes: { failures: '3' } }]);
   });
 
-  test('is parked when its own failure count reaches the limit, whatever the queue counts, and does not block its batch', async () => {
+  test('is parked when its own failure count reaches the limit, regardless of the queue’s receive count, and does not block its batch', async () => {
     const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
     const [poison = ''] = ids;
     const { processor } = site.world;

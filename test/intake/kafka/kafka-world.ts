@@ -134,7 +134,7 @@ export class Kafka {
     // Java runs a single source file without a separate compilation.
     const command = ['-Xmx128m', '-cp', this.#classpath, POLLER, ...args];
     const child = spawn('java', command, { stdio: ['pipe', 'pipe', 'inherit'] });
-    // Errors are ignored, because the exit event reports an ended process.
+    // Errors of the pipe are ignored, because the exit event reports that the process has ended.
     child.stdin.on('error', () => undefined);
     this.#children.add(child);
     return child;
