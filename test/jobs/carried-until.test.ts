@@ -32,7 +32,7 @@ describe('the time until which the copies are complete', () => {
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW - HOUR_MS, settledMs: NOW - HOUR_MS });
   });
 
-  test('does not advance while the outbox of one database cannot be read, but moves back if another database does', async () => {
+  test('does not advance while the outbox of one database cannot be read, but moves back if the time of another database does', async () => {
     await moveCarriedUntil(marks, [undefined, NOW], NOW);
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: 0, latestMs: NOW });
     await moveCarriedUntil(marks, [NOW - HOUR_MS, NOW], NOW);
@@ -44,7 +44,7 @@ describe('the time until which the copies are complete', () => {
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW - 2 * HOUR_MS, settledMs: NOW - 2 * HOUR_MS });
   });
 
-  test('is also used for the database that is furthest ahead if an earlier version wrote the mark', async () => {
+  test('also serves as the time of the database that is furthest ahead, if an earlier version wrote the mark', async () => {
     mark = JSON.stringify({ untilMs: NOW, settledMs: 0, next: { untilMs: NOW, atMs: NOW } });
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW, latestMs: NOW });
   });
@@ -63,7 +63,7 @@ describe('the time until which the copies are complete', () => {
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW + 2 * MINUTE_MS });
   });
 
-  test('is not settled for rows that were copied twice until half an hour after their second copy', async () => {
+  test('is settled only half an hour after the second copy, for rows that were copied twice', async () => {
     await moveCarriedUntil(marks, [NOW], NOW);
     await moveCarriedUntil(marks, [NOW - HOUR_MS], NOW + 5 * MINUTE_MS);
     const copiedMs = NOW + 25 * MINUTE_MS;

@@ -70,7 +70,7 @@ describe('after a fault,', () => {
     expect(await store.readRun(run.jobId, run.runId)).toEqual(begun);
   });
 
-  test('a save can be repeated even if another worker has locked the run since', async () => {
+  test('a save can be repeated even if another worker has acquired the lock in the meantime', async () => {
     const { run } = await accepted();
     const store = storeOver();
     const lock = await store.lock(run.jobId, run.runId, LEASE);

@@ -136,10 +136,11 @@ describe('a credential', () => {
     }
   });
 
-  test('is refused with any single character changed', async () => {
+  test('is refused if any single character is changed', async () => {
     const token = await sign();
     for (let index = 0; index < token.length; index += 1) {
-      // The last character of a signature has two unused bits, in which these characters do not differ.
+      // The last character of a signature has two unused bits. A change of these bits alone would have no effect, but
+      // `A` and `Q` differ in another bit.
       const changed = `${token.slice(0, index)}${token[index] === 'A' ? 'Q' : 'A'}${token.slice(index + 1)}`;
       expect([index, await verify(changed)]).toEqual([index, refused]);
     }

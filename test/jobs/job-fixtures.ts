@@ -16,10 +16,10 @@ import type { Actor } from '../support/fault-plan.ts';
 import { portWithFaults } from '../support/faulty-ports.ts';
 import type { World } from '../world/world.ts';
 
-/** A job that may take ten minutes and never overlaps. */
+/** A job whose runs may take ten minutes and never overlap. */
 export const JOB_ID = 'resolve' satisfies JobId;
 
-/** A job that may take four hours. */
+/** A job whose runs may take four hours. */
 export const LONG_JOB_ID = 'close-days' satisfies JobId;
 
 /** Returns the record that the admin route stores when it accepts a run. */

@@ -17,7 +17,7 @@ describe('the row of a run', () => {
     expect(runRow(ended)['expiresAt']).toBe(T0 / 1000 + 60 + 30 * DAY_SECONDS);
   });
 
-  test('expires even if the run never begins or never ends', () => {
+  test('expires thirty days after the run’s acceptance if the run never begins or never ends', () => {
     const at = T0 / 1000 + 5 + 30 * DAY_SECONDS;
     expect(runRow(accepted)['expiresAt']).toBe(at);
     expect(runRow(withPageStarted(accepted, T0 + 60_000))['expiresAt']).toBe(at);

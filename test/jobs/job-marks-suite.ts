@@ -21,7 +21,7 @@ export function describeJobMarks(name: string, make: () => Promise<JobMarks>): v
       expect(await marks.readMark(`${job}-other`)).toBeUndefined();
     });
 
-    test('move only from their current value', async () => {
+    test('are moved only if the writer passes their current value', async () => {
       await marks.moveMark(job, undefined, '60000');
       expect(await marks.moveMark(job, '120000', '180000')).toBe(false);
       expect(await marks.moveMark(job, '60000', '120000')).toBe(true);

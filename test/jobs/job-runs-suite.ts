@@ -143,7 +143,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await read()).toEqual(failed);
     });
 
-    test('is refused if another worker of the same run has taken over since', async () => {
+    test('is refused if another worker of the same run has acquired the lock since', async () => {
       await accept(run);
       const stale = await locked(run.runId, T0);
       const begun = withPageStarted(run, T0);

@@ -23,7 +23,7 @@ export interface JobWorldOptions {
   /** @default a job that may take four hours */
   readonly jobId?: JobId;
   /**
-   * True if a run may be given up because it exceeds its time limit.
+   * Whether a run may fail because it exceeds its time limit.
    * @default false
    */
   readonly mayGiveUp?: boolean;
@@ -39,7 +39,7 @@ export interface JobWorldOptions {
   readonly reordered?: boolean;
   /** Number of messages that are delivered twice, counted from the first sent message. @default 0 */
   readonly doubled?: number;
-  /** The store: the engine's store, or a faulty one that the histories must detect. */
+  /** The store of the runs: the engine's store, or a faulty one whose defect the histories must detect. */
   readonly store?: JobRunStore;
   readonly work?: typeof workRun;
 }
@@ -218,7 +218,7 @@ export class JobWorld extends World {
     return portWithFaults(actor, runs, 'readRun', 'lock', 'save');
   }
 
-  /** Acquires a lock, and checks it against a separate record of the holders. */
+  /** Acquires a lock, and checks it against the holders that this simulation has recorded. */
   async #lock(...[name, runId, times]: Parameters<JobRunStore['lock']>): Promise<JobLock | undefined> {
     const lock = await this.#runs.lock(name, runId, times);
     if (lock === undefined) return undefined;

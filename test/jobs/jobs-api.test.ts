@@ -231,7 +231,7 @@ describe('an unknown job', () => {
     for (const { status, body } of replies) expect([status, body['code']]).toEqual([404, 'not_found']);
   });
 
-  test('may be a job that exists only if PostgreSQL is the authority', async () => {
+  test('includes the copy job, unless PostgreSQL is the authority', async () => {
     const path = '/v1/admin/jobs/carry/runs';
     harness = new Api({ own: jobsOf('dynamodb') });
     expect((await harness.run('my-key', undefined, {}, path)).status).toBe(404);
@@ -263,7 +263,7 @@ describe('the list of jobs', () => {
     expect(jobs.find(({ id }) => id === 'resolve')).toMatchObject({ time_zone: null, next_run: null });
   });
 
-  test('contains the last run of each job; the next run of a rate is derived from its last run', async () => {
+  test('contains the last run of each job; for a job with a rate, the next run is derived from the last run', async () => {
     const path = '/v1/admin/jobs/resolve/runs';
     for (const at of ['2026-03-01T11:58:30Z', '2026-03-01T11:57:30Z']) {
       await harness.run(at, { scheduled_for: unixSeconds(at) }, {}, path);

@@ -73,7 +73,7 @@ describe('jobs on the deployed stack', () => {
     },
   );
 
-  test('run once at another service when a scheduled time fires twice, and release each lock once', async () => {
+  test('run once at another service when a scheduled time fires twice, and release each commission lock once', async () => {
     const caller = await functionNamed('JobsTargetsCaller');
     const { Environment: { Variables = {} } = {} } = await lambda.send(
       new GetFunctionConfigurationCommand({ FunctionName: caller }),

@@ -32,7 +32,10 @@ function storeOf(...runs: readonly JobRun[]) {
   };
 }
 
-/** Returns a store of marks in which these jobs are watched since these times, in Unix milliseconds. */
+/**
+ * Returns a store of marks that contains the time since which each job is watched, in Unix milliseconds; empty if
+ * undefined.
+ */
 function marksOf(watchedSinceMs?: Readonly<Record<string, number>>) {
   const kept = new Map<string, string>();
   if (watchedSinceMs !== undefined) kept.set('watched:jobs', JSON.stringify(watchedSinceMs));
@@ -91,7 +94,7 @@ describe('a job', () => {
     const other = { ...EVERY_MINUTE, id: WATCHER };
     const check = (watched: readonly (typeof NIGHTLY)[], agoMs: number) =>
       overdueJobs({ runs: storeOf(...runs), marks, watched, report }, NOW_MS - agoMs);
-    // The watch for the job ends when the job is removed.
+    // A job with earlier runs was also watched at that time. The next check, without this job, ends the watch.
     if (runs.length > 0) await check([other, NIGHTLY], 90 * 24 * HOUR_MS);
     await check([other], 59 * 24 * HOUR_MS);
     expect(await check([other, NIGHTLY], 29 * HOUR_MS)).toEqual([WATCHER]);
@@ -127,7 +130,7 @@ describe('the job that watches all jobs', () => {
 
   test.each([
     ['on whole minutes', 0],
-    // For `rate(1 minute)`, the times are counted from the creation of the schedule.
+    // The times of `rate(1 minute)` are counted from the creation of the schedule, so they need not be whole minutes.
     ['at second 43', 43_000],
     ['at the last second', 59_000],
   ])('reports once in five minutes, on the first page of a run that is scheduled %s', async (_when, phaseMs) => {

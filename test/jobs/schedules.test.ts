@@ -157,7 +157,7 @@ describe('a rate', () => {
     return nextMs === undefined ? undefined : new Date(nextMs).toISOString();
   };
 
-  test('counts from its last firing', () => {
+  test('is counted from its last firing', () => {
     expect(next(at('2026-01-01T00:03:40Z'), at('2026-01-01T00:02:00Z'))).toBe('2026-01-01T00:07:00.000Z');
   });
 

@@ -1,7 +1,7 @@
 import type { Job, JobCounts } from '../../lambdas/jobs/use/job.ts';
 import { RUN } from '../support/causes.ts';
 
-/** Maximum number of pages of a job. No test needs as many. */
+/** Maximum number of pages of a job. No test needs that many. */
 const MAX_PAGES = 10_000;
 const PAGE_MS = 60_000;
 

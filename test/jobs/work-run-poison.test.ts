@@ -11,8 +11,8 @@ import { Stores } from '../world/stores.ts';
 import { countingJob, LONG_JOB_ID, recordingObserver, recordOf } from './job-fixtures.ts';
 
 /**
- * Delivers the run's message until the run has ended. If a worker does not return, it was killed, and its message is
- * redelivered.
+ * Delivers the run's message until the run has ended. `make` receives a function that kills the worker: the call never
+ * returns, and the message is redelivered.
  */
 async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
   readonly run: JobRun;
@@ -42,7 +42,7 @@ async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
     const { version = 1 } = (await runs.readRun(LONG_JOB_ID, accepted.runId)) ?? {};
     if ((await Promise.race([workRun(tools, { ...accepted, version }, 1), death.promise])) === 'dead') {
       deaths += 1;
-      // The visibility timeout of an unacknowledged message.
+      // The unacknowledged message becomes visible again after its visibility timeout.
       clock.advance(JOB_MESSAGE_HIDDEN_SECONDS * 1000);
     }
     const run = await runs.readRun(LONG_JOB_ID, accepted.runId);

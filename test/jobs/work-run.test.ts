@@ -127,7 +127,7 @@ describe('a run', () => {
     expect(await bench.drain(await bench.accept())).toEqual(['continued', 'continued', 'succeeded']);
   });
 
-  test('processes several items concurrently if its job allows that, and then saves a cursor after all of them', async () => {
+  test('processes several items concurrently if its job allows that, and then saves the cursor of the last one', async () => {
     let under = 0;
     let most = 0;
     const job = countingJob(10, async () => {
@@ -159,7 +159,7 @@ describe('a run', () => {
     expect(bench.observer.counts).toEqual({ job_item_failed: 1 });
   });
 
-  test('stays unchanged, like its lock, if it has ended or was never accepted', async () => {
+  test('stays unchanged if it has ended or was never accepted, and its lock stays free', async () => {
     const bench = new Bench(countingJob(1));
     const run = await bench.accept();
     await bench.drain(run);
@@ -199,7 +199,7 @@ describe('of two runs of one job,', () => {
     expect(await bench.drain(second)).toEqual(['continued', 'succeeded']);
   });
 
-  test('the second sends no message if another worker has changed it in the meantime', async () => {
+  test('the second sends no message if another worker has changed that run in the meantime', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     await bench.work(first);
