@@ -103,7 +103,7 @@ describe("a secret's text", () => {
     ' ',
     'null',
     '4242424242',
-  ])('fails if it is %j; the error names the secret and does not quote its text', async (held) => {
+  ])('is refused if it is %j; the error contains the id of the secret, but not its text', async (held) => {
     manager.holds(held);
 
     const error = await rejection(secrets.active(ID));
@@ -116,7 +116,7 @@ describe("a secret's text", () => {
   test.each([
     ['empty', { SecretString: '' }],
     ['bytes instead of text', { SecretBinary: Buffer.from('bytes').toString('base64') }],
-  ])('fails if it is %s', async (_what, held) => {
+  ])('is refused if it is %s', async (_what, held) => {
     manager.answer = () => ({ status: 200, body: JSON.stringify(held) });
 
     expect(await rejection(secrets.active(ID))).toMatchObject({ code: 'secret_malformed' });
@@ -279,7 +279,7 @@ describe('a callback', () => {
     return result.kind === 'valid' ? 'valid' : result.reason;
   };
 
-  test('is accepted with both secrets during the overlap, and with the old secret for at most another minute', async () => {
+  test('is accepted with either secret during the overlap, and with the old secret for at most one more minute', async () => {
     manager.holds('{"old":"first","new":"second"}');
     expect([await verdict('first'), await verdict('second'), await verdict('third')]).toEqual([
       'valid',
@@ -313,7 +313,7 @@ describe('a callback', () => {
     expect(await verdict('second')).toBe('valid');
   });
 
-  test('is refused, if signed with a removed secret, once a forged callback has caused the secrets to be read again', async () => {
+  test('signed with a removed secret is refused as soon as a forged callback has caused the secrets to be read again', async () => {
     expect(await verdict('first')).toBe('valid');
     manager.holds('{"new":"second"}');
     clock.advance(10 * SECOND);
@@ -332,7 +332,7 @@ describe('a callback', () => {
     expect(manager.asked).toHaveLength(1);
   });
 
-  test('is verified as of its arrival, however long the read of the secrets takes', async () => {
+  test('is accepted or refused by its age on arrival, however long the read of the secrets takes', async () => {
     const arrived = signedBy('first', 300);
     manager.answer = () => {
       clock.advance(5 * SECOND);

@@ -16,7 +16,7 @@ describe('currencies', () => {
     expect(ACTIVE_CURRENCIES).toContain(code);
   });
 
-  test('include BGN, which is withdrawn, but not for new payments', () => {
+  test('include the withdrawn BGN, which is the only currency that new payments cannot use', () => {
     expect(isCurrency('BGN')).toBe(true);
     expect(CURRENCIES.filter((code) => !ACTIVE_CURRENCIES.includes(code))).toEqual(['BGN']);
   });
@@ -42,7 +42,7 @@ describe('currencies', () => {
     expect(largestAmountMinor(code)).toBe(largest);
   });
 
-  test('allow nine thousand of the largest payments to sum to a safe integer', () => {
+  test('have a largest amount that, multiplied by nine thousand, is still a safe integer', () => {
     for (const code of CURRENCIES) {
       expect(Number.isSafeInteger((largestAmountMinor(code) ?? Number.NaN) * 9_000)).toBe(true);
     }

@@ -65,7 +65,7 @@ describe('a derived payment id', () => {
   });
 });
 
-/** The id functions of each folder in `lambdas`. */
+/** The id functions of each folder in `lambdas` that has an `ids.ts`. */
 const ROOMS = {
   callbacks,
   events,
@@ -152,7 +152,7 @@ const REMEMBERED_ELSEWHERE = {
   changeIdOf: 'a change id derived by one of the functions above',
   storedOperationId: 'not derived, only read from a row',
 } satisfies Record<Exclude<Maker, keyof typeof RECORDED>, string>;
-// This line does not compile if a function is missing from both tables.
+// The `satisfies` clause does not compile if a function is missing from both tables.
 void REMEMBERED_ELSEWHERE;
 
 test('the table of operations contains every folder that has an ids.ts', () => {

@@ -15,7 +15,7 @@ describe('the numbers of shards', () => {
     expect([shardsAt(DAY), mostShards()]).toEqual([DEFAULT_SHARDS, DEFAULT_SHARDS]);
   });
 
-  test('grow with the rates', () => {
+  test('grow with the peak rates', () => {
     expect(shardsFor(PEAK)).toEqual({
       claims: 100,
       outcomes: 50,
@@ -27,7 +27,7 @@ describe('the numbers of shards', () => {
     expect(shardsFor({ payments: MAX_TENANT_PAYMENTS, tenantPayments: MAX_TENANT_PAYMENTS }).listParts).toBe(4);
   });
 
-  test('apply to rows from the start date of their setting on; reads include the rows of all settings', () => {
+  test('apply to rows from the start date of their setting; reads include the shards of all settings up to that time', () => {
     const [first, second] = [
       { payments: 4_000, tenantPayments: 2_000 },
       { payments: 2_000, tenantPayments: 2_000 },

@@ -5,7 +5,7 @@ import { catchWrittenLines } from '../support/written-lines.ts';
 
 const lines = catchWrittenLines();
 
-test('an alarm event is logged, and is counted for its function and, for the alarm, across all functions', () => {
+test('an alarm event is logged, and is counted twice: for its function, and across all functions for the alarm', () => {
   standardTelemetry('callbacks', systemInstruments).run('alarm', { late_success: 1 }, { late_success: 'pay_1' });
   const written = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(written).toMatchObject([

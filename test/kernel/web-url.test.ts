@@ -6,7 +6,10 @@ import { refuseBadTargets } from '../../lib/settings/job-targets.ts';
 import { readUrl } from '../../lib/settings/rules.ts';
 import { Api } from '../world/api.ts';
 
-/** Texts that the URL parser accepts although a reader would take them for another URL or for no URL. */
+/**
+ * Texts that are no URL, or that the URL parser accepts although a reader would take them for another URL or for no
+ * URL.
+ */
 const MISREAD = [
   String.raw`https:\\evil.co.uk`,
   String.raw`https:/\evil.co.uk`,

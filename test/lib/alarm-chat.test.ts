@@ -35,7 +35,7 @@ describe('the template for alarms in Slack, Teams and PagerDuty', () => {
     });
   });
 
-  test('subscribes the PagerDuty service over HTTPS with the SNS envelope that it expects, and keeps its address out of the template', () => {
+  test('subscribes PagerDuty over HTTPS with the SNS envelope that it expects, and keeps PagerDuty’s address out of the template', () => {
     all.hasResourceProperties('AWS::SNS::Subscription', {
       TopicArn: TOPIC,
       Protocol: 'https',

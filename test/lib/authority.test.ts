@@ -169,7 +169,7 @@ describe('the authority', () => {
     expect(() => settingsOf({ ...POSTGRES, 'payonce:postgresShards': postgresShards })).toThrow(message);
   });
 
-  test('is recorded with the values that the command line needs; different long lists have different digests', () => {
+  test('is recorded with the values that the command line needs; a long list is recorded as a digest that differs for another list', () => {
     const postgresSecretArn = `${SECRET}${'x'.repeat(200)}`;
     const recordedWith = (last: string) => {
       const ids = Array.from({ length: 16 }, (_, index) => `subnet-0123456789abcde${index.toString(16)}${last}`);
@@ -341,7 +341,7 @@ describe('the functions of a deployment', () => {
     });
   });
 
-  test('and all other resources are the same with PostgreSQL, except where PostgreSQL requires a difference', async () => {
+  test('and all other resources differ with PostgreSQL only in the listed places', async () => {
     const [without, withSetting] = await Promise.all([
       synthesize(EVERYTHING),
       synthesize({ ...EVERYTHING, ...POSTGRES, ...NETWORK, ...ADDRESS }),
@@ -352,7 +352,7 @@ describe('the functions of a deployment', () => {
     expect(JSON.stringify(Object.values(without))).not.toMatch(/postgres|authority|VpcConfig/i);
   });
 
-  test('connect to a protected cluster of Aurora DSQL, with neither a secret nor a VPC', async () => {
+  test('connect to an Aurora DSQL cluster with deletion protection, without a secret and without a VPC', async () => {
     const [without, withSetting] = await Promise.all([synthesize(EVERYTHING), synthesize({ ...EVERYTHING, ...DSQL })]);
     const ofData = differences(without, withSetting).filter((line) => line.includes(' data '));
     expect(ofData.map((line) => line.replace(/[0-9A-F]{8}(?=[A-Z]|$)/g, '#'))).toEqual([
@@ -360,8 +360,8 @@ describe('the functions of a deployment', () => {
       '+ data .Outputs.PublishOutputFnGetAttClusterResourceArn#',
       '+ data AWS::DSQL::Cluster',
     ]);
-    // The permissions for a server enlarge some inline policies, so that the CDK moves another statement into a managed
-    // policy. With Aurora DSQL, that statement still fits.
+    // With a PostgreSQL server, some inline policies grow, and the CDK moves one statement into a managed policy. With
+    // Aurora DSQL, that statement still fits into its inline policy.
     const ofServer = /VpcConfig|AttachToVpc|DatabaseSecret|ManagedPolicy\./;
     const connect = '+ service AWS::IAM::Policy.Properties.PolicyDocument.Statement[ConnectToDatabase]';
     expect(differences(without, withSetting).filter((line) => line.includes(' service '))).toEqual(

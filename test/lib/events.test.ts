@@ -143,7 +143,7 @@ describe('a consumer', () => {
     });
   });
 
-  test('cannot have a timeout of more than 30 seconds, so that it ends before its lease', () => {
+  test('cannot have a timeout of more than 30 seconds, so that it ends before its lease expires', () => {
     const slow = made('SlowFunction', 31);
     expect(() => new EventConsumer(stack, 'Slow', { bus, consumer: slow, events: [] })).toThrow('31 s');
   });
@@ -193,7 +193,7 @@ describe("the consumers' rules", () => {
     expect(patternOf(name)).toEqual([{ source: ['payonce'], 'detail-type': [...events] }]);
   });
 
-  // Each of these rules matches only payments that have the metadata. Most payments do not have it.
+  // Each of these rules matches only payments with one metadata field. Most payments do not have this field.
   test.each([
     ['ReceiptEvents', 'receipt_email', ['payment.completed.v1']],
     [

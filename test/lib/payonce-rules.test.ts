@@ -121,7 +121,7 @@ describe('Payonce’s own cdk-nag rules', () => {
   });
 });
 
-test('a template that violates a rule fails the synthesis with the rule and the resource', () => {
+test('a template that violates a rule makes the synthesis fail, and the error names the rule and the resource', () => {
   const app = testApp();
   const planted = new CfnResource(new Stack(app, 'Stack'), 'EndlessLog', { type: 'AWS::Logs::LogGroup' });
   Validations.of(app).addPlugins(new PayonceRules());

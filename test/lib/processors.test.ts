@@ -53,7 +53,7 @@ test('synthesis warns that a processor without a look-up is sent nothing after c
   expect(deployed.warnings).not.toContain('look-up');
 });
 
-describe('a processor from the registry that a deployment selects', () => {
+describe('a processor that a deployment selects from the registry', () => {
   const { data, service } = deployed;
   const roles = statementsByOwner(service);
   const secretsReadBy = (owner: string): string =>
@@ -83,7 +83,7 @@ describe('a processor from the registry that a deployment selects', () => {
   });
 
   test.each(['Payments', 'Callbacks', 'Orders', 'JobsPayments', 'JobsUpkeep'])(
-    'gives %s its settings, the name of the secret with its key, and permission to read this secret',
+    'gives %s the processor’s settings, the name of the secret with its key, and permission to read this secret',
     (owner) => {
       expect(variablesOf(owner)).toMatchObject({
         TILLHOUSE_URL: 'https://tillhouse.example',
@@ -134,7 +134,7 @@ describe('the settings of a processor', () => {
     expect(() => buildStacks(testApp(context), { processors: REGISTRY })).toThrow(message);
   });
 
-  test('are in ProcessorProps, the source of typed properties and of the settings page', () => {
+  test('are exactly the properties of ProcessorProps, from which the settings page is generated', () => {
     const text = readFileSync(join(PROJECT, 'lib', 'settings', 'processors.ts'), 'utf8');
     const [, props = ''] = /export interface ProcessorProps \{(.*?)\n\}/s.exec(text) ?? [];
     const named = [...props.matchAll(/readonly (\w+)\?:/g)].map(([, name = '']) => name);

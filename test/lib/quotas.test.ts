@@ -42,7 +42,7 @@ function largestOf(template: Template, type: string) {
 describe('many senders on the bus', () => {
   const given = senders(30, (index) => (index < 15 ? { source: `shop-${index}` } : { account: account(index) }));
 
-  test('do not exceed the SQS quotas with their queue policies', async () => {
+  test('have queue policies that stay within the SQS quotas', async () => {
     const service = present((await synthesize({ 'payonce:paymentRequests': given })).service);
     const { statements, bytes } = largestOf(service, 'AWS::SQS::QueuePolicy');
     // Amazon SQS developer guide, "Amazon SQS policy quotas".
@@ -50,7 +50,7 @@ describe('many senders on the bus', () => {
     expect(bytes).toBeLessThanOrEqual(8_192);
   });
 
-  test('do not exceed the quota of the bus policy, even if 15 senders are in different other accounts', async () => {
+  test('have a bus policy that stays within its quota, even if 15 senders are in 15 other accounts', async () => {
     const service = present((await synthesize({ 'payonce:paymentRequests': given })).service);
     const policies = Object.values(service.findResources('AWS::Events::EventBusPolicy')) as {
       readonly Properties: { readonly StatementId: string; readonly Statement: unknown };
@@ -80,7 +80,7 @@ describe('many senders on the bus', () => {
 });
 
 describe('the environment of a function', () => {
-  test('fits with most optional resources and the longest environment name', async () => {
+  test('stays within its size limit with most optional resources and the longest environment name', async () => {
     await expect(synthesize({ ...EVERYTHING, 'payonce:environment': LONGEST_ENVIRONMENT })).resolves.toBeDefined();
   });
 

@@ -20,7 +20,7 @@ const FINAL: Readonly<Record<string, readonly string[]>> = {
   'AWS::ApiGateway::RestApi': ['Mode', 'CloneFrom'],
   'AWS::ApiGateway::Stage': ['StageName', 'RestApiId'],
   'AWS::CloudWatch::Dashboard': ['DashboardName'],
-  // One update may create or delete at most one global index.
+  // `GlobalSecondaryIndexes` is included because one update may create or delete at most one global index.
   'AWS::DynamoDB::Table': [
     'TableName',
     'KeySchema',

@@ -165,7 +165,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:DeleteItem ${rows('ORPHAN_KEPT#*')}`,
       // Lists changes, stray charges and holds that only a person can decide, and endpoints that fail.
       `dynamodb:Query ${rows(...[QueueRow.undecidable, QueueRow.return, QueueRow.hold, QueueRow.failingEndpoints].map((queue) => `${queue}*`))}`,
-      // Lists claims: the index, and their records.
+      // Lists claims from the index, and reads their records.
       'dynamodb:Query on Idempotency',
       `dynamodb:GetItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*', 'OP#rtn_*', 'OP#ord_*', 'OP#cb_*')}`,
       'sqs:GetQueueAttributes, sqs:SendMessage on Queue, Views',
@@ -365,7 +365,7 @@ test('only the worker of the purge job may scan a table of the service', () => {
   ]);
 });
 
-/** Statements on tables without a limit to certain kinds of rows, each with the reason. */
+/** Statements on tables that are not limited to certain kinds of rows, each with the reason. */
 const ALL_KINDS: Readonly<Record<string, string>> = {
   'JobsUpkeep Purge': 'A scan takes no key, and the job deletes expired records of all kinds.',
   'JobsUpkeep TimeToLive': 'The statement describes the table and reads no row.',
@@ -413,7 +413,7 @@ describe('grants on tables', () => {
   const onTables = [...roles].flatMap(([owner, statements]) =>
     statements
       .filter(({ Effect, Action }) => Effect === 'Allow' && JSON.stringify(Action).includes('"dynamodb:'))
-      // Grants on Streams have no keys.
+      // Grants on Streams are excluded, because they cannot be limited to keys.
       .filter(({ Sid }) => Sid !== undefined)
       .map((statement) => ({ name: `${owner} ${statement.Sid}`, statement })),
   );

@@ -104,7 +104,7 @@ describe('settings', () => {
       expect(() => settingsOf(context)).toThrow(/rocessorUrl is .* must be an https address/);
   });
 
-  test('accept a query in the address of a page, to which no path is appended', () => {
+  test('accept a query in the URL of a page, because no path is appended to it', () => {
     const returnUrl = 'https://shop.example/paid?from=payonce';
     const context = { 'payonce:stripeAccount': 'acct_1', 'payonce:stripeReturnUrl': returnUrl };
     expect(settingsOf(context).processors.at(-1)).toMatchObject({ mode: 'live', settings: { returnUrl } });

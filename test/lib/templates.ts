@@ -39,7 +39,7 @@ export const EVERYTHING = {
   }),
 };
 
-/** Settings that affect different resources, so that their tests share a deployment. */
+/** Settings that affect different resources, so that their tests can share one deployment. */
 export const CONFIGURED = {
   'payonce:warmWriteUnits': '8000',
   'payonce:tracing': 'true',

@@ -28,7 +28,7 @@ function alarmsOf(template: Template): readonly Alarm[] {
   return Object.values(found).map(({ Properties }) => Properties);
 }
 
-/** Returns the dimension values of all alarms on a metric. */
+/** Returns the value of this dimension for each alarm on the metric, as JSON. */
 function watched(metricName: string, dimension: string): readonly string[] {
   return alarms
     .filter(({ MetricName }) => MetricName === metricName)
