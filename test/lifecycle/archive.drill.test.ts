@@ -87,7 +87,7 @@ whole(test, { slice: test.skip })(
     // restore only the current rows.
     const to = String(Math.floor(Date.now() / 1000));
     const others = await command('tables', 'restore', '--only', 'idempotency,registry', '--to', to);
-    // Makes the archive lag behind when the table is lost.
+    // Without the archiver, the archive lacks the newest rows when the table is lost.
     await stopArchiver();
     const forgotten = await api.payUntilSucceeded({ key: 'forgotten' });
     const over = new AbortController();
@@ -142,7 +142,7 @@ whole(test, { slice: test.skip })(
     expect(mismatches).toContain(String(forgotten.json['id']));
     for (const agreed of [kept, held]) expect(mismatches).not.toContain(agreed.json['id']);
 
-    // If clients retry their requests, each receives its own payment, which was charged only once.
+    // Each retried request receives its own payment, which was charged only once.
     const retry = async (key: string): Promise<void> => {
       const { json } = await api.payUntilSucceeded({ key });
       expect(await api.charges(json['id'])).toHaveLength(1);

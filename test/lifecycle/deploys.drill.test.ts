@@ -187,7 +187,7 @@ whole(test, { slice: test.skip })(
     const refused = deployWith({}, nextApp('refused', REFUSED)).then(() => 'deployed', String);
     expect(await payers.during(refused)).toContain('cdk deploy failed');
     expect(await statusOfService()).toBe('UPDATE_ROLLBACK_COMPLETE');
-    // The next code accepted payments until it was rolled back.
+    // The next version accepted payments until it was rolled back.
     expect(payers.versions()).toEqual(new Set([undefined, 'next']));
     const rolledBack = await api.payUntilAnswered({ key: 'rolled-back' });
     expect(rolledBack.json).not.toHaveProperty('made_by');

@@ -48,7 +48,7 @@ async function storedPayments(): Promise<unknown> {
   }
 }
 
-test('a stack with PostgreSQL keeps its payments after a stop, a start and a kill; its database ends with the stack', async () => {
+test('a stack with PostgreSQL keeps its payments after a stop, a start and a kill; its database server stops with the stack', async () => {
   await start('--authority', 'postgres');
   const first = await pay('first');
   expect([201, 202]).toContain(first.status);
@@ -77,7 +77,7 @@ test('a stack with PostgreSQL keeps its payments after a stop, a start and a kil
   expect((await pay('first')).text).toBe(first.text);
 });
 
-test('a start with the other database is refused until the tables are emptied', async () => {
+test('a start with a different authority is refused until the tables are emptied', async () => {
   const refused = await start('--authority', 'dynamodb').catch((error: unknown) => error);
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('are in PostgreSQL') });
   await local('stop.ts');

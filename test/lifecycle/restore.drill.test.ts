@@ -79,7 +79,7 @@ whole(test, { slice: test.skip })(
     // The archive contains rows that the restored Ledger lacks, and newer rows have the keys of lost rows. No chain is
     // broken.
     const verified = await payonce(local, 'verify', '--environment', ENVIRONMENT, '--json');
-    // Drops the sentence about the findings, which standard error adds after the document.
+    // Standard error adds a sentence about the findings after the JSON document. It is removed here.
     const document = verified.said.slice(0, verified.said.lastIndexOf('}') + 1);
     const { findings } = JSON.parse(document) as {
       readonly findings: readonly { kind: string; chain: string }[];

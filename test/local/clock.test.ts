@@ -30,7 +30,7 @@ import { World } from '../world/world.ts';
 const DAY_MS = 86_400_000;
 const SECRET = 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA';
 
-/** Returns a clock that is four days ahead of `base`, the time of other systems. */
+/** Returns a clock that is four days ahead of `base`, the clock of other systems. */
 const advanced = (base: Clock): Clock => ({
   nowMs: () => base.nowMs() + 4 * DAY_MS,
   wireMs: () => base.nowMs(),
@@ -137,7 +137,8 @@ describe('after the clock was advanced, Payonce returns money of a canceled paym
     await world.processor.inside.correct(chargeId, changes);
     if (arrives === 'before') {
       await world.deliver(callback('late', chargeId));
-      // Two hours later the money cannot be returned, so the next attempt is due a quarter of an hour after that.
+      // Two hours later, the processor is down and the money cannot be returned. The next attempt is due 15 minutes
+      // after that.
       world.clock.advance(DAY_MS / 12);
       await world.processor.inside.goDown();
       expect(await world.returnCharges()).toMatchObject({ failed: 1 });

@@ -48,7 +48,7 @@ console.log(await call.catch(({ code }) => code));
 `;
 
 test('a call to a function times out at its limit, even after a garbage collection', async () => {
-  // Closes the connection long after the time limit.
+  // The server closes the connection only long after the time limit.
   const server = createServer((request) => void setTimeout(() => request.socket.destroy(), 5_000).unref());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

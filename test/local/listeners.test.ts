@@ -29,7 +29,7 @@ describe.each(LISTENERS)('%s', (name, start, path) => {
   const isWell = () =>
     statusOf(name === 'the receiver of conform' ? ['POST / HTTP/1.1', host()] : [`GET ${path} HTTP/1.1`, host()]);
 
-  test('refuses every page from another origin', async () => {
+  test('refuses every request that a page from another origin sends', async () => {
     for (const headers of [
       ['Origin: https://evil.example'],
       ['Origin: null'],

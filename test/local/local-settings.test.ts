@@ -141,7 +141,7 @@ describe('a failed deployment', () => {
     expect(failure.message).toBe(`${sentence} (full output: /run/cdk.log)`);
   });
 
-  test('names the last error of the CLI otherwise', () => {
+  test('names the last error of the CLI if the synthesis refused no setting', () => {
     const failures = [
       cdkFailure('deploy', ['payonce:x is unused', ' ❌  PayonceApi failed: no bucket ', 'bye'], '/run/cdk.log'),
       cdkFailure('deploy', ['SyntaxError: x', ENDED], '/run/cdk.log'),

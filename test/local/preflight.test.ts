@@ -182,7 +182,7 @@ describe('the printed curl line', () => {
     for (const status of ['202', '409', '503']) expect(after).toMatch(new RegExp(`After[^.]* ${status}`));
   });
 
-  test('creates a payment if it is copied without changes', () => {
+  test('is a complete request for a payment', () => {
     const line = curlLine({ apiUrl: 'http://localhost:4566/live', apiKey: 'sk_test_x' });
     expect(line).toBe(
       "curl -i -X POST 'http://localhost:4566/live/v1/payments' -H 'Authorization: Bearer sk_test_x' " +

@@ -37,7 +37,7 @@ test('a start reports no problem if a payment, a callback and a job run succeed'
   answers = WELL();
   expect(await check()).toEqual([]);
   expect(withKey).toContain('/v1/payments');
-  // The page of the payer belongs to the processor, which must not learn the key.
+  // The page of the payer belongs to the processor, which must not receive the API key.
   expect(withKey).not.toContain('/payer');
 });
 

@@ -106,7 +106,7 @@ describe('a business key', () => {
     expect(harness.stores.allRows()).toHaveLength(1);
   });
 
-  test('must exist from an hour before the record of the event id may expire, and the refusal names this age', async () => {
+  test('is required for an event that is 719 hours old, an hour before the record of its event id may expire; the error states this age', async () => {
     const harness = new Harness();
     const event = { ...EVENT, occurredAtMs: harness.clock.nowMs() };
     const consumer = counting('commission');
@@ -250,7 +250,7 @@ describe('an effect outside Payonce', () => {
     expect(await harness.consume(consumer)).toEqual({ kind: 'done_before' });
   });
 
-  test('excludes other deliveries while it is in progress, until the lease of a crashed owner ends', async () => {
+  test('excludes other deliveries while it is in progress, until the lease of a crashed owner expires', async () => {
     const harness = new Harness();
     const { calls, consumer } = recording(async (attempt) => {
       // The first owner never resumes.

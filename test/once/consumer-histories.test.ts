@@ -84,7 +84,7 @@ describe.each([
   ['in Payonce’s own tables', tableEffect],
   ['outside Payonce', outsideEffect],
 ] as const)('a Stream that is read again from the beginning', (where, how) => {
-  test(`has no second effect ${where}, although every event is published a second time`, async () => {
+  test(`has no second effect ${where}, although every event is published again`, async () => {
     const relay = new RelayHarness(chains(4));
     const world = new ConsumerWorld();
     for (const reading of ['first', 'second', 'third']) {

@@ -105,7 +105,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       ['no longer equal to the read value', { kind: 'equals', attribute: 'n', value: 4 }, false],
       ['there, but must be absent', { kind: 'absent' }, false],
     ] as const)(
-      'are written or refused by a condition on the existing row, which is %s',
+      'are written only if their condition on the existing row holds; the row is %s',
       async (_what, when, holds) => {
         await records.recordOnce(record(), [put(5)]);
         const outcome = await records.recordOnce(record({ operationId: other() }), [put(9, { when })]);

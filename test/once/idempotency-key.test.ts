@@ -24,7 +24,7 @@ describe('the Idempotency-Key header', () => {
     ['empty', ['']],
     ['blank', [' \t ']],
     ['an empty quoted string', ['""']],
-  ])('counts as missing if it is %s', (_form, values) => {
+  ])('is treated as missing if it is %s', (_form, values) => {
     expect(parseIdempotencyKey(values)).toEqual({ kind: 'missing' });
   });
 

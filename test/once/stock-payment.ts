@@ -27,7 +27,10 @@ export interface StockTools {
    * Remaining invocation time that Lambda reports, in milliseconds. The stock Powertools layer uses it as its lease.
    */
   readonly remainingTimeMs: number;
-  /** Idempotency key at the processor: a new one for each attempt (a common mistake), or the same. @default `fresh` */
+  /**
+   * Idempotency key at the processor: a new key for each attempt (a common mistake), or the same key for all attempts.
+   * @default `fresh`
+   */
   readonly processorKey?: 'fresh' | 'same';
 }
 
