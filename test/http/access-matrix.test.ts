@@ -367,7 +367,7 @@ function isDeletion(route: string): number {
   return route.startsWith('DELETE ') ? 1 : 0;
 }
 
-test('every mutating route changes a row in these tests, except the routes that are refused', () => {
+test('every mutating route for tenants changes a row in the tests above, except the refused routes', () => {
   const changes = TENANT_ROUTES.map(([route]) => route).filter((route) => !route.startsWith('GET '));
   expect(changes.filter((route) => !changing.has(route))).toEqual(changes.filter((route) => REFUSED.has(route)));
 });

@@ -26,7 +26,7 @@ const [MAX_GROWTH, TOLERANCE] = [1.2, 2];
 /** Maximum number of calls for each object on the largest page, in addition to `MAX_CALLS`. */
 const MAX_CALLS_PER_OBJECT = 4;
 
-/** In `npm test`, a slice of the pairs and triples. */
+/** Selects the pairs and triples of filters to test: a slice of them in `npm test`. */
 const someOf = <Query>(combinations: readonly Query[]): readonly Query[] => sliceOf(combinations, SLICES);
 
 /** The cost of a page is compared between lists of these lengths. */

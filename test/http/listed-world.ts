@@ -188,7 +188,7 @@ async function seed(api: Api, database: CountedDynamoDb, rows: number): Promise<
     const run = acceptedRun('resolve', nowMs - number * 60_000, nowMs);
     await api.store.jobRuns.accept(recordOf(run), run);
   }
-  // Projects all events.
+  // Reading a list projects all events into the Views.
   const events = dataOf(await api.get('/v1/events'));
   const tenant = await seedTenants(database, api);
   await multiply(database, rows);

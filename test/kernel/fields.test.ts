@@ -42,7 +42,7 @@ describe('an API object', () => {
     apiObject<Money>()({ object: shown([], () => 'money'), amount });
     // @ts-expect-error a required field is not shown
     apiObject<Money>()({ object: shown([], () => 'money'), note });
-    // @ts-expect-error a value is computed from a field that `from` does not list
+    // @ts-expect-error the value is computed from a field that is not in the list
     shown(['note'], ({ amountMinor }) => amountMinor);
     expect.assertions(0);
   });

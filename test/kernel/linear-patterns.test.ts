@@ -6,7 +6,7 @@ import { sliceOf, whole } from '../support/slice.ts';
 /** Length of the longest body, in characters. */
 const LONG = 32 * 1024;
 const SHORT = 1024;
-/** Time limit of a linear search of a short text, in milliseconds. */
+/** If the search of a short text exceeds this time, a long text is also searched. Milliseconds. */
 const SUSPECT_MS = 0.15;
 /** Time in milliseconds that a search of a few dozen characters exceeds only if the search is exponential. */
 const ENDLESS_MS = 5;

@@ -64,7 +64,7 @@ describe('adopted tables from a restore', () => {
     for (const table of tables) expect(table).toMatchObject({ UpdateReplacePolicy: 'Retain' });
   });
 
-  test('are subject to the rules of the Ledger', () => {
+  test('include a Ledger to which the append-only rule applies', () => {
     expect(findViolations(service.toJSON() as Parameters<typeof findViolations>[0])).toEqual([]);
     const arn = { 'Fn::Join': ['', ['arn:aws:dynamodb:eu-west-1:111122223333:table/', TABLES.ledger]] };
     const Statement = [{ Effect: 'Allow' as const, Action: 'dynamodb:UpdateItem', Resource: arn }];

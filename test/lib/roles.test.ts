@@ -152,8 +152,8 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       appendsRows('PAY#*', 'ACT#*'),
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
-      // Allows the API to create, roll and revoke keys, to decide on approvals, and to write the rows of corrections and
-      // decisions.
+      // Allows the API to create, roll and revoke keys, to decide on approvals, and to write the rows of corrections
+      // and decisions.
       `dynamodb:UpdateItem ${rows('KEY#*', 'APPROVALS')}`,
       `dynamodb:PutItem ${rows('KEY#*', 'KEYS#*', 'OWNERS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*', 'HOLD#*', 'APPROVALS')}`,
       // Allows the API to list rows of the Registry, to read operators' keys, and to revoke an operator's key if
