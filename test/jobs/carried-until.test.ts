@@ -27,7 +27,7 @@ describe('the time until which the copies are complete', () => {
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW, settledMs: 0 });
     await moveCarriedUntil(marks, [NOW + HOUR_MS], NOW + HOUR_MS);
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW + HOUR_MS, settledMs: NOW });
-    // An operator has older rows copied again.
+    // An operator requests that older rows be copied again.
     await moveCarriedUntil(marks, [NOW - HOUR_MS], NOW + HOUR_MS + MINUTE_MS);
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW - HOUR_MS, settledMs: NOW - HOUR_MS });
   });

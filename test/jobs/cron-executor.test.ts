@@ -65,7 +65,7 @@ function executor(url = apiUrl): (event: unknown) => Promise<unknown> {
 }
 
 describe('a schedule that fires', () => {
-  test('requests its run under the run id, with a credential for that run', async () => {
+  test('requests its run with the run id as the idempotency key, and with a credential for that run', async () => {
     expect(await executor()({ job: 'close-days', scheduledTime: T12 })).toEqual({ runId: RUN_ID, kind: 'asked' });
 
     expect(site.asked).toEqual([

@@ -114,7 +114,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       },
     );
 
-    test('treat a missing row as older than any row, and as equal to none', async () => {
+    test('treat a missing row as older than any row, and as equal to no value', async () => {
       const first = put(1, { when: { kind: 'older', attribute: 'n', than: 1 } });
       expect(await records.recordOnce(record(), [first])).toEqual({ kind: 'recorded' });
       const away: ConsumerWrite = {

@@ -37,7 +37,7 @@ const fingerprintOf = (text: string) => ({ version: 1, sha256: systemDigest.sha2
 const paymentId = paymentIdFor('toy');
 const key = { operationId: chargeOperation(paymentId), paymentId, fingerprint: fingerprintOf('body') };
 
-/** An operation with one record and one pending transition. */
+/** Simulates the store of one operation, with one record and one pending transition. */
 class World {
   readonly clock = new SimulatedClock();
   readonly notes = { takenOver: false, fenced: false };

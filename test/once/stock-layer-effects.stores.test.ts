@@ -92,7 +92,7 @@ describe('an owner that resumes after its lease expired and a rival finished', (
     expect(await world.violations(request)).toEqual([]);
   });
 
-  test('with the stock Powertools layer, deletes the winner’s record if the owner fails; the key then charges twice', async () => {
+  test('with the stock Powertools layer, deletes the winner’s record if the owner fails; a retry with the key then charges again', async () => {
     const plan = faultAt(STOCK_CALLS.charge, 'throttle');
     const world = stockWorld(tables, plan);
     const { rivalSaw } = await withRivalInTheMiddle(world, plan, STOCK_CALLS.charge);
