@@ -86,7 +86,7 @@ async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
 }
 
 test.each(FAULT_KINDS)(
-  'a receipt whose first attempt fails (%s) is sent once before its queue gives up, without an operator',
+  'a receipt whose first attempt fails (%s) is sent exactly once, without an operator, before the queue gives up',
   async (strike) => {
     expect(await sentAfter(strike)).toEqual({ acknowledged: true, emails: 1 });
   },

@@ -213,7 +213,7 @@ describe.each(TENANT_ROUTES)('%s', (route, needed) => {
 });
 
 describe.each(TENANT_ROUTES)('%s, called by an operator who names a tenant', (route, scope, needed) => {
-  test(`accepts ${needed ?? 'no role'} and the roles that include it, and no API key`, async () => {
+  test(`accepts ${needed ?? 'no role'} and the roles that include it, but no API key`, async () => {
     for (const role of ROLES) {
       // Names another tenant, so that the desk's objects do not change here.
       const reply = await request(route, ofRole(role), 'ten_other/test');

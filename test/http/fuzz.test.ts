@@ -112,7 +112,8 @@ const request = fc.record({
       weight: 3,
       arbitrary: fc.constantFrom(...operations.filter(({ operationId }) => operationId !== 'receiveCallback')),
     },
-    // Requests that create objects have extra weight. Otherwise, too few requests of a slice would be accepted.
+    // Requests that create objects have extra weight. Otherwise, a slice would contain too few requests that are
+    // accepted.
     { weight: 2, arbitrary: fc.constantFrom(...operations.filter(({ operationId }) => CREATIONS.has(operationId))) },
   ),
   method: seldom(20, fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE')),

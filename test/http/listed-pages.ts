@@ -101,7 +101,10 @@ function isSingle(asked: Query): boolean {
   return Object.keys(asked).length < 2;
 }
 
-/** Returns the queries with no filter, and with every filter, pair and triple of filters, with every sample value. */
+/**
+ * Returns a query without filters, and queries with every filter, pair and triple of filters, for all combinations of
+ * sample values.
+ */
 async function queriesOf(world: ListedWorld, path: string, filters: List['filters']): Promise<readonly Query[]> {
   let queries: readonly Query[] = [{}];
   for (const [name, schema] of Object.entries(filters)) {

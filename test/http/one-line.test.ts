@@ -15,7 +15,7 @@ interface Text {
   readonly schema: Node;
 }
 
-/** Lists the texts in a schema, and the names of its free-form fields. */
+/** Lists the text fields in a schema, including the names of free-form fields. */
 function textsIn(where: string, schema: Node): readonly Text[] {
   const {
     properties = {},

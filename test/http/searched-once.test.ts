@@ -13,7 +13,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** Returns, for each marked text, the number of searches of this text, alone or as a part of a longer text. */
+/** Returns, for each marked text, how often it was searched, alone or as a part of a longer text. */
 function searches(): readonly number[] {
   const searched = folding.mock.contexts.map(String);
   return MARKS.map((mark) => searched.filter((text) => text.includes(mark)).length);

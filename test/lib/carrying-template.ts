@@ -8,7 +8,7 @@ import { ReplayCache } from '../../lib/replay-cache.ts';
 import { readSettings } from '../../lib/settings.ts';
 import { testApp } from './test-app.ts';
 
-/** Synthesizes a stack with a function that copies rows after its commits, and the jobs worker. */
+/** Synthesizes a stack with two functions: one that copies rows after its commits, and the jobs worker. */
 export function carryingTemplate(): Template {
   const app = testApp({ 'aws:cdk:bundling-stacks': [] });
   Validations.of(app).addPlugins(new PayonceRules());

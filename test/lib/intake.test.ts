@@ -95,7 +95,7 @@ describe('payment requests by event', () => {
     expect(JSON.stringify(without.toJSON())).not.toContain('PAYMENT_REQUESTS');
   });
 
-  test('reach the queue only if their source and account are mapped', () => {
+  test('reach the queue only if their source and account are mapped to a tenant', () => {
     const rules = Object.values(service.findResources('AWS::Events::Rule')).map(
       ({ Properties }) => (Properties as { EventPattern: Record<string, unknown> }).EventPattern,
     );

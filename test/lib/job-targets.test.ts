@@ -68,7 +68,7 @@ describe('the setting jobTargets', () => {
 });
 
 describe('the stacks of a deployment with job targets', () => {
-  test('have a schedule for each job, which enqueues it with its scheduled time, and a secret for each target', async () => {
+  test('have a schedule for each job, which enqueues the job with its scheduled time, and a secret for each target', async () => {
     const targets = {
       membership: MEMBERSHIP,
       loyalty: { url: 'https://loyalty.example', jobs: [{ ...JOB, id: 'expire-points' }] },

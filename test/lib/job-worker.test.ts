@@ -39,7 +39,7 @@ describe('a job worker', () => {
     });
   });
 
-  test('has a visibility timeout longer than its function’s timeout and shorter than its lease', () => {
+  test('has a visibility timeout longer than its function’s timeout and shorter than the lease of a job', () => {
     template.hasResourceProperties('AWS::SQS::Queue', {
       RedrivePolicy: { deadLetterTargetArn: Match.anyValue(), maxReceiveCount: 216 },
       VisibilityTimeout: 100,

@@ -95,7 +95,7 @@ describe('the schedules', () => {
     }
   });
 
-  test('let Lambda retry a failed invocation; if all retries fail, it goes to the same dead-letter queue as an undelivered firing', () => {
+  test('let Lambda retry a failed invocation; if all retries fail, the firing goes to the same dead-letter queue as an undelivered one', () => {
     template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
       MaximumRetryAttempts: 2,
       MaximumEventAgeInSeconds: 3600,

@@ -24,7 +24,7 @@ import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 
 const ENVIRONMENT = 'drill';
-/** Pause between the payments during the loss, in milliseconds. Bounds their number on a slow machine. */
+/** Pause between the payments during the loss, in milliseconds. It limits the number of payments on a slow machine. */
 const PAYMENT_PAUSE_MS = 2_000;
 const local = localAws();
 const target = {

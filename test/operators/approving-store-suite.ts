@@ -183,7 +183,7 @@ export function describeApprovingStore(name: string, make: () => Promise<Approvi
       expect(await effects.recordEffect(reject)).toEqual({ kind: 'recorded' });
     });
 
-    test('writes neither an approval nor a claim if the operation that must not exist has a record', async () => {
+    test('writes neither an approval nor a claim if the operation in `absent` already has a record', async () => {
       const pending = pendingTransition(paymentId);
       const claimed = {
         record: openRecord(paymentId),
