@@ -27,7 +27,7 @@ async function stuckReturn(api: Api, paymentId: Awaited<ReturnType<Api['paid']>>
   });
 }
 
-test('if the messages of a queue cannot be counted, the list of work names their kind as unread, and contains all other work', async () => {
+test('if the messages of a queue cannot be counted, the list of work reports that kind of work as unread, and lists all other work', async () => {
   const behind = new Api();
   const messages = new MemoryMessages(behind.clock);
   const count = messages.count.bind(messages);
@@ -45,7 +45,7 @@ test('if the messages of a queue cannot be counted, the list of work names their
   });
 });
 
-test('the list of work says why messages cannot be redriven, and who runs a missed job', async () => {
+test('the list of work says why messages are parked and how they are redriven, and who runs a missed job', async () => {
   const behind = new Api();
   const messages = new MemoryMessages(behind.clock);
   for (const queue of ['Archive-Parked', 'Events-Parked', 'Jobs-Missed']) messages.arrive(queue, { id: 'm' });
@@ -62,7 +62,7 @@ test('the list of work says why messages cannot be redriven, and who runs a miss
   );
 });
 
-test('a mismatch of a charge without a known payment names the charge, its amount and its processor', async () => {
+test('the entry for a mismatch contains the charge, its amount and its processor if the charge has no known payment', async () => {
   const api = new Api();
   const views = { views: api.views, digest: systemDigest };
   const { owner: _unknown, ...about } = comparedPayment('k', { subject: 'ch_stray' });
@@ -85,7 +85,7 @@ test('a mismatch of a charge without a known payment names the charge, its amoun
     expect(reason).toMatch(/^The processor sandbox shows 12\.50 EUR of a charge without a known payment/);
 });
 
-test('if the processor no longer shows a charge, the reason for the review of its payment says so', async () => {
+test('if the processor no longer returns a payment’s charge, the list of work gives this as the reason for the review', async () => {
   const api = new Api();
   const id = await api.paid('k', { source: 'tok_async' });
   const gone = {

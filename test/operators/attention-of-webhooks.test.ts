@@ -58,7 +58,7 @@ test.each(['gone', 'failing'] as const)(
     const kept = await setByOperator({ enabled: false });
     expect(kept).toMatchObject({ status: 200, body: { enabled: false, disabled: { reason: 'requested' } } });
     expect(await listed()).toEqual([]);
-    // The endpoint still counts as failing until it accepts a webhook.
+    // The endpoint is enabled again, but remains in the list until it accepts a webhook.
     expect(await setByOperator({ enabled: true })).toMatchObject({
       status: 200,
       body: { enabled: true, disabled: null },
@@ -74,7 +74,7 @@ test.each(['gone', 'failing'] as const)(
 );
 
 test.each([{ url: 'https://evil.example/' }, { events: ['*'] }, { enabled: false, description: 'Mine' }])(
-  'an operator cannot set %j of a tenant’s endpoint',
+  'an operator cannot update a tenant’s endpoint with %j',
   async (body) => {
     const field = Object.keys(body).at(-1);
     const refused = await setByOperator(body);

@@ -40,7 +40,7 @@ async function record({ store, clock }: Api, effect: Omit<Effect, 'record' | 'tr
 }
 
 /**
- * Returns a deployment with work of most kinds that only a person can resolve, and with other work that jobs will do.
+ * Returns a deployment that has most of the kinds of work that need a person, and also work that jobs will finish.
  */
 async function troubled() {
   const reviewed = await paymentInReview();
@@ -157,7 +157,7 @@ test('the list can be read in pages of any size, and by kind', async () => {
   expect([unknown.status, unknown.body['param']]).toEqual([400, 'starting_after']);
 });
 
-test('a stuck refund shows its amount, and asks for no decision after one of two operators has decided it', async () => {
+test('a stuck refund is listed with its amount, and needs no decision after one of two concurrent decisions took effect', async () => {
   const api = new Api();
   const id = await api.paid('k', { amount: 2000 });
   const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
@@ -188,7 +188,7 @@ test('a stuck refund shows its amount, and asks for no decision after one of two
   const acts = dataOf(await api.get('/v1/admin/activity?tenant=ten_desk&mode=test'));
   expect(acts.map(({ action }) => action)).toEqual(['decision.made']);
 
-  // The sums in the newest transition contain no refund of another charge.
+  // The newest transition contains no sums for other charges, so it does not show that the refund has ended.
   const readEnds = async (...of: Parameters<typeof api.store.readEnds>) => {
     const ends = await api.store.readEnds(...of);
     const { ofBucket } = ends ?? {};
@@ -220,7 +220,7 @@ test('a payment leaves the list when it is decided', async () => {
   expect(dataOf(await api.get('/v1/admin/payments?status=needs_review'))).toEqual([]);
 });
 
-test('if a kind was read only in part, the list says that it may have more entries, even if none was found', async () => {
+test('if the entries of a kind were read only in part, the count of that kind says that there may be more, even if it is 0', async () => {
   const { api } = await troubled();
   const queues = { needingOperator: async () => ({ entries: [], hasMore: true }) } as unknown as QueueLists;
   const { body } = await api.with({ queues }).get(PATH);
@@ -231,7 +231,7 @@ test('if a kind was read only in part, the list says that it may have more entri
 describe('a page of the default size', () => {
   afterEach(() => setPeakRates());
 
-  /** Returns a deployment with stuck refunds whose payments cost the most calls: other transitions followed the refund. */
+  /** Returns a deployment with stuck refunds. Each one needs the most calls, because other transitions follow it. */
   async function manyStuck() {
     const database = new CountedDynamoDb(new SimulatedClock());
     const api = new Api({}, new World({ store: new Stores(new SimulatedClock(), database) }));

@@ -115,7 +115,7 @@ describe('one idempotency key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('replays the correction of a rival even if the rival writes between the two reads', async () => {
+  test('replays the correction of a rival even if the rival writes between the reads of the record and of the transitions', async () => {
     const { store } = harness;
     let rival: Promise<CorrectLedgerOutcome> | undefined;
     const overtaken: ApprovingStore = {
@@ -201,7 +201,7 @@ describe('the activity log', () => {
     expect(firstBrokenEntry(systemDigest, entries)).toBeUndefined();
   });
 
-  test('contains a correction once, even if a concurrent write causes a second decision', async () => {
+  test('contains a correction once, even if a concurrent write makes the correction start again', async () => {
     const other = await harness.paid('k-2');
     const change = { kind: 'post' as const, legs: [] };
     const rival = () => run('rival', { payment: other, change });
@@ -214,15 +214,15 @@ describe('the activity log', () => {
   });
 });
 
-describe('two idempotency keys', () => {
-  test('create one correction if they concurrently reverse one set of postings; the other request gets the id of that correction', async () => {
+describe('requests with two idempotency keys', () => {
+  test('create one correction if both concurrently reverse the same set of postings', async () => {
     const outcomes = await Promise.all([run('a'), run('b')]);
 
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['already_reversed', 'first']);
     expect(await types()).toHaveLength(3);
   });
 
-  test('create one correction if one request reverses the set of postings immediately before the other request’s write', async () => {
+  test('create one correction if one reverses the set immediately before the other writes; the other gets the correction’s id', async () => {
     const late = await run(
       'b',
       {},
@@ -254,7 +254,7 @@ describe('two idempotency keys', () => {
     expect(firstBrokenLink(systemDigest, transitions)).toBeUndefined();
   });
 
-  test('return a retryable error after eight rounds of contention, and write nothing', async () => {
+  test('cause a retryable error for the one that loses eight times in a row, and it writes nothing', async () => {
     let rivals = 0;
     const change = { kind: 'post' as const, legs: [] };
     const crowded = storeWithRival(() => {

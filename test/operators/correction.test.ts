@@ -122,7 +122,7 @@ describe('a correction', () => {
     expect(decisionOn(once, 'cor_2', reverse(2))).toEqual({ kind: 'already_reversed', correctionId: 'cor_1' });
   });
 
-  test('can itself be reversed once, by a correction that posts the first set again and can be reversed, too', () => {
+  test('can itself be reversed once; the second correction posts the original set again, and can be reversed, too', () => {
     const undone = corrected(taken(), 'cor_1', reverse(2));
     const back = corrected(undone, 'cor_2', reverse(3));
 
@@ -219,7 +219,7 @@ describe('any sequence of facts and corrections', () => {
     );
   });
 
-  test('never changes the payment through a correction, and reverses no set twice', () => {
+  test('contains no correction that changes the payment, and no set that is reversed twice', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
         let chain: readonly Transition[] = [pendingTransition(paymentIdFor('any'))];

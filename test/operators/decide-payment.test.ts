@@ -57,14 +57,14 @@ describe('an operator’s decision', () => {
       type: 'payment.failed',
       payment: {
         status: 'failed',
-        // The charge has captured money, which is returned.
+        // The charge was captured, so Payonce refunds the money.
         failure: { code: 'decided_by_operator', message: expect.stringContaining('is returned to the payer') },
       },
       subject: { kind: 'decision', operator: 'Ada Example', reason: 'Nothing on the statement' },
     });
   });
 
-  test('is not repeated by a retry after the loss of its record: the chain contains it, and the key is expired', async () => {
+  test('is not repeated by a retry after the loss of its record: the chain contains the decision, and the key is expired', async () => {
     await decide('a');
     const before = await harness.chain(request);
     harness.clock.advance(34 * 24 * 60 * 60 * 1000);
@@ -192,7 +192,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     expect(await settle(operationId, 'failed', 'c')).toEqual({ kind: 'change_ended' });
   });
 
-  test('is refused if its change does not belong to its payment', async () => {
+  test('is refused if the change belongs to another payment', async () => {
     const operationId = await undecided('refund');
     harness.clock.advance(DAY);
     expect(await decide('a', { change: operationId })).toEqual({ kind: 'change_not_found' });

@@ -88,7 +88,7 @@ describe('a decision that a payment succeeded', () => {
   });
 });
 
-describe('an open dispute that the comparison reads', () => {
+describe('an open dispute in the processor’s books', () => {
   test.each<readonly [string, number, object]>([
     ['is refused', 409, {}],
     ['waits for a second person', 202, { approvals: { aboveMinor: { EUR: 1 }, lifetimeMs: 72 * 3_600_000 } }],
@@ -146,7 +146,7 @@ async function undecided([step, body, capture]: Change) {
   return { payment, change };
 }
 
-/** Changes that the processor may have made since the request. */
+/** Functions that change the charge at the processor after the request, by the name of the resulting state. */
 const AT_THE_PROCESSOR = {
   nothing: async () => undefined,
   refunded: ({ inside, chargeId }: ChangedPayment, change: string) => refundAs(inside, chargeId, change, 'succeeded'),
@@ -249,7 +249,7 @@ describe('a refund in the books without metadata', () => {
 });
 
 describe('a decision about the pending refund of a stray charge', () => {
-  /** Creates the stray charge. Its refund is pending at the bank, and another user removes the refund's metadata. */
+  /** Creates a stray charge whose refund is pending at the bank, and removes the refund's metadata at the processor. */
   async function pendingReturn(currency = 'EUR') {
     const api = new Api();
     const { world, processor, clock } = api;
@@ -277,7 +277,7 @@ describe('a decision about the pending refund of a stray charge', () => {
   const resolve = (api: Api, id: string, change: string, outcome = 'failed') =>
     api.write(`/v1/admin/payments/${id}/resolve`, 'd', { ...SAID, outcome, change });
 
-  test('marks the refund as failed, so that money that the bank has not returned is refunded again', async () => {
+  test('marks the refund as failed, and Payonce then refunds the stray charge again', async () => {
     const { api, id, stray, made, change } = await pendingReturn();
     const { world, processor } = api;
     await processor.inside.endRefund(made.id, 'failed');
@@ -303,7 +303,7 @@ describe('a decision about the pending refund of a stray charge', () => {
     },
   );
 
-  test('is not added to refunds in another currency', async () => {
+  test('does not count towards the limit of another currency', async () => {
     const { api, id, stray, made, change } = await pendingReturn('USD');
     await api.processor.inside.correct(stray, { refunds: [{ ...made, status: 'succeeded' }] });
     expect((await resolve(api, id, change, 'succeeded')).status).toBe(200);

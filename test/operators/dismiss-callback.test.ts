@@ -16,7 +16,7 @@ const listed = async () => dataOf(await api.get('/v1/admin/attention')).map(({ c
 const dismissals = async () =>
   dataOf(await api.get('/v1/admin/activity')).filter(({ action }) => action === 'callback.dismissed');
 
-test('a dismissal ends an unmatched callback once per idempotency key, with one entry in the activity log', async () => {
+test('an unmatched callback is dismissed once per idempotency key, with one entry in the activity log', async () => {
   const other = await unmatchedCallback(api, 'other');
   expect(new Set(await listed())).toEqual(
     new Set([
@@ -34,7 +34,7 @@ test('a dismissal ends an unmatched callback once per idempotency key, with one 
   expect((await api.write(path(), 'k', { reason: 'refunded' })).status).toBe(422);
 });
 
-test('an unmatched callback names its processor and mode, and says if another program caused it', async () => {
+test('an unmatched callback names its processor and mode, and says whether another program caused it', async () => {
   const foreign = await unmatchedCallback(api, 'foreign', true);
   const entries = dataOf(await api.get('/v1/admin/queues/unmatched_callbacks'));
   const shown = entries.map(({ callback, processor, mode, reason, needs_operator: needs }) => [
@@ -49,7 +49,7 @@ test('an unmatched callback names its processor and mode, and says if another pr
   expect(entry?.['reason']).toMatch(/^A callback from memory \(test mode\) is about a charge/);
 });
 
-test('of two concurrent dismissals with their own keys, exactly one takes effect', async () => {
+test('of two concurrent dismissals with different keys, exactly one takes effect', async () => {
   const made = await Promise.all(['a', 'b'].map((key) => api.write(path(), key, BODY)));
   expect(new Set(made.map(({ status }) => status))).toEqual(new Set([201, 404]));
   expect(await dismissals()).toHaveLength(1);

@@ -242,7 +242,7 @@ describe('a payment', () => {
       expect(JSON.parse(bodyOf(again))).toMatchObject({ reason: null, details_erased: true });
   });
 
-  test('stays erased after a concurrent approval of a correction whose reason was read before the erasure', async () => {
+  test('is not restored by the approval of a correction that read the reason before the erasure', async () => {
     const { tools, clock, store, everything } = world;
     const desk = { ...tools, effects: world.effects, approvals: { aboveMinor: { EUR: 1 }, lifetimeMs: 3_600_000 } };
     await createPayment(tools, paymentRequest('p'));
@@ -271,7 +271,7 @@ describe('a payment', () => {
     expect((await readChain(store, request.paymentId))?.newest.type).toBe('payment.completed');
   });
 
-  test('leaves nothing that could confirm a guess of its text after its erasure and the expiry of its responses', async () => {
+  test('leaves nothing that could confirm a guess of its text, once it is erased and its responses have expired', async () => {
     const { tools, clock, database, everything } = world;
     await createPayment(tools, request);
     const reason = `Returned by ${TEXT}`;

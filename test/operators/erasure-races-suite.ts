@@ -83,7 +83,7 @@ export function describeErasureRaces(name: string, make: () => Promise<ErasableW
       expect(bodyOf(await world.change(asked))).toMatchObject({ description: null, ...ERASED });
     });
 
-    test('while a later refund is in progress', async () => {
+    test('while a second refund is in progress', async () => {
       const request = requested();
       await world.pay(request);
       await world.change(refundOf(request, 'earlier'));
@@ -91,7 +91,7 @@ export function describeErasureRaces(name: string, make: () => Promise<ErasableW
       await expectErased(request.paymentId);
     });
 
-    test("between the claim of a payment and its owner's commit, after a callback has ended the payment", async () => {
+    test('between the claim and the commit of a payment that a callback has already settled', async () => {
       const request = requested();
       const charge: World['processor']['charge'] = async (order, limit) => {
         const answer = await world.processor.charge(order, limit);

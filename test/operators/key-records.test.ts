@@ -111,7 +111,7 @@ describe('a request for the record of an idempotency key', () => {
   });
 
   test.each(['wh_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'mkr_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'pay_1', 'biz_a', '..'])(
-    'finds nothing for an id that names no visible record: %s',
+    'finds nothing for an id without a record that operators may see: %s',
     async (id) => {
       expect((await api.get(`/v1/admin/idempotency_keys/${id}`)).status).toBe(404);
     },

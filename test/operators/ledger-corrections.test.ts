@@ -20,7 +20,7 @@ const leg = (account: string, direction: string, amount: number) => ({ account, 
 const transitions = async () => dataOf(await harness.get(`/v1/payments/${payment}/transitions`));
 
 describe('a correction over HTTP', () => {
-  test('is posted as a reversal, shown, and listed in the entries and the transitions', async () => {
+  test('is posted as a reversal, returned in the response, and listed in the entries and the transitions', async () => {
     const made = await harness.correct('c-1', { payment, reverses: 2 });
 
     expect(made.status).toBe(201);

@@ -28,7 +28,7 @@ export class MemoryMessages implements MessageQueues {
    */
   onSent: (id: string) => void = () => undefined;
   readonly #clock: Pick<Clock, 'nowMs'>;
-  /** Messages that a request hides until it has moved or deleted them. */
+  /** Messages that `hold` has hidden. They stay hidden until they are moved or deleted. */
   readonly #held = new Set<StoredMessage>();
   readonly #messages = new Map<string, StoredMessage[]>();
 

@@ -100,7 +100,7 @@ class History {
   }
 }
 
-/** Runs a request and its retry and, above the limit, a verdict. Then repeats both without faults. */
+/** Sends a request, its retry and, if `waits`, an approval. Then repeats request and approval without faults. */
 async function runHistory(
   faults: readonly PlannedFault[],
   waits: boolean,
@@ -149,7 +149,7 @@ const RIVALS = {
   },
 } as const;
 
-/** Requests a refund of 300 with a rival before one of its calls, and then repeats both requests. */
+/** Requests a refund of 300. A rival acts before one of its calls. Then repeats both requests. */
 async function runTwins(
   faults: readonly PlannedFault[],
   what: keyof typeof RIVALS,

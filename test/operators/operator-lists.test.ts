@@ -50,7 +50,7 @@ test('each queue shows its number of entries and the age of its oldest entry, an
   expect((await api.get('/v1/admin/queues/none')).status).toBe(404);
 });
 
-test('an authorization or a refund that has ended says that nothing needs to be done, and stays counted until a job removes it', async () => {
+test('the queue entry of an authorization or refund that has ended needs no action, and is counted until a job removes it', async () => {
   const api = new Api();
   const held = await api.paid('held', { capture: 'manual' });
   const captured = await api.paid('captured', { capture: 'manual' });

@@ -76,7 +76,7 @@ describe('the payment search', () => {
     let after: Readonly<Record<string, string>> = {};
     for (let page = 0; page < 10; page += 1) {
       const { found: shown, reads } = await countedSearch({ ...today(), currency: 'JPY', ...after });
-      // Thirteen payments (ten, and three more) are read, each with its first transition.
+      // A page of ten payments loads at most three more. Each load reads a payment's newest and first transitions.
       expect(reads).toBeLessThanOrEqual(26);
       found.push(...dataOf(shown).map(({ id }) => id));
       if (shown.body['has_more'] !== true) break;
@@ -225,7 +225,7 @@ test('the payments in review of all tenants and modes are listed without a tenan
 });
 
 describe('a viewer', () => {
-  test("cannot see the merchant's texts or search for a person", async () => {
+  test('cannot see descriptions or metadata, or search by e-mail address', async () => {
     await api.paid('a', { description: 'For Ada', metadata: { receipt_email: 'ada@example.com' } });
     const seen = await search({}, VIEWER);
     expect(dataOf(seen)).toMatchObject([{ description: null, metadata: {} }]);

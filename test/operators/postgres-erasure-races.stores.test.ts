@@ -64,7 +64,7 @@ describeErasureRaces('PostgreSQL and its copies', async () => {
   };
 });
 
-test('an erasure between the claim and the commit of an order is final', async () => {
+test('the commit of an order does not restore details that were erased after the claim', async () => {
   const copies = new Copies(database);
   const orders = new PostgresOrders(copies.tools());
   const { orderId } = orderRequest('erased');

@@ -35,7 +35,7 @@ describeOnPostgres((toolsOf, database, isFaulty) => {
     };
   });
 
-  test('expired records with the same second are found once, page by page', async () => {
+  test('1,200 records that expired in the same second are each found once, in four pages', async () => {
     await database().run(sql('DELETE FROM idempotency'));
     await database().run(
       sql(`INSERT INTO idempotency (operation_id, status, owner, expires_at)

@@ -17,7 +17,7 @@ import { orderRequest } from '../orders/order-fixtures.ts';
 import { openRecord, paymentIdFor } from '../payments/payment-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
-/** An empty set of stores. */
+/** The stores under test. They contain no rows at first. */
 export interface QueueListsUnderTest {
   readonly lists: QueueLists;
   readonly payments: PaymentStore;
@@ -56,7 +56,7 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
     });
   }
 
-  /** Writes an entry of each queue for each payment, one second apart. */
+  /** Adds an entry to each queue for each payment. The payments are one second apart. */
   async function fill(): Promise<void> {
     for (const [each, paymentId] of ids.entries()) {
       const sinceMs = firstMs + each * 1_000;
@@ -114,7 +114,7 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
       }
     });
 
-    test('show each entry once, in pages of any size, with its payment or order, its age and its need for an operator', async () => {
+    test('show each entry once, in pages of any size, with its payment or order, its age and whether it needs an operator', async () => {
       await fill();
       clock.advance(60_000);
       for (const queue of NAMES) {
@@ -154,7 +154,7 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
       for (const [each, paymentId] of ids.slice(0, 2).entries()) {
         const waiting = orphanOf(`ch_${each}`, paymentId, firstMs);
         await record(`foreign-${each}`, { orphan: waiting });
-        // The last look-up decides.
+        // `isForeign` is the result of the last look-up.
         await subject.effects.giveUp({ ...waiting, isForeign: each === 0 });
       }
       const entries = await listed('unmatched_callbacks', 9);

@@ -76,7 +76,7 @@ test('of the callbacks that are no longer retried, those of other programs expir
   expect(await kept()).toEqual(['ch_own']);
 });
 
-test('claims with an active owner do not cost a call each', async () => {
+test('listing the claims makes one call per shard, however many claims have an active owner', async () => {
   const clock = new SimulatedClock();
   const { stores } = storesOf(clock);
   for (let each = 0; each < 100; each += 1) {

@@ -38,7 +38,7 @@ describe('the redrive of one dead letter', () => {
     expect(messages.ids(DEAD_LETTERS)).toEqual(['a', 'c']);
   });
 
-  test('takes effect once if two operators request it with their own keys', async () => {
+  test('takes effect once if it is requested concurrently under two keys', async () => {
     const made = await Promise.all(['j', 'k'].map((key) => api.write(REDRIVE, key, { entry: 'b' })));
     expect(
       made.map(({ status, body }) => `${status} ${(body['code'] as string | undefined) ?? ''}`).toSorted(),
@@ -53,7 +53,7 @@ describe('the redrive of one dead letter', () => {
     expect((await api.write(REDRIVE, 'k', { entry: 'b' })).status).toBe(500);
     messages.onSent = () => undefined;
     expect((await api.write(REDRIVE, 'k', { entry: 'b' })).status).toBe(202);
-    // The crash left the dead letter in both queues. Its effect is still applied once.
+    // The crash left the dead letter in both queues, so the retry sent it again. The function applies it once.
     expect([messages.ids(DEAD_LETTERS), messages.ids(QUEUE)]).toEqual([
       ['a', 'c'],
       ['b', 'b'],
@@ -95,14 +95,14 @@ describe('the dismissal of one dead letter', () => {
     ]);
   });
 
-  test('excludes a concurrent redrive', async () => {
+  test('cannot succeed together with a concurrent redrive', async () => {
     const made = await Promise.all([api.write(DISMISS, 'j', body), api.write(REDRIVE, 'k', { entry: 'b' })]);
     expect(made.filter(({ status }) => status < 300)).toHaveLength(1);
     expect(messages.ids(DEAD_LETTERS)).toEqual(['a', 'c']);
     expect(await acts()).toHaveLength(1);
   });
 
-  test('is refused without the id of the message, except for missed job runs, which later runs replace', async () => {
+  test('requires the id of the message, except for missed job runs, because a later run does their work', async () => {
     const reason = 'done_otherwise';
     expect(await api.write(DISMISS, 'k', { reason })).toMatchObject({ status: 400, body: { param: 'entry' } });
     const path = `/v1/admin/queues/${MISSED_RUNS}/dismiss`;
@@ -120,7 +120,7 @@ describe('the dismissal of one dead letter', () => {
     expect((await api.write(path, 'k', { reason })).body).toMatchObject({ queue: MISSED_RUNS, entry: null, reason });
     messages.arrive(MISSED_RUNS, { id: 'later', part: 'resolve', job: 'resolve' });
     expect((await api.write(path, 'k', { reason })).headers['Idempotency-Replayed']).toBe('true');
-    // A run of a job of this deployment does not do the work of another service.
+    // Messages without a job of this deployment stay, because no later run does their work.
     expect(messages.ids(MISSED_RUNS)).toEqual(['of-shop', 'of-none', 'later']);
     expect(await acts()).toMatchObject([
       { action: 'message.dismissed', about: [MISSED_RUNS], details: { reason, waiting: '4' } },

@@ -38,7 +38,7 @@ test('a retry completes a redrive that was killed between the two writes of a de
   messages.onSent = () => undefined;
   expect((await api.write(PATH, 'k')).status).toBe(202);
   expect(messages.ids(DEAD_LETTERS)).toEqual([]);
-  // A crash between the two writes leaves the dead letter in both queues. Its effect is still applied once.
+  // A crash between the two writes leaves the dead letter in both queues. The function applies it once.
   expect(messages.ids(QUEUE)).toEqual(['a', 'b', 'b', 'c']);
   expect(await acts()).toHaveLength(1);
 });

@@ -75,7 +75,7 @@ test('missed job runs are shown with job, time and error, and those of this depl
     ]),
   );
   await queues.dismiss('missed', { beforeMs: Date.now() + 60_000, stopAtMs: Date.now() + LONG_MS });
-  // The message about a job of another service stays, and is visible at once.
+  // The message about a job of another service stays, and is visible immediately.
   expect((await queues.peek('missed', 10)).map(({ part }) => part)).toEqual(['shop nightly']);
   expect(await queues.count('missed')).toBe(1);
 });
@@ -123,7 +123,7 @@ test('two concurrent redrives put each dead letter back into its queue once and 
     );
   const bodies = Array.from({ length: 25 }, (_, index) => `letter ${index}`);
   for (const body of bodies) await send(body);
-  // The local AWS uses the clock of this machine.
+  // The local AWS uses the clock of this machine, so its times can be compared with `Date.now()`.
   const beforeMs = Date.now() + 1;
   await until(async () => Date.now() > beforeMs || undefined);
   await send('newer');
@@ -162,7 +162,7 @@ async function made(): Promise<string> {
   return QueueUrl;
 }
 
-test('one dead letter is held by one of two requests, and is then moved or deleted; the others stay visible', async () => {
+test('of two requests for one dead letter, only one can move or delete it; all other dead letters stay visible', async () => {
   const [from, to] = [await made(), await made()];
   const deployed = { letters: { url: from, isKept: true, redriveTo: 'tasks' }, tasks: { url: to, isKept: false } };
   const queues = new SqsQueues(client, deployed, { nowMs: Date.now });
@@ -180,7 +180,7 @@ test('one dead letter is held by one of two requests, and is then moved or delet
   expect((await queues.peek('letters', 15)).length).toBe(13);
 });
 
-test('a message that could not be moved is visible again at once', async () => {
+test('a message that could not be moved is visible again immediately', async () => {
   const from = await made();
   const deployed = { stuck: { url: from, isKept: true, redriveTo: 'Republisher', redriver: 'away' } };
   const queues = new SqsQueues(client, deployed, { nowMs: Date.now }, () => Promise.reject(new Error('throttled')));

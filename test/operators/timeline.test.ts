@@ -131,7 +131,7 @@ describe('the timeline of a payment', () => {
     expect(sorted(pages.flat())).toEqual(sorted(await timelineOf(payment)));
   });
 
-  test('names what the processor of the payment supports, or null if no processor is configured', async () => {
+  test('contains the abilities of the payment’s processor, or null if no processor is configured', async () => {
     const payment = await api.paid('k');
     const abilities = async (of: Api) =>
       (await of.get(`/v1/admin/payments/${payment}/timeline`)).body['processor_abilities'];
@@ -145,7 +145,7 @@ describe('the timeline of a payment', () => {
     expect(await abilities(api.with({ processor: 'no_processor_configured' }))).toBeNull();
   });
 
-  test('shows the calls of a change once, and the reason of the operator who decided it', async () => {
+  test('shows the claim of a change once, and the reason that an operator gave for deciding the change', async () => {
     const payment = await api.paid('k', { amount: 2000 });
     const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
     const desk = api.with({ processor: { ...api.processor, change: silent, findChange: silent } });
