@@ -87,7 +87,7 @@ describe('the inventory of a BigCommerce store', () => {
     expect([tea(), deadLetters]).toEqual([8, []]);
   });
 
-  test('is reserved by exactly one of many concurrent processes, and the others retry', async () => {
+  test('is reserved once by ten concurrent processes, and each process that fails may retry', async () => {
     const settled = await Promise.allSettled(Array.from({ length: 10 }, () => reserve()));
     expect(settled.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(1);
     for (const each of settled) if (each.status === 'rejected') expect(each.reason).toBeInstanceOf(RetryableError);
@@ -141,7 +141,7 @@ describe('the inventory of a BigCommerce store', () => {
       expect(deadLetters).toMatchObject([
         { vendor: 'stock', operation: 'inventory.adjust', about: ORDER, reason: 'stock_in_doubt', mayBeApplied: true },
       ]);
-      // A later attempt of the order does not send the request either.
+      // A later attempt for the order does not send the adjustment again.
       clock.advance(LEASE_OVER_MS);
       expect(await reserve()).toEqual(IN_DOUBT);
       expect(server.requests).toHaveLength(1);
@@ -180,7 +180,7 @@ describe('the inventory of a BigCommerce store', () => {
       expect([notes(), written(), deadLetters]).toEqual([NOTED, 1, []]);
     });
 
-    test('does not block the reservation even if the order does not exist, but leaves a dead letter for an operator', async () => {
+    test('need not exist for the reservation; if it does not exist, its note becomes a dead letter for an operator', async () => {
       expect(await reserve(connect(), { shopOrder: 7 })).toMatchObject({ kind: 'reserved' });
       expect(deadLetters).toMatchObject([
         { operation: 'order.note', about: ORDER, reason: 'stock_refused', mayBeApplied: false },

@@ -142,8 +142,8 @@ whole(test, { slice: test.skip })(
         ? answer
         : undefined;
     });
-    // The store cannot be asked whether it applied the adjustment, so the payer is refunded and an operator checks the
-    // stock.
+    // The store does not report whether it applied the adjustment, so Payonce refunds the payer and asks an operator to
+    // check the stock.
     expect([ended.status, ended.json['code'], ended.json['order']]).toMatchObject([
       409,
       'order_canceled',

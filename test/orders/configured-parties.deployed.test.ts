@@ -79,7 +79,7 @@ test('the generated sandbox secret contains only letters and digits, whereas a s
   expect(sandboxSecret).toMatch(/^[A-Za-z0-9]{32,}$/);
 });
 
-describe('the external services of orders on the deployed sandbox', () => {
+describe('the clients of the external services, on the deployed sandbox,', () => {
   const order = `ord_${crypto.randomUUID()}` as OrderId;
   const operation = (step: string) => storedOperationId(`${step}_${order}`);
   const counted = async (path: string): Promise<number> => {

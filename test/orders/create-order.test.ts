@@ -71,7 +71,7 @@ describe('an order', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('is replayed from memory without routing a new payment', async () => {
+  test('is replayed from the process’s cache, without choosing a processor again', async () => {
     const request = orderRequest('tea');
     const replays = new ProcessReplayCache();
     const first = answerOf(await harness.order(request, { replays }));
@@ -143,7 +143,7 @@ describe('an order', () => {
     expect(harness.charges(request)).toBe(1);
   });
 
-  test('keeps its claim if another owner may have sent its payment', async () => {
+  test('gets 202 if the claim of its payment cannot be released, because another owner may have sent the charge', async () => {
     const refuse = () => Promise.reject(new RetryableError('processor_unauthorized', '401'));
     const store = { ...harness.storeMethods(), release: refuse };
     const request = orderRequest('held');
@@ -390,7 +390,7 @@ describe('a reversal', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('waits for an operator if the processor has no refunds, and sends none', async () => {
+  test('waits for an operator if the processor does not support refunds, and sends no refund', async () => {
     harness = new World({ abilities: abilitiesWithout('refunds') });
     await harness.order(gone);
     await harness.resolveFor(60);
@@ -413,7 +413,7 @@ describe('a reversal', () => {
 describe('late effects and lost records:', () => {
   test('a late charge for a canceled order is refunded and has no other effect', async () => {
     const request = orderRequest('ghost');
-    // Delays more calls than Payonce sends within the window.
+    // Delays every charge request: Payonce sends fewer than 100 within the send window.
     harness.processor.inside.delayNext(100);
     expect(answerOf(await harness.order(request)).status).toBe(202);
     await harness.resolveFor(46);
@@ -431,7 +431,7 @@ describe('late effects and lost records:', () => {
     expect((await harness.read(request)).status).toBe('canceled');
   });
 
-  test('an order that may have a reservation is canceled and refunded, but not reported as out of stock', async () => {
+  test('an order whose reservation is in doubt is canceled and refunded, but not reported as out of stock', async () => {
     const request = orderRequest('doubtful');
     const { stock } = harness.shop;
     const doubtful = async () => ({

@@ -84,7 +84,7 @@ describe('e-mails of one tenant to one recipient on one day', () => {
     expect(kinds.filter((kind) => kind === 'sent')).toHaveLength(MAX / 2);
   });
 
-  test('are each counted once if the send fails after the count', async () => {
+  test('are each counted once if the e-mail is counted but its send fails', async () => {
     const down = mailer({ fault: new RetryableError('mailer_down', 'The mailer answered 503.') });
     await Promise.allSettled(many(MAX).map((email) => down.send(email, LIMIT)));
     expect(sent).toEqual([]);
@@ -136,7 +136,7 @@ describe('e-mails of one tenant to one recipient on one day', () => {
   });
 });
 
-test('an e-mail beyond the limit adds one to a metric, and its log line names its tenant but not its recipient', () => {
+test('an e-mail beyond the limit increments a metric, and its log line names its tenant but not its recipient', () => {
   const written: unknown[] = [];
   const log = (message: unknown, ...extra: unknown[]) => void written.push([message, ...extra]);
   const meter = { addMetric: () => undefined, publishStoredMetrics: () => undefined };

@@ -23,7 +23,7 @@ import { orderRequest } from './order-fixtures.ts';
 
 const LATE_BOUND_MS = 3 * 24 * 60 * 60_000;
 const HIDDEN_MS = 6 * 60_000;
-/** A time longer than the retention of event records, in milliseconds. */
+/** Longer than the retention of the claim of a sent e-mail, in milliseconds. */
 const TERM_MS = 34 * 24 * 60 * 60_000;
 
 let harness: World;
@@ -87,7 +87,7 @@ interface Delivery extends Partial<OrderRedriveTools> {
   readonly isRepeated?: boolean;
 }
 
-/** Delivers the delayed messages, half a minute later. */
+/** Advances the clock by half a minute, and then delivers the delayed messages. @returns the result of each one */
 async function delayedCall(
   connected = connect('throw'),
   { isRepeated = false, ...changes }: Delivery = {},
@@ -200,7 +200,7 @@ test('a dead letter waits while the money of its order is disputed, and takes ef
   expect(await sent(request)).toHaveLength(1);
 });
 
-test('redriving a dead letter of a canceled order removes it without effect', async () => {
+test('the redrive of a dead letter of a canceled order removes the dead letter without effect', async () => {
   const request = orderRequest('canceled', { email: 'account@example.com' });
   const { mailer } = connect('delay');
   await harness.order(request, { mailer, stock: { ...harness.shop.stock, reserve: outOfStock } });
@@ -226,7 +226,7 @@ test('redriving a dead letter of a canceled order removes it without effect', as
   expect(await sent(request)).toEqual([]);
 });
 
-test('redriving the e-mail of an erased order removes it without sending', async () => {
+test('the redrive of the e-mail of an erased order removes the dead letter without sending the e-mail', async () => {
   const request = await brokenOrder('erased');
   const { orders } = harness.tools;
   const erased: OrderRedriveTools['orders'] = {
@@ -246,14 +246,14 @@ async function outOfStock() {
   return { kind: 'refused', failure: { code: 'out_of_stock', message: 'None left.' } } as const;
 }
 
-/** Connects to external services that refuse connections. */
+/** Returns clients of external services that refuse connections. */
 async function unreachableParties(givenUp: 'throw' | 'delay') {
   const { url, [Symbol.asyncDispose]: close } = await serveSandbox(sandbox.handler);
   await close();
   return connectParties({ clock: harness.clock, url, deadLetters }, givenUp, claims);
 }
 
-test('after all attempts of an order have failed, a delayed message makes one last attempt of its e-mail and of its credit', async () => {
+test('after all attempts of an order’s e-mail and credit have failed, delayed messages make one last attempt of each', async () => {
   const request = orderRequest('delayed');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
@@ -333,7 +333,7 @@ test.each([
   ['the later attempts are refused with 429', 429],
   ['the later attempts are refused with 401', 401],
 ])(
-  'a credit is given once although its worker was killed after the send, and its outcome stays unknown until a redrive: %s',
+  'a credit is given once although a worker was killed after the send; its outcome stays unknown until a redrive: %s',
   async (_what, status) => {
     const request = orderRequest('killed');
     const { mailer } = connect('delay');

@@ -28,7 +28,7 @@ const GONE = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] })
 const POOR = orderRequest('poor', { source: 'tok_declined' });
 const SLOW = orderRequest('slow', { items: [{ sku: 'sku_timeout', quantity: 1 }], referrer: 'ref_timeout' });
 
-describe('in order histories,', () => {
+describe('in the fault histories of orders,', () => {
   test.each<[string, CreateOrder, OrderSubject['ends'], number]>([
     ['a fulfilled order', KEPT, 'fulfilled', 2_000],
     ['a declined order', POOR, 'undone', 800],
@@ -44,7 +44,7 @@ describe('in order histories,', () => {
     },
   );
 
-  // These orders share most calls with the fulfilled order, whose histories combine rivals with faults.
+  // No history combines a rival with a fault here: these orders share most calls with the fulfilled order above.
   test.each<[string, CreateOrder, OrderSubject['ends'], number]>([
     ['an order for out-of-stock goods', GONE, 'undone', 100],
     ['an order whose shop does not respond at first', SLOW, 'fulfilled', 100],

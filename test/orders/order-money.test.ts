@@ -38,7 +38,7 @@ const ended = async (request: CreateOrder) => ({
   kept: harness.keptMinor(request),
 });
 
-/** Refunds the remaining amount through the payment's own route, as a merchant would. */
+/** Refunds the remaining amount of the order's payment with a refund request, as a merchant would. */
 function giveBack(request: CreateOrder) {
   const payment = { ...paymentRequest('x'), paymentId: paymentIdOf(request), tenantId: request.tenantId };
   return changePayment(harness.tools, change(payment, 'r', { kind: 'refund' }));

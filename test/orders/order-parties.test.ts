@@ -123,7 +123,7 @@ describe('the referral program', () => {
     });
   });
 
-  test('leaves the outcome of a credit unknown while the program is unavailable, and a delayed message retries the call', async () => {
+  test('queues a delayed message while the program is unavailable, because the credit may have been given', async () => {
     expect(await parties.referrals.credit(credit('ref_down'), LIMIT)).toEqual({ kind: 'queued' });
     expect([await booked(), await deadLetters.take(10)]).toEqual([[], []]);
     expect(deadLetters.delayed).toMatchObject([{ operation: 'credit.give', mayBeApplied: true }]);
@@ -199,7 +199,7 @@ describe('the mailer', () => {
     expect(await sent()).toEqual([]);
   });
 
-  test('retries a call to an unavailable service with a delayed message', async () => {
+  test('queues a delayed message while the e-mail service is unavailable, because the e-mail may have been sent', async () => {
     expect(await send('down@example.com')).toEqual({ kind: 'queued' });
     expect([await sent(), await deadLetters.take(10)]).toEqual([[], []]);
     expect(deadLetters.delayed).toMatchObject([{ operation: 'email.send', mayBeApplied: true }]);

@@ -151,7 +151,7 @@ describe('an order in review', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('is canceled by the decision about a payment whose charge the processor no longer knows', async () => {
+  test('is canceled if the processor no longer returns its charge and an operator decides that the payment failed', async () => {
     const request = orderRequest('gone', { source: 'tok_action' });
     await harness.order(request);
     const readCharge = async () => undefined;

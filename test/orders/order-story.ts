@@ -116,7 +116,7 @@ class OrderHistory {
     this.#violations.push(...found.map((violation) => `${when}: ${violation}`));
   }
 
-  /** Compares the effects that the external services counted with the responses and the expected end. */
+  /** Compares the effects that the external services counted with the responses and the expected final state. */
   async #counted(quiet: boolean): Promise<readonly string[]> {
     const { harness, request, ends } = this.#subject;
     const { orderId, amountMinor } = request;
@@ -140,7 +140,7 @@ class OrderHistory {
         found.push('I4: responded that nothing is charged or reserved, but something is');
     }
     if (!quiet) return found;
-    // A client that never retries is not charged after the send window.
+    // If the client never retries, the order may also be undone: no charge is sent after the send window.
     const mayHaveLeft = this.#race.clientLeaves === true && undone;
     const complete = fulfilled && emails === 1 && credits === 1;
     if (!(ends === 'fulfilled' ? complete || mayHaveLeft : undone)) {

@@ -31,7 +31,7 @@ export function engine(
       return outcome.kind === 'first' || outcome.kind === 'replay' ? outcome.answer : undefined;
     },
     finish: async (actor) => {
-      // Other histories inject faults into reads of the processor's books and into single effects.
+      // `effects` and `books` get no faults here, because other histories cover those faults.
       const { effects, books } = harness.tools;
       await harness.resolve({ ...mutant(harness.toolsOf(actor)), effects, books });
     },

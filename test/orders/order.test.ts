@@ -167,7 +167,7 @@ describe('orders with any responses in any sequence', () => {
           if (order.status === 'canceled' && isSettled(order)) {
             expect(['failed', 'reversed']).toContain(order.charge.status);
             expect(['none', 'refused', 'released']).toContain(order.reservation.status);
-            // The e-mail may have been sent before the refund. The credit was not announced.
+            // The e-mail may have been sent before the refund, so it is not checked. The credit has not begun.
             expect(['none', 'due']).toContain(order.referral.status);
           }
         }
@@ -341,7 +341,7 @@ test.each([
   ['EUR', 1_999, '19.99 EUR'],
   ['JPY', 1_999, '1999 JPY'],
   ['KWD', 5, '0.005 KWD'],
-])('a confirmation in %s states the amount with its decimals', (currency, amountMinor, stated) => {
+])('a confirmation of an amount in %s has the decimals of that currency', (currency, amountMinor, stated) => {
   const { subject, text } = confirmationEmail({ ...newOrder().order, currency, amountMinor }, details);
   expect(subject).toContain(ID);
   expect(text).toContain(`2 x sku_tea\n\nCharged: ${stated}`);

@@ -84,7 +84,7 @@ describe('Postmark:', () => {
     return { kind: 'sent', vendorId: server.emails[0]?.MessageID };
   };
 
-  test('receives the message id as Message-ID, which Postmark preserves, and as searchable metadata', async () => {
+  test('the message id is sent as the Message-ID header, which Postmark preserves, and as searchable metadata', async () => {
     expect(await send()).toEqual(sentOnce());
     expect(server.emails).toMatchObject([
       {
@@ -115,7 +115,7 @@ describe('Postmark:', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('an e-mail that was refused for an inactive recipient is sent by the next delivery to another address', async () => {
+  test('after a refusal for an inactive recipient, the next delivery sends the e-mail to another address', async () => {
     const inactive = { ...EMAIL, to: INACTIVE_RECIPIENT };
     expect(await send(postmark, inactive)).toMatchObject({ kind: 'refused' });
     expect(await send()).toEqual(sentOnce());

@@ -12,7 +12,7 @@ import { createTestSandbox } from '../sandbox/sandbox-world.ts';
 
 const entry = z.object({ id: z.string() });
 
-/** The shop of the sandbox, run in this process. Its store counts the effects. */
+/** The sandbox's stock service and referral program, run in this process, with the numbers of their effects. */
 export interface ShopParties {
   readonly stock: StockKeeper;
   readonly referrals: ReferralProgram;
