@@ -15,7 +15,7 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const refusal = () => new Error('Unsupported type passed: x.');
-/** Returns the SDK's error of a lost attempt. */
+/** Returns the error that the SDK throws if an attempt got no response. */
 const lost = () => Object.assign(new Error('socket hang up'), { $metadata: { attempts: 1 } });
 const failing = (thrown: Error) => ({ send: async () => Promise.reject(thrown) });
 
@@ -30,7 +30,7 @@ describe.each<[string, (thrown: Error) => Promise<unknown>, string]>([
     'bus_call_invalid',
   ],
   [
-    'an object in the archive',
+    'a write to the archive',
     (thrown) =>
       new S3Archive(failing(thrown) as unknown as S3Client, 'bucket').put({
         name: 'a',
@@ -40,18 +40,18 @@ describe.each<[string, (thrown: Error) => Promise<unknown>, string]>([
     'archive_call_invalid',
   ],
   [
-    'a dead letter',
+    'a read of dead letters',
     (thrown) => new SqsDeadLetterStore(failing(thrown) as unknown as SQSClient, 'dead', 'delayed').take(1),
     'dead_letter_invalid',
   ],
 ])('%s', (_what, call, code) => {
-  test('is terminal if it failed before the first attempt', async () => {
+  test('causes a terminal error if it failed before the first attempt', async () => {
     const error = await call(refusal()).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(TerminalError);
     expect(error).toMatchObject({ code });
   });
 
-  test('is ambiguous or retryable if an attempt was lost', async () => {
+  test('causes an ambiguous or retryable error if an attempt got no response', async () => {
     const error = await call(lost()).catch((thrown: unknown) => thrown);
     expect(error instanceof RetryableError || error instanceof AmbiguousError).toBe(true);
   });
@@ -69,18 +69,18 @@ describe('a request that is not valid HTTP', () => {
   test.each([
     ['with an invalid header', { url: 'http://127.0.0.1:9/', headers }],
     ['with an invalid URL', { url: 'http://', headers: {} }],
-  ])('is a terminal error for a processor or a vendor: %s', async (_how, { url, ...request }) => {
+  ])('causes a terminal error if it is for a processor or a vendor: %s', async (_how, { url, ...request }) => {
     const call = callOnce({ method: 'POST', url, timeoutMs: 1_000, party: 'shop', ...request });
     await expect(call).rejects.toMatchObject({ name: 'TerminalError', code: 'shop_request_invalid' });
   });
 
-  test('is a terminal error for a webhook receiver', async () => {
+  test('causes a terminal error if it is for a webhook receiver', async () => {
     const transport = webhookTransport({ allowLoopback: true, resolve: async () => [] });
     const call = transport.post({ url: 'http://127.0.0.1:9/', headers, body: '' }, []);
     await expect(call).rejects.toMatchObject({ name: 'TerminalError', code: 'webhook_request_invalid' });
   });
 
-  test('is a terminal error for Stripe, and is not sent', async () => {
+  test('causes a terminal error if it is for Stripe, and is not sent', async () => {
     const sent: unknown[] = [];
     const callStripe = createStripeApi({
       apiKey: async () => 'sk_test_x',
@@ -99,7 +99,7 @@ describe('a request that is not valid HTTP', () => {
     await expect(read).rejects.toMatchObject({ code: 'processor_timeout' });
   });
 
-  test('is retryable while the Stripe key is not a valid header value', async () => {
+  test('causes a retryable error while the Stripe key is not a valid header value', async () => {
     const apiKey = async () => 'sk_test_x\u200b';
     const callStripe = createStripeApi({ apiKey, mode: 'test', account: 'acct_1', clock: pacing.clock });
     const charge = callStripe(async (stripe) => stripe.charges.retrieve('ch_1'), z.unknown());

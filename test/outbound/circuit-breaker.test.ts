@@ -84,7 +84,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([breaker.isClosed(), probes]).toEqual([true, 0]);
   });
 
-  test('neither closes nor extends its pause at the end of a call that started before it opened', async () => {
+  test('neither closes nor extends its pause when a call ends that started before the breaker opened', async () => {
     const [good, bad] = [inFlight('write'), inFlight('write')];
     await fail(5);
     clock.advance(9_000);

@@ -98,8 +98,8 @@ interface Race {
 }
 
 /**
- * One race without a rival, and two races for each call of a delivery with one fault and of its redelivery. The rival
- * acts before the call, either immediately or after the lease.
+ * One race without a rival, and two races for each of the first `MAX_CALLS` calls, which are those of a delivery with
+ * one fault and of its redelivery. The rival acts before the call, either immediately or after the lease.
  */
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(MAX_CALLS, [{ heldMs: 0 }, { heldMs: LEASE_MS }])];
 

@@ -168,7 +168,7 @@ for (const [place, [name, callers]] of CALLERS.entries()) {
         expect(Math.max(...perSecond.values())).toBeGreaterThanOrEqual(CALLS_PER_SECOND);
       });
 
-      test('every call that starts ten seconds or more after the recovery succeeds', () => {
+      test('every call that starts eleven seconds or more after the recovery succeeds', () => {
         const { answered } = history;
         const backMs = (OUTAGE_SECONDS + 11) * 1_000;
         const begunSince = answered.filter((begunAtMs) => begunAtMs >= backMs);

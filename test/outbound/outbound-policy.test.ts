@@ -224,7 +224,7 @@ describe('the outbound policy', () => {
       expect(sentAt).toEqual([0]);
     });
 
-    test('is retried without extra delay if an earlier look-up fails', async () => {
+    test('is retried at the end of the search lag, even if an earlier look-up failed', async () => {
       script = times(1, 'timeout');
       lookUpFaults = times(1, 'timeout');
       expect(await policy.call(looked({ maxLagMs: 2_500 }))).toBe('done');
@@ -325,7 +325,7 @@ describe('the outbound policy', () => {
       expect(probes).toBe(0);
     });
 
-    test('is not caused by refusals or rate limits', async () => {
+    test('is not caused by rate limits', async () => {
       script = times(5, 'rate_limited');
       await policy.call(call()).catch(() => {});
       await policy.call(call());
@@ -333,7 +333,7 @@ describe('the outbound policy', () => {
     });
   });
 
-  test('retries a read after every fault', async () => {
+  test('retries a read after each of three timeouts', async () => {
     script = times(3, 'timeout');
     expect(await policy.read({ operation: 'thing.find', deadlineMs: startMs + HOUR_MS, send })).toBe('done');
   });
@@ -361,7 +361,7 @@ describe('the outbound policy', () => {
       expect(count('outbound_dead_lettered')).toBe(1);
     });
 
-    test('is preceded by a delayed message for the last attempt, which names the subject of the call', async () => {
+    test('is preceded by a delayed message, which contains the subject of the call and makes the last attempt', async () => {
       script = times(9, 'unreachable');
       const kept = await policy.callOrDeadLetter(call({ about: 'ord_1' }), payload, 'delay');
       expect(kept).toEqual({ kind: 'delayed', reason: 'acme_unreachable', mayBeApplied: false });

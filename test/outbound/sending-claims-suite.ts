@@ -43,7 +43,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(kinds.filter((kind) => kind === 'sending')).toHaveLength(AT_ONCE - 1);
     });
 
-    test('give a new owner the time until which the earlier owner may have sent', async () => {
+    test('report to a new owner the time until which the earlier owner may have sent', async () => {
       const before = await beginOwned();
       const mayHaveSentUntilMs = clock.nowMs() + LEASE_MS;
       endLease();
@@ -113,7 +113,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(await begin()).toMatchObject({ kind: 'sending_before', isOver: false });
     });
 
-    test("use a new owner's send time after that owner announces its send", async () => {
+    test("extend the time of a possible send to the end of a new owner's lease when that owner announces its send", async () => {
       await begin();
       endLease();
       const second = await beginOwned();

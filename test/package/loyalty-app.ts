@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PROJECT } from '../../local/directories.ts';
 import type { ForeignProject } from './foreign-app.ts';
 
-/** Entry points of the package, by the sources that the example imports in this project. */
+/** Maps the sources that the example imports in this project to the entry points of the package. */
 const IMPORTS = {
   '../../lambdas/services/once.ts': 'payonce/once',
   '../../package/events.ts': 'payonce/events',
@@ -21,7 +21,7 @@ export const serve = handle(app);
 export { collect };
 `;
 
-/** Payonce, and the service with its API and its consumer. The context has the URL of the service's database. */
+/** CDK app with Payonce and the service. The CDK context `databaseUrl` is the URL of the service's database. */
 const APP = `
 import { App, CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import { LambdaRestApi } from 'aws-cdk-lib/aws-apigateway';
@@ -48,7 +48,7 @@ new CfnOutput(stack, 'Url', { value: new LambdaRestApi(stack, 'Api', { handler: 
 
 /**
  * Writes the example `loyalty` into a foreign project, with the imports of the package, and an app that deploys it.
- * @returns the program of the app
+ * @returns the command that runs the CDK app
  */
 export function writeLoyalty(project: ForeignProject): string {
   const code = readFileSync(join(PROJECT, 'examples', 'loyalty', 'loyalty.ts'), 'utf8');

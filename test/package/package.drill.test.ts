@@ -73,7 +73,7 @@ test('the package has no dependencies, and each package that its types import is
   expect([...own].filter((name) => !(name in manifest.peerDependencies))).toEqual([]);
 });
 
-test('the types import only files of the package', () => {
+test('each relative import of the types leads to a file of the package', () => {
   const missing = globSync('types/**/*.d.ts', { cwd: foreign.installed }).flatMap((file) =>
     [...read(file).matchAll(/(?:from |import |import\()['"](\.[^'"]*)['"]/g)]
       .map(([, path = '']) => join(dirname(file), path.replace(/\.js$/, '.d.ts')))
@@ -175,7 +175,7 @@ describe('with the constructs of the package,', () => {
       expect(hasStores).toBe(POSTGRES_AUTHORITY in (Properties.Environment?.Variables ?? {}));
       return hasStores ? [folder] : [];
     });
-    // The payment-requests function is deployed only with its setting.
+    // This app has no payment-requests function, because it does not set the property that adds it.
     expect(using).toHaveLength(AUTHORITY_FUNCTIONS.length - 1);
   });
 

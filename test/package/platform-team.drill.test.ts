@@ -48,7 +48,7 @@ const aws = localAws();
 const target = { endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS };
 const secrets = new SecretsManagerClient(target);
 const stacks = new CloudFormationClient(target);
-/** Ends what the tests have started, last first. */
+/** Functions that stop or remove what the tests have created. They run in reverse order. */
 const ends: (() => Promise<void> | void)[] = [];
 afterAll(async () => {
   for (const end of ends.toReversed()) await end();
@@ -67,7 +67,7 @@ function installed(): Promise<ForeignProject> {
   return installing;
 }
 
-/** Follows the README section: installs the package, copies `cdk.json` and writes the two programs. */
+/** Follows docs/start/your-own-cdk-app.md: installs the package, copies `cdk.json` and writes the two programs. */
 async function follow(): Promise<ForeignProject> {
   const project = await installed();
   const [install = ''] = blocksOf('docs/start/your-own-cdk-app.md', SECTION, 'sh');
@@ -148,7 +148,7 @@ async function startProcessor({ folder }: ForeignProject, environment: Environme
 
 /** Two command-line deployments take minutes, so only `npm run prove` runs this test. */
 whole(test, { slice: test.skip })(
-  'the README leads to two environments with their own processors and consumers, which accept payments',
+  'the documented steps lead to two environments with their own processors and consumers, which accept payments',
   async () => {
     const foreign = await follow();
     const [, deploys = ''] = blocksOf('docs/start/your-own-cdk-app.md', SECTION, 'sh');
@@ -179,7 +179,7 @@ whole(test, { slice: test.skip })(
       const { database } = processor;
       expect(database.prepare('SELECT count(*) AS charges FROM charges').get()).toEqual({ charges: 1 });
       expect(database.prepare('SELECT balance FROM cards').get()).toEqual({ balance: 3_000 });
-      // Accepted callbacks leave the table; with a wrong secret they would stay in it.
+      // The processor deletes each callback that Payonce accepts. With a wrong secret, the callbacks would remain.
       await until(async () => (database.prepare('SELECT 1 FROM callbacks').get() === undefined ? true : undefined));
 
       const { StackResources = [] } = await stacks.send(

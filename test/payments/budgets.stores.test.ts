@@ -140,7 +140,7 @@ describe('a replay', () => {
     expect(await createPayment(tools, request)).toMatchObject({ kind: 'replay', source: 'store' });
     expect(calls.map(({ name, applied }) => [name, applied])).toEqual([['TransactWriteItems', false]]);
 
-    // A refused transactional write uses two units for each kilobyte of the existing items.
+    // A transactional write whose condition fails uses two units for each kilobyte of the existing items.
     const [record = 0, first = 0] = await itemsOf(request.paymentId);
     expect([record, first].map((bytes) => 2 * Math.ceil(bytes / KILOBYTE))).toEqual([2, 2]);
   });

@@ -17,7 +17,7 @@ const causesOf = async (request: ReturnType<typeof paymentRequest>) =>
   (await harness.chain(request)).transitions.map(({ type, cause }) => [type, cause]);
 
 describe('the cause of a transition', () => {
-  test('names the request, and the callback that settles the payment', async () => {
+  test('names the request that began the payment, or the callback that settled it', async () => {
     const request = paymentRequest('p', { source: 'tok_async' });
     await harness.pay(request);
     await harness.processor.inside.approve(harness.chargeOf(request));

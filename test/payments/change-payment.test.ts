@@ -183,7 +183,7 @@ describe('a refund', () => {
     await harness.change(refund('k', 300), { processor: silent });
     harness.clock.advance(50 * 60_000);
     await resolveInquiries({ ...harness.tools, processor: silent });
-    // The request was sent, so the text must not deny that.
+    // The request was sent, so the message must not say that nothing was sent.
     expect((await harness.chain(taken)).state.refunds.get(operationId)?.failure).toEqual({
       code: 'not_attempted',
       message: 'The processor has no such refund, and Payonce will not request it again.',
@@ -213,7 +213,7 @@ describe('a refund', () => {
     expect((await harness.typesOf(taken)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
-  test('gives its key no outcome other than the 202, even if its record is deleted: the key then counts as expired', async () => {
+  test('never changes the 202 of its key: after the retention, the key is expired, even if the record was deleted', async () => {
     await harness.processor.inside.failNextChange(1, 'tok_async'); // Simulates a bank transfer, which takes weeks.
     expect(statusOf(await harness.change(refund('k', 300)))).toBe(202);
     const { operationId } = refund('k');

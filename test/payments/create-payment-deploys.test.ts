@@ -110,7 +110,7 @@ describe('a response', () => {
     expect(withMetadata({ b: '2', a: '1' })).toEqual(withMetadata({ a: '1', b: '2' }));
   });
 
-  test('reports a decline as a decline for any failure code of the processor', async () => {
+  test('is 402 for a decline even if the processor’s failure code is one that Payonce uses for another status', async () => {
     const processor: Processor = {
       ...harness.processor,
       charge: async () => ({ kind: 'declined', failure: { code: 'not_attempted', message: 'no' } }),

@@ -343,7 +343,7 @@ describe('a hold that only the owner of the claim knows', () => {
   });
 });
 
-describe('a charge without a result that only the owner of the claim knows', () => {
+describe('a charge that has no result yet and is known only to the owner of the claim', () => {
   const HOUR = 60 * MINUTE;
   /**
    * Lets a rival record its charge of the same operation before the owner does.

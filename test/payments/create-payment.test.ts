@@ -102,7 +102,7 @@ describe('the response to a payment request', () => {
     expect(harness.processor.sends(request.paymentId)).toBe(2);
   });
 
-  test('is a decline after a send without a response only if a look-up confirms the decline', async () => {
+  test('is 201 despite a decline of the second send if a look-up finds the charge of the first send', async () => {
     const request = paymentRequest('refusal-after-ambiguity');
     let sends = 0;
     const moody: Processor = {
@@ -122,7 +122,7 @@ describe('the response to a payment request', () => {
     expect((await harness.answered(request, { processor: moody })).status).toBe(201);
   });
 
-  test('is unknown, not failed, if no look-up confirms a decline after a send without a response', async () => {
+  test('is 202 despite a rejection of the second send if the first send got no response and cannot be looked up', async () => {
     let sends = 0;
     const moody: Processor = {
       ...harness.processor,

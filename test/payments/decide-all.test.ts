@@ -127,7 +127,7 @@ describe('the amounts that the processor’s books show for a charge', () => {
     ['none', { status: 'declined', capturedMinor: 0 }],
     ['an authorized charge with nothing captured', { status: 'authorized', capturedMinor: 0 }],
     ['another currency', { currency: 'USD' }],
-  ] as const)('are reported as a contradiction of a recorded late success if they show %s', (_what, shown) => {
+  ] as const)('are reported as a contradiction of a recorded late success if the books now show %s', (_what, shown) => {
     const taken: Books = { ...newCharge('ch_2', false), status: 'succeeded', capturedMinor: 1000 };
     const occasion = { occurredAtMs: OCCURRED_AT_MS, cause: BY_RUN };
     const first = chainOf([pendingTransition(id)]);

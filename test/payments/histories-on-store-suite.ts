@@ -28,10 +28,10 @@ interface Pairs {
 
 /** Number of concurrent simulations, which share no rows. */
 const AT_ONCE = 8;
-/** Two for each simulation: a process with a fault can hold a connection while its rival runs. */
+/** Two connections for each simulation, because a process with a fault can hold one while its rival runs. */
 export const MAX_CONNECTIONS = 2 * AT_ONCE;
 
-/** A takeover by the duplicate of a change, between its claim and its commit. */
+/** The duplicate of a change takes over between the claim and the commit of the first attempt. */
 const TAKEOVER = { rivalAt: 5, leaseEnded: true };
 
 let made = 0;
@@ -66,7 +66,7 @@ export function describePaymentsOn({ name, call, stores }: GivenDatabase, pairs:
 /**
  * Tests changes of payments on the stores of a database, with injected faults.
  *
- * @param pairs histories of single changes, with faults at two calls @default no such histories
+ * @param pairs if set, also tests histories of single changes with faults at two calls
  */
 export function describeChangesOn({ name, call, stores }: GivenDatabase, pairs?: Pairs): void {
   describe(`the guarantees of a change with a concurrent retry or a competing change on ${name}`, () => {

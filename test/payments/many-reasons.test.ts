@@ -39,7 +39,7 @@ describe('a page of transitions with many reasons', () => {
     );
     expect(calls).toBe(2);
     expect(reasonsOf(result)).toEqual(REASONS);
-    // Single reads return the same transitions.
+    // Reading each transition separately returns the same transitions.
     const single = await Promise.all(
       result.map(({ sequence }) => store.ledger.readTransition({ paymentId: payment, sequence })),
     );

@@ -1,6 +1,6 @@
 /**
- * A process that creates a payment with PostgreSQL as the authority, each time its parent asks. It can stop at a
- * statement until its parent lets it continue. Its clock shows the time that its parent gives.
+ * A process that creates a payment with PostgreSQL as the authority whenever its parent process requests it. It can
+ * stop at a statement until the parent sends `continue`. The parent also sets the time of its clock.
  */
 
 import { isFault, TerminalError } from '../../lambdas/kernel/faults.ts';
@@ -42,11 +42,11 @@ export type OwnerOrder = { readonly kind: 'pay'; readonly nowMs: number } | { re
 /** A message from the process. */
 export type OwnerReport =
   | { readonly kind: 'stopped' }
-  /** The transaction in which the process stopped was refused. */
+  /** The server refused the transaction in which the process had stopped. `code` is the error code. */
   | { readonly kind: 'refused'; readonly code: string | undefined }
   | { readonly kind: 'paid'; readonly outcome: CreatePaymentOutcome };
 
-/** Time between two attempts after a fault, as a client waits, in milliseconds. */
+/** Delay before a retry after a fault, in milliseconds. */
 const RETRY_AFTER_MS = 100;
 
 const { url, processor, key, stop } = JSON.parse(process.argv[2] ?? '') as OwnerSettings;

@@ -216,7 +216,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       await claimed();
       const pending = pendingTransition(id);
       const newest = outcomeTransition(pending, { kind: 'unknown' });
-      // Instead of a callback, the claim of a different operation appends the outcome.
+      // The claim of a different operation appends the outcome here, as a callback would.
       const callback = openRecord(paymentIdFor(`suite-callback-${process.pid}-${made}`));
       expect(await store.claim({ record: callback, pending: newest })).toEqual({ kind: 'claimed' });
       expect(await completed()).toEqual({ kind: 'transition_exists' });

@@ -312,7 +312,7 @@ describe('a path', () => {
     expect((await harness.get(`/v1/payments/%70${id.slice(1)}`)).status).toBe(200);
   });
 
-  test('returns the same response to HEAD as to GET, but without a body', async () => {
+  test('returns the status and the content type to HEAD, but no body', async () => {
     const made = await harness.pay('k-1');
     const path = `/v1/payments/${String(made.body['id'])}`;
 

@@ -134,12 +134,15 @@ describe('a payment', () => {
     ['failed', failed, 'refunds', 'payment_not_refundable'],
     ['processing', waiting, 'refunds', 'payment_not_refundable'],
     ['requires_action', asking, 'refunds', 'payment_not_refundable'],
-  ])('returns 409 with its status if it is %s (%j) and the request is %s', async (status, body, step, code) => {
-    const reply = await harness.change(`${await paid(body)}/${step}`, 'k');
+  ])(
+    'in the status %s (created with %j) returns 409 and its status to the request %s',
+    async (status, body, step, code) => {
+      const reply = await harness.change(`${await paid(body)}/${step}`, 'k');
 
-    expect([reply.status, reply.body]).toMatchObject([409, { code, payment_status: status }]);
-    expect(harness.processor.inside.applied).toEqual([]);
-  });
+      expect([reply.status, reply.body]).toMatchObject([409, { code, payment_status: status }]);
+      expect(harness.processor.inside.applied).toEqual([]);
+    },
+  );
 
   test('cannot be captured, canceled or refunded after its cancellation, and the refused key stays usable', async () => {
     const id = await held();
@@ -233,7 +236,7 @@ describe('refunds and lists of refunds', () => {
     expect((await harness.change(`${id}/refunds`, 'k', {}, as(OTHER_KEY))).status).toBe(403);
   });
 
-  test('return the same response to HEAD as to GET, but without a body', async () => {
+  test('return the status and the content type to HEAD, but no body', async () => {
     const id = await paid();
     const refund = String((await harness.change(`${id}/refunds`, 'k')).body['id']);
     for (const path of [`/v1/payments/${id}/refunds`, `/v1/refunds/${refund}`]) {

@@ -200,7 +200,7 @@ describe('a refund', () => {
       const mayRetry = (reply: Reply | undefined) => reply?.headers['Retry-After'] !== undefined;
       settled.push(...replies.filter((reply) => !mayRetry(reply)).map(({ status }) => status));
       keys = asked.filter((_, index) => mayRetry(replies[index]));
-      // Wait until no claim of a caller that must retry is leased.
+      // Wait until the leases of the claims that must be retried have expired.
       harness.clock.advance(30_000);
     }
 

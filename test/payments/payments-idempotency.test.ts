@@ -114,7 +114,7 @@ describe('the first execution', () => {
     expect(again.headers['Idempotency-Replayed']).toBe('true');
   });
 
-  test('returns 202 with a Location if the outcome is not known in time, and returns it for each retry, too', async () => {
+  test('returns 202 with a Location if the outcome is not known in time, and a retry returns the same response', async () => {
     const unanswered = { ...harness.processor, charge: timedOut, findCharge: unavailable };
     const away = harness.with({ processor: unanswered });
 

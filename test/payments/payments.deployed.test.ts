@@ -147,7 +147,7 @@ describe('the Location of a response', () => {
     ['startJobRun', '/v1/admin/jobs/reconcile-recent/runs', {}],
   ];
 
-  test('leads to the changed object for every operation that returns a Location', async () => {
+  test('leads to the created or changed object for every operation that returns a Location', async () => {
     const described = operations.filter(({ responses }) =>
       Object.values(responses).some(({ headers }) => 'Location' in headers),
     );
