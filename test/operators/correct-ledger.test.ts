@@ -156,7 +156,7 @@ describe('one idempotency key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('is refused after its retention, even for another payment, and changes nothing', async () => {
+  test('is refused after its retention period, even for another payment, and changes nothing', async () => {
     await run('a');
     harness.clock.advance(29 * DAY_MS);
     expect((await run('a')).kind).toBe('replay');

@@ -31,7 +31,7 @@ async function isRefused(payment: ChangedPayment, body: object, refusal: object,
 }
 
 describe('a decision that a payment succeeded', () => {
-  test('is refused without an amount and with a wrong one, and may be retried with the captured amount under the same key', async () => {
+  test('is refused without an amount or with a wrong amount, and can be retried with the captured amount under the same key', async () => {
     const payment = await paymentInReview();
     await isRefused(payment, { outcome: 'succeeded' }, { status: 400, code: 'invalid_request', param: 'amount' });
     await isRefused(

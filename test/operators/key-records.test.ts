@@ -73,7 +73,7 @@ describe('the record of an idempotency key', () => {
     expect(done['owner']).not.toBe(open['owner']);
   });
 
-  test('is shown as expired when its response is no longer replayed, with or without its row', async () => {
+  test('is shown as expired when its response is no longer replayed, even if its row was deleted', async () => {
     await api.pay('k');
     api.clock.advance(8 * DAY_MS);
     const asked = { ...DESK_TENANT, path: '/v1/payments', key: 'k' };

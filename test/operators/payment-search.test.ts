@@ -138,7 +138,7 @@ describe('a search for', () => {
     expect(dataOf(await api.get(`/v1/admin/payments?q=${id}`))).toMatchObject([{ tenant: 'ten_desk' }]);
   });
 
-  test('an unknown charge fails, instead of finding nothing, while a processor does not respond', async () => {
+  test('an unknown charge returns 503 instead of an empty list while a processor does not respond', async () => {
     const id = await api.paid('a');
     const [charge] = api.processor.charges(id);
     const answers = api.processor;

@@ -30,7 +30,7 @@ test('dead letters return to their queue, once per idempotency key, with one ent
   expect(await acts()).toMatchObject([{ about: [DEAD_LETTERS], details: { to: QUEUE, waiting: '3' } }]);
 });
 
-test('a retry completes a redrive that was killed between the two writes of a dead letter', async () => {
+test('a retry completes a redrive that was killed between the send and the removal of a dead letter', async () => {
   messages.onSent = (id) => {
     if (id === 'b') throw new Error('killed');
   };
@@ -38,7 +38,7 @@ test('a retry completes a redrive that was killed between the two writes of a de
   messages.onSent = () => undefined;
   expect((await api.write(PATH, 'k')).status).toBe(202);
   expect(messages.ids(DEAD_LETTERS)).toEqual([]);
-  // A crash between the two writes leaves the dead letter in both queues. The function applies it once.
+  // A crash between the send and the removal leaves the dead letter in both queues. The function applies it once.
   expect(messages.ids(QUEUE)).toEqual(['a', 'b', 'b', 'c']);
   expect(await acts()).toHaveLength(1);
 });

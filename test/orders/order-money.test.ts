@@ -187,7 +187,7 @@ describe('an order refunded or disputed while the stock service does not respond
   });
 
   test.each(['succeeded', 'failed'] as const)(
-    'delivers no goods while a full refund is pending that later %s',
+    'delivers no goods while a full refund is pending, and is canceled after the refund %s',
     async (end) => {
       const { request, chargeId, sendCallback } = await waitsForStock('pending');
       const refund = await harness.processor.inside.refund(chargeId, 2_000, 'pending');
@@ -253,7 +253,7 @@ describe('a reversal', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('keeps the order open if it fails after it succeeded, as long as the payment cannot be read', async () => {
+  test('that fails after it had succeeded keeps the order open while the payment cannot be read', async () => {
     const request = orderRequest('unread', { items: [{ sku: 'sku_none', quantity: 1 }] });
     await harness.order(request);
     await harness.resolveFor(5);

@@ -107,7 +107,7 @@ interface Walk {
   readonly calls: readonly { readonly call: OrderCall; readonly before: Order }[];
 }
 
-/** Walks through the state machine: each choice answers a call, adds a rival's fact, or lets time pass. */
+/** Walks through the state machine: each choice is a response to a call, a rival's fact, or the passage of time. */
 function walk(choices: readonly number[], referrer: string | undefined): Walk {
   const drafts = [newOrder(referrer)];
   const calls: { call: OrderCall; before: Order }[] = [];
@@ -263,10 +263,13 @@ test.each([
   ['less than the full amount', { capturedMinor: 1_999, leftMinor: 1_999 }, undefined],
   ['a disputed part', { disputedMinor: 1 }, undefined],
   ['nothing left', { leftMinor: 0 }, undefined],
-])('an order counts as paid only by the full, undisputed amount: %s', (_what, shown, type) => {
-  const draft = decideOrder({ ...PAID, ...shown }, newOrder().order, T0);
-  expect(draft?.type === 'charge.succeeded').toBe(type !== undefined);
-});
+])(
+  'an order is paid only if the full amount was captured and no part of it was refunded or disputed: %s',
+  (_what, shown, type) => {
+    const draft = decideOrder({ ...PAID, ...shown }, newOrder().order, T0);
+    expect(draft?.type === 'charge.succeeded').toBe(type !== undefined);
+  },
+);
 
 describe('a reversal that fails later', () => {
   const failure = { code: 'out_of_stock', message: 'None left.' };

@@ -203,7 +203,7 @@ describe('personal data', () => {
 });
 
 describe('an order whose process crashed after the charge', () => {
-  test('is completed by a sweep without a client retry', async () => {
+  test('is completed by a run of the resolver job, without a client retry', async () => {
     await sleep(Math.max(0, leaseEndsAtMs - Date.now()));
     await resolve();
     const replay = await until(async () => {
@@ -211,8 +211,8 @@ describe('an order whose process crashed after the charge', () => {
       return answer.status === 409 ? undefined : answer;
     });
     expect(replay.headers.get('idempotency-replayed')).toBe('true');
-    // On a slow machine the stock service may respond too late for the first sweep, which then stores 202. A later
-    // sweep completes the order.
+    // On a slow machine the stock service may respond too late for the first run, which then stores 202. A later run
+    // completes the order.
     expect([201, 202]).toContain(replay.status);
     await until(async () => ((await shown(replay.json['id']))['status'] === 'completed' ? true : undefined));
     expect(await counted(killed, replay.json)).toEqual(ONCE);

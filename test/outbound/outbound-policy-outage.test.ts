@@ -55,7 +55,7 @@ interface Load {
   /** Time until a caller's deadline, in milliseconds. */
   readonly patienceMs: number;
   readonly deadLetters: boolean;
-  /** Returns whether a send or a probe at `atMs` fails at the vendor. */
+  /** Returns whether a send or a probe at `atMs` fails at the vendor. `luck` is a random fraction. */
   readonly fails: (atMs: number, luck: number) => boolean;
 }
 

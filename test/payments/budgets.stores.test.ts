@@ -156,7 +156,7 @@ describe('a replay', () => {
 });
 
 describe('a callback', () => {
-  /** Creates a payment that waits for its callback, and the event that settles it. */
+  /** Creates a payment that waits for its callback, and the callback that settles the payment. */
   async function waiting(source: string, settle: (processor: SandboxInProcess, charge: string) => Promise<unknown>) {
     const processor = typicalProcessor();
     const { tools } = meteredProcess(processor);

@@ -358,7 +358,7 @@ describe('a refund', () => {
   });
 });
 
-describe('any sequence of changes and callbacks, raced in pairs', () => {
+describe('any sequence of changes and callbacks, two at a time,', () => {
   type Step =
     | { readonly do: 'capture' | 'refund'; readonly amountMinor: number; readonly key: number }
     | { readonly do: 'cancel'; readonly key: number }

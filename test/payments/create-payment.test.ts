@@ -63,7 +63,7 @@ describe('the response to a payment request', () => {
     expect((await harness.answered(request)).kind).toBe('replay');
   });
 
-  test('is 201 if the processor fails, and a retry within the request succeeds', async () => {
+  test('is 201 if the first send fails and a second send within the same request succeeds', async () => {
     const request = paymentRequest('flaky', { source: 'tok_flaky' });
     expect((await harness.answered(request)).status).toBe(201);
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);

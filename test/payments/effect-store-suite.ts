@@ -117,7 +117,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       expect(await sequences()).toHaveLength(2);
     });
 
-    test('stores the request of a client with its response', async () => {
+    test('stores the fingerprint and the response of a client’s request with the effect', async () => {
       await claimed();
       const request = {
         fingerprint: { version: 1, sha256: systemDigest.sha256('a request') },

@@ -99,12 +99,12 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.readRecord(chargeOperation(other))).toBeUndefined();
     });
 
-    test.each(['itself', 'another payment'])(
+    test.each(['the same payment', 'another payment'])(
       'is refused if the record was lost but transition 1 exists, even if %s holds the reference',
       async (holder) => {
         const reference = `order-${made}-${process.pid}`;
         const other = paymentIdFor(`suite-other-${process.pid}-${made}`);
-        await claimed(holder === 'itself' ? reference : undefined);
+        await claimed(holder === 'the same payment' ? reference : undefined);
         await underTest.deleteRecord(id);
         const claim = (paymentId: PaymentId) =>
           store.claim({
@@ -112,7 +112,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
             pending: pendingTransition(paymentId, reference),
             reference: { name: nameOf(reference) },
           });
-        if (holder !== 'itself') expect(await claim(other)).toEqual({ kind: 'claimed' });
+        if (holder !== 'the same payment') expect(await claim(other)).toEqual({ kind: 'claimed' });
         expect(await claim(id)).toEqual({ kind: 'transition_exists' });
         expect(await store.readRecord(chargeOperation(id))).toBeUndefined();
       },
