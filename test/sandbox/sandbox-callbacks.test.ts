@@ -91,7 +91,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await onlyEvent(id)).toMatchObject({ attempts: 20, delivered: false });
     });
 
-    test('is sent after a callback URL is configured', async () => {
+    test('is not sent until a callback URL is configured', async () => {
       sandbox.address = undefined;
       const id = await captured();
       await sandbox.runFor(2 * SECOND_MS);
@@ -151,7 +151,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(waits()).toEqual([1, 2, 4, 8, 16]);
     });
 
-    test('that fails is logged and reported individually, so no other task is redelivered', async () => {
+    test('that fails is logged, and only its own message is redelivered', async () => {
       const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
       await captured();
       await captured();
@@ -178,7 +178,7 @@ describe('callbacks of the sandbox processor', () => {
     });
   });
 
-  test('prevent changes while the queue is unavailable, so that every event has a delivery', async () => {
+  test('that cannot be enqueued make the request fail with 500, and it changes nothing', async () => {
     const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
     const id = await captured();
     const before = await harness.read(id);

@@ -76,7 +76,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await books.event(again.id)).toBeUndefined();
       });
 
-      test('twenty concurrent requests with one key create one event, and the tasks of the other requests find no event', async () => {
+      test('of twenty concurrent requests with one key, one creates an event; the tasks that the others queued find no event', async () => {
         const key = crypto.randomUUID();
         const answers = await Promise.all(Array.from({ length: 20 }, () => harness.charge('tok_ok', {}, key)));
         const [{ id: chargeId } = { id: '' }] = answers.map(chargeIn);
@@ -150,12 +150,12 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await harness.types(id)).toEqual(['charge.succeeded']);
       });
 
-      test('an unknown charge has no events, and the list requires a charge', async () => {
+      test('the list for an unknown charge is empty, and a list request without a charge gets 400', async () => {
         expect(await harness.events('ch_none')).toEqual([]);
         expect((await harness.get('/events')).status).toBe(400);
       });
 
-      test('deliveries are counted, and a delivered event stays delivered', async () => {
+      test('delivery attempts are counted, and a delivered event stays delivered when a later attempt fails', async () => {
         const id = await captured();
         const [event] = await harness.events(id);
         await books.noteDelivery(event?.id ?? '', 1, false);
@@ -268,7 +268,10 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
     });
 
     describe('the list by time', () => {
-      /** Returns a start time in a year that no other test uses, because tests may share books. */
+      /**
+       * Advances the clock to June 1 of the year. Each test uses a different year, because tests may share books.
+       * @returns the new time in Unix seconds
+       */
       const startOf = (year: number) => {
         const startMs = Date.UTC(year, 5, 1);
         sandbox.advance(startMs - SANDBOX_START_MS);
@@ -320,7 +323,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await idsOf(start, start + 2)).toEqual([first, second]);
       });
 
-      test('has no next page after a full last page', async () => {
+      test('has no next page after a last page of exactly a hundred charges', async () => {
         const start = startOf(2035);
         for (let round = 0; round < 10; round += 1) await bookCharges(books, 10, {}, sandbox.nowMs());
         const { data, next } = await page(start, start + 1);

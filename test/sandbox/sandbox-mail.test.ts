@@ -57,7 +57,7 @@ describe('the mail service’s request validation:', () => {
     expect([answer.status, JSON.parse(answer.body)]).toMatchObject([422, { ErrorCode: 600 }]);
   });
 
-  test('the server route can be read, and an unknown e-mail gets a 404', async () => {
+  test('GET /server gets a 200, and an unknown e-mail gets a 404', async () => {
     expect((await callSandbox(handler, { method: 'GET', path: '/server', headers })).status).toBe(200);
     const details = { method: 'GET', path: '/messages/outbound/eml_none/details', headers };
     expect((await callSandbox(handler, details)).status).toBe(404);

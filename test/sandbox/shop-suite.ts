@@ -9,7 +9,7 @@ const SERVICES = [
     service: 'stock',
     path: '/stock/reservations',
     body: (order: string, name = 'sku_tea') => ({ order, items: [{ sku: name, quantity: 2 }] }),
-    /** A different body, which must not be sent with the key of the first request. */
+    /** A body that the API must refuse with the key of an earlier request. */
     other: (order: string) => ({ order, items: [{ sku: 'sku_tea', quantity: 3 }] }),
     made: { object: 'reservation', status: 'reserved' },
     timeout: 'sku_timeout',
@@ -114,7 +114,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toMatchObject(ids.map((id) => ({ id })));
     });
 
-    test(`${of.refused} is refused each time and creates no object; its key may be used for a different body`, async () => {
+    test(`a request for ${of.refused} is refused each time and creates no object; its key may then be sent with another body`, async () => {
       for (let send = 1; send <= 2; send += 1) {
         const answer = await harness.post(path, body(order, of.refused), key);
         expect([answer.status, errorIn(answer).code]).toEqual(of.refusal);
@@ -123,7 +123,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect((await harness.post(path, body(order), key)).status).toBe(201);
     });
 
-    test(`${of.timeout} creates an object, but the first request gets no response; the second gets the created object`, async () => {
+    test(`a request for ${of.timeout} creates an object but gets 504; the second request gets the created object`, async () => {
       expect((await harness.post(path, body(order, of.timeout), key)).status).toBe(504);
       expect(sandbox.waits).toEqual([15_000]);
       const [made, ...more] = await listed(path);
@@ -134,14 +134,14 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test(`${of.flaky} gets 500 at first and creates no object; the second request creates one`, async () => {
+    test(`a request for ${of.flaky} gets 500 and creates no object; the second request creates one`, async () => {
       expect((await harness.post(path, body(order, of.flaky), key)).status).toBe(500);
       expect(await listed(path)).toEqual([]);
       expect((await harness.post(path, body(order, of.flaky), key)).status).toBe(201);
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('the list requires an order, and accepts no unknown parameter', async () => {
+    test('a list request without an order, or with an unknown parameter, gets 400', async () => {
       for (const query of [{}, { order: '' }, { order, more: '1' }]) {
         const answer = await harness.get(path, query);
         expect([answer.status, errorIn(answer).code]).toEqual([400, 'invalid_request']);
@@ -178,7 +178,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(stock.path)).toEqual([]);
     });
 
-    test('ref_down gets 503 every time, and is never credited', async () => {
+    test('a credit for ref_down gets 503 every time, and is never created', async () => {
       for (let send = 1; send <= 3; send += 1) {
         expect((await harness.post(credits.path, credits.body(order, 'ref_down'), key)).status).toBe(503);
       }

@@ -114,7 +114,7 @@ describe('a request to a target', () => {
     expect(await verify('membership')).toEqual({ kind: 'valid', runId: RUN_ID, scopes: ['membership:admin'] });
     expect(await verify('loyalty')).toEqual({ kind: 'refused' });
     expect(await verify('membership', '/v1/admin/other')).toEqual({ kind: 'refused' });
-    // A target that has the same secret by mistake still refuses the credential.
+    // The target `loyalty` refuses the credential even if it has the secret of `membership` by mistake.
     const mistaken = { ...toolsOf('loyalty'), secrets: secretsOf('secret-of-membership') };
     expect(await verifyJobCredential(mistaken, token, `loyalty ${PATH}`)).toEqual({ kind: 'refused' });
     // In credentials for Payonce's own routes, the audience is a path without a target.
@@ -148,7 +148,7 @@ describe('a request to a target', () => {
     expect(await call(next?.call ?? CALL)).toBe('asked');
   });
 
-  test('keeps waiting if the queue delivers its message too early', async () => {
+  test('is queued again, and not sent, if the queue delivers its message too early', async () => {
     const early = { ...CALL, tries: 1, notBeforeMs: nowMs + 1_200_000 };
     expect(await call(early)).toBe('waiting');
     expect(again).toEqual([{ call: early, delaySeconds: 1_200 }]);

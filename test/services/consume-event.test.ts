@@ -13,7 +13,10 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** Returns the tools of a consumer on a table without records. The written operations are added to a list. */
+/**
+ * Returns the tools of a consumer whose table has no records. Adds the first four characters of each recorded
+ * operation's id to `written`.
+ */
 const toolsOf = (written: string[], clock = new SimulatedClock()) => ({
   records: {
     isRecorded: async () => false,
@@ -28,7 +31,7 @@ const toolsOf = (written: string[], clock = new SimulatedClock()) => ({
   digest: systemDigest,
 });
 
-test('a service’s consumer without a business key refuses an event that is older than the retention of its record', async () => {
+test('a service’s consumer without a business key refuses an event that is older than the retention of its records', async () => {
   const clock = new SimulatedClock();
   const written: string[] = [];
   const tools = toolsOf(written, clock);

@@ -37,7 +37,7 @@ interface Consumer {
   readonly parked: readonly ParkedMessage[];
 }
 
-/** Creates a consumer that adds a point to a member for each event, after some failures. */
+/** Creates a consumer that adds a point to a member for each event. Its first `failures` attempts throw. */
 function consumerOf(member: string, { failures = 0, isPermanent = false } = {}): Consumer {
   const parked: ParkedMessage[] = [];
   let left = failures;
@@ -103,7 +103,7 @@ async function natsConsumer(name: string, handle: EventHandler) {
 
 describe('an event consumer', () => {
   test.each([false, true])(
-    'writes once for an event that arrives over EventBridge, SQS, Kafka and NATS (by a business key: %s)',
+    'writes once for an event that arrives over EventBridge, SQS, Kafka and NATS (with a business key: %s)',
     async (isPermanent) => {
       const member = `everywhere-${isPermanent}`;
       const { handle, parked } = consumerOf(member, { isPermanent });
@@ -138,7 +138,7 @@ describe('an event consumer', () => {
     expect(await database.pointsOf(member)).toBe(1);
   });
 
-  test('handles each record of a Kafka batch, and parks those that no retry can process', async () => {
+  test('handles each record of a Kafka batch separately, and parks records that would fail at every retry', async () => {
     const member = 'batch';
     const { handle, parked } = consumerOf(member, { failures: 1 });
     const old = { ...eventOf('batch-old'), occurredAtMs: Date.now() - 31 * 86_400_000 };

@@ -21,7 +21,7 @@ afterAll(() => database.close());
 const pointsOf = async (member: string): Promise<unknown> =>
   (await database.administrator.query('SELECT points FROM member WHERE id = $1', [member]))[0]?.['points'];
 
-test('a member collects points once for each payment, spends them once, and loses them once', async () => {
+test('each payment adds points once, each redemption spends them once, and the expiry job removes the rest once', async () => {
   const detail = paymentCompleted('loyalty') as { readonly payment: object };
   const paid = { ...detail, payment: { ...detail.payment, amount: 4_250, metadata: { member: 'ada' } } };
   const event = { Records: [{ messageId: 'm1', body: JSON.stringify({ detail: paid }) }] } as SQSEvent;

@@ -5,11 +5,11 @@ import { signJobCredential } from '../../lambdas/jobs/job-credential.ts';
 import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 
 const PATH = '/v1/admin/commission-locks/release-expired';
-/** Number of locks. One part of a run cannot release all of them. */
+/** Number of locks: more than one part of a run can release, so that a run needs two parts. */
 const LOCKS = 25;
 const table = 'membership';
 
-test('the membership service counts all locks of a run that failed between two parts and was repeated', async () => {
+test('the membership service counts all released locks of a run, even if the run failed between two parts and was repeated', async () => {
   const readers = Object.fromEntries(['LOCK#', 'CREDIT#', 'OP#', 'TOTAL'].map((prefix) => [prefix, () => undefined]));
   const state = { partition: { name: 'state', type: 'S' }, sort: { name: 'dueAtMs', type: 'N' } } as const;
   const indexes = { 'by-state': { ...state, projectsAll: true } } as const;

@@ -56,7 +56,10 @@ async function sign(audience: string, runId: string, secret = SECRET): Promise<s
   return signJobCredential(tools, { path: audience, runId, scopes: ['membership:admin'] });
 }
 
-/** Calls the service until the earlier owner's lease has expired. @returns the response to the last call */
+/**
+ * Repeats the call while the service returns 409, until the earlier owner's lease has expired. @returns the last
+ * response
+ */
 async function answerAfterLease(service: Awaited<ReturnType<typeof start>>) {
   return until(async () => {
     const answer = await service.call();
@@ -150,7 +153,7 @@ describe('the membership service in a separate process', () => {
     expect(await effectsIn(table)).toMatchObject({ credits: 45, sum: 450, runs: 1 });
   });
 
-  test('releases the locks through the queue when a job runs, and duplicate messages or calls change nothing', async () => {
+  test('releases the locks when a job’s queued call reaches it, and duplicate messages or calls change nothing', async () => {
     const table = await withLocks(25);
     const service = await start({ table });
     const scheduledTime = new Date().toISOString().replace(/\.\d+Z/, 'Z');
@@ -160,12 +163,12 @@ describe('the membership service in a separate process', () => {
     await first.fire(scheduledTime);
     expect([await first.work(), await first.work()]).toEqual([taken, taken]);
     await addLocks(table, 1);
-    // Another caller that does not know that the run was accepted repeats the call.
+    // A second caller has no record that the target accepted the run, so it calls the target again.
     const second = await targetCaller('second', service.url);
     await second.fire(scheduledTime);
     expect(await second.work()).toEqual(taken);
     expect(await effectsIn(table)).toEqual({ credits: 25, sum: 250, locked: 1, runs: 1 });
-    // The target is not called for a run far in the past. The run is kept for an operator.
+    // The window of this run has ended, so the caller reports the run as missed instead of calling the target.
     await second.fire('2026-03-01T01:20:00Z');
     expect(await second.work()).toEqual(taken);
     expect(await second.missed()).toEqual([expect.objectContaining({ reason: 'window_ended' })]);
@@ -197,7 +200,7 @@ describe('the membership service in a separate process', () => {
   });
 
   test.each(['after claim 1', 'before part 1', 'after part 1', 'before commit 1', 'after commit 1'])(
-    'that is killed %s completes the work after its lease has expired, and releases each lock once',
+    'releases each lock once if it is killed (%s) and a new process continues after the lease has expired',
     async (pause) => {
       const table = await withLocks(25);
       const killed = await start({ table, pause, leaseSeconds: 1 });
@@ -211,7 +214,7 @@ describe('the membership service in a separate process', () => {
     },
   );
 
-  test('that runs for longer than one lease renews its lease and keeps its claim', async () => {
+  test('renews its lease and keeps its claim while a run takes longer than one lease', async () => {
     const table = await withLocks(1);
     const service = await start({ table, leaseSeconds: 1, pause: 'before part 1', clock: 'simulated' });
     const first = service.call();
@@ -227,7 +230,7 @@ describe('the membership service in a separate process', () => {
   });
 
   test.each(['before part 2', 'before commit 1'])(
-    'that is stopped %s for longer than its lease writes nothing when it continues',
+    'writes nothing more after it was stopped (%s) for longer than its lease',
     async (pause) => {
       const table = await withLocks(25);
       const stopped = await start({ table, pause, leaseSeconds: 1 });
@@ -240,11 +243,12 @@ describe('the membership service in a separate process', () => {
       const before = stopped.said().length;
       stopped.child.kill('SIGCONT');
       const late = await first;
-      // The process returns the rival's stored response, or asks its caller to retry.
+      // The stopped process returns the response that the other process stored, or 409.
       expect([200, 409]).toContain(late.status);
       if (late.status === 200) expect(late.body).toEqual(taken.body);
       expect(stopped.said().slice(before)).toMatch(/(part|commit) refused/);
-      // The output may contain a renewal, because the table may have accepted it before the stop.
+      // The output may contain `renewal ok`, because the table may have accepted a renewal before the process was
+      // stopped.
       expect(stopped.said().slice(before)).not.toMatch(/(claim|part|commit) ok\n/);
       expect(await effectsIn(table)).toEqual({ credits: 25, sum: 250, locked: 0, runs: 1 });
     },

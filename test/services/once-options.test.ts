@@ -40,7 +40,7 @@ describe('a caller that is undefined', () => {
 });
 
 test.each(['', undefined as never])(
-  'a vendor refuses the local key %j, which all sends without a key would share',
+  'a vendor refuses the local key %j, because all requests without a key would share it',
   async (key: string) => {
     const vendor = createVendor({
       name: 'vouchers',

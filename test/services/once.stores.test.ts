@@ -80,8 +80,8 @@ describe('a route of a service', () => {
     let renewals = 0;
     const released = Promise.withResolvers<void>();
     const renewed = Promise.withResolvers<void>();
-    // Delays the renewal, which is a transaction with one update, until the claim is released. A correct service waits
-    // for the renewal before it releases the claim.
+    // Delays the renewal, which is a transaction with one update, until the claim is released, but at most half a
+    // second. A correct service releases the claim only after the renewal.
     const late = async (command: unknown): Promise<unknown> => {
       const items = command instanceof TransactWriteCommand ? (command.input.TransactItems ?? []) : [];
       if (items.length !== 1 || items[0]?.Update === undefined || renewals++ > 0)

@@ -177,7 +177,7 @@ describe("a service's route on PostgreSQL", () => {
       if (route.runs > 1) return answer;
       const { rows } = await effect.tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
       hanging.resolve(rows[0]?.pid);
-      // The only connection of the pool belongs to this handler.
+      // Never resolves, because this handler holds the pool's only connection.
       await single.query('SELECT 1');
       return new Response('late', { status: 400 });
     };

@@ -53,7 +53,7 @@ export class ServiceDatabase {
     return pool;
   }
 
-  /** Number of connections that the pools have handed out. */
+  /** Number of connections in use, over all pools. */
   get handedOut(): number {
     return this.#pools.reduce((sum, { totalCount, idleCount }) => sum + totalCount - idleCount, 0);
   }

@@ -82,7 +82,7 @@ describe('a service that buys from a vendor without idempotency keys', () => {
   test('buys no other voucher while the vendor may still sell the first one', async () => {
     vendor.planned.push('sells late');
     await order('late');
-    // With a possible lag of ten minutes, no look-up during the call proves that nothing was sold.
+    // The vendor may be ten minutes late, so no look-up during the call can prove that it sold nothing.
     await processOf(600_000)();
     expect(await orders()).toMatchObject([{ state: 'dead', reason: 'vouchers_connection_lost' }]);
     await pool.query("UPDATE voucher SET state = 'ordered', reason = NULL");

@@ -22,7 +22,7 @@ export class VoucherVendor {
   readonly sold: { readonly id: string; readonly reference: string }[] = [];
   /** Times of the requests for vouchers, in Unix milliseconds. */
   readonly askedAtMs: number[] = [];
-  /** The behavior for the next requests. Later requests get a response. */
+  /** The behaviors for the next requests, in order. The vendor handles later requests as `sells`. */
   readonly planned: Behavior[] = [];
   readonly #server = createServer((request, response) => void this.#answer(request, response));
   #port = 0;

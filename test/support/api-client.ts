@@ -27,7 +27,7 @@ export class ApiClient {
   readonly #aws: Called;
   readonly #apiKey: string;
 
-  /** @param aws the API, and its sandbox unless that is the sandbox of the run */
+  /** @param aws the URL of the API, and the URL and secret of its sandbox if that is not the sandbox of the run */
   constructor(aws: Called, apiKey: string) {
     this.#aws = aws;
     this.#apiKey = apiKey;

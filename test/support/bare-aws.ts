@@ -9,7 +9,7 @@ import { ensurePython } from '../../local/python-environment.ts';
 import { requestTemplates } from './synth-requests.ts';
 import { createTablesOf, resourceOf, type TableTemplate } from './template-tables.ts';
 
-/** An emulator without stacks, with empty tables in the shapes of the templates. */
+/** An emulator without stacks, with empty tables that have the schemas of the templates. */
 export interface BareAws extends Pick<LocalAws, 'awsEndpoint' | 'accessKeyId' | 'region' | 'tables' | 'keeperPid'> {
   /** Name of the sandbox's table. */
   readonly booksTable: string;
@@ -18,7 +18,7 @@ export interface BareAws extends Pick<LocalAws, 'awsEndpoint' | 'accessKeyId' | 
 interface BareAwsOptions {
   /** Directory of the emulator's files. */
   readonly directory: string;
-  /** The preferred port, if it is free. */
+  /** The preferred port; another port is used if this one is taken. */
   readonly port: number;
   /** The directory of a synthesized assembly. @default templates from the synth server of the run */
   readonly assembly?: string | undefined;
@@ -36,7 +36,8 @@ export async function startBareAws({
   assembly,
 }: BareAwsOptions): Promise<{ readonly aws: BareAws; readonly emulator: Emulator }> {
   const templates = tableTemplates(assembly);
-  // The emulator starts during the synth. If the synth fails, the error is thrown where the templates are awaited.
+  // The emulator starts during the synth. Prevents an unhandled rejection; a failed synth throws where `templates` is
+  // awaited.
   templates.catch(() => undefined);
   const python = await ensurePython();
   const state = join(directory, 'state');

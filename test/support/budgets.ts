@@ -6,7 +6,7 @@ import { IS_PROOF_RUN } from './slice.ts';
  */
 const CASES_PER_FILE = 2_000;
 
-/** Maximum numbers of cases for folders whose cases each take longer than one or two milliseconds. */
+/** Maximum number of cases per test file, for the folders whose cases each take longer than one or two milliseconds. */
 const CASES_PER_FILE_OF: Readonly<Record<string, number>> = {
   'api-docs': 100,
   callbacks: 300,
@@ -19,7 +19,7 @@ const CASES_PER_FILE_OF: Readonly<Record<string, number>> = {
   resolving: 300,
   views: 500,
   webhooks: 600,
-  // A history of the simulator takes half a second. A story takes a tenth of a second.
+  // In this folder, a simulator history takes half a second, and a story takes a tenth of a second.
   world: 150,
 };
 

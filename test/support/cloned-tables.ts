@@ -2,8 +2,8 @@ import { CreateTableCommand, DescribeTableCommand, type DynamoDBClient } from '@
 import type { LocalAws } from '../../local/local-aws.ts';
 
 /**
- * Creates empty tables with the schemas of others, but without Streams and time to live. `rename` returns the name of a
- * new table.
+ *  * Creates empty tables with the schemas of others, but without Streams and time to live. `rename` returns the name
+ * of a new table.
  */
 export async function cloneTables(
   client: DynamoDBClient,
@@ -19,7 +19,7 @@ export async function cloneTables(
   };
 }
 
-/** Creates an empty table with the schema of another, but without a Stream and time to live. @returns the name */
+/** Creates an empty table with the schema of `source`, but without a Stream and time to live. @returns its name */
 export async function cloneTable(client: DynamoDBClient, source: string, name: string): Promise<string> {
   const { Table } = await client.send(new DescribeTableCommand({ TableName: source }));
   const indexes = Table?.GlobalSecondaryIndexes ?? [];

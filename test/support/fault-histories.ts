@@ -115,7 +115,7 @@ function commonFactor(one: number, other: number): number {
   return other === 0 ? one : commonFactor(other, one % other);
 }
 
-/** Returns every extension of the faults by one fault at a later call. */
+/** Returns lists of faults: for each later call and each kind, `faults` and one more fault. */
 function withOneMore(
   faults: readonly PlannedFault[],
   calls: readonly string[],

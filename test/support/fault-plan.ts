@@ -50,7 +50,7 @@ export class FaultPlan {
     this.#held = point === undefined ? undefined : { point, act };
   }
 
-  /** Removes and returns the rival's action before this call, if there is one. */
+  /** Removes and returns the action that runs before this call; undefined if there is none. */
   takeHold(point: number): (() => Promise<unknown>) | undefined {
     if (this.#held?.point !== point) return undefined;
     const { act } = this.#held;

@@ -10,7 +10,7 @@ import { COSTS } from './costs.ts';
 
 const { createContext } = vm;
 
-// The stacks set the same namespace of CloudWatch metrics.
+// The namespace of CloudWatch metrics that the stacks set, too.
 process.env['POWERTOOLS_METRICS_NAMESPACE'] = 'Payonce';
 
 // Disables the CDK's own template rules, because each suite would load their engine again. `npm run synth` applies
@@ -21,7 +21,7 @@ process.env['CDK_VALIDATION'] = 'false';
 const endWorker = (): never => process.exit(1);
 
 declare global {
-  /** Counts cases of the current file, and throws above its budget. Undefined outside Jest. */
+  /** Adds `count` cases to the current file, and throws if the file exceeds its budget. Undefined outside Jest. */
   var spendCases: ((count: number) => void) | undefined;
   /** Loads a test file into a separate block, if the run includes it. @param file path in the project */
   var loadTestFile: (file: string, load: () => Promise<unknown>) => Promise<void>;

@@ -12,7 +12,7 @@ import { clientOf } from './faulty-client.ts';
 
 let aws: BareAws | LocalAws | undefined;
 
-/** Reads the file once, because each request of the SDK asks for its credentials. */
+/** Reads the file once, because the SDK requests the credentials for each call. */
 function awsOfRun(): BareAws | LocalAws {
   const file = process.env['PAYONCE_TEST_LOCAL_JSON'];
   if (file === undefined)

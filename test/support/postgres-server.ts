@@ -39,7 +39,7 @@ async function start(): Promise<Running> {
   const copy = async (from: string, to: string): Promise<void> => {
     await server.stop();
     rmSync(to, { recursive: true, force: true });
-    // Preserve the owner of the files, which is the user of the server.
+    // `-a` preserves the owner of the files: the user that runs the server.
     execFileSync('cp', ['-a', from, to]);
     server = await startOn(port);
   };

@@ -41,7 +41,7 @@ export function asUser(url: string, username: string, password: string): string 
 
 /** Runs statements on a separate connection. */
 async function runOn(url: string, text: string): Promise<void> {
-  // Loaded here, because the global setup of every project reads the constant above.
+  // Imported here, because the global setup of every project imports this file, but only for the constant above.
   const { Client } = await import('pg');
   const client = new Client({ connectionString: url });
   await client.connect();

@@ -7,7 +7,7 @@ import {
 import { CREDENTIALS, localAws } from './local-aws.ts';
 
 /**
- * Redirects the deployed functions to servers on this machine by changing URLs in their environment variables, and
+ *  * Redirects the deployed functions to servers on this machine by changing URLs in their environment variables, and
  * nothing else. Settings accept only URLs with TLS, and some vendors' URLs are constants.
  *
  * @param hosts maps each host that the functions use to a host on this machine

@@ -5,7 +5,7 @@
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers/promises';
 
-/** Longer than the minute for which a function uses the state that it has read. */
+/** Longer than the minute for which a function caches the state that it has read. Milliseconds. */
 const MAX_WAIT_MS = 90_000;
 
 const { setTimeout: wait } = timers;

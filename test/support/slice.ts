@@ -11,7 +11,7 @@ export const IS_PROOF_RUN = process.env['PAYONCE_PROVE'] === '1';
 export const TURNS = 10;
 
 /**
- * Slice of the enumerations that this run covers. {@link TURNS} successive values of {@link SLICE} select the same
+ *  * Slice of the enumerations that this run covers. {@link TURNS} successive values of {@link SLICE} select the same
  * slice, one value for each turn, so that each turn covers each slice.
  */
 export const SLICE_OF_CASES = Math.floor(sliceOfRun() / TURNS);

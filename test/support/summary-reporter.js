@@ -1,7 +1,7 @@
 /** Ends every run with one line of totals. */
 class SummaryReporter {
   onRunComplete(_contexts, { numPassedTests, numFailedTests, numFailedTestSuites }) {
-    // A suite that could not be loaded fails without a failed test.
+    // A suite that cannot be loaded is counted as failed, but none of its tests is.
     process.stdout.write(`${numPassedTests} passed, ${Math.max(numFailedTests, numFailedTestSuites)} failed\n`);
   }
 }

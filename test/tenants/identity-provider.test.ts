@@ -244,7 +244,7 @@ describe('a token of the identity provider', () => {
       const [head = '', body = '', signature = ''] = token[0]?.split('.') ?? [];
       const altered = [head, body, signature.replace(/^./, (letter) => (letter === 'A' ? 'B' : 'A'))].join('.');
       expect(await known([altered])).toBeUndefined();
-      // An unknown key may be a new key of the provider.
+      // The key is unknown, but may be a new key of the provider, so the token is not refused as invalid.
       await expect(known(bearer(await signed(await key('new'), 'new')))).rejects.toThrow('is unavailable');
       passedMs = 61 * 60_000;
       await expect(known(token)).rejects.toThrow('is unavailable');

@@ -120,7 +120,7 @@ export function describeLimits(
       { limit: { rate: 100, burst: 200 }, pausesMs: [0, 1, 700, 2_500] },
       { limit: { rate: 10_000, burst: 10_000 }, pausesMs: [0, 1, 2] },
     ])(
-      'admit fifty concurrent new processes if the limit is far higher, even if each process pauses before each write: %j',
+      'admit the first request of each of fifty concurrent processes if the limit allows it, despite pauses before writes: %j',
       async ({ limit, pausesMs }) => {
         clock = new SimulatedClock();
         const bucket = freshBucket();

@@ -62,7 +62,7 @@ inTurn(test, { place: 1, of: 3, otherwise: test.skip })(
     const seconds =
       (Math.max(...seen.map((each) => each.untilMs)) - Math.min(...seen.map((each) => each.fromMs))) / 1_000;
     expect(sum('admitted')).toBeLessThanOrEqual(limit.rate * seconds + limit.burst);
-    // The processes overlap, and exceed the limit.
+    // The processes ran at the same time, and together sent more requests than the limit admits.
     const [first, second] = seen.toSorted((left, right) => left.fromMs - right.fromMs);
     expect(second?.fromMs).toBeLessThan(first?.untilMs ?? 0);
     expect(sum('asked')).toBeGreaterThan(sum('admitted'));

@@ -52,7 +52,7 @@ describe('the days of all tenants', () => {
     expect(await finishJob(job(), TONIGHT, { limit: 50 })).toMatchObject({ done: 0, left: 0, pages: 1 });
   });
 
-  test('are closed by the next run if a run reaches its time limit first', async () => {
+  test('are closed by the next run if a run reaches its deadline before it has closed them', async () => {
     const [owner = ALL[0]] = ALL;
     if (owner === undefined) throw new Error('there is no owner');
     await paid(owner, 12);
@@ -67,7 +67,7 @@ describe('the days of all tenants', () => {
     }
 
     const first = await finishJob(job(new Slow()), TONIGHT, { deadlineMs: TONIGHT + 4_000, limit: 1 });
-    // The run reaches its deadline before the remaining owners.
+    // The run reaches its deadline before it has closed the days of the other owners.
     expect(first).toMatchObject({ done: 5, left: 6 });
     expect(await finishJob(job(), TONIGHT)).toMatchObject({ done: 7, left: 0 });
   });

@@ -97,7 +97,7 @@ describe('a day', () => {
     expect(await payableAndReads()).toEqual({ payable: 2000, read: 0 });
   });
 
-  test('has its total read for an event only after it has ended', async () => {
+  test('has no total before its end, so projecting an event reads the total only after the end', async () => {
     const read: ViewKey[] = [];
     class Recorded extends MemoryViews {
       override read(key: ViewKey) {
@@ -135,7 +135,7 @@ describe('a day', () => {
     expect((await payableAndReads()).payable).toBe(2000);
   });
 
-  test('is left to the process that began to close it, for as long as that process may run', async () => {
+  test('is not closed by a second process while the process that began to close it may still be running', async () => {
     const interrupted: Interrupted = new Interrupted(async () => {
       expect(await close(interrupted)).toEqual({ closed: 0, more: true });
     });

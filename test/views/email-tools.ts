@@ -8,7 +8,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import type { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** Returns e-mail hashes that use these keys, which a simulated secret contains. */
+/** Returns the production {@link EmailHashes} with these keys, which it reads from a simulated secret. */
 export function hashesUnder(keys: Readonly<Record<string, string>>, clock = new SimulatedClock()): EmailHashes {
   const client = { send: async () => ({ SecretString: JSON.stringify(keys) }) } as unknown as SecretsManagerClient;
   const secretsManager = async () => client;

@@ -137,7 +137,7 @@ const PATHS: Readonly<Record<string, string>> = {
 /** Ids from other systems, and ids without a read route: those of API keys and requests. */
 const FOREIGN = /^(ch_|key_|req-|rsv_|tok_|ref_friend$)/;
 
-/** Returns the read path for an id, or undefined if the text is not an id. */
+/** Returns the read path for an id; undefined if the text is not an id, or is an id without a read route. */
 function pathOf(text: string, within: Json, field: string): string | undefined {
   if (FOREIGN.test(text)) return undefined;
   const [, prefix = ''] = /^([a-z]+)_[A-Za-z0-9]/.exec(text) ?? [];
@@ -179,7 +179,7 @@ test('every id in a response, an event or a webhook can be read by GET', async (
     await world.ask(`/v1/webhook_endpoints/${String(endpoint['id'])}/deliveries`);
 
   const followed = new Map<string, unknown>();
-  // Responses contain further ids. A few rounds reach all of them.
+  // Responses contain further ids. Repeats until a round finds no new id.
   for (let round = 0; round < 10; round += 1) {
     const next = new Map(idsIn(world.shown.splice(0)).filter(([path]) => !followed.has(path)));
     if (next.size === 0) break;

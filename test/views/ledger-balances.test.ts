@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 
 describe('the balances', () => {
-  test('contain each account in its normal direction, sorted by currency and in the order of the chart of accounts', async () => {
+  test('contain each account with its normal side, sorted by currency and then as in the chart of accounts', async () => {
     const euros = await harness.paid('k-1');
     await harness.paid('k-2', { amount: 300, currency: 'CHF' });
     const { inside } = harness.processor;

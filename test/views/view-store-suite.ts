@@ -66,7 +66,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await store.read(old)).toBeUndefined();
     });
 
-    test('is replaced together with changes of other rows, all or none', async () => {
+    test('is replaced atomically with changes of other rows: all are applied, or none', async () => {
       await store.put([row('1'), row('2')]);
       const changes = [
         { key: row('1'), from: row('1'), to: row('1', { body: 'new' }) },

@@ -137,7 +137,7 @@ describe('the events of an order', () => {
     expect(types.filter((type) => type.startsWith('order.'))).toEqual(['order.canceled']);
   });
 
-  test('have in the Views every row that a rebuild derives from the Ledger, with the same content', async () => {
+  test('are projected to the same rows of the Views that a rebuild derives from the Ledger', async () => {
     const request = await canceledLate();
     const own = tools();
     const events = await relayed(request);

@@ -18,7 +18,7 @@ describe('slow attempts of senders whose clocks differ', () => {
     expect(late?.apartUntilMs).toBeUndefined();
   });
 
-  test('of one stall count as one, even if the second sender’s clock is behind the first one’s', () => {
+  test('are counted as one if one stall caused them, even if the second sender’s clock is behind the first one’s', () => {
     expect(slowAt(1_000, 0, 500)).toEqual({ sinceMs: START_MS + 1_000, blockedAtMs: START_MS + 1_000 });
   });
 
