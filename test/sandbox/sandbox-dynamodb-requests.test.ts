@@ -57,7 +57,7 @@ describe('in the sandbox books on a busy DynamoDB,', () => {
     expect(inputs).toHaveLength(5);
   });
 
-  test('a failed condition is an outcome, and is not retried', async () => {
+  test('a failed condition is returned as `refused`, and is not retried', async () => {
     answers = [canceled('TransactionConflict', 'ConditionalCheckFailed')];
     expect(await transact(access, [PUT])).toBe('refused');
     expect(waits).toEqual([]);

@@ -38,7 +38,7 @@ export const SANDBOX_SECRET = 'sandbox-signing-secret';
 /** 2026-01-01T00:00:00Z */
 export const SANDBOX_START_MS = 1_767_225_600_000;
 
-/** Maximum number of tasks in any test. It detects an endless chain of tasks. */
+/** Maximum number of tasks in one run of the queue. More tasks are treated as an endless chain, and cause an error. */
 const MAX_STEPS = 1_000;
 
 /**

@@ -178,7 +178,7 @@ describe('a request to a target', () => {
     await expect(routes.ask(run, { timeoutMs: 1_000 })).rejects.toBeInstanceOf(fault);
   });
 
-  test('is recorded as missed, with an alarm, if its window ends before its next attempt', async () => {
+  test('is recorded as missed if its window ends before its next attempt', async () => {
     answers = [{ status: 503 }, { status: 429, headers: { 'retry-after': '3000' } }];
     nowMs += (WINDOW_SECONDS - 1) * 1_000;
     expect(await call(CALL)).toBe('missed');
@@ -229,7 +229,7 @@ describe('a request to a target', () => {
     expect([missed, (await runs().of())?.status]).toEqual([[], 'succeeded']);
   });
 
-  test('raises no alarm for a refusal if the target accepted the run for another message', async () => {
+  test('is not recorded as missed after a refusal if the target accepted the run for another message', async () => {
     answers = [{ status: 422 }];
     const run = { ...acceptedRun(CALL.job, nowMs, nowMs), status: 'succeeded' as const, endedAtMs: nowMs };
     expect(await runs().note(run)).toBe(true);

@@ -57,8 +57,8 @@ async function sign(audience: string, runId: string, secret = SECRET): Promise<s
 }
 
 /**
- * Repeats the call while the service returns 409, until the earlier owner's lease has expired. @returns the last
- * response
+ * Repeats the call while the service returns 409, until the earlier owner's lease has expired.
+ * @returns the last response
  */
 async function answerAfterLease(service: Awaited<ReturnType<typeof start>>) {
   return until(async () => {

@@ -157,7 +157,7 @@ describe('a route of a service', () => {
     expect(await totalOf('row-count')).toBe(1);
   });
 
-  test('keeps its record for the retention of its scope, and then refuses the key', async () => {
+  test('keeps the record of a key for the retention of the route’s scope, and then refuses the key', async () => {
     const kept = createOnce({
       table,
       client: documentClient(dynamoDbClient()),

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { createVendor } from '../../lambdas/services/vendor.ts';
 
-test('a redirect does not count as success, because the request may not have reached the vendor', async () => {
+test('a redirect is an ambiguous error unless its status is expected, because the request may not have reached the vendor', async () => {
   const server = createServer((_request, response) => {
     response.writeHead(307, { location: 'https://elsewhere.example' }).end();
   }).listen(0, '127.0.0.1');

@@ -36,8 +36,8 @@ export async function startBareAws({
   assembly,
 }: BareAwsOptions): Promise<{ readonly aws: BareAws; readonly emulator: Emulator }> {
   const templates = tableTemplates(assembly);
-  // The emulator starts during the synth. Prevents an unhandled rejection; a failed synth throws where `templates` is
-  // awaited.
+  // The emulator starts during the synth. This empty handler prevents an unhandled rejection; a failed synth throws at
+  // `await templates`.
   templates.catch(() => undefined);
   const python = await ensurePython();
   const state = join(directory, 'state');

@@ -2,8 +2,8 @@ import { CreateTableCommand, DescribeTableCommand, type DynamoDBClient } from '@
 import type { LocalAws } from '../../local/local-aws.ts';
 
 /**
- *  * Creates empty tables with the schemas of others, but without Streams and time to live. `rename` returns the name
- * of a new table.
+ * Creates an empty table for each of these tables, with the same schema, but without a Stream and time to live.
+ * `rename` returns the name of the new table.
  */
 export async function cloneTables(
   client: DynamoDBClient,

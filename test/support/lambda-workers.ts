@@ -12,8 +12,8 @@ function isOfThisRun(commandLine: string): boolean {
 /**
  * Kills one worker of any function in a stack.
  *
- * @param pick position of the worker in the list of all workers, from 0 (first) to 1 (end)
- * @returns true if a worker existed
+ * @param pick position in the list of workers as a fraction of its length: at least 0, less than 1
+ * @returns false if the stack has no worker
  */
 export function killWorker(stack: string, pick: number): boolean {
   const workers = workersOf(stack);

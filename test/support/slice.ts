@@ -11,8 +11,8 @@ export const IS_PROOF_RUN = process.env['PAYONCE_PROVE'] === '1';
 export const TURNS = 10;
 
 /**
- *  * Slice of the enumerations that this run covers. {@link TURNS} successive values of {@link SLICE} select the same
- * slice, one value for each turn, so that each turn covers each slice.
+ * Slice of the enumerations that this run covers. {@link TURNS} successive values of {@link SLICE} select the same
+ * slice, each with a different turn, so that every pair of slice and turn occurs.
  */
 export const SLICE_OF_CASES = Math.floor(sliceOfRun() / TURNS);
 

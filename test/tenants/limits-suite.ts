@@ -83,7 +83,7 @@ export function describeLimits(
       expect((await one.admit(bucket)).kind).toBe('limited');
     });
 
-    test('do not affect other kinds, modes and tenants', async () => {
+    test('apply separately to each kind of request, each mode and each tenant', async () => {
       clock = new SimulatedClock();
       const bucket = freshBucket();
       const one = process({ rate: 1, burst: 1 });

@@ -252,7 +252,7 @@ test('a repeated payment request with an address gets its stored response, even 
 });
 
 test.each(['', 'email=ada%40example.com', `amount=1000&created_from=${CREATED}&created_to=${CREATED + 3_600}`])(
-  'a list with the filters "%s" contains all payments that a restore did not lose',
+  'a list with the filters "%s" contains exactly the remaining payments after a restore lost some',
   async (search) => {
     const metadata = { receipt_email: 'ada@example.com' };
     const ids: string[] = [];

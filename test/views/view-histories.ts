@@ -38,7 +38,7 @@ const FACTS: readonly Fact[] = [
   { kind: 'declined', failure: { code: 'card_declined', message: 'no' } },
   { kind: 'undecidable' },
   { kind: 'fee', ...charge, feeMinor: 7 },
-  // The processor has paid back more than it deducted.
+  // The processor has paid back more fees than it deducted.
   { kind: 'fee', ...charge, feeMinor: -3, otherFees: [{ amountMinor: -2, currency: 'USD' }] },
   { kind: 'refund', ...charge, createdAtMs: 1_772_366_400_000, refundId: 're_1', amountMinor: 30, status: 'succeeded' },
   { kind: 'refund', ...charge, createdAtMs: 1_772_366_400_000, refundId: 're_1', amountMinor: 30, status: 'failed' },

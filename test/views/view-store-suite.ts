@@ -38,7 +38,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await store.read(row('3'))).toBeUndefined();
     });
 
-    test('is read together with others, in the order of the keys', async () => {
+    test('is read together with others, in the order of the requested keys', async () => {
       await store.put([row('1'), row('2')]);
 
       expect(await store.readAll([row('2'), row('3'), row('1')])).toEqual([row('2'), undefined, row('1')]);

@@ -108,7 +108,7 @@ describe('the volume report', () => {
     expect(await shown(api)).toEqual(VOLUMES);
   });
 
-  test('is compared with the Ledger, and the comparison reports a wrong daily total', async () => {
+  test('is checked by the comparison with the Ledger, which reports a wrong daily total', async () => {
     const api = await traded();
     await shown(api);
     const { store, clock } = api.world;

@@ -23,7 +23,7 @@ const DISABLED = 'webhook_endpoint.disabled';
 const answered = (status: number): AttemptResult => ({ kind: 'answered', status, excerpt: '' });
 const isNotice = ({ body }: WebhookRequest): boolean => body.includes('"type":"webhook_endpoint.');
 const publishedTypes = (world: WebhookWorld) => world.published.map(({ event }) => event.type);
-/** Types of the events about endpoints that arrived at an endpoint. */
+/** Returns the types of the events about endpoints that this URL received. */
 const noticesAt = (world: WebhookWorld, url: string) =>
   world.arrivals
     .filter((each) => each.url === url && isNotice(each))
@@ -151,7 +151,7 @@ describe('the events about the state of an endpoint', () => {
   });
 
   test('cause no further events when other endpoints reject them', async () => {
-    // Both endpoints reject events about endpoints. The other endpoint has accepted the payment.
+    // Both endpoints reject events about endpoints. Only the other endpoint accepts the event of the payment.
     const world = await worldWith((request) => (request.url === ENDPOINT.url || isNotice(request) ? 503 : 204));
     await attempted(world, 3);
     await world.pass(12 * 60);

@@ -76,7 +76,7 @@ describe('a replay of missing events', () => {
   test.each([
     ['succeeds', UP, 1],
     ['fails', DOWN, 2],
-  ])('waits for a last attempt in progress, which then %s', async (_what, result, arrivals) => {
+  ])('waits while the last attempt of a delivery is in progress; the attempt then %s', async (_what, result, arrivals) => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);
     const event = eventNamed('last', world.clock.nowMs());

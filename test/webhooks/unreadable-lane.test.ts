@@ -4,7 +4,7 @@ import { HANGING, MINUTE_MS, NORMAL, Site } from './webhook-site.ts';
 
 const [SHARE, EXCESS] = [100, 2];
 
-test.each(['readable', 'unreadable'])('a %s lane does not stop the deliveries of other tenants', async (which) => {
+test.each(['readable', 'unreadable'])('an endpoint that hangs does not stop the deliveries of other tenants if its lane is %s', async (which) => {
   const site = new Site();
   await site.add(HANGING, 80);
   await site.add(NORMAL, 80);

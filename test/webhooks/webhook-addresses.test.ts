@@ -46,7 +46,7 @@ describe('an IP address', () => {
     ['2001::1', 'not_public'],
     ['2001:db8::1', 'not_public'],
     ['not an address', 'not_public'],
-  ])('%s is %s', (address, expected) => {
+  ])('such as %s is classified as %s', (address, expected) => {
     expect(addressClassOf(address)).toBe(expected);
   });
 });
@@ -101,7 +101,7 @@ describe('in URL validation without DNS,', () => {
     ['https://[fd00:ec2::254]/', 'must have a public name or address'],
     ['https://[fe80::1%25eth0]/', 'must be an https address of at most 2048 characters'],
     ['https://256.1.1.1/', 'must be an https address of at most 2048 characters'],
-    // The URLs below include some that lead to a different host than their text suggests.
+    // Some of the URLs below lead to a different host than their text suggests.
     ['https://shop.co.uk/\r\nX: y', 'must not have spaces, line breaks, control characters or backslashes'],
     ['https://shop.co.uk\t.evil.co.uk/', 'must not have spaces, line breaks, control characters or backslashes'],
     ['https://evil.co.uk\\@shop.co.uk/', 'must not have spaces, line breaks, control characters or backslashes'],

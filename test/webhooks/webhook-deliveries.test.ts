@@ -40,7 +40,7 @@ const deliveriesOf =
   () =>
     world.store.webhooks.listDeliveries(endpoint.id, { limit: 100 });
 
-test('the waits of the schedule increase and total three days', () => {
+test('the waits of the schedule increase, and add up to three days', () => {
   expect(RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each, 0)).toBe(72 * 60 * 60);
   expect([...RETRY_WAITS_SECONDS].sort((left, right) => left - right)).toEqual(RETRY_WAITS_SECONDS);
 });
@@ -127,7 +127,7 @@ describe('an endpoint', () => {
     expect(world.arrivals).toHaveLength(1);
   });
 
-  test('gets no request that would start so late in the lease that a rival may take over', async () => {
+  test('gets no request if so little of the lease is left that another sender might take over during the request', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('late'));
     const [delivery] = await deliveriesOf(world)();
@@ -231,7 +231,7 @@ test('an event reaches only the endpoints of its tenant and mode with a subscrip
   expect(world.arrivals.map(({ url }) => url)).toEqual([ENDPOINT.url]);
 });
 
-test('an event that is redriven when its deliveries may already be deleted is refused', async () => {
+test('a redriven event is refused if its deliveries may already have been deleted', async () => {
   const world = await worldWith(ENDPOINT);
   const keptMs = DELIVERY_KEPT_SECONDS * 1000;
   const old = eventNamed('old', world.clock.nowMs() - keptMs + HOUR_MS);
@@ -334,7 +334,7 @@ describe('a resend', () => {
     expect([...world.successes.values()]).toEqual([1]);
   });
 
-  test('makes a scheduled attempt immediately', async () => {
+  test('of a pending delivery makes the next attempt immediately', async () => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(500);
     await world.publish(eventNamed('waits'));
@@ -414,7 +414,7 @@ describe('a range replay', () => {
       const world = await worldWith(ENDPOINT);
       const beganAtMs = world.clock.nowMs();
       world.past = Array.from({ length: 5 }, (_, index) => eventNamed(`past-${index}`, beganAtMs + index));
-      // One of the events has already been delivered before the replay.
+      // One of the events was already delivered before the replay.
       await world.publish(world.past[0] ?? eventNamed('none'));
       await world.drain();
       const before = world.arrivals.length;

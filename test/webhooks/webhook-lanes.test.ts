@@ -57,7 +57,7 @@ async function slowest(hangingDue: number): Promise<{ lone: number; normal: numb
 /** Number of due deliveries. The lane cannot attempt all of them during the measurement. */
 const DUE = whole(20_000, { slice: 1_000 });
 
-/** One of the four longest tests runs in each slice. */
+/** Defines one of the four longest tests. A slice runs only one of them. */
 const longest = (place: 0 | 1 | 2 | 3) => inTurn(test, { place, of: 4, otherwise: test.skip });
 
 describe('an endpoint that does not respond', () => {
@@ -169,7 +169,7 @@ describe('an endpoint that does not respond', () => {
       const minutes = new Set(
         late.map(({ eventId }) => Math.floor(((published.get(eventId) ?? 0) - START_MS) / MINUTE_MS)),
       );
-      // All deliveries of the endpoint go to lanes for half an hour after the second delay and after each later delay.
+      // The second delay, and each later one, isolates the tenant: for half an hour, all its deliveries go to lanes.
       expect([...minutes].filter((minute) => minute > 1 && minute < 31)).toEqual([]);
       expect(minutes.size).toBeLessThanOrEqual(3);
       expect(minutes.size).toBeGreaterThan(0);
@@ -249,7 +249,7 @@ describe('an endpoint that does not respond', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   });
 
-  test('has failed messages only for the delivery that triggers a bug in Payonce', async () => {
+  test('has failed messages only for the one delivery on which a bug in Payonce throws', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
@@ -397,7 +397,7 @@ describe('an endpoint that does not respond', () => {
     expect(site.arrivals).toHaveLength(1);
   });
 
-  test('is no longer treated as slow after a change of its URL, 16 minutes after its first delivery', async () => {
+  test('gets a delivery within a second after its URL is changed to a fast server, 16 minutes after its first delivery', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.publish(HANGING, 'first');
@@ -420,7 +420,7 @@ test('an endpoint gets its next delivery within two seconds after a single slow 
   expect(site.arrivals).toHaveLength(2);
 });
 
-test('a delivery that waits half an hour for a sender is counted once per sweep round', async () => {
+test('deliveries that wait more than half an hour for a sender are counted as overdue once per sweep round', async () => {
   const site = new Site();
   await site.add(NORMAL, 50);
   await site.addDue(NORMAL, 90);
@@ -457,7 +457,7 @@ test('a lane run without attempts does not change the number of consecutive runs
   expect(afterRun(lane, lane, { ...run, hung: true, tried: 1 }, 1_000)).toMatchObject({ hung: 4, dueAtMs: 301_000 });
 });
 
-test('a lane runs again after an announcement during its run, even if the announcing clock is behind', () => {
+test('a lane runs again if it was announced during its run, even by a process whose clock is behind', () => {
   const held = claimedLane(withAnnouncement(undefined, OWNER, 'we_1', 60_000), 60_000);
   if (held === undefined) throw new Error('the lane was not claimed');
   const run = { hung: false, tried: 1, isSlow: false };

@@ -103,7 +103,7 @@ export function describeWebhookStore(
       expect(await store.readDelivery(two.endpointId, two.id)).toBeUndefined();
     });
 
-    test('a delivery is read unchanged, and becomes due at its due time', async () => {
+    test('a delivery is read unchanged, and is due from its sweep time on', async () => {
       const now = delivery('due');
       await store.write({ deliveries: [{ now }] });
       expect(await store.readDelivery(now.endpointId, now.id)).toEqual(now);

@@ -45,7 +45,7 @@ describe('an endpoint', () => {
     const harness = new Api({ secrets });
     const endpoint = idOf(await harness.create('k'));
     roots.shift();
-    // The secret still signs, so its root key is missing by mistake.
+    // The secret is still used to sign, so its root key must not be missing: the request fails, but can be retried.
     expect((await harness.create('k')).status).toBe(503);
     await harness.send('POST', `/${endpoint}/rotate_secret`, 'r', { overlap_seconds: 60 });
     expect((await harness.create('k')).status).toBe(503);
@@ -402,7 +402,7 @@ describe('a replay', () => {
     const later = await harness.send('POST', `/${endpoint}/replay`, 's', asked);
     expect([later.status, later.body['param']]).toEqual([400, 'created_from']);
     expect(later.body['detail']).toContain('within the last 90 days');
-    // All events can still be replayed.
+    // A replay of all events may begin that early. It is refused only because the first replay is still running.
     const all = await harness.send('POST', `/${endpoint}/replay`, 's', { ...asked, only_undelivered: false });
     expect([all.status, all.body['code']]).toEqual([409, 'webhook_replay_running']);
     expect(harness.enqueued).toHaveLength(1);

@@ -9,7 +9,7 @@ import type { Item } from './dynamodb-values.ts';
 import { type Around, MemoryDynamoDb, type MemoryDynamoDbOptions } from './memory-dynamodb.ts';
 import { TABLE_SHAPES } from './tables.ts';
 
-/** Returns the number of items that a call read, with those that its filter dropped. @param answer the call's answer */
+/** Returns the number of items that a call read, including items that its filter dropped. @param answer the response */
 export function itemsRead(answer: unknown): number {
   const {
     ScannedCount,

@@ -292,7 +292,7 @@ export function describeDynamoDb(
         ['ALL_NEW', { kept: 1, changed: 2 }],
         ['UPDATED_OLD', { changed: 1 }],
         ['UPDATED_NEW', { changed: 2 }],
-      ] as const)('return %s', async (wanted, expected) => {
+      ] as const)('return the attributes that ReturnValues %s selects', async (wanted, expected) => {
         const { put, update, key } = await prepare();
         await put({ sk: 'a', kept: 1, changed: 1 });
         const { Attributes } = await update('a', {

@@ -24,18 +24,18 @@ export interface SentRequest {
   readonly by: string | undefined;
   /** Whether an earlier request with the same key was already applied, so that this request has no effect. */
   readonly isRepeated: boolean;
-  /** Highest remaining amount that the books showed in the 30 seconds before the request, in minor units. */
+  /** Highest refundable amount that the books showed in the 30 seconds before the request, in minor units. */
   readonly leftBeforeMinor: number;
-  /** Whether the books showed the hold as ended during all of the 30 seconds before the request. */
+  /** Whether the books showed the hold as ended throughout the 30 seconds before the request. */
   readonly wasOverBefore: boolean;
-  /** Whether the charge's metadata named another payment during all of the 30 seconds before the request. */
+  /** Whether the charge's metadata named another payment throughout the 30 seconds before the request. */
   readonly wasOfAnother: boolean;
 }
 
 export interface Contradicted {
   /** Time of the contradiction, in Unix milliseconds. */
   readonly atMs: number;
-  /** Time when the books first showed their current state, in Unix milliseconds. */
+  /** Time when the books first showed the charge's current state, in Unix milliseconds. */
   readonly shownAtMs: number;
 }
 
@@ -82,7 +82,7 @@ export interface InsideSandbox {
    * such request created the charge.
    */
   madeByKeyAtMs(chargeId: string): number | undefined;
-  /** Returns the last contradiction between two states of the charge, if any. */
+  /** Returns the last contradiction between two states of the charge; undefined if there is none. */
   contradicted(chargeId: string): Contradicted | undefined;
   /** Returns the time of the charge's last change, in Unix milliseconds; undefined for an unknown charge. */
   changedAtMs(chargeId: string): number | undefined;

@@ -75,7 +75,7 @@ describe('validation by DynamoDB', () => {
     await expect(client.send(put)).rejects.toThrow('Incorrect operand type');
   });
 
-  test('rejects a parameter that this implementation would ignore', async () => {
+  test('rejects, only in memory, a parameter that the in-memory implementation would ignore', async () => {
     const { client } = memory();
     const put = new PutCommand({ TableName, Item: { pk: 'A#1', sk: 'a' }, ReturnItemCollectionMetrics: 'SIZE' });
     await expect(client.send(put)).rejects.toThrow('does not support ReturnItemCollectionMetrics of PutCommand');

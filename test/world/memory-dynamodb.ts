@@ -267,7 +267,7 @@ export class MemoryDynamoDb {
     return { $metadata: {}, Responses: responses, UnprocessedKeys: unprocessed, ...capacity(input, () => spent) };
   }
 
-  /** Each put of a batch is a write of its own, but a batch with an invalid put writes nothing. */
+  /** Writes each put of a batch separately. If one of the puts is invalid, writes nothing. */
   #batchWrite(input: BatchWriteCommandInput): unknown {
     knownFieldsOnly('BatchWriteCommand', input);
     const plans = Object.entries(input.RequestItems ?? {}).flatMap(([name, requests]) =>

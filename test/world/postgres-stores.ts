@@ -61,7 +61,7 @@ export class PostgresStores extends Stores {
   }
 }
 
-/** Returns stores with these tools. */
+/** Returns stores on PostgreSQL that use these tools. */
 export function storesOn(tools: PostgresTools): PostgresStores {
   const store = new PostgresStore(tools);
   const effects = new PostgresApprovals(tools, store);

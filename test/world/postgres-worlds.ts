@@ -1,7 +1,7 @@
 /**
  * Makes PostgreSQL the authority of the worlds of a test file. Each world has a database of its own, and composes its
- * stores as the functions do. A database is created when a world runs its first statement, and used again without its
- * rows after the test.
+ * stores as the functions do. A database is created when a world runs its first statement. After the test, the next
+ * world empties it and uses it again.
  */
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
@@ -158,10 +158,10 @@ function createStores(clock: Clock, tables: MemoryDynamoDb): Stores {
 }
 
 /**
- * Makes PostgreSQL the authority of the worlds that the tests of the current block create, and of the worlds that are
- * created while the files of the block are loaded.
+ * Makes PostgreSQL the authority of the worlds that the tests of the current block create, and of the worlds that
+ * are created while the files of the block are loaded.
  *
- * @returns a function to call when the files are loaded: until the tests begin, DynamoDB is the authority again
+ * @returns a function that makes DynamoDB the authority again until the tests begin; call it when the files are loaded
  */
 export function createWorldsOnPostgres(): () => void {
   setAuthority(createStores);

@@ -211,7 +211,7 @@ describe('the in-process sandbox', () => {
     expect(refundsOf(order.paymentId)).toMatchObject([{ refundId: refund.operationId, status: 'succeeded' }]);
   });
 
-  test('lists requests with an idempotency key, and the remaining amount that its books showed before each request', async () => {
+  test('lists requests with an idempotency key, and the refundable amount that its books showed before each request', async () => {
     const { order, chargeId, refund } = await charged();
     await processor.inside.dispute(chargeId, 950);
     clock.advance(2 * MINUTE_MS);

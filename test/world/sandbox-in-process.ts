@@ -229,8 +229,8 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
   /**
-   * Charges whose newest state was read at most by functions that may not have recorded it. The value is true if the
-   * callbacks function has read this state.
+   * Charges whose newest state no function has read, or only functions that may not have recorded it. The value is true
+   * if the callbacks function has read this state.
    */
   const unread = new Map<string, boolean>();
   /** Charges whose newest state was in a list that the comparison of the books read. */

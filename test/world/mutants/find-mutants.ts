@@ -19,7 +19,10 @@ export interface Hunt {
    * that did not find the fault.
    */
   readonly histories: readonly (number | undefined)[];
-  /** Oracle that the most recent finding violates. `seed` and `profile` identify the history. */
+  /**
+   * Oracle that found the fault in the last successful series; undefined if no series found it. `seed` and `profile`
+   * identify the history.
+   */
   readonly oracle: string | undefined;
   readonly seed: number | undefined;
   readonly profile: string | undefined;

@@ -1,8 +1,8 @@
 import type { Mutant } from './mutant.ts';
 
 /**
- * Planted faults in the handling of outages of the relay, refused credentials and events, and manual changes, and in
- * test events and exports.
+ * Planted faults in test events, in exports, and in the handling of relay outages, refused credentials, refused events
+ * and manual changes.
  */
 export const MISHAP_MUTANTS: readonly Mutant[] = [
   {

@@ -105,7 +105,7 @@ whole(describe, { slice: describe.skip })('the compiler accepts the mutants', ()
     mutants,
     names: mutants.map(({ name }) => name).join(', '),
   }));
-  test.each(groups)('$names', ({ mutants }) => {
+  test.each(groups)('in a compilation with the edits of $names', ({ mutants }) => {
     const texts = new Map(
       mutants.flatMap((mutant) =>
         filesOf(mutant).map((file) => [resolve(file), mutated(mutant, file, readFileSync(file, 'utf8'))] as const),
