@@ -28,7 +28,7 @@ describe('a caller that is undefined', () => {
     expect([response.status, await response.text()]).toEqual([500, 'caller undefined must be a string.']);
   });
 
-  test('is refused by a function', async () => {
+  test('is refused by a Lambda function', async () => {
     const postgres = createOnce({ postgres: {} as never });
     const event = gatewayEvent('POST', '/points', headers);
     for (const handle of [

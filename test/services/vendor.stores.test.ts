@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => vendor.stop());
 afterAll(() => database.close());
 
-/** Returns the functions with which one process buys vouchers. Their waits are short. */
+/** Returns a function with which one process buys all ordered vouchers. Its waits between attempts are short. */
 const processOf = (maxLagMs = 0) => vouchers({ pool, url: vendor.url, waitsMs: [1, 2, 4, 8], maxLagMs });
 
 async function order(...ids: readonly string[]): Promise<void> {
@@ -108,7 +108,7 @@ describe('a service that buys from a vendor without idempotency keys', () => {
     expect(vendor.sold).toHaveLength(1);
   });
 
-  test('stores a call that failed permanently as a dead letter, and repeats it with the same key', async () => {
+  test('stores a permanently failed call as a dead letter, and sends it with the same key when the voucher is ordered again', async () => {
     vendor.planned.push('answers 400');
     await order('refused');
     await processOf()();

@@ -65,7 +65,7 @@ export const paymentPlans: fc.Arbitrary<readonly PaymentHistoryPlan[]> = fc
   .array(plan, { minLength: 1, maxLength: 6 })
   .map((plans) => plans.map((each, index) => ({ ...each, key: `k-${index}` })));
 
-/** Returns the transitions that the Ledger would contain. A fact without an effect adds none. */
+/** Returns the transitions that the Ledger would contain. A fact without an effect adds no transition. */
 export function chainFor({ key, tenant, mode, reference, hours, steps, ...money }: PaymentHistoryPlan): Transition[] {
   const { payment, first, type } = pendingTransition(paymentIdFor(key, tenant), reference);
   invariant(first !== undefined, 'the first transition has no details');

@@ -268,7 +268,7 @@ describe('a test event', () => {
       },
     );
 
-  test('arrives once per idempotency key, with a separate event type', async () => {
+  test('arrives once per idempotency key, with the event type webhook_endpoint.test', async () => {
     const world = await worldWith(ENDPOINT);
     expect([(await sendTest(world)).kind, (await sendTest(world)).kind]).toEqual(['first', 'replay']);
     await world.drain();

@@ -78,7 +78,7 @@ export class WebhookWorld extends World {
     this.#bodies.set(event.id, JSON.stringify(event));
   }
 
-  /** Delivers an event repeatedly until it is fanned out. */
+  /** Runs the fan-out of an event until it succeeds, at most five times. */
   async publish(event: PayonceEvent): Promise<void> {
     this.appendToLedger(event);
     await this.until('fan-out', (actor) => fanOut(this.webhookTools(actor), event));

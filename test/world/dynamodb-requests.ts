@@ -81,7 +81,10 @@ function mustBeUsed(placeholder: string, expressions: readonly (Parsed<unknown> 
   throw new ValidationError(`Value provided in expression attributes unused in expressions: ${placeholder}`);
 }
 
-/** Returns the placeholders of a request. @throws ValidationError for a placeholder that no expression uses */
+/**
+ * Returns the placeholders of a request.
+ * @throws ValidationError for a placeholder that no expression uses, or that an expression uses without a definition
+ */
 export function placeholdersOf(
   input: {
     readonly ExpressionAttributeNames?: Readonly<Record<string, string>> | undefined;

@@ -134,7 +134,7 @@ export function describeDynamoDb(
         expect(await outcomeOf(put({ sk: 'a', ...item }))).toEqual({ thrown: true });
       });
 
-      test('are stored with any attribute names', async () => {
+      test('can have attribute names that JavaScript objects inherit, such as constructor', async () => {
         const { put, get } = await prepare();
         const names = Object.getOwnPropertyNames(Object.prototype).filter((each) => each !== '__proto__');
         const value = Object.fromEntries(names.map((each) => [each, 'x']));

@@ -44,7 +44,7 @@ export interface Planned {
   readonly kind: WriteKind;
   readonly key: Key;
   readonly before: Row | undefined;
-  /** Row after the write. Undefined for a delete or when the condition fails. */
+  /** Row after the write. Undefined for a delete, after a failed condition, or if there is a `fault`. */
   readonly after: Row | undefined;
   /** Whether the condition of the write failed. */
   readonly isRefused: boolean;
@@ -125,7 +125,7 @@ function keyItem({ partition, sort }: TableShape, key: Key): Item {
   return { [partition.name]: key.partition, ...(sort === undefined ? {} : { [sort.name]: key.sort }) };
 }
 
-/** Returns the row of an item, after a check of the item's size and a check that the row reader accepts the item. */
+/** Returns the row of an item. Checks the item's size first, and whether the row reader accepts the item. */
 function checkedRow(table: MemoryTable, item: Item): Row {
   const { shape } = table;
   checkIndexKeys(shape, item);

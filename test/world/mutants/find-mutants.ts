@@ -99,7 +99,8 @@ async function hunt(
 export interface StoryFinding {
   readonly mutant: string;
   /**
-   * First story that violates an oracle, and the name of the oracle. Both are undefined if no story violates an oracle.
+   * First story that violates an oracle only with the mutant, and the name of the oracle. Both are undefined if there
+   * is no such story.
    */
   readonly story: string | undefined;
   readonly oracle: string | undefined;

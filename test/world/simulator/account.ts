@@ -164,7 +164,7 @@ export type AccountSurroundings = Omit<
 export class Account {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
-  /** Set when PostgreSQL is the authority. */
+  /** Undefined unless PostgreSQL is the authority. */
   readonly books: AuthorityBooks | undefined;
   readonly queues: Queues;
   readonly archive = new ArchiveBucket();
@@ -360,7 +360,7 @@ export class Account {
     const named = { ...variables, ...own, ...authority, AWS_LAMBDA_FUNCTION_NAME: name };
     const platform = platformOf(this.#surroundings, named, () => container.process, name);
     const handle = (await wire(platform, idempotentRunner, processors)) as (event: unknown) => Promise<unknown>;
-    // Behaves like `idempotently` in production code.
+    // Counts long waits before each call, as `idempotently` does in production code.
     return async (event) => {
       countLongWaits(platform, event);
       return handle(event);
