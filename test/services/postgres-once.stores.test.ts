@@ -311,7 +311,7 @@ describe("a service's route on PostgreSQL", () => {
     expect(await database.pointsOf('separate')).toBe(3);
   });
 
-  test('keeps a record for the retention of its scope, then refuses the key until the record is deleted', async () => {
+  test('keeps the record of a key for the retention of the route’s scope, then refuses the key until the record is deleted', async () => {
     const retentionHours = { 'short-lived': 2, default: 5 };
     const service = createOnce({ postgres: pool, schema: OTHER_SCHEMA, retentionHours });
     const app = new Hono();

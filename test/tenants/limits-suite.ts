@@ -213,7 +213,7 @@ export function describeLimits(
       expect((await one.admit(bucket)).kind).toBe('admitted');
     });
 
-    test(`let ${MAX_WAITS} requests of a tenant wait at the same time`, async () => {
+    test(`let at most ${MAX_WAITS} requests of a tenant wait at the same time`, async () => {
       clock = new SimulatedClock();
       const owner = freshBucket();
       const waits = await Promise.all(

@@ -32,7 +32,7 @@ const shownIfWanted = async (row: ViewRow) => (isWanted(row) ? row : undefined);
 const onlyItsObjectShows = () => undefined;
 const findSortKey = async (id: string) => placeOfId(id);
 
-/** Requests pages until none is left. */
+/** Requests all pages of the list. */
 async function walked(
   views: MemoryViews,
   limit: number,

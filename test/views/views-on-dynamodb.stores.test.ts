@@ -23,8 +23,8 @@ import { takenAt } from './ledger-reader-suite.ts';
 const DAY_MS = Date.UTC(2026, 2, 1);
 let processes = 0;
 /**
- * A clock that is past the end of the day and whose waits take no time. Each process starts when the previous process
- * must have stopped.
+ * A clock past the end of the day, whose waits take no time. It advances five minutes per process, so that the previous
+ * process must have stopped.
  */
 const LATER: Clock = {
   nowMs: () => DAY_MS + 50 * 60 * 60 * 1000 + processes * 5 * 60 * 1000,

@@ -60,7 +60,7 @@ describe('the volume report', () => {
     });
   });
 
-  test('shows nothing from other tenants or the other mode', async () => {
+  test('includes no event of another tenant or mode', async () => {
     const api = await traded();
     api.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
     api.registerKey(LIVE_KEY, { mode: 'live' });

@@ -123,7 +123,7 @@ describe('a call over TLS', () => {
   });
   const at = (host: string) => request(`https://${host}:${receiver.port}/hooks`);
 
-  test('goes to the checked address, with the host name of the URL', async () => {
+  test('connects to the checked address, and sends the host name of the URL', async () => {
     expect(await named.post(at(HOST), PATIENT)).toEqual({ kind: 'answered', status: 204, excerpt: '' });
     expect(receiver.arrivals.map(({ headers, body }) => [headers.host, body])).toEqual([
       [`${HOST}:${receiver.port}`, '{"a":"ü"}'],

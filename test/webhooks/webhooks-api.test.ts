@@ -194,7 +194,7 @@ describe('the record of a request', () => {
 
   const TERM_MS = 34 * 24 * 60 * 60 * 1000;
 
-  test('may expire after a webhook replay was requested, because the stored replay refuses the same request with 409', async () => {
+  test('may expire for a webhook replay, because the stored replay refuses a repetition of the request with 409', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     const asked = () => harness.send('POST', `${path}/replay`, 'p', { created_from: 0, created_to: 1 });
@@ -218,7 +218,7 @@ describe('the record of a request', () => {
     expect(harness.enqueued).toHaveLength(1);
   });
 
-  test('may expire after a rotation, because the endpoint refuses the same request', async () => {
+  test('may expire for a rotation, because the endpoint refuses a repetition of the request', async () => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const rotate = (key: string) => harness.send('POST', `/${endpoint}/rotate_secret`, key, { overlap_seconds: 60 });
@@ -237,7 +237,7 @@ describe('the record of a request', () => {
     expect(newest.status).toBe(200);
   });
 
-  test('may expire after a resend, because the delivery refuses the same request', async () => {
+  test('may expire for a resend, because the delivery refuses a repetition of the request', async () => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const delivery = await deliveryAt(harness, endpoint);
@@ -257,7 +257,7 @@ describe('the record of a request', () => {
     expect((await resend('r-3')).status).toBe(202);
   });
 
-  test('may expire after a deletion, because the same request then gets a 404', async () => {
+  test('may expire for a deletion, because a repetition of the request gets a 404', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     await harness.send('DELETE', path, 'd');
