@@ -76,43 +76,40 @@ describe('a replay of missing events', () => {
   test.each([
     ['succeeds', UP, 1],
     ['fails', DOWN, 2],
-  ])(
-    'waits while the last attempt of a delivery is in progress; the attempt then %s',
-    async (_what, result, arrivals) => {
-      const world = new WebhookWorld();
-      await world.addEndpoints([ENDPOINT]);
-      const event = eventNamed('last', world.clock.nowMs());
-      world.past = [event];
-      // The endpoint accepts other events, so it is not disabled.
-      world.answer = ({ headers }) => (headers['webhook-id'] === event.event.id ? DOWN : UP);
-      await world.publish(event);
-      await world.drain();
-      const { webhooks } = world.store;
-      const delivery = async () =>
-        (await webhooks.listDeliveries(ENDPOINT.id, { limit: 9 })).find(({ eventId }) => eventId === event.event.id);
-      const deliveries = async () => [await delivery()].flatMap((each) => each ?? []);
-      for (let waits = 1; waits < RETRY_WAITS_SECONDS.length; waits += 1) await world.jump(deliveries);
-      await world.publish(eventNamed('other', world.clock.nowMs()));
-      await world.drain();
-      world.clock.advance(24 * 60 * 60_000);
-      world.queue = [];
-      world.arrivals.length = 0;
-      const tools = world.webhookTools(world.actor('sender'));
-      const post = async (): Promise<AttemptResult> => {
-        world.arrivals.push({ url: ENDPOINT.url, headers: {}, body: '', atMs: 0, afterSuccess: false });
-        await accept(world, 'one', event.occurredAtMs, event.occurredAtMs + 1);
-        expect(await replayPage(tools, 'rpl_one')).toBe('page');
-        expect(await webhooks.readReplay('rpl_one')).toMatchObject({ status: 'running', sent: 0 });
-        return result;
-      };
-      await sendWebhook({ ...tools, transport: { post } }, ENDPOINT.id, (await delivery())?.id ?? '');
-      world.answer = () => UP;
-      await world.pass(10);
-      expect(await webhooks.readReplay('rpl_one')).toMatchObject({ status: 'completed', sent: arrivals - 1 });
-      expect((await delivery())?.status).toBe('delivered');
-      expect(world.arrivals).toHaveLength(arrivals);
-    },
-  );
+  ])('waits for the last attempt of a delivery, which then %s', async (_what, result, arrivals) => {
+    const world = new WebhookWorld();
+    await world.addEndpoints([ENDPOINT]);
+    const event = eventNamed('last', world.clock.nowMs());
+    world.past = [event];
+    // The endpoint accepts other events, so it is not disabled.
+    world.answer = ({ headers }) => (headers['webhook-id'] === event.event.id ? DOWN : UP);
+    await world.publish(event);
+    await world.drain();
+    const { webhooks } = world.store;
+    const delivery = async () =>
+      (await webhooks.listDeliveries(ENDPOINT.id, { limit: 9 })).find(({ eventId }) => eventId === event.event.id);
+    const deliveries = async () => [await delivery()].flatMap((each) => each ?? []);
+    for (let waits = 1; waits < RETRY_WAITS_SECONDS.length; waits += 1) await world.jump(deliveries);
+    await world.publish(eventNamed('other', world.clock.nowMs()));
+    await world.drain();
+    world.clock.advance(24 * 60 * 60_000);
+    world.queue = [];
+    world.arrivals.length = 0;
+    const tools = world.webhookTools(world.actor('sender'));
+    const post = async (): Promise<AttemptResult> => {
+      world.arrivals.push({ url: ENDPOINT.url, headers: {}, body: '', atMs: 0, afterSuccess: false });
+      await accept(world, 'one', event.occurredAtMs, event.occurredAtMs + 1);
+      expect(await replayPage(tools, 'rpl_one')).toBe('page');
+      expect(await webhooks.readReplay('rpl_one')).toMatchObject({ status: 'running', sent: 0 });
+      return result;
+    };
+    await sendWebhook({ ...tools, transport: { post } }, ENDPOINT.id, (await delivery())?.id ?? '');
+    world.answer = () => UP;
+    await world.pass(10);
+    expect(await webhooks.readReplay('rpl_one')).toMatchObject({ status: 'completed', sent: arrivals - 1 });
+    expect((await delivery())?.status).toBe('delivered');
+    expect(world.arrivals).toHaveLength(arrivals);
+  });
 
   test('sends no event whose delivery may have been deleted while the replay waited', async () => {
     const world = new WebhookWorld();
