@@ -161,8 +161,8 @@ const closeDispute = act<Close>({
 
 interface EndRefund extends OfCharge {
   /**
-   * Refund that the bank fails. `own`: the newest refund that Payonce created; `newest`: the newest refund of any
-   * origin.
+   * Selects the refund that fails at the bank. `own`: the newest refund by Payonce that has not failed. `newest`: the
+   * newest refund of any origin that has not failed.
    */
   readonly which: 'own' | 'newest';
 }
@@ -333,7 +333,10 @@ interface LateFee extends OfCharge {
   readonly fee: number;
   /** Currency of the fee. @default the currency of the charge */
   readonly currency?: string;
-  /** Whether the fee is for the charge's dispute (if the charge has one) instead of the charge itself. */
+  /**
+   * Whether the fee is for each dispute of the charge instead of the charge itself. Without disputes, the fee is always
+   * for the charge.
+   */
   readonly ofDispute: boolean;
   readonly hasCallback: boolean;
 }
@@ -428,7 +431,8 @@ const contradict = act<Contradiction>({
 const isUntouched = ({ refunds, disputes }: ProcessorCharge): boolean => refunds.length === 0 && disputes.length === 0;
 
 /**
- * Returns the drawn contradiction if it is possible for the charge; otherwise a random contradiction that is possible.
+ * Returns the drawn contradiction if it is possible for the charge; otherwise a random contradiction that is possible;
+ * undefined if none is possible.
  */
 function contradictionFor(
   { system }: Scene,

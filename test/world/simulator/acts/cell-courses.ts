@@ -27,13 +27,16 @@ const AWAY_MS = 30 * HOUR_MS;
 const MONTH_MS = 31 * 24 * HOUR_MS;
 const YEAR_HOURS = 365 * 24;
 
-/** Delivery habits: pending objects get their result days late, and some callbacks are delivered twice. */
+/**
+ * Delivery habits: results of pending objects are up to ten days late, and so are half of the callbacks. Of the
+ * callbacks, 60 % are delivered twice.
+ */
 const LATE_COPIES = { processor: 'its', lost: 0, doubled: 0.6, late: 0.5, lateMs: 8 * AWAY_MS, slow: 1 };
 
 /**
- * A pending charge appears that names the payment and its operation, but was created without the payment's idempotency
- * key, so only the processor's books contain it. Days later its amount is wrong, and an operator decides the outcome,
- * usually as a success.
+ * A pending charge appears that names the payment and its operation. It was created without the payment's idempotency
+ * key, so a look-up by the key does not find it. Days later the processor captures a wrong amount, and an operator
+ * decides the outcome, usually as a success.
  */
 const chargeWithoutKey: Course = {
   of: 'pay',
@@ -415,7 +418,8 @@ const stuckHold: Course = {
 };
 
 /**
- * No callback reports a further charge. An operator decides before a search of the processor's books shows the charge.
+ * A further charge appears, and no callback reports it. An operator decides before a search of the processor's books
+ * shows the charge.
  */
 const decidedBeforeTheSearch: Course = {
   of: 'pay',

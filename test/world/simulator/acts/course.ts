@@ -4,11 +4,11 @@ import type { Dice } from '../random.ts';
 import type { Delay, Draft } from './act.ts';
 
 /**
- * Rare sequence of acts on a payment or an order, for a fault that only this sequence reveals. Amounts and times are
- * drawn, other acts happen in between, and all features can be enabled.
+ * Rare sequence of acts on a payment or an order. It reveals a fault that other sequences do not reveal. Amounts and
+ * times are drawn, other acts happen in between, and all features can be enabled.
  */
 export interface Course {
-  /** Act that creates the subject. */
+  /** Act that creates the subject of the course: a payment or an order. */
   readonly of: 'pay' | 'order';
   /** Feature that a history must have to use the course. @default no feature */
   readonly feature?: Feature;

@@ -7,7 +7,7 @@ import { PAYMENT_COURSES } from './payment-courses.ts';
 
 const COURSES: readonly Course[] = [...PAYMENT_COURSES, ...ORDER_COURSES];
 
-/** Share of the subjects that follow a course. */
+/** Share of the payments and orders that follow a course. */
 const SHARE = 0.9;
 
 /** Returns the course of a subject, if it has one. The same `dice` always give the same course. */

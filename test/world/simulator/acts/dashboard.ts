@@ -103,8 +103,8 @@ interface Stray extends Arguments {
   readonly named: boolean;
   readonly source: string;
   /**
-   * Reason why no payment records the charge: it is at the other processor (`elsewhere`), it does not contain the
-   * payment’s id (`nameless`), or it is in the books of the other mode.
+   * If set, the charge is created where no payment records it: at the other processor (`elsewhere`), without the
+   * payment’s id (`nameless`), or in the books of the other mode (`other_mode`).
    */
   readonly lost?: 'elsewhere' | 'nameless' | 'other_mode';
   /** Currency of the charge. @default EUR */
@@ -161,11 +161,11 @@ const OTHERS: Readonly<Record<'elsewhere' | 'other_mode', Readonly<Record<string
 
 interface Edit extends OfCharge {
   /**
-   * Part that the edit changes: one entry of the charge's metadata, or the metadata of the charge's refunds, which the
-   * edit removes.
+   * What the edit changes. `payment` and `operation`: this entry of the charge's metadata. `refunds`: the metadata of
+   * all refunds of the charge, which the edit removes.
    */
   readonly what: 'payment' | 'operation' | 'refunds';
-  /** Step whose payment the metadata names after the edit. @default no payment */
+  /** Step whose payment the metadata names after the edit. @default an id that Payonce does not know */
   readonly to?: number;
   readonly hasCallback: boolean;
 }

@@ -44,8 +44,8 @@ export const CAN = {
 } as const satisfies Readonly<Record<string, (payment: Payment) => boolean>>;
 
 /**
- * Returns the request of the change for the step's payment if the payment allows the change or the caller makes a
- * mistake; otherwise for another payment that allows the change.
+ * Returns the request of the change. The request is for the step's payment if that payment allows the change, and
+ * otherwise for another payment that allows it. Some requests are invalid: they are for the step's payment in any state.
  */
 export function changeRequest(scene: Scene, step: Step & Change, can: (payment: Payment) => boolean) {
   const isInvalid = scene.system.decide(`step ${step.id} is foolish`) < INVALID_SHARE;
@@ -217,7 +217,7 @@ const endpoint = act<Endpoint>({
     const body = { url: urlOf(step.id), events: [step.event] };
     const request = { method: 'POST', path: '/v1/webhook_endpoints', key: keyOf(step), body };
     let made = await ask(scene, step, request);
-    // A merchant retries a failed request.
+    // The merchant retries up to three times if no response arrives or the status is 5xx.
     for (let again = 0; again < 3 && (made.answer?.status ?? 500) >= 500; again += 1) {
       await scene.system.sleep(MINUTE_MS);
       made = await ask(scene, step, request);

@@ -1,4 +1,4 @@
-/** Acts for AWS account problems of minutes to days, manual row changes, and operators' reactions. */
+/** Acts: problems of the AWS account that last minutes to days, manual row changes, and operators' reactions. */
 import type { JobId } from '../../../../lambdas/jobs/contract/jobs.ts';
 import type { Mishap, Poisoned, SilentCalls } from '../contract.ts';
 import { type Act, type Arguments, act, type Draft } from './act.ts';
@@ -71,13 +71,16 @@ const wrongSecret = lasting(
 
 interface LostTables extends Arguments {
   readonly nth: number;
-  /** Selects the rows of the transaction that remain. @default each table contains all its rows, or none */
+  /**
+   * Selects which rows of the transaction the restored tables contain.
+   * @default each restored table contains all its rows of the transaction, or none
+   */
   readonly choice?: number;
 }
 
 /**
- * Maximum drawn number, from which the choice is computed modulo the number of choices. It is so large that all choices
- * are about equally probable.
+ * Maximum of the drawn number. The number modulo the number of choices selects the choice. The maximum is so large that
+ * all choices are about equally probable.
  */
 const MAX_CHOICE = 999_999;
 

@@ -7,7 +7,7 @@ import { isEffect, onCharge } from './objects.ts';
 const PAY: Step = { id: 1, atMs: 1, actor: 'client', act: 'pay', tenant: 'shop' };
 const ABOUT: Step = { id: 2, atMs: 2, actor: 'payer', act: 'dispute', of: 1 };
 
-test('an act falls back to another charge if the charge of its step does not fit, or does nothing if none fits', async () => {
+test('an act uses another payment’s charge if no charge of its step’s payment fits, or does nothing if no charge fits', async () => {
   const sandbox = createSandboxInProcess({ clock: { nowMs: () => 1_000, sleep: async () => {} } });
   const tenants = { shop: { tenantId: 'ten_shop', mode: 'test', apiKey: 'a' } } as const;
   const system: Pick<RunningSystem, 'processors' | 'tenants' | 'inside'> = {

@@ -59,7 +59,7 @@ export function orderOf(scene: Scene, step: Step): OrderId | undefined {
   return root?.act === 'order' ? deriveOrderId(systemDigest, scopeOf(scene, root, '/v1/orders')) : undefined;
 }
 
-/** Returns the id of the step's payment, or of its order's payment. */
+/** Returns the id of the step's payment, or of the payment of the step's order; undefined if the step has neither. */
 export function paymentOf(scene: Scene, step: Step): PaymentId | undefined {
   const root = rootOf(scene, step);
   if (root?.act === 'request') {
@@ -161,7 +161,7 @@ export async function onHold(
   return onCharge(scene, made, isHold, deed);
 }
 
-/** Result of a step that was applied to an object other than the one that the step names. */
+/** Result of a step that acted on a charge of another payment, because no charge of the step's payment fitted. */
 const ELSEWHERE = 'done elsewhere';
 
 function allCharges({ system }: Scene): readonly Found[] {

@@ -8,7 +8,7 @@ interface OperatorChange extends Change {
   readonly change: keyof typeof CAN;
   /** Number of concurrent requests with the same idempotency key. */
   readonly copies: number;
-  /** Whether the merchant requests the same change at the same time, with a key of its own. */
+  /** Whether the merchant requests the same change at the same time, under a different idempotency key. */
   readonly rival?: true;
 }
 

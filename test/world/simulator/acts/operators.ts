@@ -45,7 +45,8 @@ interface Decision extends Arguments {
   /**
    * Decides about the step's payment even if the payment is not in review.
    *
-   * @default decides about another payment if the step's payment is not in review
+   * @default decides about a payment in review: the step's payment, or else another one, or else one that the act first
+   * brings into review
    */
   readonly blind?: true;
   /**
@@ -168,7 +169,7 @@ async function bringIntoReview(scene: Scene, step: Step): Promise<Step | undefin
 }
 
 interface ChangeDecision extends Arguments {
-  /** Step that requested the change. For a refund of late money: the step that created its payment. */
+  /** Step that requested the change. For a refund of late money: the step that created the refunded payment. */
   readonly of: number;
   readonly outcome: 'succeeded' | 'failed';
   /**
