@@ -36,8 +36,8 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
         expect(EventMetric.toReview, about, 'the payment or order is in review', id);
     }
     for (const { givenUpAtMs, atMs } of contradictions(chain)) {
-      // The alarm is raised and recorded before the write. If the process crashes in between, a later inquiry does the
-      // write.
+      // The process raises the alarm and records it, then writes the transition. If the process crashes in between, a
+      // later inquiry writes the transition.
       const soonest = world.faults.length > 0 ? givenUpAtMs : atMs - MINUTE_MS;
       expect('contradiction', [soonest, atMs], 'a refund succeeded that Payonce had recorded as failed', id);
     }
@@ -53,8 +53,8 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
 }
 
 /**
- * Returns the soonest time of a row's alarm, and the time at which the row was written. A recovery can write a row
- * again, long after the row occurred and its alarm was raised.
+ * Returns the earliest permitted time of a row's alarm, and the time at which the row was written. A recovery can write
+ * a row again, long after the row occurred and its alarm was raised.
  */
 function spanOf({ occurredAtMs }: { readonly occurredAtMs: number }, atMs: number): readonly [number, number] {
   return [Math.min(occurredAtMs, atMs) - MINUTE_MS, atMs];
@@ -117,9 +117,9 @@ function givenUpEarly(world: Observed): readonly number[] {
 }
 
 /**
- * Returns the time of a report that counts unknown outcomes but shows no age, if at least two consecutive reports
- * before it did the same, over a longer time than clock skew explains. After a pause of that length, reports are about
- * a different outcome.
+ * Returns the time of the report that completes a violation: at least three consecutive reports count unknown outcomes
+ * but show an age of 0, over a longer time than clock skew explains. After a pause of that length, reports are about a
+ * different outcome. Without a violation, the list is empty.
  */
 function withoutAge({ alarms }: Observed): readonly number[] {
   const unknown = new Map(

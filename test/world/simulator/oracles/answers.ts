@@ -20,7 +20,7 @@ const FINAL_CODES = new Set([
   'order_canceled',
   'out_of_stock',
 ]);
-/** Problem codes that a request with a used idempotency key may also get. */
+/** Problem codes that a request with a used idempotency key may get instead of the stored response. */
 const EXPIRED = 'idempotency_key_expired';
 const MISMATCH = 'idempotency_key_payload_mismatch';
 

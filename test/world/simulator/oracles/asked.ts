@@ -100,7 +100,8 @@ function doneBy(call: ClientCall, { world, payments, orders }: Seen): readonly D
   const approvals = world.database.items(world.tables.registry, RegistryRow.approvals).map(parseApproval);
   const asked = approvals.filter((each) => each.operationId === operationId);
   if (asked.length > 0 && asked.every(({ end }) => end?.verdict !== 'approved')) return [];
-  // A request without an amount is for the amount that was left when it was made, which the second person approves.
+  // A request without an amount is for the amount that remained at the time of the request. The second person approves
+  // that amount.
   const approved = asked.find(({ end }) => end?.verdict === 'approved')?.asked;
   const shownMinor = approved !== undefined && 'amountMinor' in approved ? approved.amountMinor : undefined;
   return [changed(operationId, askedMinor ?? shownMinor, payments.get(paymentId) ?? [])];

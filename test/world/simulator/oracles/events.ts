@@ -113,7 +113,7 @@ function isOfEndpoint({ event: { type } }: Named): boolean {
   return Object.values<string>(ENDPOINT_STATES).includes(type);
 }
 
-/** Checks that the bus has the event of each change of an endpoint's state. */
+/** Checks that the event of each change of an endpoint's state was published to the bus. */
 function endpointEvents({ database, tables, published: all }: Observed): readonly Violation[] {
   const made = database.items(tables.registry, RegistryRow.webhookNotice).map((row) => parseNotice(row).eventId);
   const named = all.map(({ detail }) => namedIn(detail)).filter(isOfEndpoint);

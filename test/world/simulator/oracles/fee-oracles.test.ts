@@ -27,7 +27,7 @@ test.each<[string, (charge: Charge) => Partial<Charge>]>([
   expect(world.atTheEnd()).toEqual([]);
 });
 
-test('the fee of a charge with the metadata of another payment may differ only after an alarm', async () => {
+test('a posted fee may differ from the books only after an alarm, if the charge’s metadata names another payment', async () => {
   const harness = new World();
   const world = watched(harness);
   const request = paymentRequest('renamed', { source: 'tok_fee' });

@@ -69,7 +69,7 @@ const rewrite = (changes: object) =>
 const wrong = () => world.all().flatMap(({ oracle, what }) => (oracle.startsWith('a second person') ? [what] : []));
 
 describe('a correction above the limit', () => {
-  test('takes effect only if a second person approves it before its expiry', async () => {
+  test('takes effect only if a second person approves it before the approval request expires', async () => {
     await correct('waits', true);
     expect(wrong()).toEqual([]);
     const { id } = row() as { readonly id: string };
@@ -84,7 +84,7 @@ describe('a correction above the limit', () => {
     expect(wrong()).toEqual(['is rejected, but has 1 effects']);
   });
 
-  test('must not have lost its approval', async () => {
+  test('must not have an effect if its stored approval request shows no approval', async () => {
     await correct('restored', true);
     const { id } = row() as { readonly id: string };
     await approve(harness.tools, { id, by: BEN, cause: BY_OPERATOR });
@@ -112,7 +112,7 @@ describe('a refund that an operator requests', () => {
     expect(wrong()).toEqual(['is rejected, but has 1 effects']);
   });
 
-  test('must not exceed the limit together with earlier refunds by operators', async () => {
+  test('needs an approval if it exceeds the limit together with earlier refunds by operators', async () => {
     await refund('first', 300, true);
     expect(wrong()).toEqual([]);
     await refund('second', 300, false);
@@ -120,7 +120,7 @@ describe('a refund that an operator requests', () => {
     expect(wrong()).toEqual([`${id} over 600 took effect without a second person`]);
   });
 
-  test('does not count refunds that others created at the processor and that the request has recorded', async () => {
+  test('is compared with the limit without the refunds that others created at the processor', async () => {
     await harness.processor.inside.refund(harness.chargeOf(request), 600, 'succeeded');
     await refund('small', 100, false);
     expect((await harness.chain(request)).transitions.map(({ type }) => type)).toContain('refund.completed');

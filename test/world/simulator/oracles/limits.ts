@@ -26,8 +26,8 @@ export function checkApprovals({ world, payments }: Seen): readonly Violation[] 
     const made = (payments.get(paymentId) ?? []).filter(
       ({ row }, place, chain) => operatorsId(row, chain.slice(0, place)) === operationId && row.cause.by === 'operator',
     );
-    // A restore can lose the record of a request but keep its approval. If the request is repeated, a second approval
-    // makes the effect, and the first one expires.
+    // A restore can lose the record of a request but keep its approval request. If the operator repeats the request, a
+    // second approval request is created. The second one is approved and takes effect, and the first one expires.
     const isRepeated =
       end === undefined &&
       approvals.some((other) => other.operationId === operationId && other.end?.verdict === 'approved');
@@ -56,8 +56,8 @@ export function checkApprovals({ world, payments }: Seen): readonly Violation[] 
 type Chain = readonly Written<Transition>[];
 
 /**
- * Returns the id of the correction or decision that the transition records, or of the operator's change whose first
- * transition it is; undefined for other transitions.
+ * Returns the id of the correction or decision that the transition records. If the transition is the first one of an
+ * operator's change, returns the id of that change. Otherwise returns undefined.
  */
 function operatorsId(row: Transition, earlier: Chain): string | undefined {
   if (row.subject?.kind === 'correction') return row.subject.correctionId;

@@ -80,8 +80,8 @@ const REDRIVEN_AFTER_MS = 2 * DAY_MS;
 
 /**
  * F36: checks that neither a wrong credential nor an outage makes a payment fail. A payment may fail only if the
- * processor reports the payment's failure, if nothing was sent to the processor, or if an operator decides that it
- * failed.
+ * processor has a charge of the payment, if nothing was sent to the processor, or if an operator decides that the
+ * payment failed.
  */
 function failures({ world, payments }: Noticed): readonly Violation[] {
   const charges = chargesByPayment(world);

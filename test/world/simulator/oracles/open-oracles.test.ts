@@ -48,7 +48,10 @@ const found = (): readonly string[] =>
     .filter(({ oracle }) => oracle === ORACLE)
     .map(({ what }) => what.replace(/ \w+ of .*| of .*/, ''));
 
-/** Objects that Payonce has read, each with the name of the missing queue entry. */
+/**
+ * Acts that open an object which Payonce then reads, each with the text of the violation if the object's queue entry is
+ * missing.
+ */
 const OPEN: Readonly<Record<string, { readonly open: () => Promise<unknown>; readonly what: string }>> = {
   'a pending charge': { open: () => chargeAgain('tok_async'), what: 'the charge, pending,' },
   'a charge that waits for its payer': {
@@ -95,7 +98,7 @@ describe.each(Object.entries(OPEN))('%s', (_name, { open, what }) => {
   });
 });
 
-describe('an object that is missing in the queues and ends before the system is quiet', () => {
+describe('an open object that is in no queue', () => {
   const lost = async (): Promise<void> => {
     await chargeAgain('tok_async');
     await closeInquiries();
@@ -108,7 +111,7 @@ describe('an object that is missing in the queues and ends before the system is 
     expect(world.now()).toContain(ORACLE);
   });
 
-  test('is not reported while an inquiry about its payment reads its charge again', async () => {
+  test('is not reported while an inquiry about its payment is queued, because the inquiry reads the charge again', async () => {
     await OPEN['an open dispute']?.open();
     const [entry] = await harness.store.inquiries();
     await closeInquiries();

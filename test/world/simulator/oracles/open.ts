@@ -21,7 +21,10 @@ import { type Queued, queuedIn } from './unfinished.ts';
  */
 const WRITTEN_MS = 10 * 60_000;
 
-/** Finds open objects that stay in no queue for too long, because an object can end before the system is quiet. */
+/**
+ * Finds open objects that stay in no queue for too long. An object can close before the system is quiet, so a check at
+ * the end can miss it.
+ */
 export class OpenObjects {
   /** Time at which an open object was first found in no queue, in Unix milliseconds, by the name of its violation. */
   readonly #since = new Map<string, number>();
@@ -48,14 +51,15 @@ export function checkOpenObjects(seen: Seen): readonly Violation[] {
 const nameOf = ({ what, about = '' }: Violation): string => `${about} ${what}`;
 
 /**
- * Returns true if work is in progress that reads the charge again: its callback waits for its payment, or a function
- * has read the charge but is not finished. After a crash, a claim or an inquiry of the payment or of its changes is
- * continued.
+ * Returns true if Payonce will still read the charge again: a callback of the charge waits for its payment, or a
+ * function has read the charge but is not finished. If that function crashed, another process continues the claim or
+ * the inquiry of the payment or of its change.
  */
 function isAtWork({ world, claims, payments }: Seen, id: string, chargeId: string, { inquiries }: Queued): boolean {
   if (orphansOf(world).has(chargeId)) return true;
   const payment = payments.get(id)?.at(-1)?.row.payment;
-  // The function that compares an operator's decision with the charge has died. No queue holds unfinished decisions.
+  // The function that compares an operator's decision with the charge may have crashed. No queue holds unfinished
+  // decisions.
   if (world.faults.some(({ of }) => of === 'ledger')) return true;
   const inside = payment === undefined ? undefined : world.processors[booksOf(payment)]?.inside;
   // An operator has named the charge for another payment. The alarm about that payment reports the charge.

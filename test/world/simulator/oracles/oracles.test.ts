@@ -226,7 +226,7 @@ describe('a processor', () => {
     expect(world.now()).toContain('F05 send window');
   });
 
-  test('must have the posted amounts after Payonce has read the books of the processor', async () => {
+  test('must have the posted amounts in its books after Payonce has read the books', async () => {
     const { request, charge } = await paid('held');
     await harness.processor.inside.refund(charge, 100);
     expect(world.atTheEnd()).toEqual([]);
@@ -292,7 +292,7 @@ describe('a processor', () => {
     ['refused by a different processor', () => new World().processor],
     ['refused by its own processor', () => harness.processor],
   ])(
-    'may have a charge that another program made in the same account, even if it names a payment that was %s',
+    'may have a charge that another program made in the same account, even if the charge names a payment that was %s',
     async (_what, processorOf) => {
       const request = paymentRequest('elsewhere', { source: 'tok_rate_limited' });
       const asked = processorOf();
@@ -306,7 +306,7 @@ describe('a processor', () => {
     },
   );
 
-  test('may have a charge that another program made in the same account, even if it names a payment that was not attempted', async () => {
+  test('may have a charge that another program made in the same account, even if the charge names a payment that was not attempted', async () => {
     const request = paymentRequest('named', { source: 'tok_ok' });
     const unreachable = new RetryableError('processor_unreachable', 'The processor cannot be reached.');
     const away = { ...harness.processor, charge: () => Promise.reject(unreachable) };
@@ -382,7 +382,7 @@ describe('unfinished work', () => {
     ['a different alarm', true, 'undecidable', 700, ['is reserved']],
     ['enough captured money', true, 'contradiction', 300, ['is reserved']],
   ] as const)(
-    'may include a pending refund that succeeded at the processor only if it exceeds the captured amount, after a decision and a contradiction alarm: %s',
+    'may include a pending refund that succeeded at the processor only if it exceeds the captured amount, an operator has decided, and a contradiction alarm was raised: %s',
     async (_what, isDecided, metric, refundedMinor, due) => {
       const { request, charge } = await paid('beyond');
       const foreign = await harness.processor.inside.refund(charge, 700, 'succeeded');
@@ -405,7 +405,7 @@ describe('unfinished work', () => {
     },
   );
 
-  test('must not pile up in a job queue', () => {
+  test('must not include more than a hundred messages at the same time in a job queue', () => {
     world.crowds['upkeep-jobs'] = 100;
     expect(world.now()).toEqual([]);
     world.crowds['upkeep-jobs'] = 101;

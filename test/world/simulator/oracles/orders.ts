@@ -114,9 +114,9 @@ function chargeAt(chain: readonly Written<Transition>[], atMs: number) {
 }
 
 /**
- * Returns true if, according to the processor's books, no money of the payment remained when an operator decided that
- * the payment succeeded, and none remained at `atMs`, the time of an effect of its order. Callbacks about a payment in
- * review record nothing, so only a read of the books shows this.
+ * Returns true if an operator decided before `atMs` that the payment succeeded, although the processor's books had
+ * already shown that no money of the payment remained, and have not changed since. Callbacks about a payment in review
+ * record nothing, so only a read of the books shows this.
  */
 function isGoneUnread(chain: readonly Written<Transition>[], atMs: number, { processors }: Observed): boolean {
   const decided = chain.find(({ row }) => row.subject?.kind === 'decision' && row.type === 'payment.completed');

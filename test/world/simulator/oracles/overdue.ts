@@ -97,7 +97,8 @@ export class Overdue {
     const hadFaults = this.#world.faults.some(({ of, atMs }) => of.endsWith('-jobs') && atMs >= acceptedAtMs);
     const queues = Map.groupBy(waiting, ([, { queue }]) => queue);
     for (const [name, entry] of left) {
-      // A run that does not postpone its entries counts those that stay.
+      // A run that does not postpone entries counts the entries that it leaves. If it counted all of them, it skipped
+      // none.
       if (!entry.isPostponed && left.length <= counted) continue;
       const length = queues.get(entry.queue)?.length ?? 0;
       // A worker that crashes or waits for lost responses handles few entries of a long queue.
@@ -112,7 +113,7 @@ export class Overdue {
   }
 }
 
-/** Returns true if the run names the entry, or the item that reads the entry's queue, as failed or skipped. */
+/** Returns true if the run reports the entry, or the job item that reads the entry's queue, as failed or skipped. */
 function isNamed({ failedItems = [], skipped }: JobRun, name: string, sweep?: string): boolean {
   return [...failedItems, ...skipped].some((item) => (sweep === undefined ? name.includes(item) : item === sweep));
 }

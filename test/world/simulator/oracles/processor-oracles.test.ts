@@ -20,7 +20,7 @@ beforeEach(() => {
   world = watched(harness);
 });
 
-test('disputes above the limit of a payment need an alarm', async () => {
+test('disputes beyond the maximum number for a payment need an alarm', async () => {
   const request = paymentRequest('disputed');
   await harness.pay(request);
   const charge = harness.chargeOf(request);
@@ -146,7 +146,7 @@ describe('a refund whose metadata was removed at the processor', () => {
     [true, ['F05 absence is proven']],
     [false, []],
   ] as const)(
-    'must not be recorded as not attempted if the processor has accepted it: %s',
+    'must not be recorded as not attempted if the processor has accepted it (accepted: %s)',
     async (isAccepted, violated) => {
       const { request, charge } = await paid();
       const failure = { code: 'not_attempted', message: 'Nothing was sent to the processor.' };

@@ -179,8 +179,8 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
 const MAX_DISPUTES = 50;
 
 /**
- * Returns true if an alarm reports that the payment has more disputes than are recorded. An operator must then end the
- * work on its charges.
+ * Returns true if an alarm reports that the payment has more disputes than Payonce records. An operator must then
+ * finish the work on the payment's charges.
  */
 export function hasMaxDisputes(
   world: Observed,
@@ -206,8 +206,8 @@ function disputesBeyondLimit(
 }
 
 /**
- * Checks, if no operator has decided about the payment or its changes, that the chain has no more successful refunds of
- * a charge than the processor has refunds.
+ * Checks that the chain has no more successful refunds of a charge than the number of refunds in the processor's books.
+ * Not checked if an operator has decided about the payment or its changes.
  */
 function postedTwice(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   const payment = chain.at(-1)?.row.payment;
@@ -242,7 +242,7 @@ function acceptedThenDenied(chain: readonly Written<Transition>[]): readonly Vio
  */
 function unreadAtEnd(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   return chain.flatMap(({ row: { payment, subject, cause }, atMs }) => {
-    // The reads of the operators' function are not noted.
+    // A read by the operators' function does not count, because that function records no facts.
     if (cause.by === 'operator') return [];
     const failure = subject !== undefined && 'failure' in subject ? subject.failure : undefined;
     const changedAtMs = world.processors[booksOf(payment)]?.inside.changedAtMs(payment.chargeId ?? '') ?? atMs;
@@ -424,9 +424,9 @@ function hasCallbackSince(
 }
 
 /**
- * Returns true if the processor contradicted its own books of the charge, and an alarm about the payment reports this
- * or the refund of a late charge waits for an operator. A recurring contradiction needs another alarm only if a
- * callback reports it and ten minutes have passed.
+ * Returns true if the processor contradicted its own books of the charge, and an operator is notified: an alarm about
+ * the payment was raised, or the refund of the charge waits for an operator. A recurring contradiction needs another
+ * alarm only if a callback reports it and ten minutes have passed since the last alarm.
  */
 export function isReported(
   world: Observed,

@@ -12,7 +12,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** A row that waits in a queue. */
 export interface Place {
   readonly job: string;
-  /** Item of the job that reads the queue. Undefined if each entry is an item. */
+  /** Job item that reads the queue; undefined if each entry is a job item of its own. */
   readonly sweep?: string;
   /** Name of the queue. The entries of one queue wait for each other. */
   readonly queue: string;
@@ -65,15 +65,15 @@ const INTERVALS: Readonly<Record<string, Intervals>> = {
   ],
 };
 
-/** Maximum share of the interval by which a check may be late. */
+/** Maximum delay of a check, as a share of the interval. */
 const LATE = 0.1;
 /** Longest time before a claim with a lease is due, in milliseconds. */
 const LEASE_MS = MINUTE_MS;
 /** Longest time before a released claim is due, in milliseconds: its send window. */
 const WINDOW_MS = 15 * MINUTE_MS;
-/** Waits before the attempts of a webhook delivery, in milliseconds, each with its jitter. */
+/** Waits before the attempts of a webhook delivery, in milliseconds, each including its maximum jitter of 10 %. */
 const WEBHOOK_WAITS_MS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 64_800, 80_695].map((each) => each * 1_100);
-/** Longest wait of the other rows that the webhook sweep reads, in milliseconds: the wait of a lane that is slow. */
+/** Longest wait of the other rows that the webhook sweep reads, in milliseconds: the wait of a slow lane. */
 const LANE_MS = 17 * MINUTE_MS;
 const LOCK_PERIOD_MS = 30 * DAY_MS;
 
@@ -121,7 +121,7 @@ const LISTED: Readonly<
   },
 };
 
-/** Operations whose open claim must have a due time. Others have callers that repeat them. */
+/** Operations whose open claim must have a due time. For all other operations, the caller repeats the request. */
 const RESOLVED = new RegExp(`^${IdempotencyRow.record}(?:pay|cap|can|ref|ord)_`);
 
 /**

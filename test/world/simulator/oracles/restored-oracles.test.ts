@@ -8,7 +8,7 @@ import { watched } from './watched.ts';
 
 const ORACLE = 'I4 answers say what the chain says';
 
-test('a response whose transition a restore has lost is wrong, unless the recovery removes it or names the chain', async () => {
+test('a stored response whose transition was lost in a restore violates an oracle, unless the recovery removes the response or names the chain', async () => {
   const harness = new World();
   const world = watched(harness);
   const request = paymentRequest('restored', { source: 'tok_async' });

@@ -36,7 +36,10 @@ const DAY_MS = 24 * 60 * 60_000;
 /** Number of failed refunds of a stray charge after which an operator must refund the charge. */
 const FAILED_RETURNS = 3;
 
-/** Entries of the queues, as strings. */
+/**
+ * Entries of the queues. An inquiry is the text `<payment> <operation>`, a return `<payment> <charge>`, and every other
+ * entry an id.
+ */
 export interface Queued {
   readonly inquiries: ReadonlySet<string>;
   /** Payments with a queued inquiry that reads all their charges. */
@@ -228,7 +231,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
         isReported(world, newest, chargeId) ||
         isReportedOtherwise(world, newest, chargeId) ||
         hasMaxDisputes(world, newest, known) ||
-        // The processor may not support a return of the amount that remains.
+        // It is possible that the processor does not support a refund of the remaining amount.
         (world.settings.without !== undefined && isTried(world, id, chargeId));
       if (!charge.isOwn && leftMinor > 0 && failed.length > 0 && failed.length < FAILED_RETURNS && !isExcused) {
         left(`${failed.length} returns of ${chargeId} have failed, but no further return was attempted`, id);

@@ -125,13 +125,13 @@ export class Watch {
   }
 }
 
-/** Returns the chain of the payment that a change's id contains. */
+/** Returns the chain of the payment whose id is part of the change's id. */
 function chainOfChange(operation: string, { payments }: Seen): ReturnType<Seen['payments']['get']> {
   const letters = /^(?:ref|cap|can)_([a-z2-7]{32})/.exec(operation)?.[1];
   return letters === undefined ? undefined : payments.get(`pay_${letters}`);
 }
 
-/** Checks that a reference belongs to at most one payment, not counting failed payments. */
+/** Checks that a reference belongs to at most one payment, not counting failed and canceled payments. */
 function checkReferences({ payments }: Seen): readonly Violation[] {
   const holders = new Map<string, string>();
   const found: Violation[] = [];
