@@ -97,9 +97,9 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
   readonly ledgerScan: DynamoDbLedgerScan;
   /** The rows of the authority, as DynamoDB contains them if it is the authority. */
   readonly rows: MemoryDynamoDb;
-  /** Undefined if the stores are not those of a function whose authority is PostgreSQL. */
+  /** Stores of a function whose authority is PostgreSQL; otherwise undefined. */
   readonly postgres: PostgresAuthority | undefined;
-  /** Creates the cache of a new process. */
+  /** Creates the replay cache of a new process. */
   readonly newReplays: () => ReplayCache;
   readonly #deleteRecord: (operationId: OperationId) => void;
   readonly #pacing: Pacing;
@@ -291,7 +291,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
       });
   }
 
-  /** Returns the operation ids of all effects' idempotency records. */
+  /** Returns the operation ids of all idempotency records that record an effect. */
   effectIds(): readonly OperationId[] {
     return this.rows
       .items(TABLES.idempotency)

@@ -89,10 +89,7 @@ export interface WorldOptions extends Omit<SandboxInProcessOptions, 'clock'>, Pi
    */
   readonly nowMs?: number;
   readonly plan?: FaultPlan;
-  /**
-   * Stores of the simulated systems.
-   * @default stores with in-memory tables
-   */
+  /** Stores that the use cases run on. @default stores with in-memory tables */
   readonly store?: Stores;
   /**
    * Creates the stores of one process, and injects faults into their SDK calls.
@@ -123,7 +120,7 @@ export class World {
   readonly clock: SimulatedClock;
   readonly store: Stores;
   readonly entropy: Entropy = countingEntropy();
-  /** Views into which no events are projected. `Api` projects events. */
+  /** Views. A `World` projects no events into them; an `Api` does. */
   readonly views: MemoryViews;
   readonly mailer = new MemoryMailer();
   readonly stock: StockKeeper = {
@@ -314,7 +311,7 @@ export class World {
     await dies(this.change(request, { processor: { ...this.processor, change } }));
   }
 
-  /** Returns a store that runs `act` once, immediately before the commit. */
+  /** Returns a store that runs `act` immediately before the first commit. */
   storeWithRival(act: () => Promise<void>): PaymentStore {
     let acted = false;
     return {
@@ -360,14 +357,14 @@ export class World {
     return transitions.map(({ type }) => type);
   }
 
-  /** Returns the payment's only charge at the processor. */
+  /** Returns the id of the payment's charge at the processor. @throws Error unless there is exactly one charge */
   chargeOf({ paymentId }: OfPayment): string {
     const [charge, ...more] = this.processor.charges(paymentId);
     if (charge === undefined || more.length > 0) throw new Error(`the payment has ${more.length} further charges`);
     return charge.chargeId;
   }
 
-  /** Returns the number of charges that were not declined, from the processor's own list. */
+  /** Returns the number of the payment's charges that were not declined, from the processor's own list. */
   taken({ paymentId }: OfPayment): number {
     return this.processor.charges(paymentId).filter(({ status }) => status !== 'declined').length;
   }
@@ -392,7 +389,7 @@ export class World {
     }
   }
 
-  /** Records a fact: appends the transitions that the fact causes, if any. */
+  /** Records a fact: appends the transition that the fact causes, if any. */
   async record(paymentId: PaymentId, fact: Fact): Promise<void> {
     const nowMs = this.clock.nowMs();
     const chain = await this.chain({ paymentId });

@@ -135,7 +135,7 @@ function valuesOfJson(row: Row): Row {
 
 /** Converts changes of PostgreSQL rows into changes of DynamoDB items. */
 export class AuthorityItems {
-  /** Approvals, by id. The end of an approval is a row of another table. */
+  /** Approvals by id, because the result of an approval is written as a row of a different table. */
   readonly #approvals = new Map<string, Placed>();
 
   changesOf({ of, before, after }: PostgresChange): readonly RowChange[] {
@@ -191,7 +191,7 @@ const OWN_REGISTRY: readonly string[] = [
   RegistryRow.keptOrphan,
 ];
 
-/** Operations whose records are in PostgreSQL if it is the authority. */
+/** Partition-key prefixes of the idempotency records that PostgreSQL stores if it is the authority. */
 const OWN_OPERATIONS: readonly string[] = [
   OperationPrefix.charge,
   OperationPrefix.capture,

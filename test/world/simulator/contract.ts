@@ -199,9 +199,9 @@ export type Mishap =
   | 'relay';
 
 /**
- * Calls of a processor that hang until the caller's timeout: all calls, either without effect (`requests`) or with
- * their effect (`answers`); only reads, except health checks (`reads`); or only writes, either with their effect
- * (`writes`) or without (`lost writes`). `slow calls` get a response after some seconds, if the caller still waits.
+ * Calls to a processor that hang until the caller's timeout. `requests`: all calls, without effect. `answers`: all
+ * calls, with their effect. `reads`: reads, except health checks. `writes`: writes, with their effect. `lost writes`:
+ * writes, without effect. Calls in `slow calls` get a response after some seconds, if the caller still waits.
  */
 export type SilentCalls = `${'requests' | 'answers' | 'reads' | 'lost writes' | 'writes' | 'slow calls'} of ${string}`;
 
@@ -233,7 +233,9 @@ export interface RestoreSeen {
   readonly named: readonly string[];
 }
 
-/** Function execution that handled a queue's messages after a wait of more than forty minutes. */
+/**
+ * Function execution that handled messages of a queue, of which at least one had waited for more than forty minutes.
+ */
 export interface LongWait {
   readonly queue: string;
   readonly fromMs: number;
@@ -243,7 +245,7 @@ export interface LongWait {
 export interface MishapsSeen {
   /** Number of Stream records that expired before their reader read them. */
   readonly trimmed: number;
-  /** Function executions that handled messages after a wait of more than forty minutes. */
+  /** Function executions that handled a message after it had waited for more than forty minutes. */
   readonly waits: readonly LongWait[];
   /** Number of calls that a processor rejected because of a wrong credential. */
   readonly refusedCredentials: number;
@@ -257,8 +259,8 @@ export interface MishapsSeen {
   /** Bodies of records that a redrive parked a second time although all bugs were fixed. */
   readonly parkedAgain: readonly string[];
   /**
-   * Parked time ranges, in Unix milliseconds with an exclusive end, that were too old to be redriven when all bugs were
-   * fixed.
+   * Time ranges of parked records, in Unix milliseconds with an exclusive end, that were too old to be redriven when
+   * all bugs were fixed.
    */
   readonly forgotten: readonly { readonly sinceMs: number; readonly untilMs: number }[];
 }
@@ -388,11 +390,11 @@ export interface RunningSystem extends Observed {
   /**
    * Loses the tables in the middle of an upcoming transaction. Restores and recovers them ten minutes later.
    *
-   * @param nth position of this transaction among the upcoming transactions across several tables, or of several rows
-   * if `choice` is given; 1 is the next one
+   * @param nth selects the transaction: 1 is the next one. Only transactions that write to several tables are counted
+   * or, if `choice` is given, transactions that write several rows
    * @param name unique name, which stays the same when other steps are removed
-   * @param choice selects the rows of the transaction that remain
-   * @default each table contains all its rows of the transaction, or none
+   * @param choice selects which rows of the transaction the restored tables contain
+   * @default each restored table contains all its rows of the transaction, or none
    */
   loseTables(nth: number, name: string, choice?: number): void;
   /** Introduces or fixes a bug that makes a consumer reject everything that names the payment. */

@@ -81,7 +81,8 @@ let isCounting = false;
 /**
  * Starts recording the cells that `decide` looks up in this process.
  *
- * @returns the set of these cells, which grows until the next call empties it
+ * @returns the set of these cells, which is always the same object. It grows until this function or {@link reachedBy}
+ * empties it
  */
 export function countCells(): Set<string> {
   lookedUp.clear();
@@ -106,8 +107,8 @@ const ALL_CELLS = Object.entries(TABLES).flatMap(([table, rows]) =>
 );
 
 /**
- * Number of histories that reached each cell, fault, act and act-fault pair. For each act, also the number of its steps
- * that were drawn, and the number of its steps that took effect. Plain JSON.
+ * Number of histories that reached each cell, fault, act and act-fault pair. For each act, also the number of drawn
+ * steps, of steps that took effect, and of steps with each result. Plain JSON.
  */
 export interface Reached {
   histories: number;
@@ -125,7 +126,7 @@ export function addReached(into: Reached, { histories, counts }: Reached): void 
 
 /**
  * Returns the coverage of one history.
- * @param cells set from {@link countCells}, which this call empties
+ * @param cells set that {@link countCells} returned. This function empties it
  */
 export function reachedBy(
   world: Observed,
@@ -314,7 +315,7 @@ export function reportReached(reached: Reached): readonly string[] {
   ];
 }
 
-/** Describes the share of an act's steps that took effect, and the results of the other steps. */
+/** Describes the share of an act's steps that took effect, and the three most frequent results of the other steps. */
 function effectOf(act: string, { counts }: Reached): string {
   const drawn = counts[`drawn ${act}`] ?? 0;
   const effect = counts[`effect ${act}`] ?? 0;

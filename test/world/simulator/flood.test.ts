@@ -83,8 +83,8 @@ async function studioDuringFlood(flood: number, { count, status, afterMs }: Endp
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * Returns the measures that are more than twice as high during a flood. Expects that each event was published once and
- * delivered once.
+ * Returns the measures whose mean more than doubles during a flood, and the event measures whose maximum more than
+ * doubles. Expects that every payment of `studio` succeeded, and that each event was published once and delivered once.
  */
 function farFrom(alone: Seen, flooded: Seen): readonly string[] {
   for (const seen of [alone, flooded]) {

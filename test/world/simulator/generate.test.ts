@@ -13,7 +13,7 @@ const SEEDS = 1_000;
 
 const histories = new Map<string, History[]>();
 
-/** Returns the histories of the first seeds. Generates each history once. */
+/** Returns a profile's histories of the seeds below `count`. Each history is generated only once. */
 function historiesOf(profile: string, count: number): readonly History[] {
   const known = histories.get(profile) ?? [];
   histories.set(profile, known);
@@ -36,7 +36,7 @@ describe('random decisions', () => {
     expect(fractionOf(1, 'a b')).toBe(fractionOf(1, 'a b'));
   });
 
-  test('made with `dice.named(…)` do not depend on earlier draws from `dice`', () => {
+  test('made with `dice.named(…)` do not depend on earlier draws from `dice`, and magnitudes include both limits', () => {
     const drawn = new Dice(5, 'one');
     drawn.fraction();
     expect(drawn.named('two').whole(1, 1_000_000)).toBe(new Dice(5, 'one').named('two').whole(1, 1_000_000));

@@ -25,7 +25,10 @@ const DELAYS_MS: Readonly<Record<Delay, readonly [number, number]>> = {
  * Maximum number of acts without a subject, for example outages. Each is placed near the time of an act with a subject.
  */
 const MAX_SURROUNDINGS = 4;
-/** Number of steps that follow one act, or are about one subject, after which no further steps are drawn. */
+/**
+ * Limit of the number of steps that follow one act, and of the number of steps about one subject. At the limit, no
+ * further steps are drawn.
+ */
 const MAX_FOLLOWERS = 12;
 /** Maximum number of attempts to draw an act that fits the subject. */
 const MAX_DRAWS = 6;
@@ -146,7 +149,8 @@ class Writer {
   #write({ act, given, isBefore }: Draft, { root }: Drawing, atMs: number): Step {
     const about: Arguments = root === undefined || isBefore ? {} : { of: root.id };
     const { of = about['of'] } = given;
-    // The step `of`, which this step is about, was drawn earlier, but can have a later time.
+    // This step must follow the step `of`, which it is about. That step was drawn earlier, but its time can be later
+    // than `atMs`.
     const afterMs = this.#steps.find(({ id }) => id === of)?.atMs ?? -1;
     const step: Step = {
       id: this.#steps.length + 1,

@@ -82,7 +82,9 @@ const COUNTED: Readonly<Record<Counted, number>> = {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Days after the start on which all jobs run: the next day, after holds expire, and after commissions unlock. */
+/**
+ * All jobs run on these days, counted from the start: the next day, after holds expire, and after commissions unlock.
+ */
 const JOB_DAYS = [1, 8, 31];
 const ENDPOINT = 'https://shop.example.com/in';
 const ORDER = {
@@ -107,7 +109,7 @@ function readsRunsOfJobs(command: string, sent: object): boolean {
 
 interface Counts {
   readonly calls: Map<string, number>;
-  /** Items that the calls read. */
+  /** Number of items that the calls read, by function, job or command. */
   readonly read: Map<string, number>;
 }
 
@@ -159,7 +161,7 @@ async function countsOf(items: number): Promise<Counts> {
   return counts;
 }
 
-/** Returns the name of a function, or of the job whose page a worker receives. */
+/** Returns the name of the function or, for a job worker, the name of its job. */
 function nameOf(name: FunctionName, event: unknown): string {
   if (name !== 'payment-jobs' && name !== 'upkeep-jobs') return name;
   const [record] = (event as SQSEvent).Records;

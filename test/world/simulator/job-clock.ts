@@ -80,7 +80,7 @@ const isPostponedHold = (change: RowChange): boolean =>
   partitionOf(change).startsWith(RegistryRow.hold) &&
   (change.after ?? change.before)?.['dueAtMs'] !== undefined;
 
-/** Rule `dueMs` for holds, which can be postponed to a time of their own. */
+/** Rule `dueMs` for holds. A postponed hold is due at the time in its attribute `dueAtMs`. */
 const ofHold = (change: RowChange, nowMs: number): number | undefined => {
   const dueMs = byTime(RegistryRow.hold, HOLD_DUE_MS)(change, nowMs);
   return isPostponedHold(change) ? Number((change.after ?? change.before)?.['dueAtMs']) : dueMs;
@@ -231,8 +231,8 @@ export class JobClock {
   }
 
   /**
-   * Schedules a run immediately, for example when a queue needs attention or the bus is reachable and the job must
-   * publish lost events.
+   * Schedules a run immediately, for example when a queue needs attention, or when the bus is reachable again and a job
+   * must publish lost events.
    */
   runNow(job: JobId): void {
     const wait = this.#waits.get(job) ?? newWait(job);
@@ -266,7 +266,8 @@ export class JobClock {
     if (entry === undefined || wait === undefined) return;
     const { maxDuration = JOB_DEFAULT_MAX_DURATION_SECONDS } = entry;
     wait.underWayToMs = isEnded(run) ? 0 : run.acceptedAtMs + maxDuration * 1_000;
-    // In a deployment, `carry` runs every minute, so the rows that a failed run has not copied do not wait for days.
+    // After a failed run, schedule the next run of `carry` an hour later. In a deployment, `carry` runs every minute,
+    // so uncopied rows do not wait for days.
     if (entry.id === 'carry' && run.status === 'failed') {
       wait.gapMs = Math.min(wait.gapMs, HOUR_MS);
       this.#scheduleAt('carry', wait, this.#simulation.nowMs + HOUR_MS);
@@ -276,7 +277,7 @@ export class JobClock {
     this.#scheduleAt(entry.id as JobId, wait, this.#simulation.nowMs);
   }
 
-  /** Schedules a run at the job's next scheduled time after `dueMs`. */
+  /** Schedules a run at the job's next scheduled time after `dueMs`, unless an earlier run is already planned. */
   #scheduleAt(job: JobId, wait: Wait, dueMs: number): void {
     const { fromMs } = TRIGGERS[job];
     const { nowMs } = this.#simulation;

@@ -65,7 +65,8 @@ export class Mishaps implements MishapsSeen {
   /**
    * Repeats the work of each parked message, as `payonce redrive` does.
    *
-   * @param rebuild repairs a time range whose events are too old for consumers to deduplicate
+   * @param rebuild rebuilds the Views. Called if the events of a parked time range are too old for consumers to
+   * deduplicate
    */
   async redriveParked(rebuild: () => Promise<void>): Promise<void> {
     const { simulation, queues } = this.#account;

@@ -64,7 +64,7 @@ export class Parties {
   }
 
   /**
-   * Returns what is lost of a call to a processor: the call, or only the response to a write.
+   * Returns the part of a call to a processor that is lost: the call itself, or only the response to a write.
    * @returns undefined if the processor responds
    */
   #lostOf(processor: string, { method, url }: HttpCall): 'call' | 'response' | undefined {
@@ -88,7 +88,8 @@ export class Parties {
             : 'credited';
     const known = `${kind} ${id}`;
     if (kind !== 'refused' && this.#known.has(known)) return;
-    // The response to a reused idempotency key shows the current state, here an earlier reservation that was released.
+    // The response to a request with a used idempotency key shows the current state: here, the earlier reservation was
+    // released.
     if (kind === 'reserved' && state === 'released') return;
     this.#known.add(known);
     const order: unknown = { ...(JSON.parse(body ?? '{}') as object), ...(kind === 'refused' ? {} : { id }) };

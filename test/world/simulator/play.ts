@@ -7,7 +7,10 @@ import { SimulatedSystem } from './system.ts';
 /** Number of days without faults, within which all unfinished work must be completed. */
 const QUIET_DAYS = 40;
 const HOUR_MS = 3_600_000;
-/** Time after each step at which the oracles are called again, in milliseconds. Some of them allow time for a write. */
+/**
+ * Time from each step to the second call of the oracles, in milliseconds. Exceeds the ten minutes that an oracle allows
+ * for a write.
+ */
 const AFTERWARDS_MS = 11 * 60_000;
 
 export interface Played {

@@ -152,13 +152,13 @@ function textOf(chainId: string, { part, salt, details, emailHash }: NewDetails)
 
 /**
  * Tables that the oracles read if PostgreSQL is the authority: the PostgreSQL rows as items, and the DynamoDB rows
- * except the copies. A missing or different copy of a transition therefore differs from the archive, which is written
- * from the copies. Copies of personal data are compared once the system is quiet.
+ * except the copies. The archive is written from the copies, so a missing or different copy of a transition shows as a
+ * difference between the Ledger and the archive. Copies of personal data are compared once the system is quiet.
  */
 export class AuthorityBooks {
   /** Items of both databases. */
   readonly seen: MemoryDynamoDb;
-  /** Number of rows that are not copied yet. */
+  /** Number of rows that are not copied to DynamoDB yet. */
   #waiting = 0;
   /** Called after a write of a row that must be copied. */
   onWaiting: () => void = () => {};

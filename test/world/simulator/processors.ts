@@ -11,7 +11,10 @@ import { sandboxSignature } from '../../../lambdas/processors/sandbox/sandbox-si
 /** Bodies of responses with an error. */
 export const NOT_FOUND = JSON.stringify({ error: { code: 'not_found', message: 'There is no such charge.' } });
 export const UNAUTHORIZED = JSON.stringify({ error: { code: 'unauthorized', message: 'The secret is wrong.' } });
-/** Path of a read of one charge. Searches still find the charge. */
+/**
+ * Path of a read of one charge. During the problem `charges of …`, such reads get a 404, while searches still find the
+ * charge.
+ */
 export const ONE_CHARGE = /\/charges\/[^/]+$/;
 
 const LAG_MS = 60_000;

@@ -88,7 +88,7 @@ export interface Profile {
   readonly subjects: readonly [least: number, most: number];
   /** Minimum and maximum number of acts about each subject. */
   readonly acts: readonly [least: number, most: number];
-  /** Probability of features. @default the probability in `RARELY`, or else `otherwise` */
+  /** Probability by feature. @default the probability in `RARELY`, or else `otherwise` */
   readonly features: Readonly<Partial<Record<Feature, number>>>;
   readonly otherwise: number;
 }

@@ -38,7 +38,7 @@ const order = {
 };
 const hold = pay({ capture: 'manual' });
 
-/** Writes a history. Each step is about the first one, and happens `everyMs` after the previous one. */
+/** Builds a history. By default, each step is about the first one, and happens `everyMs` after the previous one. */
 function historyOf(steps: readonly object[], everyMs = 10 * MINUTE_MS): History {
   const numbered = steps.map((step, place): Step => {
     const of = place === 0 || 'of' in step ? {} : { of: 1 };

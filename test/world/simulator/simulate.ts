@@ -111,7 +111,7 @@ async function printShortest(oracle: string, history: History): Promise<void> {
   say(`  ${JSON.stringify(shortest)}`);
 }
 
-/** Starts a PostgreSQL server that ends with this program. */
+/** Starts a PostgreSQL server that stops when this program ends. */
 async function startPostgres(): Promise<SimulatedPostgres> {
   const { server, url } = await startServer('postgres-server.ts');
   process.env[POSTGRES_URL] = url;

@@ -7,7 +7,7 @@ const SERVICE: ServiceBehavior = { throttle: failed, ambiguous: failed, lasts: [
 /** Maximum number of event-loop turns. If the simulation polled during the wait, it would take far more turns. */
 const MAX_TURNS = 20;
 
-test('the simulation takes no event-loop turns while it waits for a call to a real system', async () => {
+test('the simulation does not poll while it waits for a call to a real system', async () => {
   const simulation = new Simulation(1, 0);
   const turns = jest.spyOn(globalThis, 'setImmediate');
   let answered: string | undefined;

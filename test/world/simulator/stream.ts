@@ -135,7 +135,7 @@ class Lane {
   take(name: string, record: StreamRecord): void {
     this.#records.push({ name, record, takenAtMs: this.#simulation.nowMs });
     const { windowMs } = this.#reader;
-    // Later records of the batch are delivered together with the first record.
+    // With a window, only the first record of a batch schedules a read. Later records are delivered together with it.
     if (!this.#isRunning && (windowMs === 0 || this.#records.length === 1)) this.#readSoon(name, windowMs);
   }
 
@@ -190,7 +190,7 @@ class Lane {
       return;
     }
     this.#retries += 1;
-    // A failed batch is halved until it contains only the failing record.
+    // A failed batch is halved, down to a single record.
     if (ended.kind !== 'returned' && this.#batch > 1) this.#batch = Math.ceil(Math.min(length, this.#batch) / 2);
     if (this.#retries <= this.#reader.tries) return;
     const [parked] = this.#records.splice(0, 1);

@@ -104,7 +104,8 @@ export class SimulatedSystem implements RunningSystem {
   /** Time spans of faults and outages, each with the affected system. */
   readonly troubles: Trouble[] = [];
   /**
-   * Number of current outages and account problems, by the affected system. A system recovers when its last one ends.
+   * Number of current outages and account problems, by the affected system. A system recovers when the last of its
+   * outages ends.
    */
   readonly #outages = new Map<string, number>();
   readonly #parties: Parties;
@@ -232,7 +233,7 @@ export class SimulatedSystem implements RunningSystem {
   }
 
   /**
-   * Ends all faults and outages, then lets the time pass within which all work must be completed. After a day, an
+   * Ends all faults and outages, then lets `days` days pass, within which all work must be completed. After a day, an
    * operator redrives the dead letters, as their alarms require.
    */
   async becomeQuiet(days: number): Promise<void> {

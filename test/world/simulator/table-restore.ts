@@ -35,8 +35,8 @@ const COPIED_SHARE = 0.8;
 const AWAY_MS = 10 * 60_000;
 
 /**
- * Loses the tables within a transaction and restores them: to one point for each table, or with any choice of the rows
- * of the transaction. Every process ends, and an operator makes the tables consistent.
+ * Loses the tables within a transaction and restores them: each table to one point in time, or all tables with any
+ * choice of the rows of the transaction. Every function execution ends, and an operator makes the tables consistent.
  *
  * With PostgreSQL as the authority, PostgreSQL is lost instead and restored to the point in time before a transaction,
  * whose transitions may already be copied to the Ledger.
@@ -59,8 +59,8 @@ export class TableRestores {
   /**
    * Loses the tables in the middle of an upcoming transaction.
    *
-   * @param nth position of this transaction among the upcoming transactions that write to several tables (or rows, if
-   * `choice` is given); 1 is the next one
+   * @param nth selects the transaction: 1 is the next one. Only transactions that write to several tables are counted
+   * or, if `choice` is given, transactions that write several rows
    * @param name name of the step
    * @param choice selects the rows that remain; at least one row is lost
    * @default tables restored to a later point contain all rows of the transaction, and others contain none
@@ -73,7 +73,8 @@ export class TableRestores {
     database.cutTransaction((rows) => {
       const tables = YOUNGEST_FIRST.filter((table) => rows.some((row) => row.table === table));
       const parts = choice === undefined ? tables : rows;
-      // An operator whose command fails because the tables are lost repeats it after the recovery.
+      // Never lose the tables while an operator restores a row: in production, the operator would repeat the failed
+      // command after the recovery.
       if (isByHand() || parts.length < 2 || rows.some(({ table }) => table === TABLES.views)) return undefined;
       left -= 1;
       if (left > 0) return undefined;

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { History, Step } from '../simulator/contract.ts';
 
 /**
- * History that once violated an oracle, or that shows required behavior. If the steps still have their recorded
- * results, the situation that the history shows still occurs.
+ * History that once violated an oracle, or that shows required behavior. The recorded results of the steps show whether
+ * the history still causes the situation that it was written for.
  */
 interface StoryFile extends Omit<History, 'steps'> {
   readonly why: string;
