@@ -77,7 +77,7 @@ export const FEATURES = [
   'annotations',
   'queue_redrives',
   'exports',
-  // A job run waits for an earlier run and resends its message.
+  // Job runs that wait for an earlier run and resend their message.
   'waiting_runs',
 ] as const;
 

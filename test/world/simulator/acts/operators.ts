@@ -213,7 +213,10 @@ function pendingReturn(scene: Scene, paymentId: PaymentId | undefined): string |
   return newest?.status === 'pending' ? newest.refundId : undefined;
 }
 
-/** Returns whether a change has been pending long enough for an operator's decision. */
+/**
+ * Returns true if an operator may decide about the change: it has been pending long enough, and for a capture or a
+ * cancellation, the payment is not finished.
+ */
 function isOpen(scene: Scene, paymentId: PaymentId, change: string): boolean {
   const own = chainOf(scene, paymentId).filter(
     ({ subject }) =>

@@ -6,7 +6,10 @@ const STOCK_IS_AWAY_MS = HOUR_MS / 3;
 /** Mail outage that outlasts an order's e-mail retries, in milliseconds. */
 const MAIL_IS_AWAY_MS = 96 * HOUR_MS;
 
-/** The money of an order is refunded or disputed while the order waits for the stock service. */
+/**
+ * The money of an order is disputed or refunded while the order waits for the stock service. Such a refund fails at the
+ * bank later.
+ */
 const moneyGoes: Course = {
   of: 'order',
   begins: { tenant: 'shop', source: 'tok_ok', sku: 'sku_tea', email: 'ada@example.com', referrer: 'ref_friend' },
@@ -22,7 +25,7 @@ const moneyGoes: Course = {
   },
 };
 
-/** The refund of a canceled order fails days later. */
+/** The refund of a canceled order fails hours or days later. */
 const refundFails: Course = {
   of: 'order',
   begins: { tenant: 'shop', source: 'tok_ok', sku: 'sku_none', email: 'ada@example.com' },

@@ -53,7 +53,8 @@ const review: Course = {
 };
 
 /**
- * The processor of payments in euros is down, so its breaker opens, while payments in dollars use the other processor.
+ * The processor of payments in euros is down, so its breaker opens. Payments in dollars use the second processor, which
+ * is not down.
  */
 const defaultIsAway: Course = {
   of: 'pay',
@@ -253,7 +254,10 @@ export const decidedRefundEnds: Course = {
   },
 };
 
-/** Nothing is charged. While the processor is down, a pending charge appears that names the payment's operation. */
+/**
+ * The payment's charge request has no effect. While the processor is down, a pending charge appears that names the
+ * payment's operation.
+ */
 export const chargeAfterTheWindow: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_timeout_not_charged' },

@@ -25,7 +25,7 @@ interface Faults extends Arguments {
   readonly clockSkewMs: number;
 }
 
-/** Sets the rates of faults at the beginning of a history. */
+/** Sets the rates of faults and the maximum clock difference, in most histories only at the beginning. */
 const faults = act<Faults>({
   name: 'faults',
   actor: 'machine',

@@ -1,4 +1,6 @@
-/** Oracles for a payment's chain, states, postings and reservations, checked after every write. */
+/**
+ * Oracles for a payment's chain, states, postings and reservations, checked after every step that wrote to the payment.
+ */
 
 import { isDeepStrictEqual } from 'node:util';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
@@ -108,7 +110,7 @@ function reservations(chain: Chain): readonly Violation[] {
   });
 }
 
-/** Checks that a capture and a cancellation of a hold are never in progress at the same time. */
+/** Checks that at most one capture or cancellation of a hold is in progress at any time. */
 function holdChanges(chain: Chain): readonly Violation[] {
   const pending = new Set<string>();
   for (const { row } of chain) {

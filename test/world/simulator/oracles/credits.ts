@@ -5,7 +5,7 @@ import { orderStepOperation, parseOrderId } from '../../../../lambdas/orders/ids
 import type { Violation } from '../contract.ts';
 import type { Seen } from './seen.ts';
 
-/** Divisor of the order's amount for the credit: five percent, rounded down. */
+/** Divisor of the order's amount. The credit is five percent of the amount, rounded down. */
 const SHARE_OF = 20;
 
 /** Checks all credits, once the system is quiet. */

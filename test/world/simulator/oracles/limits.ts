@@ -133,8 +133,8 @@ function verdictsOn(id: string, { calls }: Observed): readonly string[] {
 }
 
 /**
- * Checks the number of e-mails per recipient and day, once the system is quiet. Addresses that differ only in case or
- * in a tag after `+` are one recipient.
+ * Checks the number of order e-mails per recipient and day, once the system is quiet. Addresses that differ only in
+ * case or in a tag after `+` are one recipient.
  */
 export function checkEmails({ world, orders }: Seen): readonly Violation[] {
   const mailed = new Map<string, number>();

@@ -105,7 +105,7 @@ test('an export must contain each entry exactly once, and no unknown entry', () 
   expect(found({ exports: new Map() })).toEqual([oracle]);
 });
 
-test('an export may lack an entry whose projection precedes the request by less than the clock skew', () => {
+test('an export may lack an entry that was projected before the request by less than the maximum clock difference', () => {
   const text = [...system.exports.values()][0] ?? '';
   const [columns = ''] = text.split('\r\n');
   const exports = new Map([...system.exports.keys()].map((name) => [name, `${columns}\r\n`]));

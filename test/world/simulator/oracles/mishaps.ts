@@ -104,7 +104,10 @@ function failures({ world, payments }: Noticed): readonly Violation[] {
 
 const NOT_SENT: ReadonlySet<string> = new Set(['not_attempted']);
 
-/** Checks that each test event is attempted exactly once, and that failed test events disable no endpoint. */
+/**
+ * Checks that no test event is pending, that none was attempted twice (unless it was resent), and that failed test
+ * events disable no endpoint.
+ */
 function tests({ database, tables }: Observed): readonly Violation[] {
   const deliveries = database.items(tables.registry, RegistryRow.webhookDelivery).map(parseDelivery);
   const found: Violation[] = [];

@@ -41,7 +41,10 @@ function commissionDue(atMs: number): Item {
 const claim = (atMs: number): Item =>
   openRecordItem(openRecord(PAYMENT, { claimedAtMs: atMs, leaseExpiresAtMs: atMs }));
 
-/** Queues, each with a row that is due at a time. */
+/**
+ * Queues, each with its job and a function that creates a row. The argument is the row's due time or, for some queues,
+ * the start of its wait.
+ */
 const QUEUES: Readonly<Record<string, { readonly job: string; readonly row: (atMs: number) => Item }>> = {
   holds: { job: 'expire-authorizations', row: hold },
   commissions: { job: 'release-commissions', row: commissionDue },
