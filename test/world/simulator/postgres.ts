@@ -211,7 +211,7 @@ export class AuthorityBooks {
   }
 
   /**
-   * Loses the database with a later write of transitions, and restores it to the point in time before that write.
+   * Plans a loss of the database at a later write of transitions. The restored database does not contain that write.
    *
    * @param nth position of that write among the upcoming writes; 1 is the next one
    * @param isCopied whether the transitions were copied before the loss

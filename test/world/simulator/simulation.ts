@@ -29,7 +29,7 @@ export const noFault = (): Error =>
 /** Errors and durations of the calls to one external system. */
 export interface ServiceBehavior {
   readonly throttle: () => Error;
-  /** Returns the error of a conflict with a rival. @default the call has no conflicts */
+  /** Returns the error of a conflict with a concurrent write. @default the call has no conflicts */
   readonly conflict?: () => Error;
   readonly ambiguous: () => Error;
   /**

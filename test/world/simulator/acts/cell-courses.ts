@@ -248,8 +248,8 @@ const decidedUnread: Course = {
 };
 
 /**
- * An order enters review more than a month after its creation. The order is still watched only because the watch time
- * starts with the review. An operator decides about the payment the next day.
+ * An order enters review more than a month after its creation. The order is still watched, because the watch time
+ * starts with the review and not with the creation. An operator decides about the payment the next day.
  */
 const oldOrder: Course = {
   of: 'order',

@@ -55,8 +55,8 @@ export const callbackLoss = (lost: number, from: Partial<Draft>, hours = 72): Dr
 export const slowly = (root: Root, lost = 0, hours = 72): Draft => callbackLoss(lost, before(root), hours);
 
 /**
- * Returns a step that stops the injected faults, so that no oracle excuses a defect of production code because of an
- * injected fault.
+ * Returns a step that stops the injected faults. After an injected fault, oracles excuse some violations, which could
+ * hide a defect of production code.
  */
 export const noFaults = (root: Root): Draft => draft('faults', 'instant', { rates: {}, clockSkewMs: 0 }, before(root));
 

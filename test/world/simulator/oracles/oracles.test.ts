@@ -249,7 +249,7 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toEqual([]);
   });
 
-  test('may lack a charge that an operator declared successful, if an alarm was raised afterwards', async () => {
+  test('may show a hold that an operator declared captured, if an alarm was raised afterwards', async () => {
     const { request, charge } = await paid('decided', 'tok_ok', 'manual');
     await harness.clock.sleep(MINUTE_MS);
     const { payment } = (await harness.chain(request)).newest;

@@ -61,9 +61,7 @@ function effectsFor(id: string, { world }: Seen): readonly ShopEffect[] {
   return deeds;
 }
 
-/**
- * I10: checks that the payment had its money at the last read before the effect, according to the chain and the books.
- */
+/** I10: checks that the order was paid at the last read before the effect, according to the chain and the books. */
 function paidFor(
   { what, atMs }: ShopEffect,
   id: string,

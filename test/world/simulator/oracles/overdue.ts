@@ -26,7 +26,7 @@ interface Entry extends Place {
   readonly writtenAtMs: number;
   /** Number of runs that began after the due time and completed without handling the entry. */
   missed: number;
-  /** Maximum length of the queue in the runs that `missed` counts. Earlier entries may have left the queue since. */
+  /** Maximum length of the queue during the runs that `missed` counts. The queue may be shorter now. */
   longest: number;
 }
 

@@ -133,7 +133,7 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     const found = Object.values(world.processors).flatMap(({ inside }) =>
       inside.all
         .filter((charge) => charge.operationId === operation && inside.madeByKeyAtMs(charge.chargeId) !== undefined)
-        // Skip charges of other payments whose metadata now names this payment.
+        // Skip a charge of a different payment, even if the charge's metadata now names this payment.
         .filter(({ chargeId }) => namedBy.get(chargeId)?.includes(newest.payment.id) !== false)
         .flatMap((charge) => attempted(charge, chain)),
     );
@@ -192,8 +192,8 @@ export function hasMaxDisputes(
 }
 
 /**
- * Returns a function that leaves out the disputes of a charge that exceed the limit of its payment, if an alarm reports
- * them.
+ * Returns a function that removes a charge's unrecorded disputes if the payment has the maximum number of recorded
+ * disputes and an alarm was raised. Otherwise, the function changes nothing.
  */
 function disputesBeyondLimit(
   world: Observed,
@@ -222,8 +222,8 @@ function postedTwice(world: Observed, chain: readonly Written<Transition>[]): re
 }
 
 /**
- * Checks that a refund is never recorded as not attempted after the processor has shown it, even if the refund's
- * metadata changes.
+ * Checks that a refund is never recorded as not attempted after it was recorded as accepted by the processor, even if
+ * the refund's metadata changes.
  */
 function acceptedThenDenied(chain: readonly Written<Transition>[]): readonly Violation[] {
   const accepted = new Set<string>();
@@ -280,8 +280,8 @@ function unrecorded(world: Observed, chain: readonly Written<Transition>[]): rea
 }
 
 /**
- * Checks that all charges with captured money that named the payment in the processor's books at the time of an
- * operator's decision are recorded, even if the search lagged.
+ * Checks the charges that named the payment and had captured money when an operator decided about the payment. Each of
+ * them must be recorded, even if the search of the processor's books lagged.
  */
 function unseenAtDecision({ processors }: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   const decided = chain.findLast(({ row }) => row.subject?.kind === 'decision');

@@ -96,8 +96,8 @@ const { partitionKey: DUE_IN, sortKey: SWEEP_AT } = RegistryTable.dueIndex;
 const { partitionKey: OPEN_SHARD, sortKey: CLAIM_DUE } = IdempotencyTable.openClaimsIndex;
 
 /**
- * Entries that are listed by the time of their next check, by row prefix, with their job, their sweep, their kind, and
- * the attribute that contains the start of their wait.
+ * Queues whose entries are listed by the time of their next check, by row prefix. Each has its job, the job item that
+ * reads it (`sweep`), the kind of an entry, and the attribute that contains the start of an entry's wait.
  */
 const LISTED: Readonly<
   Record<
@@ -127,7 +127,7 @@ const RESOLVED = new RegExp(`^${IdempotencyRow.record}(?:pay|cap|can|ref|ord)_`)
 /**
  * Returns the place of an Idempotency row in the queue of open claims.
  *
- * @returns undefined when the row is no open claim, and `nowhere` when it is one without a due time
+ * @returns undefined when the row is no open claim, and `nowhere` when it is an open claim without a due time
  */
 export function placeOfClaim(row: Item, nowMs: number): Place | 'nowhere' | undefined {
   if (row['status'] !== 'INPROGRESS' || !RESOLVED.test(partitionOf(row))) return undefined;

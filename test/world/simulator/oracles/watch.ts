@@ -49,7 +49,9 @@ export class Watch {
     return this.#withoutNamed(this.#onceQuiet());
   }
 
-  /** Leaves out violations about chains that a recovery has named, which an operator repairs from the archive. */
+  /**
+   * Leaves out violations about chains that a recovery has named. An operator repairs these chains from the archive.
+   */
   #withoutNamed(found: readonly Violation[]): readonly Violation[] {
     const named = this.#seen.world.restores.flatMap((restore) => restore.named);
     return found.filter(({ what, about = '' }) => !named.some((id) => about.includes(id) || what.includes(id)));
