@@ -234,7 +234,7 @@ export interface RestoreSeen {
 }
 
 /**
- * Function execution that handled messages of a queue, of which at least one had waited for more than forty minutes.
+ * Function execution that handled a queue's messages after at least one message had waited for more than forty minutes.
  */
 export interface LongWait {
   readonly queue: string;

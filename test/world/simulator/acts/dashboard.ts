@@ -161,8 +161,8 @@ const OTHERS: Readonly<Record<'elsewhere' | 'other_mode', Readonly<Record<string
 
 interface Edit extends OfCharge {
   /**
-   * What the edit changes. `payment` and `operation`: this entry of the charge's metadata. `refunds`: the metadata of
-   * all refunds of the charge, which the edit removes.
+   * Target of the edit. `payment` and `operation`: this entry of the charge's metadata. `refunds`: the metadata of all
+   * refunds of the charge, which the edit removes.
    */
   readonly what: 'payment' | 'operation' | 'refunds';
   /** Step whose payment the metadata names after the edit. @default an id that Payonce does not know */
