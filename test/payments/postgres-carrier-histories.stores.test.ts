@@ -35,7 +35,7 @@ type Rival =
 
 interface Race {
   readonly rival?: Rival;
-  /** Number of the carrier's call before which the rival acts. */
+  /** The rival acts right before the carrier's call with this number. */
   readonly rivalAt?: number;
   /** Whether an unfinished erasure is in the outbox when the carrier begins. */
   readonly erased?: true;
@@ -47,8 +47,8 @@ const DEAD: Carrier = { carry: async () => 'carried' };
 let histories = 0;
 
 /**
- * Copies a payment with personal data by a carrier with the given faults, while a rival acts. Then the poller copies
- * the remaining rows.
+ * Runs a carrier with the given faults on a payment with personal data, while a rival acts. Then the poller copies the
+ * remaining rows.
  */
 async function carryWith(faults: readonly PlannedFault[], race: Race): Promise<HistoryRun> {
   histories += 1;
@@ -108,7 +108,7 @@ async function staleCarrier(copies: Copies, id: PaymentId): Promise<() => Promis
   };
 }
 
-/** Reports each change of a Ledger row other than the put of the next transition. */
+/** Reports each write to the Ledger that does not append the next transition. */
 function watchLedger(copies: Copies, violations: string[]): void {
   let newest = 0;
   copies.tables.listen((changes) => {
@@ -137,7 +137,7 @@ async function violationsOf(copies: Copies, id: PaymentId): Promise<readonly str
 
 const RIVALS: readonly Rival[] = ['a carrier', 'a commit', 'a dead owner', 'an erasure', 'a dead erasure'];
 
-test('the DynamoDB copy equals PostgreSQL after every history with a fault and a rival at any call', async () => {
+test('the DynamoDB copy equals PostgreSQL after any single fault of a carrier and any rival, each at any call', async () => {
   const races: readonly Race[] = [
     {},
     { erased: true },

@@ -79,7 +79,7 @@ describe('a copy', () => {
     expect(copies.ledger(id)).toMatchObject([{ sums: Uint8Array.from([1, 2, 3, 4, 5, 6, 7]) }]);
   });
 
-  test('is written by the owner after its commit, in one transaction, and not between the claim and the processor call', async () => {
+  test('is written by the owner after the commit, in one transaction; the claim alone is not copied', async () => {
     const { id, pending, paid } = newPayment();
     const calls: string[] = [];
     const client = copies.tables.clientWith((command, apply) => {
@@ -95,7 +95,7 @@ describe('a copy', () => {
     expect(await copies.outbox(id)).toEqual([]);
   });
 
-  test('includes the claim of a dead owner after the owner that took over has committed', async () => {
+  test('includes the claim of a dead owner, once the owner that took it over has committed', async () => {
     const { id, pending, paid } = newPayment();
     const stale = openRecord(id);
     await new PostgresStore(copies.tools()).claim({ record: stale, pending });
@@ -192,7 +192,7 @@ test('a row is copied even if its transaction commits a minute later than others
   expect(copies.copied(late.id)).toEqual([1]);
 });
 
-describe('a chain with a row that differs from the Ledger', () => {
+describe('a chain with a row that differs from its copy in the Ledger', () => {
   /** Writes an outcome to the Ledger that differs from the outcome in PostgreSQL. */
   async function forked() {
     const { id, pending, paid } = newPayment();
@@ -217,12 +217,12 @@ describe('a chain with a row that differs from the Ledger', () => {
     expect(outcomeOf(id)).toEqual(rival.hash);
     expect(copies.copied(id)).toEqual([1, 2]);
     expect(copies.copied(other.id)).toEqual([1]);
-    // The stopped chain is not counted in the age of the oldest row that is not copied yet.
+    // The age of the oldest uncopied row does not include the rows of the stopped chain.
     expect(copies.states.at(-1)).toEqual({ oldestMs: undefined, stopped: 1 });
     expect(await copies.carrier().carry(id)).toBe('stopped');
   });
 
-  test('keeps its copied personal data if a restored PostgreSQL lacks it, until an erasure', async () => {
+  test('keeps the copies of personal data that a restored PostgreSQL lacks, until an erasure', async () => {
     const { id } = newPayment();
     const first = firstWithNotes(id);
     await copies.write(first, refundAfter(first));
@@ -259,7 +259,7 @@ describe('a chain with a row that differs from the Ledger', () => {
   test('is copied again after an operator has removed the cause', async () => {
     const { id } = await forked();
     await copies.poll();
-    // An operator restores the Ledger to a point in time before the different row.
+    // An operator restores the Ledger to a point in time before the differing row was written.
     await copies.loseCopies(id, 2);
     await database.run(sql('UPDATE outbox SET stopped_at = NULL WHERE chain_id = $1', id));
     await copies.poll();
@@ -358,7 +358,7 @@ describe('an erasure', () => {
     expect(copies.details(id).map((row) => row[KeyAttribute.sort])).toEqual(['dec_1', 'ref_1']);
   });
 
-  test('deletes the copies only after the copy of all earlier transitions, even if that copy needs several transactions', async () => {
+  test('deletes the copied details only after all earlier transitions are copied, even if that takes several transactions', async () => {
     const { id } = newPayment();
     const [first, ...later] = chainOfAllKinds(id);
     invariant(first !== undefined, 'the chain is empty');

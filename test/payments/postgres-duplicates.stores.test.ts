@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** Claims a payment, and returns the effect of a callback as `owner` would record it. */
+/** Claims a payment. Returns a function that builds the effect of its callback, with the given owner. */
 async function callbackOf(key: string): Promise<(owner: string) => Effect> {
   const id = paymentIdFor(key);
   const pending = pendingTransition(id);
@@ -43,9 +43,9 @@ function effectsOn(on: Database): PostgresEffects {
 }
 
 /**
- * Returns the database without time limits, which could end a wait on a busy machine.
+ * Returns the database without the time limits that could end a wait on a busy machine.
  *
- * @param beforeCommit awaited in each transaction @default the transaction commits at once
+ * @param beforeCommit awaited before each statement commits @default the statement commits immediately
  */
 function patient(beforeCommit: () => Promise<void> = async () => undefined): Database {
   const limits = ['lock_timeout', 'idle_in_transaction_session_timeout'];
@@ -75,7 +75,7 @@ function holdOpen() {
   return { heldOpen, begun: begun.promise, commit: commit.resolve };
 }
 
-/** Starts the other deliveries of a callback. */
+/** Delivers the callback to all other owners concurrently. */
 function deliverAgain(effectOf: (owner: string) => Effect) {
   const effects = effectsOn(patient());
   const owners = Array.from({ length: DUPLICATES - 1 }, (_, index) => `duplicate-${index}`);
@@ -115,7 +115,7 @@ describe('of 20 concurrent deliveries of one callback', () => {
     expect(await outcomesOf('held-open')).toEqual(['payment.created', 'payment.completed']);
   });
 
-  test('one delivery records the effect if the process of the first delivery dies before its commit', async () => {
+  test('exactly one other delivery records the effect if the process of the first one dies before its commit', async () => {
     const effectOf = await callbackOf('killed');
     const socket = new Socket();
     const client = new Client({

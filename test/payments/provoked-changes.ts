@@ -8,8 +8,8 @@ import { Api, type Reply } from '../world/api.ts';
 import type { InsideSandbox } from '../world/inside-sandbox.ts';
 
 /**
- * Creates a payment for tests that provoke problems with captures, cancellations and refunds. Its processor has the
- * sandbox's name.
+ * Creates a payment for tests that provoke problems with captures, cancellations and refunds. The processor of the
+ * payment is named `sandbox`.
  */
 export class ChangedPayment {
   readonly id: string;
@@ -49,7 +49,7 @@ export class ChangedPayment {
     return this.harness.change(`${this.id}/${step}`, key, body);
   }
 
-  /** Requests a change while the processor accepts nothing, and retries the change after the send window has closed. */
+  /** Requests a change, which the processor answers with 401, and retries it after the send window has closed. */
   async notAttempted(step: string, body: Readonly<Record<string, unknown>>): Promise<Reply> {
     await this.#behind.processor.inside.failNextChange(1, 'tok_unauthorized');
     await this.change(step, body);
@@ -91,7 +91,7 @@ export const NO_CHARGE_FOUND = {
 
 const CAPTURED_600 = { outcome: 'succeeded', amount: 600, reason: 'Seen on the bank statement of 3 March' };
 
-/** Creates a payment of 1000 minor units, and captures 600 at its processor. */
+/** Creates a payment of 1000 minor units. Its processor captures only 600, so the payment needs a review. */
 export async function paymentInReview(): Promise<ChangedPayment> {
   const payment = await ChangedPayment.of({ source: 'tok_async' });
   await payment.inside.correct(payment.chargeId, { status: 'succeeded', amount_captured: 600 });

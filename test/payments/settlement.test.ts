@@ -7,7 +7,7 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const STRONG: Lookup = { kind: 'strong' };
 
-/** Returns the next step at `minutes` after the claim. By default, a crashed owner may have sent the request before. */
+/** Returns the next step at `minutes` after the claim. By default, a crashed owner may already have sent it. */
 function at(minutes: number, changes: Partial<SettlementState> = {}) {
   return nextStep({
     nowMs: CLAIMED + minutes * MINUTE,
@@ -87,7 +87,7 @@ describe('settlement of a request that may have been sent', () => {
     expect(at(1, { lookedUp: 'absent', sends: 2 })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('leaves the outcome unknown if no time remains for the client', () => {
+  test('leaves the outcome unknown if no time remains for a send before the response is due', () => {
     expect(at(1, { lookedUp: 'absent', timeLeft: false })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 

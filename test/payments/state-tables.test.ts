@@ -101,7 +101,7 @@ function after(facts: readonly Fact[]): Run {
   return { state, drafts };
 }
 
-/** The statuses that a payment may have after each status, including the same status. */
+/** For each status of a payment, the statuses that may follow it. Each status may follow itself. */
 const FORWARD: Readonly<Record<string, readonly string[]>> = {
   processing: PAYMENT_STATUSES,
   requires_action: ['requires_action', 'requires_capture', 'succeeded', 'failed', 'canceled', 'needs_review'],

@@ -36,7 +36,7 @@ afterAll(async () => {
   await administrator.end();
 });
 
-/** Starts a process that creates payments with this key. */
+/** Starts a process that creates the payment of this key. @param stop where the process stops @default nowhere */
 function start(key: string, stop?: Stop) {
   const settings: OwnerSettings = {
     url: asFunctions(url),
@@ -83,7 +83,7 @@ async function charges(paymentId: PaymentId): Promise<number> {
 }
 
 interface Case extends Pick<Stop, 'at' | 'moment'> {
-  /** The result of a second process while the lease of the first one runs, and after the end of the lease. */
+  /** Results of a second process: `during` the lease of the first process, and `later`, after the lease has ended. */
   readonly during: CreatePaymentOutcome['kind'];
   readonly later: CreatePaymentOutcome['kind'];
   /** The result of a frozen process after it continues. */

@@ -171,8 +171,9 @@ class BooksAndChain {
 }
 
 /**
- * Begins another refund, and compares the next step that is decided from the sums with the one that is decided from the
- * whole chain.
+ * Begins another refund. If the books match the sums, returns what a read of the books would record, and whether the
+ * sums and the whole chain lead to the same decision about the send. Returns `folded` if the books differ from the
+ * sums, and `not begun` if the refund is refused.
  */
 function difference(seed: number): 'not begun' | 'folded' | object {
   const books = new BooksAndChain(seed);

@@ -288,7 +288,7 @@ describe('stored sums', () => {
     }
   });
 
-  test('are read again if DynamoDB returns only a part of the rows', async () => {
+  test('are read again if DynamoDB returns unprocessed keys', async () => {
     await payAndRefund();
     const { client } = harness.store.database;
     let batches = 0;

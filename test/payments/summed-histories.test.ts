@@ -50,7 +50,7 @@ class MixedHistory {
       try {
         await this.#make(`key-${step}`);
       } catch (error) {
-        // A change that is refused ends before the planned crash.
+        // A refused change ends before the planned crash, so the process does not crash.
         const isRefused = error instanceof Error && error.message.startsWith('the process did not crash');
         if (!isRefused && !isFault(error)) throw error;
       }
@@ -133,7 +133,7 @@ class MixedHistory {
     await this.#world.store.write([nextTransition(systemDigest, chain, draft, requestedAt(0))]);
   }
 
-  /** Records a refund that another user of the processor's account has named like a Payonce refund. */
+  /** Records a refund by another user of the processor's account, with an id in the form of Payonce's refund ids. */
   async #recordNamedRefund(amountMinor: number): Promise<void> {
     const { paymentId } = this.#request;
     const name = Array.from({ length: 26 }, () => this.#dice.pick('abcdefgh234567'.split(''))).join('');

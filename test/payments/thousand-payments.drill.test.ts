@@ -19,7 +19,7 @@ import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
 
 const PAYMENTS = whole(1_000, { slice: 60 });
 const AT_ONCE = 6;
-/** One in this many payments is refunded. */
+/** Each payment whose number is a multiple of this is refunded. */
 const REFUND_EVERY = 20;
 const KILL_EVERY_PAYMENTS = whole(25, { slice: 10 });
 /** Visibility timeout of most queues, in seconds. The deployed timeouts of minutes would only lengthen the test. */
@@ -32,7 +32,7 @@ const ATTEMPT_AGAIN_SECONDS = '61';
 
 const aws = localAws();
 const sqs = new SQSClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
-/** The deployed visibility timeouts, by queue. */
+/** The deployed visibility timeouts in seconds, by queue URL. */
 const asDeployed = new Map<string, string>();
 
 beforeAll(async () => {
@@ -91,8 +91,8 @@ async function chargesSince(fromSeconds: number): Promise<readonly Listed[]> {
 }
 
 /**
- * Makes all payments with concurrent clients while processes are killed, and retries each until it gets a response. No
- * seed can reproduce the kills, because their effect depends on the machine.
+ * Makes all payments with concurrent clients while processes are killed. Each request is retried until it gets a
+ * response. No seed can reproduce the kills, because their effect depends on the machine.
  */
 async function payAll(api: ApiClient): Promise<{ readonly ids: readonly string[]; readonly killed: number }> {
   const ids: string[] = [];

@@ -23,7 +23,7 @@ beforeEach(() => {
   [stops, failures] = [[], []];
 });
 
-/** Returns the waiting rows of two transitions, created now, as the database returns them. */
+/** Returns the outbox rows of two transitions that were created now, as the database returns them. */
 function waitingRows(): readonly Row[] {
   const pending = pendingTransition(id);
   const paid = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' });

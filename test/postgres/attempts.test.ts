@@ -50,12 +50,12 @@ describe('a write', () => {
     expect(tools.attempts()).toBe(attempts);
   });
 
-  test('that conflicts at each attempt gets a response that asks the client to retry', async () => {
+  test('that conflicts at each attempt results in a 503 response with Retry-After', async () => {
     const refused = await writeRows(failingWith(...always(CONFLICT)), STATEMENT).catch((error: unknown) => error);
     expect(faultAnswer(refused, 'req_1')).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
   });
 
-  test('names the constraint of an existing row; after a lost response, that row may be its own', async () => {
+  test('reports the violated unique constraint; after a lost response, the existing row may be its own', async () => {
     const taken = { kind: 'taken', constraint: 'transition_pkey' };
     expect(await writeIf(failingWith(CONFLICT, TAKEN), STATEMENT)).toEqual({ ...taken, mayBeOwn: false });
     expect(await writeIf(failingWith(LOST, TAKEN), STATEMENT)).toEqual({ ...taken, mayBeOwn: true });

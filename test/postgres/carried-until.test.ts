@@ -9,7 +9,7 @@ describe('the time until which the copies are complete', () => {
     expect(carriedUntilMs({ oldestMs: NOW - 3_600_000, beforeReadMs: NOW })).toBe(NOW - 3_600_000 - MARGIN);
   });
 
-  test('is no later than the start of the read minus the same margin, so that it precedes each row that the read could not see', () => {
+  test('is no later than the start of the read minus the same margin, so that it precedes each row that was not committed yet at the read', () => {
     expect(carriedUntilMs({ oldestMs: undefined, beforeReadMs: NOW })).toBe(NOW - MARGIN);
     // The writer's clock is ahead.
     expect(carriedUntilMs({ oldestMs: NOW + 60_000, beforeReadMs: NOW })).toBe(NOW - MARGIN);

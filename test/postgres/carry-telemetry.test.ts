@@ -23,7 +23,7 @@ test('the age of the oldest row is published even at zero, and is logged as an e
   ]);
 });
 
-test('a stopped chain and a failed copy are logged with the chain, and the error of a copy with its code only', () => {
+test('a stopped chain and a failed copy are logged with the chain’s id; of a copy’s error, only the code is logged', () => {
   const telemetry = carryTelemetry(systemInstruments);
   telemetry.stopped('pay_a', 2);
   telemetry.failed('pay_b', new RetryableError('store_unavailable', 'a message with personal data'));

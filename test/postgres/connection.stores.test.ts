@@ -365,7 +365,7 @@ describe('a lost connection', () => {
     expect(proxy.opened).toBe(2);
   });
 
-  test('is the only kind that is replaced: a working connection is reused, even after hours without use', async () => {
+  test('is replaced, but a working connection is reused, even after hours without use', async () => {
     const clock = new SimulatedClock();
     const database = databases.open(proxy.url(), { clock });
     for (const silentMs of [0, 1_000, 3_600_000]) {
@@ -383,7 +383,7 @@ describe('a lost connection', () => {
 describe('a server', () => {
   const statement = sql('SELECT 1 AS one');
 
-  test('causes a 503 with Retry-After if it has no free connection, and serves the request later', async () => {
+  test('causes a 503 with Retry-After while it has no free connection, and accepts a connection afterwards', async () => {
     await administrator.query("CREATE ROLE payonce_limited LOGIN PASSWORD 'p' CONNECTION LIMIT 1");
     const url = asUser(server.url, 'payonce_limited', 'p');
     const holder = databases.open(url);

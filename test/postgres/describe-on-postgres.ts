@@ -12,22 +12,22 @@ export const DSQL_LIMITS = { rows: 3_000, bytes: 10 * 1_024 * 1_024 } as const;
 const CHANGED = sql(`SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint AS rows
   FROM pg_stat_xact_user_tables`);
 
-/** Runs a statement in a transaction that has no other statement, and refuses what Aurora DSQL refuses. */
+/** Runs the only statement of a transaction. @throws Error if it exceeds a limit of Aurora DSQL */
 export async function runAsOnDsql(transaction: Runner, statement: Statement): Promise<readonly Row[]> {
   const [before] = await transaction.run(CHANGED);
   const rows = await transaction.run(statement);
   const [after] = await transaction.run(CHANGED);
   if (Number(after?.['rows']) - Number(before?.['rows']) > DSQL_LIMITS.rows)
     throw new Error(`${statement.name}: transaction row limit exceeded`);
-  // The rows that a statement writes are in its parameters.
+  // A statement receives all rows that it writes as parameters, so their size is checked.
   if (JSON.stringify(statement.values).length > DSQL_LIMITS.bytes)
     throw new Error(`${statement.name}: transaction size limit exceeded`);
   return rows;
 }
 
 /**
- * Returns a database in which each statement first fails to serialize and is rolled back, then commits but loses its
- * response, and only then responds.
+ * Returns a database in which the first attempt of each statement fails to serialize and is rolled back, the second one
+ * commits but its response is lost, and the third one succeeds.
  */
 function withFaultsAtEachStatement(database: Database): Database {
   const attempts = new WeakMap<Statement, number>();
@@ -51,9 +51,9 @@ function withFaultsAtEachStatement(database: Database): Database {
 
 /**
  * Registers contract tests twice: with the isolation level READ COMMITTED, and with REPEATABLE READ and faults at each
- * statement. The second has the outcomes of Aurora DSQL, because a statement fails to serialize if, and only if, a
- * rival has committed since its transaction began. PostgreSQL waits for the end of the rival's transaction; Aurora
- * DSQL finds the conflict when it commits.
+ * statement. REPEATABLE READ has the same outcomes as Aurora DSQL: a statement fails to serialize if, and only if, a
+ * rival has committed since the statement's transaction began. Only the time differs: PostgreSQL waits until the
+ * rival's transaction ends, and Aurora DSQL detects the conflict when the statement commits.
  */
 export function describeOnPostgres(
   register: (toolsOf: (clock?: Clock) => PostgresTools, plain: () => StoreDatabase, isFaulty: boolean) => void,

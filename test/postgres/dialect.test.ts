@@ -35,7 +35,7 @@ function refusedIn(text: string): string | undefined {
   return REFUSED.map(([pattern]) => pattern.exec(text)?.[0]).find((found) => found !== undefined);
 }
 
-/** Returns the strings of a source file, without comments. They include all statements. */
+/** Returns the strings of a source file, without comments. They include all SQL statements. */
 function stringsOf(path: string): readonly string[] {
   const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest);
   const found: string[] = [];
@@ -78,7 +78,7 @@ describe.each([
   const folder = join(PROJECT, 'lambdas/postgres', name);
   const migrations = readMigrations(of);
 
-  test('run on PostgreSQL and on Aurora DSQL', () => {
+  test('contain no statement and no column type that Aurora DSQL refuses', () => {
     const statements = migrations.flatMap((migration) => migration.statements);
     expect(statements.flatMap((text) => refusedIn(text) ?? REFUSED_COLUMNS.exec(text)?.[0] ?? [])).toEqual([]);
   });
@@ -136,7 +136,7 @@ describe('a migration', () => {
     );
   });
 
-  test('is refused without a version', () => {
+  test('is refused if its file name has no version number', () => {
     expect(() => parseMigration('first.sql', '')).toThrow(
       'first.sql is not a migration: name it like 0001-subject.sql',
     );

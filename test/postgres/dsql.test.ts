@@ -74,7 +74,7 @@ const MIGRATIONS = [
 ];
 const role = (name: string): string => `arn:aws:iam::111122223333:role/${name}`;
 
-/** A cluster that knows only its roles. Each statement first fails as if the schema had just changed. */
+/** A fake cluster that stores only its roles. The first attempt of each write fails, as if the schema had changed. */
 class Cluster implements Runner {
   readonly statements: string[] = [];
   readonly roles: string[] = [];
@@ -102,7 +102,7 @@ describe('a cluster', () => {
   const prepare = (database: Runner, ...iamRoles: readonly string[]) =>
     migrateCluster({ database, clock: new SimulatedClock(), migrations: MIGRATIONS, iamRoles });
 
-  test('gets a role for the functions, tables with asynchronous indexes, privileges, and IAM roles', async () => {
+  test('gets the functions’ role, tables, asynchronous indexes, privileges, and grants to IAM roles', async () => {
     const cluster = new Cluster();
     expect(await prepare(cluster, role('Payments'), role('Reads'))).toEqual(['0001']);
     expect(cluster.statements).toEqual([
@@ -122,7 +122,7 @@ describe('a cluster', () => {
     ]);
   });
 
-  test('gets only new IAM roles when it is prepared again', async () => {
+  test('gets grants only to new IAM roles when it is prepared again', async () => {
     const cluster = new Cluster();
     await prepare(cluster, role('Payments'));
     cluster.statements.length = 0;

@@ -56,7 +56,7 @@ test.each([{ error: lost }, { error: errorOf('08006') }, { error: errorOf('40003
 test.each([
   { progress: 'committing', name: 'AmbiguousError' },
   { progress: 'uncommitted', name: 'RetryableError' },
-] as const)('an Aurora DSQL server that fails in the state "$progress" causes a $name', ({ progress, name }) => {
+] as const)('an internal error of Aurora DSQL in the state "$progress" is reported as $name', ({ progress, name }) => {
   const found = faultOf(errorOf('XX000'), progress, 'dsql');
   expect(found).toMatchObject({ name });
   expect(faultOf(errorOf('40001'), progress, 'dsql')).toMatchObject({ code: 'store_conflict' });

@@ -28,7 +28,7 @@ const BOTH = [FIRST, SECOND];
 
 let server: TestDatabase;
 let administrator: Administrator;
-/** A role of this file. Roles belong to the server, which this file shares with others. */
+/** A role that only this file uses. All databases of a server share its roles, and other test files use this server. */
 const role = `payonce_functions_${process.pid}`;
 const databases = new Databases();
 
@@ -67,7 +67,7 @@ async function structure(): Promise<unknown> {
   ];
 }
 
-/** Returns a database that fails once, after this number of statements has succeeded. */
+/** Returns a database that executes all statements, but throws after it has executed the one with this number. */
 function failingAfter(database: Runner, statements: number, failure: Error): Runner & { count: number } {
   const failing = {
     count: 0,
@@ -142,7 +142,7 @@ describe('migrations', () => {
     }
   });
 
-  test('are refused without any change if the database has them in a different form', async () => {
+  test('are refused without any change if a migration in the database has different content', async () => {
     await run(open());
     const changed = parseMigration('0001-first.sql', 'CREATE TABLE IF NOT EXISTS surprise (id text);');
     await expect(run(open(), [changed, SECOND])).rejects.toThrow(
@@ -157,7 +157,7 @@ describe('migrations', () => {
     expect(await run(open(), [FIRST])).toEqual([]);
   });
 
-  test('require no privilege on the database if the owner owns the schema', async () => {
+  test('require no privilege on the database if the user owns the schema', async () => {
     const owner = `payonce_owner_${process.pid}`;
     await administrator.query(`CREATE ROLE ${owner} LOGIN PASSWORD 'p'`);
     await administrator.query(`CREATE SCHEMA payonce AUTHORIZATION ${owner}`);
@@ -212,7 +212,7 @@ describe("the functions' role", () => {
     expect(await may('CREATE TABLE extra (id text)')).toBe(false);
   });
 
-  test('loses privileges that it must not have', async () => {
+  test('loses excessive privileges at the next run of the migrations', async () => {
     await run(open());
     await administrator.query(`GRANT ALL ON payonce.transition TO ${role}`);
     expect(await problems()).toEqual(['privilege_excessive', 'privilege_excessive', 'privilege_excessive']);
@@ -232,14 +232,14 @@ describe("the functions' role", () => {
     expect(await problems()).toEqual(found);
   });
 
-  test('has a connection limit', async () => {
+  test('is reported if it has no connection limit', async () => {
     await run(open());
     await administrator.query(`ALTER ROLE ${role} CONNECTION LIMIT -1`);
     expect(await problems()).toEqual(['connection_limit_missing']);
     await administrator.query(`ALTER ROLE ${role} CONNECTION LIMIT 50`);
   });
 
-  test('must be on a server of a supported version', async () => {
+  test('is reported if the version of its server is too old', async () => {
     await run(open());
     const database = open();
     const old: Runner = {
@@ -251,7 +251,7 @@ describe("the functions' role", () => {
     ]);
   });
 
-  test('must exist', async () => {
+  test('must exist before the migrations, and is reported if it is missing', async () => {
     const missing = migrate({ database: open(), clock, migrations: BOTH, role: 'absent' });
     await expect(missing).rejects.toThrow('the database has no role absent');
     expect(await problems()).toEqual(['schema_missing']);

@@ -50,8 +50,8 @@ export class Administrator {
   }
 
   /**
-   * Waits until this number of other sessions of the database are in this state and run a statement that contains the
-   * text.
+   * Waits until this number of other sessions of the database run a statement that contains the text, and have this
+   * state or type of wait.
    */
   async awaitSessions(text: string, state: string, count = 1): Promise<void> {
     await until(async () => {

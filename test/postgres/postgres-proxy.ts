@@ -11,9 +11,9 @@ const READY = Buffer.from([0x5a, 0, 0, 0, 5]);
 type Fault =
   /** Closes the connection instead of forwarding the request. */
   | 'lose request'
-  /** Forwards the request, and closes the connection instead of forwarding the complete response. */
+  /** Forwards the request, but closes the connection when the response is complete, and forwards none of it. */
   | 'lose response'
-  /** Forwards the request, but no part of the response. */
+  /** Forwards the request, but no part of the response. The connection stays open. */
   | 'hold response';
 
 /** A proxy in front of a PostgreSQL server that loses messages, falls silent, or terminates TLS. */
@@ -39,7 +39,7 @@ export class PostgresProxy {
     return proxy;
   }
 
-  /** The target's URL through this proxy. */
+  /** Returns the target's URL with the proxy's address. */
   url(host = '127.0.0.1'): string {
     const url = new URL(this.#target);
     url.host = `${host}:${this.#port}`;

@@ -16,9 +16,9 @@ import { fixed, sql } from './postgres-fixture.ts';
 /** The role of the functions on a test server. */
 const ROLE = 'payonce_functions';
 
-/** A database that is open for the functions' role. */
+/** A database, opened with the functions' role. */
 export interface StoreDatabase extends OpenDatabase {
-  /** A connection of the owner of the tables, for what the functions must not do. */
+  /** A connection as the owner of the tables, for statements that the functions' role must not run. */
   readonly owner: OpenDatabase;
 }
 
@@ -27,7 +27,8 @@ type Options = Pick<ConnectionOptions, 'connections' | 'isolation' | 'statementM
 /**
  * Creates a database with Payonce's tables and the role of the functions on the server of the run.
  *
- * @param clock the clock of the migrations @default all databases have the same identity
+ * @param clock the clock of the migrations. The time of the first migration identifies the database.
+ *   @default all databases have the same identity
  * @returns the connection URL of the owner of the tables
  */
 export async function createDatabase(clock: Clock = new SimulatedClock()): Promise<string> {
@@ -83,7 +84,7 @@ export function openUrl(url: string, options: Options = {}): OpenDatabase {
   return openDatabase({ connections: 8, ...options, credentials, clock: { nowMs: () => Date.now() } });
 }
 
-/** Returns a database for a process that waits for `beforeCommit` before it commits a statement. */
+/** Returns a database that executes each statement, and waits for `beforeCommit` before the commit. */
 export function heldBeforeCommit(database: Database, beforeCommit: () => Promise<void>): Database {
   return {
     run: (statement) =>

@@ -92,7 +92,7 @@ function changeSignature(
   return { ...good, headers: Object.fromEntries(headers) };
 }
 
-/** Replaces a text in all headers. */
+/** Replaces the first match of `text` in the value of each header. */
 function replaceInHeaders(good: Presented, text: string | RegExp, replacement: string): Presented {
   const headers = Object.entries(good.headers).map(
     ([header, values]): HeaderEntry => [header, values.map((value) => value.replace(text, replacement))],
@@ -169,7 +169,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
 
 const VERSION = /\bv1(?=[=,])/;
 
-/** Mutations of a version and of a time in Unix seconds, for a scheme whose headers contain them. */
+/** Returns mutations of the version and of the time in the headers. Omits a part that the headers do not contain. */
 function mutationsOfParts(name: SignatureSchemeName): Readonly<Record<string, Mutation>> {
   const timeIn = ({ atS }: Pick<Draw, 'atS'>) => new RegExp(`\\b${atS}`);
   const sample = { secret: SIGNERS[name].secrets[0], id: 'msg_1', atS: 1_772_366_400, body: Buffer.from('{}') };
@@ -219,7 +219,7 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
         seen.set(what, (seen.get(what) ?? 0) + 1);
 
         expect(await accepted(name, good)).toBe(true);
-        // The failure names the mutation that the scheme accepts.
+        // The object makes the failure message name the accepted mutation.
         expect({ [what]: await accepted(name, bad) }).toEqual({ [what]: false });
       }),
       { numRuns: RUNS },

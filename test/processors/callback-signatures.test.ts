@@ -43,8 +43,8 @@ const callback = (headers: Headers, body: Uint8Array = BODY): SignedCallback => 
 });
 
 /**
- * Verifies a callback, and returns the verdict as one word. Also sets the system clock to the time of the verification,
- * because the Standard Webhooks package reads it.
+ * Verifies a callback, and returns `valid` or the reason of the refusal. Also sets the system clock to the time of the
+ * verification, because the Standard Webhooks package reads that clock.
  */
 async function verdict(
   name: SignatureSchemeName,
@@ -71,7 +71,7 @@ afterEach(() => {
 });
 
 describe('known signatures', () => {
-  // Computed with Python's hmac. The third Standard Webhooks signature is from its specification.
+  // Computed with Python's hmac. The third Standard Webhooks signature is from the Standard Webhooks specification.
   const VECTORS: readonly (readonly [SignatureSchemeName, string, Headers, string, number, Buffer])[] = [
     [
       'sandbox',
@@ -148,7 +148,7 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
     expect([await at(301), await at(-301), await at(-300, -1)]).toEqual(['expired', 'ahead', 'ahead']);
   });
 
-  test('accepts each of two active secrets, and no other secret', async () => {
+  test('accepts a signature with any active secret, and with no other secret', async () => {
     const signedBy = async (secret: string, secrets: readonly string[]) =>
       verdict(name, sign(secret, NOW_S, BODY), { secrets });
 
@@ -184,7 +184,7 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
     expect(await verdict(name, { ...good, [header]: '' })).toBe('malformed');
   });
 
-  test('has a header that no other scheme accepts', async () => {
+  test('signs in a header that no other scheme reads', async () => {
     for (const other of SIGNATURE_SCHEMES.filter((one) => one !== name)) {
       expect(await verdict(other, good, { secrets: [old] })).toBe('missing');
     }
@@ -300,7 +300,7 @@ describe('the Standard Webhooks headers', () => {
     expect(await given(changes)).toBe('malformed');
   });
 
-  test('are rejected if the same text is split differently between id and body', async () => {
+  test('are rejected if the same signed text is split differently into id, time and body', async () => {
     const body = bytes(`{"note":"x.${NOW_S}.{}"}`);
     const value = `v1,${base64(old, NOW_S, body)}`;
     const id = `${MSG_ID}.${NOW_S}.{"note":"x`;
@@ -311,7 +311,7 @@ describe('the Standard Webhooks headers', () => {
     expect(await verdict('standard-webhooks', moved, { body: rest })).toBe('malformed');
   });
 
-  test('are verified over the bytes of the body, whereas the package uses text', async () => {
+  test('are verified over the bytes of the body, whereas the Standard Webhooks package uses text', async () => {
     const replaced = bytes('{"n":"', [0xef, 0xbf, 0xbd], '"}');
     const invalid = bytes('{"n":"', [0xff], '"}');
     const headers = webhookHeaders(NOW_S, `v1,${base64(old, NOW_S, replaced)}`);

@@ -6,8 +6,8 @@ interface DeclaredTests {
 }
 
 /**
- * Returns Jest's functions for the tests of an ability.
- * @param otherwise the reason in the titles of the skipped tests, if the processor does not declare the ability
+ * Returns Jest's functions for the tests of an ability, or functions that skip them if it is not declared.
+ * @param otherwise the reason for the skip, which is added to the titles of skipped tests
  */
 export function testsOf(isDeclared: boolean, otherwise: string): DeclaredTests {
   if (isDeclared) return { describe, test };

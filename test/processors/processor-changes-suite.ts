@@ -9,7 +9,7 @@ export interface ChangeableProcessor extends AsyncDisposable {
   readonly processor: Processor;
   /** Returns a charge's state, with amounts in minor units and refunds oldest first. */
   stateOf(chargeId: string): Promise<ChargeState>;
-  /** Makes the next `count` changes behave like a first charge with the test token `source`. */
+  /** Makes the next `count` changes behave like the first request of a charge with the test token `source`. */
   failNextChange(count: number, source: string): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ const AMOUNT = 1_999;
 
 /**
  * Tests the contract of every processor adapter for captures, voids and refunds.
- * @param declared the abilities in the processor's contract; tests of other abilities are skipped, and say why
+ * @param declared the abilities that the processor's contract declares; tests of other abilities are skipped
  */
 export function describeChanges(
   name: string,
@@ -156,11 +156,14 @@ export function describeChanges(
         expect(await state()).toEqual(kind === 'applied' ? { ...before, status: 'voided' } : before);
       });
 
-      holds.test('makes the look-up report no hold for a charge that the payer did not approve', async () => {
-        const { order, chargeId, toChange } = await charged({ source: 'tok_action' });
-        await change(toChange(VOID));
-        expect(await subject.processor.findCharge(order, LIMIT)).toEqual({ kind: 'pending', chargeId });
-      });
+      holds.test(
+        'of a charge that the payer has not approved does not make the charge’s look-up report a hold',
+        async () => {
+          const { order, chargeId, toChange } = await charged({ source: 'tok_action' });
+          await change(toChange(VOID));
+          expect(await subject.processor.findCharge(order, LIMIT)).toEqual({ kind: 'pending', chargeId });
+        },
+      );
 
       test('is refused for a captured charge', async () => {
         const { toChange, state } = await charged();
@@ -219,7 +222,7 @@ export function describeChanges(
       });
 
       partialRefunds.test(
-        'is refused above the remaining amount, and its key may succeed later with a smaller amount',
+        'is refused above the remaining amount, and the same key then succeeds with a smaller amount',
         async () => {
           const { toChange, state } = await charged();
           await change(toChange(refundOf(1_400)));
@@ -244,7 +247,7 @@ export function describeChanges(
         },
       );
 
-      partialCaptures.test('is limited to the captured amount of a partial capture', async () => {
+      partialCaptures.test('is limited to the amount that a partial capture has captured', async () => {
         const { toChange, state } = await authorized();
         await change(toChange(captureOf(500)));
         expect((await change(toChange(refundOf(501)))).kind).toBe('refused');
@@ -252,7 +255,7 @@ export function describeChanges(
         expect((await state()).refunds).toEqual([500]);
       });
 
-      test('excludes a concurrent refund if both together exceed the charge: exactly one of the two takes effect', async () => {
+      test('is refused if a concurrent refund takes effect and both together exceed the charge', async () => {
         const mostMinor = declared.partialRefund ? 1_400 : AMOUNT;
         const { toChange, state } = await charged();
         const outcomes = await Promise.all([
@@ -287,7 +290,7 @@ export function describeChanges(
     });
 
     refunds.test(
-      'reports a change of an unknown charge as retryable and its look-up as ambiguous, because the API key may be wrong',
+      'reports a refund of an unknown charge as retryable, and the refund’s look-up as ambiguous: the API key may be wrong',
       async () => {
         const order = freshChange(freshOrder(), 'ch_none', refundOf(refundedMinor));
         expect(await fault(order)).toMatchObject({ name: 'RetryableError', code: 'processor_charge_unknown' });

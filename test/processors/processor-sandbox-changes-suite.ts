@@ -8,7 +8,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 
 const statusesOf = (answers: readonly SandboxAnswer[]) => answers.map(({ status }) => status).toSorted((a, b) => a - b);
 
-/** Tests the contract of the sandbox processor for captures, voids and refunds, with every kind of books. */
+/** Tests the contract of the sandbox processor for captures, voids and refunds, with one kind of books. */
 export function describeSandboxChanges(booksKind: string, createBooks: () => Promise<Books>): void {
   describe(`the sandbox processor with ${booksKind} books, changing charges,`, () => {
     let sandbox: TestSandbox;
@@ -177,7 +177,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
         ['tok_rate_limited', 429, 0],
         ['tok_unauthorized', 401, 0],
       ] as const)(
-        'make the next change behave like a first charge with %s, and the change after it succeeds',
+        'make the next change behave like the first request of a charge with %s; the change after it succeeds',
         async (source, status, refunded) => {
           const id = await captured();
           await switchFailures(1, source);
@@ -189,7 +189,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
         },
       );
 
-      test('leave a refused key unused, and the stored response of a successful key unchanged', async () => {
+      test('store no response under a refused key, and do not change the stored response of a successful key', async () => {
         const id = await captured();
         await switchFailures(1, 'tok_declined');
         const answer = await send(id);
@@ -203,18 +203,15 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       test.each([
         ['tok_async', 'succeeded', 100, 'refund.updated'],
         ['tok_async_declined', 'failed', 0, 'refund.failed'],
-      ] as const)(
-        'make a refund that behaves like %s pending, and %s after 2 seconds',
-        async (source, status, refunded, type) => {
-          const id = await captured();
-          await switchFailures(1, source);
-          expect(refundIn(await send(id))).toMatchObject({ status: 'pending', amount: 100 });
-          expect((await harness.read(id)).amount_refunded).toBe(100);
-          await sandbox.runFor(2_000);
-          expect(await harness.read(id)).toMatchObject({ amount_refunded: refunded, refunds: [{ status }] });
-          expect((await harness.types(id)).slice(1)).toEqual(['refund.created', type]);
-        },
-      );
+      ] as const)('with %s make a refund pending, and %s after 2 seconds', async (source, status, refunded, type) => {
+        const id = await captured();
+        await switchFailures(1, source);
+        expect(refundIn(await send(id))).toMatchObject({ status: 'pending', amount: 100 });
+        expect((await harness.read(id)).amount_refunded).toBe(100);
+        await sandbox.runFor(2_000);
+        expect(await harness.read(id)).toMatchObject({ amount_refunded: refunded, refunds: [{ status }] });
+        expect((await harness.types(id)).slice(1)).toEqual(['refund.created', type]);
+      });
 
       test('do not affect charges', async () => {
         await switchFailures(1, 'tok_flaky');

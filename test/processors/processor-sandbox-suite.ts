@@ -21,8 +21,8 @@ const statusesOf = (answers: readonly SandboxAnswer[]) => answers.map(({ status 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /**
- * Tests the contract of the sandbox processor with one kind of books, the processor's store. Each test uses its own key
- * and payment.
+ * Tests the contract of the sandbox processor with one kind of books (the store of its charges). Each test uses its own
+ * key and payment.
  */
 export function describeSandbox(booksKind: string, createBooks: () => Promise<Books>): void {
   describe(`the sandbox processor with ${booksKind} books`, () => {
@@ -190,14 +190,14 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(sandbox.waits).toEqual([3_000]);
       });
 
-      test('returns 500 without a charge for the first tok_flaky, then 201 with one charge', async () => {
+      test('returns 500 and does not charge for the first request with tok_flaky, then returns 201 with one charge', async () => {
         expect((await charge('tok_flaky')).status).toBe(500);
         expect(await listed()).toHaveLength(0);
         expect((await charge('tok_flaky')).status).toBe(201);
         expect(await listed()).toHaveLength(1);
       });
 
-      test('returns 429 with Retry-After and without a charge for the first tok_rate_limited, then 201', async () => {
+      test('returns 429 with Retry-After and does not charge for the first request with tok_rate_limited, then returns 201', async () => {
         const first = await charge('tok_rate_limited');
         expect(first.status).toBe(429);
         expect(first.headers['retry-after']).toBe('1');
@@ -205,7 +205,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect((await charge('tok_rate_limited')).status).toBe(201);
       });
 
-      test('charges for the first tok_timeout_charged but returns 504 after 15 seconds, then returns 201 with that charge', async () => {
+      test('charges for the first request with tok_timeout_charged but returns 504 after 15 seconds, then 201 with that charge', async () => {
         expect((await charge('tok_timeout_charged')).status).toBe(504);
         expect(sandbox.waits).toEqual([15_000]);
         const [made] = await listed({ key });
@@ -215,7 +215,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(sandbox.waits).toEqual([15_000]);
       });
 
-      test('returns 504 after 15 seconds and does not charge for the first tok_timeout_not_charged, then returns 201', async () => {
+      test('returns 504 after 15 seconds and does not charge for the first request with tok_timeout_not_charged, then 201', async () => {
         expect((await charge('tok_timeout_not_charged')).status).toBe(504);
         expect(sandbox.waits).toEqual([15_000]);
         expect(await listed({ key })).toHaveLength(0);
@@ -223,7 +223,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(1);
       });
 
-      test('charges for the first tok_malformed but returns invalid JSON, then returns 201 with that charge', async () => {
+      test('charges for the first request with tok_malformed but returns invalid JSON, then returns 201 with that charge', async () => {
         const first = await charge('tok_malformed');
         expect(first.status).toBe(201);
         expect((): unknown => JSON.parse(first.body)).toThrow(SyntaxError);
@@ -267,7 +267,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(7);
       });
 
-      test('do not change the charge of a key whose response is lost', async () => {
+      test('create no second charge if the response to a repeated key is lost', async () => {
         const made = chargeIn(await charge('tok_ok'));
         await switchFailures(1, 'tok_timeout_charged');
         expect((await charge('tok_ok')).status).toBe(504);

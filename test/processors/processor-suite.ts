@@ -8,7 +8,7 @@ import { testsOf } from './declared-tests.ts';
 export interface ProcessorUnderTest extends AsyncDisposable {
   readonly processor: Processor;
   chargesOf(paymentId: string): Promise<readonly { readonly id: string; readonly status: string }[]>;
-  /** Makes the next `count` sends behave like a first charge with the test token `source`. */
+  /** Makes the next `count` charges behave like the first request of a charge with the test token `source`. */
   failNext(count: number, source: string): Promise<void>;
   advance(milliseconds: number): void;
 }
@@ -17,7 +17,7 @@ const LIMIT = { timeoutMs: 600_000 };
 
 /**
  * Tests the contract of every processor adapter.
- * @param declared the abilities in the processor's contract; tests of other abilities are skipped, and say why
+ * @param declared the abilities that the processor's contract declares; tests of other abilities are skipped
  */
 export function describeProcessor(
   name: string,

@@ -3,7 +3,7 @@ import { booksBreaker, retryingBooks } from '../../lambdas/processors/retrying-b
 import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
-/** Returns Stripe's books with the given HTTP responses, and the times of the requests, in milliseconds. */
+/** Returns Stripe's books whose requests get these responses in order, and the request times in milliseconds. */
 function booksAnswering(...answers: readonly { readonly status: number; readonly retryAfter?: string }[]) {
   let nowMs = 0;
   const asked: number[] = [];
@@ -72,7 +72,7 @@ describe('the breaker of the books', () => {
   const read = (books: ReturnType<typeof retryingBooks>) => books.readCharge('pi_1', LIMIT);
   const REFUSED = { code: 'processor_circuit_open' };
 
-  test('opens after ten consecutive failed reads: all reads and their retries then end without a request', async () => {
+  test('opens after ten consecutive failed requests; all reads and retries are then refused without a request', async () => {
     const { withBreaker, asked } = booksAnswering({ status: 503 });
     for (let each = 0; each < 2; each += 1)
       await expect(read(withBreaker)).rejects.toMatchObject({ code: 'processor_error' });
@@ -82,7 +82,7 @@ describe('the breaker of the books', () => {
     expect(asked).toHaveLength(10);
   });
 
-  test('lets one read through after ten seconds, and closes when the processor responds', async () => {
+  test('lets one request through after ten seconds, and closes when the processor responds', async () => {
     const outage = Array.from({ length: 10 }, () => ({ status: 503 }));
     const { withBreaker, asked, wait } = booksAnswering(...outage, { status: 503 }, { status: 404 });
     for (let each = 0; each < 3; each += 1) await expect(read(withBreaker)).rejects.toThrow();

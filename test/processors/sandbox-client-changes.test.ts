@@ -100,20 +100,23 @@ describe('the sandbox client', () => {
   test.each([
     ['manual', 'tok_ok', 'expired'],
     ['automatic', 'tok_action', 'abandoned'],
-  ] as const)('cannot void an expired charge (%s, %s), and its look-up returns %s', async (capture, source, reason) => {
-    const sandbox = createTestSandbox();
-    await using server = await serveSandbox(sandbox.handler);
-    const client = createSandboxClient({ url: server.url, clock: CLOCK });
-    const order = freshOrder({ capture, source });
-    const { chargeId = '' } = await client.charge(order, LIMIT);
-    await sandboxHarness(sandbox.handler).post(`/control/charges/${chargeId}/expire`);
-    const letGo = freshChange(order, chargeId, { kind: 'void' });
-    expect(await client.change(letGo, LIMIT)).toMatchObject({ kind: 'refused' });
-    expect(await client.findChange(letGo, LIMIT)).toEqual({
-      kind: 'applied',
-      facts: [{ kind: 'voided', chargeId, reason }],
-    });
-  });
+  ] as const)(
+    'cannot void an expired charge (%s capture, %s); the look-up of the void returns the reason %s',
+    async (capture, source, reason) => {
+      const sandbox = createTestSandbox();
+      await using server = await serveSandbox(sandbox.handler);
+      const client = createSandboxClient({ url: server.url, clock: CLOCK });
+      const order = freshOrder({ capture, source });
+      const { chargeId = '' } = await client.charge(order, LIMIT);
+      await sandboxHarness(sandbox.handler).post(`/control/charges/${chargeId}/expire`);
+      const letGo = freshChange(order, chargeId, { kind: 'void' });
+      expect(await client.change(letGo, LIMIT)).toMatchObject({ kind: 'refused' });
+      expect(await client.findChange(letGo, LIMIT)).toEqual({
+        kind: 'applied',
+        facts: [{ kind: 'voided', chargeId, reason }],
+      });
+    },
+  );
 });
 
 describe('for the changes of the sandbox client,', () => {

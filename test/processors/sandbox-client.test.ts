@@ -291,7 +291,7 @@ describe('for the sandbox client,', () => {
       { capture: 'manual' },
       { kind: 'authorized', chargeId: 'ch_1' },
     ],
-  ])('a look-up is classified by its content: %s', async (_what, found, outcome) => {
+  ])('a response to a look-up is classified by its content: %s', async (_what, found, outcome) => {
     const manual = { ...order, capture: 'manual' as const };
     answers(200, JSON.stringify('data' in found ? found : { data: [{ ...chargeFor(manual), ...found }], next: null }));
     expect(await client.findCharge(manual, LIMIT)).toEqual(outcome);

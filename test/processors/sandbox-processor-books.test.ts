@@ -121,7 +121,7 @@ describe('the sandbox’s books over HTTP', () => {
     expect(new Set(ids)).toEqual(new Set(made.map((each) => each.chargeId)));
   });
 
-  test('list an unreadable charge with the payment that it names, and still list all other charges', async () => {
+  test('list an unreadable charge with the payment in its metadata, and still list all other charges', async () => {
     const [before, odd, after] = [await charged(), await charged(), await charged()];
     const query = `created_from=${START_SECONDS}&created_to=${START_SECONDS + 60}`;
     const listed = await fetch(`${server.url}/charges?${query}`);

@@ -7,7 +7,7 @@ import { tillhouse } from './tillhouse/descriptor.ts';
 export interface Signing {
   readonly secret: string;
   readonly id: string;
-  /** Unix seconds. */
+  /** Time of the signature, in Unix seconds. */
   readonly atS: number;
   readonly body: Buffer;
 }
@@ -20,11 +20,11 @@ interface SignerExample {
   readonly secrets: readonly [string, string];
   /** Writes a random key in the form of the scheme's secrets. */
   readonly secretOf: (key: Buffer) => string;
-  /** Signs as the scheme is documented, without the code that verifies. */
+  /** Signs by the documentation of the scheme, independently of the code that verifies. */
   readonly sign: (signing: Signing) => SignedHeaders;
 }
 
-/** Computes an HMAC of the start and the body. */
+/** Returns an HMAC over `start`, followed by the body. */
 export const hmac = (key: string | Buffer, start: string, body: Buffer, algorithm = 'sha256') =>
   createHmac(algorithm, key).update(Buffer.concat([Buffer.from(start), body]));
 const inHexadecimal = ({ secret, atS, body }: Signing) => `t=${atS},v1=${hmac(secret, `${atS}.`, body).digest('hex')}`;
@@ -32,8 +32,8 @@ const withPrefix = (key: Buffer) => `whsec_${key.toString('base64')}`;
 const withoutPrefix = (secret: string) => Buffer.from(secret.replace('whsec_', ''), 'base64');
 
 /**
- * All signature schemes for callbacks, with the formulas of their documents: lambdas/processors/sandbox/sandbox-api.ts,
- * Stripe's "Verify webhook signatures manually", and Standard Webhooks 1.0.0. The signature tests run for each entry.
+ * All signature schemes for callbacks, as they are documented: lambdas/processors/sandbox/sandbox-api.ts, Stripe's
+ * "Verify webhook signatures manually", and Standard Webhooks 1.0.0. The signature tests run for each entry.
  */
 const DECLARED = {
   sandbox: {

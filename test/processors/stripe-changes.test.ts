@@ -141,7 +141,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('shows a refund as pending until it settles, and as failed with Stripe’s reason if the money does not reach the payer', async () => {
+  test('is pending until it settles if it is a refund, and failed with Stripe’s reason if the payer does not get the money', async () => {
     const { chargeId, toChange } = await charged({ source: 'pm_card_pendingRefund' });
     const order = toChange(refund(700));
     const fact = { kind: 'refund', refundId: order.operationId, chargeId, amountMinor: 700 };

@@ -251,7 +251,7 @@ describe('a charge at Stripe', () => {
     expect(await clientAt(double.url, { clock: double.clock }).findCharge(order(), LIMIT)).toEqual({ kind: 'absent' });
   });
 
-  test('is not sent while the circuit breaker is open, which probes with a read', async () => {
+  test('is not sent while the circuit breaker is open; the breaker probes with a read', async () => {
     const fragile = clientAt(double.url, {
       clock: double.clock,
       breaker: { consecutiveFailures: 2, openForMs: 1_000 },

@@ -295,7 +295,7 @@ export class StripeDoubleBooks {
   }
 
   /**
-   * Books the fees of each refund of a charge.
+   * Books these fees for each refund of a charge.
    *
    * @param fees the fees of one refund: one for the refund itself and, if the refund failed, one for the failure
    */

@@ -58,7 +58,7 @@ export interface StripeDouble extends AsyncDisposable {
   advance(milliseconds: number): void;
   /** Injects one fault into each of the next writes, in order. `anyCall` includes reads. */
   trouble(troubles: readonly StripeTrouble[], scope?: 'changes' | 'anyCall'): void;
-  /** Returns the next fault if it suppresses the response. */
+  /** Returns the next fault if it suppresses the response, otherwise undefined. */
   nextSilence(): 'silent_before' | 'silent_after' | undefined;
   /** Resolves when the next call gets no response. */
   silence(): Promise<void>;

@@ -90,7 +90,7 @@ test('CLAIMS_LOST applies to every processor of the deployment', async () => {
   ]);
 });
 
-test('PROCESSOR_WITHOUT removes abilities of the operator’s own processor, in its own mode', async () => {
+test('TEST_PROCESSOR_WITHOUT removes abilities of the operator’s own processor in test mode', async () => {
   const abilitiesWith = async (more: Readonly<Record<string, string>>) => {
     const config = readCallbacksConfig({ ...environment(double.url), ...more }, REGISTRY);
     const tools = { clock, send: callOnce, secrets, breakerOpened: () => undefined };
